@@ -15,6 +15,7 @@ mod interpreter;
 mod library;
 mod models;
 mod mutation;
+mod sbml;
 mod sizes;
 mod smoke;
 mod tidy;

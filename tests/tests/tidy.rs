@@ -214,10 +214,11 @@ fn crates_depend_as_the_architecture_says() {
         ("odec-emit", (&["odec-ir"], &[])),
         ("odec-ode", (&[], &["nalgebra", "sprs", "pulp"])),
         ("odec-sim", (&["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode"], &["csv", "nalgebra", "pulp"])),
+        ("odec-sbml", (&["odec-ir", "odec-lang"], &["roxmltree"])),
         (
             "odec-cli",
             (
-                &["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode", "odec-sim"],
+                &["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode", "odec-sim", "odec-sbml"],
                 &[
                     "clap",
                     "clap_complete",

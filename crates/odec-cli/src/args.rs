@@ -81,6 +81,8 @@ pub enum Command {
     Methods,
     /// Explain the code of a diagnostic
     Explain(Explain),
+    /// Write an SBML model as a model of odec
+    Import(Import),
     /// Write a small model to start from
     New(New),
     /// Print the completions of a shell
@@ -511,6 +513,17 @@ pub struct New {
     /// The file to write; it must not exist
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+}
+
+/// `odec import`
+#[derive(Args, Debug)]
+pub struct Import {
+    /// The SBML file; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Write the model to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
 }
 
 /// `odec completions`

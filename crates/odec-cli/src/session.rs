@@ -1,15 +1,19 @@
 //! From the command line to a simulation: which file, which folder its tables may come from, which clock; and how a command ends
 //! that cannot have one.
 
-use std::sync::OnceLock;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use odec_ir::Program;
 use odec_lang::diagnostic::Code;
 use odec_lang::lower::Lowered;
+use odec_lang::source::Source;
 use odec_ode::problem::{Outcome, SolveError};
+use odec_sbml::Imported;
 use odec_sim::bind::Purpose;
 use odec_sim::choices::{Choices, SampleRule};
+use odec_sim::columns::Titles;
 use odec_sim::reference::Unfinished;
 use odec_sim::sample::Seen;
 use odec_sim::{Error, Loaded, Session, Simulation};
@@ -39,10 +43,24 @@ pub fn host(file: &args::Model) -> Session {
 
 /// Reads and checks a model. Its warnings are said.
 pub fn load(file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Loaded, Error> {
-    let source = input::read(&file.file)?;
-    let loaded = host(file).check(source).1?;
+    let (source, titles) = text(&file.file, reporter, detail)?;
+    let loaded = host(file).check(source).1?.with_titles(titles);
     reporter.diagnostics(Some(loaded.source()), loaded.warnings(), detail);
     Ok(loaded)
+}
+
+/// The text of a model, and titles of its columns. A file of XML is imported.
+pub fn text(path: &Path, reporter: Reporter, detail: Detail) -> Result<(Source, Titles), Error> {
+    let source = input::read(path)?;
+    if odec_sbml::is_xml(&source.text) { imported(source, reporter, detail) } else { Ok((source, Titles::default())) }
+}
+
+/// The text that a file of XML becomes. What is doubtful about it is said.
+pub fn imported(source: Source, reporter: Reporter, detail: Detail) -> Result<(Source, Titles), Error> {
+    let Imported { text, titles, diagnostics } = odec_sbml::import(&source.text);
+    let Some(text) = text else { return Err(Error::new(Some(Arc::new(source)), diagnostics)) };
+    reporter.diagnostics(Some(&source), &diagnostics, detail);
+    Ok((Source::new(format!("{}, imported", source.name), text), Arc::new(titles)))
 }
 
 /// Reads, checks, compiles and binds.

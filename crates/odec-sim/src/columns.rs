@@ -1,5 +1,8 @@
 //! The columns of the rows: which elements of which arrays, without a name kept for each.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::problem::Samples;
 
@@ -54,13 +57,17 @@ pub struct Columns {
     outputs: Quantities,
     pieces: Vec<Piece>,
     len: usize,
+    titles: Titles,
 }
+
+/// What columns are called whose quantities have other names where the model comes from: `[S]` for `S_conc`.
+pub type Titles = Arc<BTreeMap<String, String>>;
 
 impl Columns {
     /// The independent variable alone.
     pub fn new(time: &str, states: Quantities, outputs: Quantities) -> Columns {
         let piece = Piece { buffer: Buffer::Time, quantity: 0, element: 0, place: 0, len: 1, before: 0 };
-        Columns { time: time.to_string(), states, outputs, pieces: vec![piece], len: 1 }
+        Columns { time: time.to_string(), states, outputs, pieces: vec![piece], len: 1, titles: Titles::default() }
     }
 
     fn push(&mut self, buffer: Buffer, quantity: usize, elements: std::ops::Range<usize>) {
@@ -149,7 +156,13 @@ impl Columns {
 
     /// The name of a column.
     pub fn name(&self, k: usize) -> String {
-        self.quantity(k).map_or_else(|| self.time.clone(), |(quantity, element)| quantity.element(element))
+        let name = self.quantity(k).map_or_else(|| self.time.clone(), |(quantity, element)| quantity.element(element));
+        self.titles.get(&name).cloned().unwrap_or(name)
+    }
+
+    /// The same columns with these titles in the place of names.
+    pub fn titled(self, titles: Titles) -> Columns {
+        Columns { titles, ..self }
     }
 
     /// Names, made one after the other.

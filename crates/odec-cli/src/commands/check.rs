@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use odec_lang::diagnostic::{Diagnostic, Fix};
+use odec_lang::diagnostic::{Diagnostic, Fix, codes};
 use odec_lang::mend::apply;
 use odec_sim::Error;
 use odec_sim::derivatives::{self, Worst};
@@ -66,6 +66,10 @@ pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
 /// Makes all fixes that were tried, round by round, and writes the text back.
 fn mend(file: &Path, reporter: Reporter) -> Result<Exit, Error> {
     let mut source = input::read(file)?;
+    if odec_sbml::is_xml(&source.text) {
+        let help = format!("import it first: odec import {} -o model.ode", file.display());
+        return Err(input::error(&codes::E0705, "`--fix` mends the text of a model, not XML".into(), Some(help)).into());
+    }
     let mut made = 0;
     for _ in 0..MAX_ROUNDS {
         let fixes = tried(&odec_lang::check(&source).diagnostics);

@@ -5,7 +5,6 @@ use odec_sim::Error;
 
 use crate::args::{Dump, Model, Stage};
 use crate::exit::Exit;
-use crate::input;
 use crate::report::{Detail, Reporter};
 use crate::rows::print;
 use crate::session;
@@ -25,7 +24,7 @@ pub fn dump(args: &Dump, reporter: Reporter) -> Result<Exit, Error> {
 
 /// The tree is shown even if the model is wrong: that is when one wants to see it.
 fn tree(args: &Dump, reporter: Reporter) -> Result<String, Error> {
-    let source = input::read(&args.model.file)?;
+    let (source, _) = session::text(&args.model.file, reporter, Detail::Full)?;
     let (tree, diagnostics) = odec_lang::parse(&source);
     reporter.diagnostics(Some(&source), &diagnostics, Detail::Full);
     Ok(tree.to_string())

@@ -8,6 +8,7 @@ mod dump;
 mod emit;
 mod explain;
 mod field;
+mod import;
 mod man;
 mod methods;
 mod new;
@@ -48,6 +49,7 @@ fn dispatch(command: Command, reporter: Reporter) -> Result<Exit, Error> {
         Command::Methods => methods::methods(),
         Command::Emit(args) => emit::emit(&args, reporter),
         Command::Explain(args) => explain::explain(&args),
+        Command::Import(args) => import::import(&args, reporter),
         Command::New(args) => new::new(&args, reporter),
         Command::Completions(args) => completions::completions(&args),
         Command::Man => man::man(),

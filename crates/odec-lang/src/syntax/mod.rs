@@ -33,6 +33,11 @@ pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
     read(source, &masked)
 }
 
+/// True for a word that begins a statement, or that cannot be a name. Writers of models give no quantity such a name.
+pub fn is_word_of_the_language(word: &str) -> bool {
+    keyword::RESERVED.contains(&word) || keyword::KEYWORDS.iter().any(|(keyword, _)| *keyword == word)
+}
+
 /// A text without its comments, byte for byte in place.
 pub(crate) fn without_comments(text: &str) -> String {
     mask::mask(text).text

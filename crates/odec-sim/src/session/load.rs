@@ -15,6 +15,7 @@ use super::{Clock, Error, Laps, Simulation, Times};
 use crate::bind::{Purpose, RunPlan, overrides};
 use crate::blame;
 use crate::choices::Choices;
+use crate::columns::Titles;
 use crate::derivatives;
 
 /// What a host gives: the files that models name, and a clock.
@@ -73,7 +74,15 @@ impl Session {
         let source = Arc::new(source);
         let loaded = match model {
             Some(model) => {
-                Ok(Loaded { session: self.clone(), source, model: Arc::new(model), warnings: diagnostics, times })
+                let titles = Titles::default();
+                Ok(Loaded {
+                    session: self.clone(),
+                    source,
+                    model: Arc::new(model),
+                    warnings: diagnostics,
+                    times,
+                    titles,
+                })
             }
             // whatever a text says wrongly is the fault of the text
             None => Err(Error { class: Class::Model, ..Error::new(Some(source), diagnostics) }),
@@ -85,7 +94,8 @@ impl Session {
     /// `Source::new(name, "")`.
     pub fn adopt(&self, source: Source, model: Model) -> Loaded {
         let (source, model) = (Arc::new(source), Arc::new(model));
-        Loaded { session: self.clone(), source, model, warnings: vec![], times: Times::default() }
+        let (warnings, times, titles) = (vec![], Times::default(), Titles::default());
+        Loaded { session: self.clone(), source, model, warnings, times, titles }
     }
 }
 
@@ -97,6 +107,7 @@ pub struct Loaded {
     model: Arc<Model>,
     warnings: Vec<Diagnostic>,
     times: Times,
+    titles: Titles,
 }
 
 impl Loaded {
@@ -113,6 +124,11 @@ impl Loaded {
     /// Warnings and notes about the text. What only the equations together show is said of a [`Simulation`].
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
+    }
+
+    /// The same model, whose columns have these titles in the place of the names of their quantities.
+    pub fn with_titles(self, titles: Titles) -> Loaded {
+        Loaded { titles, ..self }
     }
 
     /// The program with the values of `choices`, and warnings: what is emitted for other programs, and dumped.
@@ -219,6 +235,7 @@ impl Loaded {
         let times = Times { derive, compile, bind: laps.lap(), ..self.times };
         bound.options.clock = self.session.clock;
         bound.balances = balances;
+        bound.columns = bound.columns.titled(self.titles.clone());
         let loaded = Loaded { model, warnings, ..self.clone() };
         Ok(Simulation::new(loaded, bound, choices, purpose, times))
     }

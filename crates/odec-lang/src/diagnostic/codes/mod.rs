@@ -3,6 +3,7 @@
 
 mod class;
 mod command;
+mod import;
 mod model;
 mod runtime;
 mod syntax;
@@ -11,6 +12,7 @@ use std::fmt;
 
 pub use class::Class;
 pub use command::*;
+pub use import::*;
 pub use model::*;
 pub use runtime::*;
 pub use syntax::*;
@@ -45,9 +47,10 @@ macro_rules! rows {
 }
 use rows;
 
-/// All codes: syntax (01), names (02), equations (03), runs (04), features (05), run time (06), command line (07), odec (09).
+/// All codes: syntax (01), names (02), equations (03), runs (04), features (05), run time (06), command line (07), imports (08),
+/// odec (09).
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    [syntax::ROWS, model::ROWS, runtime::ROWS, command::ROWS].into_iter().flatten().copied()
+    [syntax::ROWS, model::ROWS, runtime::ROWS, command::ROWS, import::ROWS].into_iter().flatten().copied()
 }
 
 /// The row of a code, upper or lower case.

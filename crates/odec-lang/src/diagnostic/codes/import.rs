@@ -1,0 +1,18 @@
+//! Codes 08: files of other languages that become models.
+
+use super::{Class, Code, rows};
+
+rows! {
+    E0801 Model "a file that is no XML"
+    E0802 Model "XML that is no SBML"
+    E0803 Model "an SBML file beyond a limit"
+    E0804 Model "a part of SBML that is incomplete"
+    E0805 Model "an SBML name that stands for nothing"
+    E0806 Model "an SBML formula that makes no sense"
+    E0807 Model "an SBML formula that cannot be read"
+    E0808 Model "a part of SBML that odec does not import"
+    E0809 Model "an SBML quantity that is determined twice"
+    E0810 Model "an SBML rule that determines nothing"
+    W0801 Advice "an SBML quantity without a value"
+    W0802 Advice "a part of SBML that is left out"
+}

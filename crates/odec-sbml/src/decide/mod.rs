@@ -1,0 +1,387 @@
+//! Decides what each part of a model becomes: amount or concentration, parameter, definition, state, discrete quantity or
+//! algebraic unknown.
+
+mod algebraic;
+mod events;
+mod symbols;
+
+use odec_ir::Span;
+use odec_lang::diagnostic::codes;
+
+use crate::math::{Math, Op};
+use crate::model::{Model, Reaction, Reference, RuleKind, Species};
+use crate::plan::{Plan, Quantity, Role, Section, amount, concentration, rate};
+use crate::report::Report;
+use symbols::{Kind, Symbol, Symbols};
+
+/// The plan of a model, unless it contradicts itself.
+pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
+    let mut symbols = Symbols::of(model, report);
+    if report.failed() {
+        return None;
+    }
+    algebraic::match_rules(&mut symbols, report);
+    symbols.find_fixed();
+    let mut decider = Decider { symbols, report, quantities: vec![] };
+    decider.compartments();
+    decider.parameters();
+    decider.all_species();
+    decider.references();
+    decider.reactions();
+    decider.rates();
+    let rules = model.rules.iter().filter(|rule| rule.kind == RuleKind::Algebraic);
+    let equations = rules.map(|rule| (decider.meaning(&rule.math), rule.base.span)).collect();
+    let events = decider.events();
+    let plan = Plan {
+        id: model.base.id.clone(),
+        name: model.base.name.clone(),
+        level: model.level,
+        functions: model.functions.clone(),
+        timed: decider.symbols.timed.iter().map(|id| (*id).to_string()).collect(),
+        quantities: std::mem::take(&mut decider.quantities),
+        equations,
+        events,
+    };
+    (!report.failed()).then_some(plan)
+}
+
+/// What decides with: the ids and what determines them.
+pub struct Decider<'m, 'r> {
+    symbols: Symbols<'m>,
+    report: &'r mut Report,
+    quantities: Vec<Quantity>,
+}
+
+impl<'m> Decider<'m, '_> {
+    fn add(&mut self, key: impl Into<String>, role: Role, section: Section, note: Option<&str>) {
+        self.quantities.push(Quantity { key: key.into(), role, section, note: note.map(str::to_string) });
+    }
+
+    /// The formula with keys for ids, and derivatives for `rateOf`.
+    fn meaning(&mut self, math: &Math) -> Math {
+        let mut refused = vec![];
+        let symbols = &self.symbols;
+        let changed = math.clone().map(&mut |m| match m {
+            Math::Name(id, span) => {
+                let key = value_key(symbols, id);
+                Some(Math::Name(key, *span))
+            }
+            Math::RateOf(id, span) => Some(derivative(symbols, id).unwrap_or_else(|| {
+                refused.push((id.clone(), *span));
+                Math::Number(f64::NAN)
+            })),
+            _ => None,
+        });
+        for (id, span) in refused {
+            let headline = format!("a formula uses the derivative of `{id}`, which follows from other quantities");
+            self.report.error(&codes::E0808, headline, span, "odec imports the derivatives of states alone");
+        }
+        changed
+    }
+
+    /// Value at the start: an initial assignment, or a number; NaN if the file says nothing.
+    fn start(&mut self, id: &str, given: Option<f64>, span: Span) -> Math {
+        if let Some(rule) = self.symbols.initial.get(id).copied() {
+            return self.meaning(&rule.math);
+        }
+        if given.is_none() && self.symbols.kind(id) != Kind::Unknown {
+            let headline = format!("`{id}` has no value at the start");
+            self.report.warning(&codes::W0801, headline, span, "it counts as not a number (NaN)");
+        }
+        Math::Number(given.unwrap_or(f64::NAN))
+    }
+
+    /// The role of a quantity that is no species.
+    fn role(&mut self, id: &str, given: Option<f64>, span: Span) -> Role {
+        if let Some(rule) = self.symbols.rules.get(id).copied() {
+            let math = self.meaning(&rule.math);
+            return if rule.kind == RuleKind::Rate {
+                let start = self.start(id, given, span);
+                Role::State(start, math)
+            } else {
+                Role::Defined(math)
+            };
+        }
+        let kind = self.symbols.kind(id);
+        let start = self.start(id, given, span);
+        match (kind, start) {
+            (Kind::Unknown, start) => Role::Unknown(guess(start)),
+            (Kind::Fixed, Math::Number(v)) => Role::Parameter(v),
+            (Kind::Fixed, math) => Role::Defined(math),
+            (_, start) => Role::Discrete(start),
+        }
+    }
+
+    fn compartments(&mut self) {
+        for part in &self.symbols.model.compartments {
+            let id = part.base.id.as_str();
+            let determined = self.symbols.rules.contains_key(id) || self.symbols.initial.contains_key(id);
+            let mut size = part.size;
+            if part.dimensions == 0.0 && !determined {
+                // a point has no size, and what is in it has no concentration
+                size = size.or(Some(1.0));
+            } else if size.is_none() && !determined {
+                let headline = format!("compartment `{id}` has no size; 1 is taken");
+                self.report.warning(&codes::W0801, headline, part.base.span, "its size is not given");
+                size = Some(1.0);
+            }
+            let role = self.role(id, size, part.base.span);
+            self.add(
+                id,
+                role,
+                Section::Compartments,
+                part.size.is_none().then_some("the file gives no size").filter(|_| !determined),
+            );
+        }
+    }
+
+    fn parameters(&mut self) {
+        for part in &self.symbols.model.parameters {
+            let role = self.role(&part.base.id, part.value, part.base.span);
+            let section = if part.local { Section::Locals } else { Section::Parameters };
+            self.add(&part.base.id, role, section, None);
+        }
+    }
+
+    fn references(&mut self) {
+        for part in self.symbols.model.references().filter(|part| !part.base.id.is_empty()) {
+            let id = part.base.id.as_str();
+            let role = match &part.math {
+                Some(math) if !self.symbols.rules.contains_key(id) => Role::Defined(self.meaning(math)),
+                _ => self.role(id, part.value, part.base.span),
+            };
+            self.add(id, role, Section::Stoichiometries, None);
+        }
+    }
+
+    fn all_species(&mut self) {
+        for part in &self.symbols.model.species {
+            self.species(part);
+        }
+    }
+
+    /// The size of the compartment of a species.
+    fn volume(&self, species: &Species) -> Math {
+        volume(&self.symbols, species)
+    }
+
+    /// Value of a species at the start, as an amount or as a concentration.
+    fn species_start(&mut self, species: &Species, as_amount: bool) -> Math {
+        let id = species.base.id.as_str();
+        let volume = self.volume(species);
+        let by_rule = self.symbols.initial.contains_key(id);
+        let is_amount = if by_rule { amount_only(&self.symbols, species) } else { species.concentration.is_none() };
+        let given = if by_rule { None } else { species.amount.or(species.concentration) };
+        let start = self.start(id, given, species.base.span);
+        match (is_amount, as_amount) {
+            (true, true) | (false, false) => start,
+            (false, true) => start.times(volume),
+            (true, false) => start.over(volume),
+        }
+    }
+
+    fn species(&mut self, species: &'m Species) {
+        let id = species.base.id.as_str();
+        let only = amount_only(&self.symbols, species);
+        let volume = self.volume(species);
+        let kind = self.symbols.kind(id);
+        let rule = self.symbols.rules.get(id).copied();
+        // rules say the amount or the concentration, whichever formulas mean; reactions change the amount
+        let by_rule = rule.is_some() || kind == Kind::Unknown;
+        let given = species.concentration.is_some() || self.symbols.initial.contains_key(id) && !only;
+        let of_amount = if by_rule { only } else { kind != Kind::Fixed || !given };
+        let role = match (rule, kind) {
+            (Some(rule), _) if rule.kind == RuleKind::Rate => {
+                let start = self.species_start(species, of_amount);
+                Role::State(start, self.meaning(&rule.math))
+            }
+            (Some(rule), _) => Role::Defined(self.meaning(&rule.math)),
+            (None, Kind::Unknown) => Role::Unknown(guess(self.species_start(species, of_amount))),
+            (None, Kind::State) => {
+                let start = self.species_start(species, true);
+                Role::State(start, self.sum_of_reactions(species))
+            }
+            (None, Kind::Fixed) => match self.species_start(species, of_amount) {
+                Math::Number(v) => Role::Parameter(v),
+                math => Role::Defined(math),
+            },
+            (None, _) => Role::Discrete(self.species_start(species, true)),
+        };
+        let note = match (kind, species.constant, species.boundary) {
+            (Kind::State, ..) => None,
+            (_, true, _) => Some("constant: nothing changes it"),
+            (_, _, true) => Some("boundary: reactions do not change it"),
+            _ => None,
+        };
+        let (a, c) = (amount(id), concentration(id));
+        if of_amount {
+            self.add(&a, role, Section::Species, note);
+            self.add(c, Role::Defined(Math::name(a).over(volume)), Section::Species, None);
+        } else {
+            self.add(&c, role, Section::Species, note);
+            self.add(a, Role::Defined(Math::name(c).times(volume)), Section::Species, None);
+        }
+    }
+
+    /// The derivative of the amount of a species: the rates of its reactions times stoichiometries and conversion factors.
+    fn sum_of_reactions(&mut self, species: &Species) -> Math {
+        let model = self.symbols.model;
+        let mut terms = vec![];
+        for (sign, reaction, reference) in
+            self.symbols.reactive.get(species.base.id.as_str()).cloned().unwrap_or_default()
+        {
+            let (factor, times) = self.stoichiometry(reference);
+            let term = times.times(Math::name(&reaction.base.id));
+            terms.push(match sign * factor {
+                factor if factor < 0.0 => Math::Apply(Op::Minus, vec![Math::Number(-factor).times(term)]),
+                factor => Math::Number(factor).times(term),
+            });
+        }
+        let sum = Math::Apply(Op::Plus, terms);
+        let conversion = species.conversion.as_ref().or(model.conversion.as_ref());
+        match conversion {
+            None => sum,
+            Some(id) if self.symbols.table.contains_key(id.as_str()) => {
+                Math::name(value_key(&self.symbols, id)).times(sum)
+            }
+            Some(id) => {
+                let headline = format!("there is no parameter `{id}`");
+                self.report.error(&codes::E0805, headline, species.base.span, "its conversion factor");
+                sum
+            }
+        }
+    }
+
+    /// A number and a formula whose product is the stoichiometry.
+    fn stoichiometry(&mut self, reference: &Reference) -> (f64, Math) {
+        let named = !reference.base.id.is_empty();
+        match (&reference.math, reference.value) {
+            (_, Some(value)) if !named && reference.math.is_none() => (value, Math::Number(1.0)),
+            (Some(math), _) if !named => {
+                let math = self.meaning(math);
+                (1.0, math)
+            }
+            (None, None) if !named => {
+                let headline = format!("the stoichiometry of `{}` is not given", reference.species);
+                self.report.error(&codes::E0804, headline, reference.base.span, "here");
+                (1.0, Math::Number(1.0))
+            }
+            _ => (1.0, Math::name(&reference.base.id)),
+        }
+    }
+
+    fn reactions(&mut self) {
+        for reaction in &self.symbols.model.reactions {
+            match &reaction.law {
+                Some(law) => {
+                    let law = self.meaning(law);
+                    let note = equation(reaction);
+                    self.add(&reaction.base.id, Role::Defined(law), Section::Reactions, Some(&note));
+                }
+                None => {
+                    let headline = format!("reaction `{}` has no kinetic law, and is left out", reaction.base.id);
+                    self.report.warning(&codes::W0802, headline, reaction.base.span, "how fast it is, is not said");
+                }
+            }
+        }
+    }
+
+    /// Gives names to the derivatives that formulas use.
+    fn rates(&mut self) {
+        let mut wanted = vec![];
+        for id in self.symbols.rated() {
+            wanted.push(primary(&self.symbols, id));
+            if let Some(Symbol::Species(species)) = self.symbols.table.get(id) {
+                wanted.push(species.compartment.clone());
+            }
+        }
+        wanted.sort();
+        wanted.dedup();
+        let mut added = vec![];
+        for quantity in &mut self.quantities {
+            if let (Role::State(_, math), Ok(_)) = (&mut quantity.role, wanted.binary_search(&quantity.key)) {
+                let key = rate(&quantity.key);
+                added.push((key.clone(), std::mem::replace(math, Math::name(key))));
+            }
+        }
+        for (key, math) in added {
+            self.add(key, Role::Defined(math), Section::Rates, None);
+        }
+    }
+}
+
+/// A value to begin the search for an algebraic unknown with.
+fn guess(start: Math) -> Math {
+    if matches!(start, Math::Number(v) if !v.is_finite()) { Math::Number(1.0) } else { start }
+}
+
+/// `A + 2 B -> C`
+fn equation(reaction: &Reaction) -> String {
+    let side = |list: &[Reference]| {
+        let term = |r: &Reference| match r.value.filter(|_| r.math.is_none()) {
+            _ if !r.base.id.is_empty() => format!("{} {}", r.base.id, r.species),
+            Some(1.0) => r.species.clone(),
+            Some(v) => format!("{v} {}", r.species),
+            None => format!("(...) {}", r.species),
+        };
+        if list.is_empty() { "0".to_string() } else { list.iter().map(term).collect::<Vec<_>>().join(" + ") }
+    };
+    format!("{} -> {}", side(&reaction.reactants), side(&reaction.products))
+}
+
+/// True for a species whose id means its amount.
+fn amount_only(symbols: &Symbols<'_>, species: &Species) -> bool {
+    let point = |c: &Symbol<'_>| matches!(c, Symbol::Compartment(c) if c.dimensions == 0.0);
+    species.substance_only || symbols.table.get(species.compartment.as_str()).is_some_and(point)
+}
+
+/// The size of the compartment of a species; 1 of a point.
+fn volume(symbols: &Symbols<'_>, species: &Species) -> Math {
+    match symbols.table.get(species.compartment.as_str()) {
+        Some(Symbol::Compartment(c)) if c.dimensions != 0.0 => Math::name(&species.compartment),
+        _ => Math::Number(1.0),
+    }
+}
+
+/// What an id means in a formula.
+fn value_key(symbols: &Symbols<'_>, id: &str) -> String {
+    match symbols.table.get(id) {
+        Some(Symbol::Species(species)) if amount_only(symbols, species) => amount(id),
+        Some(Symbol::Species(_)) => concentration(id),
+        _ => id.to_string(),
+    }
+}
+
+/// The quantity of a species that a rule or reactions change, which the other one follows from.
+fn primary(symbols: &Symbols<'_>, id: &str) -> String {
+    match symbols.table.get(id) {
+        Some(Symbol::Species(_)) if symbols.reactive.contains_key(id) => amount(id),
+        Some(Symbol::Species(_)) if symbols.rules.contains_key(id) || symbols.algebraic.contains(id) => {
+            value_key(symbols, id)
+        }
+        Some(Symbol::Species(_)) => amount(id),
+        _ => id.to_string(),
+    }
+}
+
+/// The derivative of a quantity by time, if it is known.
+fn derivative(symbols: &Symbols<'_>, id: &str) -> Option<Math> {
+    let of = |id: &str| match symbols.kind(id) {
+        Kind::Fixed | Kind::Kept => Some(Math::Number(0.0)),
+        Kind::State => Some(Math::name(rate(&primary(symbols, id)))),
+        Kind::Defined | Kind::Unknown => None,
+    };
+    let own = of(id)?;
+    match symbols.table.get(id) {
+        // the concentration of what has an amount as its state: a'/V - c*V'/V
+        Some(Symbol::Species(species)) if !amount_only(symbols, species) && primary(symbols, id) == amount(id) => {
+            let volume = volume(symbols, species);
+            let change = of(&species.compartment)?;
+            if change == Math::Number(0.0) {
+                return Some(if own == Math::Number(0.0) { own } else { own.over(volume) });
+            }
+            Some(own.minus(Math::name(concentration(id)).times(change)).over(volume))
+        }
+        _ => Some(own),
+    }
+}

@@ -1,0 +1,69 @@
+//! Reads SBML, Levels 1 to 3, and writes the model as an `.ode` text that says what was decided.
+//!
+//! ```text
+//! XML ── read ──▶ model::Model ── decide ──▶ plan::Plan ── write ──▶ .ode text, titles of columns
+//!                 (parts of SBML)  (amounts or concentrations, parameters, definitions,
+//!                                   states, events)
+//! ```
+//!
+//! Nothing here reads a file. Messages point at the XML.
+
+mod decide;
+mod guard;
+mod limits;
+mod math;
+mod model;
+mod plan;
+mod read;
+mod report;
+mod write;
+mod xml;
+
+use std::collections::BTreeMap;
+
+use odec_lang::diagnostic::Diagnostic;
+
+use report::Report;
+
+/// What became of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    /// The text of the model; none if there are errors.
+    pub text: Option<String>,
+    /// What SBML calls the quantities whose names in the text differ: `[S]` for `S_conc`.
+    pub titles: BTreeMap<String, String>,
+    /// Errors and warnings, with places in the XML.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// True for a text that is XML rather than a model of odec.
+pub fn is_xml(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
+}
+
+/// Imports the text of a file.
+pub fn import(text: &str) -> Imported {
+    let mut report = Report::default();
+    let plan = match xml::parse(text) {
+        Err(diagnostic) => {
+            report.push(*diagnostic);
+            None
+        }
+        Ok(document) => match read::root(&document) {
+            Err(diagnostic) => {
+                report.push(*diagnostic);
+                None
+            }
+            Ok((level, node)) => {
+                read::check_packages(document.root_element(), &mut report);
+                let model = read::plain(level, node, &mut report);
+                if report.failed() { None } else { decide::decide(&model, &mut report) }
+            }
+        },
+    };
+    let (text, titles) = match plan.as_ref().map(write::write) {
+        Some((text, titles)) => (Some(text), titles),
+        None => (None, BTreeMap::new()),
+    };
+    Imported { text, titles, diagnostics: report.diagnostics }
+}

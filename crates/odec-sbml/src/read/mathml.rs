@@ -1,0 +1,250 @@
+//! From MathML to formulas.
+
+use odec_lang::diagnostic::codes;
+
+use crate::math::{Math, Op};
+use crate::report::Report;
+use crate::xml::{Element, attribute, number, span};
+
+/// The constant of Avogadro as Level 3 has it (SBML Level 3 Version 1 Core, section 3.4.6).
+const AVOGADRO: f64 = 6.02214179e23;
+
+/// The end of the namespace of MathML.
+const NAMESPACE: &str = "http://www.w3.org/1998/Math/MathML";
+
+/// The formula in the `<math>` child of an element.
+pub fn formula(node: Element<'_>, report: &mut Report) -> Option<Math> {
+    let math = math_of(node)?;
+    let content = math.children().find(roxmltree::Node::is_element)?;
+    expression(content, report)
+}
+
+/// The `<math>` child of an element.
+pub fn math_of(node: Element<'_>) -> Option<Element<'_>> {
+    node.children().find(|c| c.has_tag_name((NAMESPACE, "math")))
+}
+
+/// Argument names and body of the `<lambda>` of a function.
+pub fn lambda(node: Element<'_>, report: &mut Report) -> Option<(Vec<String>, Math)> {
+    let math = math_of(node)?;
+    let mut content = math.first_element_child()?;
+    // `<semantics>` may stand around it
+    if content.has_tag_name((NAMESPACE, "semantics")) {
+        content = content.first_element_child()?;
+    }
+    if !content.has_tag_name((NAMESPACE, "lambda")) {
+        report.error(&codes::E0806, "a function is not a `<lambda>`", span(content), "found here");
+        return None;
+    }
+    let mut arguments = vec![];
+    for part in content.children().filter(roxmltree::Node::is_element) {
+        if part.has_tag_name((NAMESPACE, "bvar")) {
+            let name = part.first_element_child().map(text_of).unwrap_or_default();
+            arguments.push(name);
+        } else {
+            return Some((arguments, expression(part, report)?));
+        }
+    }
+    None
+}
+
+/// The text of an element.
+fn text_of(node: Element<'_>) -> String {
+    node.children().filter_map(|c| c.text()).collect::<String>().trim().to_string()
+}
+
+/// An element as a formula. Nested no deeper than elements may be.
+fn expression(node: Element<'_>, report: &mut Report) -> Option<Math> {
+    let unknown = |report: &mut Report| {
+        let name = node.tag_name().name();
+        report.error(&codes::E0806, format!("SBML has no `<{name}>` in a formula"), span(node), "not known here");
+        None
+    };
+    if node.tag_name().namespace() != Some(NAMESPACE) {
+        return unknown(report);
+    }
+    Some(match node.tag_name().name() {
+        "cn" => return constant(node, report),
+        "ci" => Math::Name(text_of(node), span(node)),
+        "csymbol" => return symbol(node, report),
+        "true" => Math::Bool(true),
+        "false" => Math::Bool(false),
+        "pi" => Math::Number(std::f64::consts::PI),
+        "exponentiale" => Math::Number(std::f64::consts::E),
+        "infinity" => Math::Number(f64::INFINITY),
+        "notanumber" => Math::Number(f64::NAN),
+        "semantics" => return expression(node.first_element_child()?, report),
+        "piecewise" => return piecewise(node, report),
+        "apply" => return apply(node, report),
+        _ => return unknown(report),
+    })
+}
+
+/// `<cn>`: its parts stand around `<sep/>`.
+fn constant(node: Element<'_>, report: &mut Report) -> Option<Math> {
+    let parts: Vec<&str> = node.children().filter_map(|c| c.text()).map(str::trim).collect();
+    let decimal = attribute(node, "base").is_none_or(|base| base == "10");
+    let value = match (attribute(node, "type").unwrap_or("real"), parts.as_slice()) {
+        _ if !decimal => None,
+        ("real" | "integer", [text]) => number(text),
+        ("e-notation", [a, b]) => number(&format!("{a}e{b}")),
+        ("rational", [a, b]) => number(a).zip(number(b)).map(|(a, b)| a / b),
+        _ => None,
+    };
+    if value.is_none() {
+        report.error(&codes::E0806, "this is no number", span(node), format!("found `{}`", parts.join(" ")));
+    }
+    value.map(Math::Number)
+}
+
+/// The last part of the address that says what a `<csymbol>` is.
+fn symbol_name(node: Element<'_>) -> &str {
+    attribute(node, "definitionURL").and_then(|url| url.rsplit('/').next()).unwrap_or_default()
+}
+
+fn symbol(node: Element<'_>, report: &mut Report) -> Option<Math> {
+    match symbol_name(node) {
+        "time" => Some(Math::Time(span(node))),
+        "avogadro" => Some(Math::Number(AVOGADRO)),
+        other => {
+            let headline = format!("the symbol `{other}` does not stand for a value");
+            report.error(&codes::E0806, headline, span(node), "`time` and `avogadro` do");
+            None
+        }
+    }
+}
+
+fn piecewise(node: Element<'_>, report: &mut Report) -> Option<Math> {
+    let (mut pieces, mut otherwise) = (vec![], None);
+    for part in node.children().filter(roxmltree::Node::is_element) {
+        let inner: Vec<Element<'_>> = part.children().filter(roxmltree::Node::is_element).collect();
+        match (part.tag_name().name(), inner.as_slice()) {
+            ("piece", [value, condition]) => {
+                pieces.push((expression(*value, report)?, expression(*condition, report)?));
+            }
+            ("otherwise", [value]) => otherwise = Some(Box::new(expression(*value, report)?)),
+            (name, _) => {
+                let headline = format!("`<{name}>` in `<piecewise>` has {} operands", inner.len());
+                report.error(&codes::E0806, headline, span(part), "a `<piece>` has two, `<otherwise>` one");
+                return None;
+            }
+        }
+    }
+    Some(Math::Piecewise(pieces, otherwise))
+}
+
+fn apply(node: Element<'_>, report: &mut Report) -> Option<Math> {
+    let mut parts = node.children().filter(roxmltree::Node::is_element);
+    let Some(head) = parts.next() else {
+        report.error(&codes::E0806, "`<apply>` is empty", span(node), "an operator is missing");
+        return None;
+    };
+    let name = head.tag_name().name();
+    let (mut qualifier, mut operands) = (None, vec![]);
+    for part in parts {
+        if matches!(part.tag_name().name(), "degree" | "logbase") {
+            qualifier = Some(expression(part.first_element_child()?, report)?);
+        } else {
+            operands.push(expression(part, report)?);
+        }
+    }
+    match name {
+        "ci" => return Some(Math::Call(text_of(head), operands, span(head))),
+        "csymbol" => return special(head, operands, report),
+        "root" => operands.insert(0, qualifier.unwrap_or(Math::Number(2.0))),
+        "log" => operands.insert(0, qualifier.unwrap_or(Math::Number(10.0))),
+        _ => {}
+    }
+    let Some((op, least, most)) = operator(name) else {
+        report.error(&codes::E0806, format!("SBML has no operator `<{name}>`"), span(head), "not known here");
+        return None;
+    };
+    if !(least..=most).contains(&operands.len()) {
+        let headline = format!("`<{name}>` has {} operands", operands.len());
+        report.error(&codes::E0806, headline, span(node), "this number of operands makes no sense");
+        return None;
+    }
+    Some(Math::Apply(op, operands))
+}
+
+/// `rateOf` and `delay`.
+fn special(head: Element<'_>, operands: Vec<Math>, report: &mut Report) -> Option<Math> {
+    match (symbol_name(head), operands.as_slice()) {
+        ("rateOf", [Math::Name(id, _)]) => Some(Math::RateOf(id.clone(), span(head))),
+        ("rateOf", _) => {
+            report.error(&codes::E0806, "`rateOf` has one operand, a quantity", span(head), "it has another one");
+            None
+        }
+        ("delay", _) => {
+            let headline = "the formula has a delay: `delay(x, tau)`, the value of x a time tau ago";
+            report.error(&codes::E0560, headline, span(head), "odec solves no delay equations in this version");
+            None
+        }
+        (other, _) => {
+            report.error(&codes::E0806, format!("the symbol `{other}` is not a function"), span(head), "called here");
+            None
+        }
+    }
+}
+
+/// What an element between `<apply>` and its operands does, with the least and largest number of operands.
+pub fn operator(name: &str) -> Option<(Op, usize, usize)> {
+    const MANY: usize = usize::MAX;
+    let one = |op| Some((op, 1, 1));
+    let builtin = |name| one(Op::Builtin(name));
+    match name {
+        "plus" => Some((Op::Plus, 0, MANY)),
+        "minus" => Some((Op::Minus, 1, 2)),
+        "times" => Some((Op::Times, 0, MANY)),
+        "divide" => Some((Op::Divide, 2, 2)),
+        "power" => Some((Op::Power, 2, 2)),
+        "root" => Some((Op::Root, 2, 2)),
+        "log" => Some((Op::Log, 2, 2)),
+        "quotient" => Some((Op::Quotient, 2, 2)),
+        "rem" => Some((Op::Rem, 2, 2)),
+        "max" => Some((Op::Extreme("max"), 1, MANY)),
+        "min" => Some((Op::Extreme("min"), 1, MANY)),
+        "eq" => Some((Op::Compare("=="), 2, MANY)),
+        "neq" => Some((Op::Compare("!="), 2, 2)),
+        "lt" => Some((Op::Compare("<"), 2, MANY)),
+        "leq" => Some((Op::Compare("<="), 2, MANY)),
+        "gt" => Some((Op::Compare(">"), 2, MANY)),
+        "geq" => Some((Op::Compare(">="), 2, MANY)),
+        "and" => Some((Op::And, 0, MANY)),
+        "or" => Some((Op::Or, 0, MANY)),
+        "xor" => Some((Op::Xor, 0, MANY)),
+        "not" => one(Op::Not),
+        "implies" => Some((Op::Implies, 2, 2)),
+        "factorial" => one(Op::Factorial),
+        "exp" => builtin("exp"),
+        "ln" => builtin("ln"),
+        "abs" => builtin("abs"),
+        "floor" => builtin("floor"),
+        "ceiling" => builtin("ceil"),
+        "sin" => builtin("sin"),
+        "cos" => builtin("cos"),
+        "tan" => builtin("tan"),
+        "sinh" => builtin("sinh"),
+        "cosh" => builtin("cosh"),
+        "tanh" => builtin("tanh"),
+        "arcsin" => builtin("asin"),
+        "arccos" => builtin("acos"),
+        "arctan" => builtin("atan"),
+        "arcsinh" => builtin("asinh"),
+        "arccosh" => builtin("acosh"),
+        "arctanh" => builtin("atanh"),
+        "sec" => one(Op::Reciprocal("cos")),
+        "csc" => one(Op::Reciprocal("sin")),
+        "cot" => one(Op::Reciprocal("tan")),
+        "sech" => one(Op::Reciprocal("cosh")),
+        "csch" => one(Op::Reciprocal("sinh")),
+        "coth" => one(Op::Reciprocal("tanh")),
+        "arcsec" => one(Op::OfReciprocal("acos")),
+        "arccsc" => one(Op::OfReciprocal("asin")),
+        "arccot" => one(Op::OfReciprocal("atan")),
+        "arcsech" => one(Op::OfReciprocal("acosh")),
+        "arccsch" => one(Op::OfReciprocal("asinh")),
+        "arccoth" => one(Op::OfReciprocal("atanh")),
+        _ => None,
+    }
+}

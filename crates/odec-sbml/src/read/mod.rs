@@ -1,0 +1,61 @@
+//! From the tree of the XML to the parts of a model.
+
+mod infix;
+mod mathml;
+mod parts;
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use roxmltree::Document;
+
+use crate::model::Model;
+use crate::report::Report;
+use crate::xml::{Element, attribute, child, span};
+
+pub use parts::model;
+
+/// Level and version of the file, and its model.
+///
+/// # Errors
+/// A file that is no SBML, or of a level that odec does not know.
+pub fn root<'a>(document: &'a Document<'a>) -> Result<((u32, u32), Element<'a>), Box<Diagnostic>> {
+    let root = document.root_element();
+    let name = root.tag_name().name();
+    let error =
+        |headline: String, label: &str| Box::new(Diagnostic::error(&codes::E0802, headline).label(span(root), label));
+    if name != "sbml" {
+        return Err(error(format!("the file is XML, but not SBML: its first element is `<{name}>`"), "not `<sbml>`"));
+    }
+    let whole = |name| attribute(root, name).and_then(|text| text.parse::<u32>().ok());
+    let (Some(level), Some(version)) = (whole("level"), whole("version")) else {
+        return Err(error("the file does not say its level and version".to_string(), "`level`, `version`"));
+    };
+    if !(1..=3).contains(&level) {
+        return Err(error(format!("odec knows SBML Level 1 to 3, and this is Level {level}"), "the level"));
+    }
+    // a level 3 file may have nothing but packages
+    match child(root, "model") {
+        Some(model) => Ok(((level, version), model)),
+        None => Err(error("the file has no `<model>`".to_string(), "nothing in it is one")),
+    }
+}
+
+/// Packages that change what a model means, and that odec does not read.
+pub fn check_packages(root: Element<'_>, report: &mut Report) {
+    for attribute in root.attributes().filter(|a| a.name() == "required" && a.value().trim() == "true") {
+        let url = attribute.namespace().unwrap_or_default();
+        let package = url.split('/').rev().nth(1).unwrap_or(url);
+        // a file may need the package and use nothing of it
+        let used = |node: Element<'_>| node.tag_name().name() == "submodel";
+        if package != "comp" || root.descendants().any(used) {
+            let headline = format!("the model needs the package `{package}` of SBML, which odec does not import");
+            let range = attribute.range();
+            let at = odec_ir::Span::new(range.start, range.end);
+            report.error(&codes::E0808, headline, at, "said here");
+        }
+    }
+}
+
+/// The model of a file without submodels.
+pub fn plain(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Model {
+    model(level, node, report)
+}

@@ -1,0 +1,37 @@
+//! Collects what there is to say of a file, with places in its XML.
+
+use odec_ir::Span;
+use odec_lang::diagnostic::{Code, Diagnostic};
+
+use crate::limits::MAX_REPORTED;
+
+/// The messages of one import.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// In the order in which they were found.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Report {
+    /// An error at a place.
+    pub fn error(&mut self, code: &'static Code, headline: impl Into<String>, at: Span, label: impl Into<String>) {
+        self.push(Diagnostic::error(code, headline).label(at, label));
+    }
+
+    /// A warning at a place.
+    pub fn warning(&mut self, code: &'static Code, headline: impl Into<String>, at: Span, label: impl Into<String>) {
+        self.push(Diagnostic::warning(code, headline).label(at, label));
+    }
+
+    /// Keeps a message, unless there are many already.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < MAX_REPORTED {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// True if the file cannot be imported.
+    pub fn failed(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}

@@ -1,0 +1,262 @@
+//! From a plan to the text of a model.
+
+mod formula;
+mod names;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use crate::limits::MAX_INLINED;
+use crate::math::{Math, Op};
+use crate::plan::{Happening, Plan, Quantity, Role, Section};
+use formula::{Inlined, Writer, time_argument};
+use names::{Names, argument};
+
+/// Longest line that names are put into.
+const WIDTH: usize = 100;
+
+/// The text, and the columns whose names differ from what SBML calls the quantities.
+pub fn write(plan: &Plan) -> (String, BTreeMap<String, String>) {
+    let names = Names::of(plan);
+    let functions = plan.functions.iter().map(|f| (f.base.id.as_str(), f)).collect();
+    let inlined = Inlined { functions, budget: Cell::new(MAX_INLINED) };
+    let mut out = Out { plan, names, inlined, text: String::new() };
+    out.head();
+    out.functions();
+    out.section(Section::Parameters, "Parameters");
+    out.section(Section::Locals, "Parameters of single reactions");
+    out.section(Section::Compartments, "Compartments");
+    out.species();
+    out.section(Section::Stoichiometries, "Stoichiometries");
+    out.section(Section::Reactions, "Reactions: amount per time");
+    out.section(Section::Rates, "Derivatives that formulas use");
+    out.equations();
+    out.events();
+    out.outputs();
+    (out.text, out.names.titles)
+}
+
+struct Out<'p> {
+    plan: &'p Plan,
+    names: Names,
+    inlined: Inlined<'p>,
+    text: String,
+}
+
+/// A text from the file in one line of a comment.
+fn plain(text: &str) -> String {
+    let words: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl Out<'_> {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::new(&self.names, &self.plan.timed)
+    }
+
+    fn formula(&self, math: &Math) -> String {
+        self.writer().whole(math)
+    }
+
+    fn head(&mut self) {
+        let (level, version) = self.plan.level;
+        let name = plain(&self.plan.name);
+        if !name.is_empty() {
+            self.line(&format!("## {name}"));
+        }
+        self.line(&format!("# Imported from SBML Level {level} Version {version}. Its units are left out."));
+        let id: String =
+            self.plan.id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        if id.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            self.line(&format!("model {}", argument(&id)));
+        }
+        if self.names.time != "t" {
+            self.line(&format!("time {}", self.names.time));
+        }
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.line(&format!("\n### {text}"));
+    }
+
+    fn functions(&mut self) {
+        let plan = self.plan;
+        let mut lines = vec![];
+        for function in &plan.functions {
+            let writer = Writer { arguments: &function.arguments, ..self.writer() };
+            let mut arguments: Vec<String> = function.arguments.iter().map(|a| argument(a)).collect();
+            if plan.timed.contains(&function.base.id) {
+                arguments.push(if function.arguments.is_empty() {
+                    self.names.time.clone()
+                } else {
+                    time_argument(&function.arguments)
+                });
+            }
+            if arguments.is_empty() {
+                arguments.push("none".to_string());
+            }
+            let name = self.names.function(&function.base.id);
+            lines.push(format!("fn {name}({}) = {}", arguments.join(", "), writer.whole(&function.body)));
+        }
+        if self.uses_whole_parts() {
+            lines.push("fn whole_part(x) = if x < 0 then ceil(x) else floor(x)".to_string());
+        }
+        if !lines.is_empty() {
+            self.heading("Functions");
+        }
+        for line in lines {
+            self.line(&line);
+        }
+    }
+
+    /// True where a formula has a quotient without its fraction.
+    fn uses_whole_parts(&self) -> bool {
+        let mut uses = false;
+        let mut see = |math: &Math| {
+            math.visit(&mut |m| uses |= matches!(m, Math::Apply(Op::Quotient | Op::Rem, _)));
+        };
+        for quantity in &self.plan.quantities {
+            match &quantity.role {
+                Role::Parameter(_) => {}
+                Role::Defined(a) | Role::Discrete(a) | Role::Unknown(a) => see(a),
+                Role::State(a, b) => {
+                    see(a);
+                    see(b);
+                }
+            }
+        }
+        self.plan.functions.iter().for_each(|f| see(&f.body));
+        self.plan.equations.iter().for_each(|(math, _)| see(math));
+        for event in &self.plan.events {
+            see(&event.trigger);
+            event.delay.iter().chain(&event.priority).for_each(&mut see);
+            event.actions.iter().for_each(|(_, math)| see(math));
+        }
+        uses
+    }
+
+    fn section(&mut self, section: Section, heading: &str) {
+        let plan = self.plan;
+        let list: Vec<&Quantity> = plan.quantities.iter().filter(|q| q.section == section).collect();
+        if !list.is_empty() {
+            self.heading(heading);
+        }
+        for quantity in list {
+            self.quantity(quantity);
+        }
+    }
+
+    fn species(&mut self) {
+        let plan = self.plan;
+        if plan.quantities.iter().any(|q| q.section == Section::Species) {
+            self.heading("Species: `S` is the amount of S, `S_conc` its concentration");
+        }
+        for quantity in plan.quantities.iter().filter(|q| q.section == Section::Species) {
+            self.quantity(quantity);
+        }
+    }
+
+    fn quantity(&mut self, quantity: &Quantity) {
+        let name = self.names.quantity(&quantity.key).to_string();
+        let note = quantity.note.as_ref().map(|note| format!("   # {}", plain(note))).unwrap_or_default();
+        match &quantity.role {
+            Role::Parameter(value) => self.line(&format!("param {name} = {}{note}", formula::number(*value).0)),
+            Role::Defined(math) => self.line(&format!("{name} = {}{note}", self.formula(math))),
+            Role::State(start, rate) => {
+                self.line(&format!("state {name} = {}{note}", self.formula(start)));
+                self.line(&format!("{name}' = {}", self.formula(rate)));
+            }
+            Role::Discrete(start) => self.line(&format!("discrete {name} = {}{note}", self.formula(start))),
+            Role::Unknown(start) => self.line(&format!("unknown {name} = {}{note}", self.formula(start))),
+        }
+    }
+
+    fn equations(&mut self) {
+        let plan = self.plan;
+        if !plan.equations.is_empty() {
+            self.heading("Algebraic rules");
+        }
+        for (math, _) in &plan.equations {
+            self.line(&format!("0 = {}", self.formula(math)));
+        }
+        let moves = |q: &Quantity| matches!(q.role, Role::State(..) | Role::Unknown(_));
+        if !plan.quantities.iter().any(moves) {
+            let clock = self.names.clock.clone();
+            self.line("\n# No quantity has a derivative. A model of odec needs one.");
+            self.line(&format!("state {clock} = 0"));
+            self.line(&format!("{clock}' = 1"));
+        }
+    }
+
+    fn events(&mut self) {
+        let plan = self.plan;
+        if !plan.events.is_empty() {
+            self.heading("Events");
+        }
+        for event in &plan.events {
+            self.event(event);
+        }
+    }
+
+    fn event(&mut self, event: &Happening) {
+        let writer = self.writer();
+        let mut head = format!("when {}", Writer { head: Some(&self.inlined), ..self.writer() }.head(&event.trigger));
+        match &event.delay {
+            Some(delay) => head.push_str(&format!(" after {}", writer.operand(delay))),
+            // an event without a delay is dropped if another one at its instant makes its condition false
+            None if event.cancel => head.push_str(" after 0"),
+            None => {}
+        }
+        for (clause, there) in [(" late", event.late), (" cancel", event.cancel)] {
+            head.push_str(if there { clause } else { "" });
+        }
+        if let Some(priority) = &event.priority {
+            head.push_str(&format!(" priority {}", writer.operand(priority)));
+        }
+        head.push_str(if event.from_start { " from start" } else { "" });
+        let actions: Vec<String> = event
+            .actions
+            .iter()
+            .map(|(key, math)| format!("{} := {}", self.names.quantity(key), writer.whole(math)))
+            .collect();
+        let title = plain(&event.title);
+        if !title.is_empty() {
+            self.line(&format!("## {title}"));
+        }
+        self.line(&format!("{head} {{ {} }}", actions.join("; ")));
+    }
+
+    /// Every quantity of the file is recorded. States and unknowns are anyway.
+    fn outputs(&mut self) {
+        let plan = self.plan;
+        let recorded = |q: &&Quantity| {
+            let own = !matches!(q.section, Section::Locals | Section::Rates);
+            own && !matches!(q.role, Role::State(..) | Role::Unknown(_))
+        };
+        let (constant, varying): (Vec<&Quantity>, Vec<&Quantity>) =
+            plan.quantities.iter().filter(recorded).partition(|q| matches!(q.role, Role::Parameter(_)));
+        if !(constant.is_empty() && varying.is_empty()) {
+            self.heading("What a run records beside the states");
+        }
+        for list in [varying, constant] {
+            let mut line = String::new();
+            for quantity in list {
+                let name = self.names.quantity(&quantity.key).to_string();
+                if line.len() + name.len() > WIDTH {
+                    let full = std::mem::take(&mut line);
+                    self.line(&full);
+                }
+                line.push_str(if line.is_empty() { "output " } else { ", " });
+                line.push_str(&name);
+            }
+            if !line.is_empty() {
+                self.line(&line);
+            }
+        }
+    }
+}

@@ -15,6 +15,7 @@ mod interpreter;
 mod library;
 mod models;
 mod mutation;
+mod reactions;
 mod sbml;
 mod sizes;
 mod smoke;

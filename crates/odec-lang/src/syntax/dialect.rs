@@ -30,7 +30,7 @@ const MODELICA: Dialect = Dialect {
 };
 const ANTIMONY: Dialect = Dialect {
     name: "an Antimony file",
-    help: "to make a model of it: write a reaction `A -> B; k*A` as `A' = -k*A` and `B' = k*A`, declare `state A = 1`, \
+    help: "to make a model of it: write a reaction `A -> B; k*A` as `A -> B  rate k*A`, and declare `state A = 1`, \
            `state B = 0` and `param k = 0.1`",
 };
 const MARKUP: Dialect = Dialect {

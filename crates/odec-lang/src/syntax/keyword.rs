@@ -26,10 +26,11 @@ pub enum Keyword {
     Axis,
     Unit,
     Units,
+    Compartment,
 }
 
 /// The words in the order of the reference.
-pub const KEYWORDS: [(&str, Keyword); 23] = [
+pub const KEYWORDS: [(&str, Keyword); 24] = [
     ("model", Keyword::Model),
     ("time", Keyword::Time),
     ("param", Keyword::Param),
@@ -53,6 +54,7 @@ pub const KEYWORDS: [(&str, Keyword); 23] = [
     ("axis", Keyword::Axis),
     ("unit", Keyword::Unit),
     ("units", Keyword::Units),
+    ("compartment", Keyword::Compartment),
 ];
 
 /// Words that cannot be names.
@@ -84,6 +86,26 @@ impl Keyword {
     fn takes_minus(self) -> bool {
         matches!(self, Keyword::Conserve | Keyword::Expect)
     }
+}
+
+/// Arrows of reactions, the longer ones first.
+const ARROWS: [&str; 7] = ["<->", "<=>", "-->", "->", "=>", "⇌", "→"];
+
+/// Whether a line is a reaction: an arrow outside of brackets and texts, and no `=` before it.
+pub fn is_reaction(line: &str) -> bool {
+    let mut depth = 0usize;
+    for (at, c) in line.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            '"' | '{' => return false,
+            _ if depth > 0 => {}
+            _ if ARROWS.iter().any(|arrow| line[at..].starts_with(arrow)) => return at > 0,
+            '=' => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether a character may stand in a name, as `name_char` in the grammar.

@@ -141,8 +141,64 @@ pub struct Declared {
     pub bounds: Option<(ExprId, ExprId)>,
     /// `>= a`, of a state that is declared elsewhere; such an item has no value.
     pub limit: Option<Limit>,
+    /// `in blood`: the compartment of a state.
+    pub place: Option<Reference>,
     /// Doc comment of this item.
     pub doc: Option<String>,
+}
+
+/// How a reaction is fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// `mass k`, `mass (kon, koff)`: mass action.
+    Mass,
+    /// `rate v`: concentration, or whatever the species count in, per time.
+    Rate,
+    /// `flow v`: amount per time.
+    Flow,
+}
+
+impl Law {
+    /// The word itself.
+    pub fn word(self) -> &'static str {
+        match self {
+            Law::Mass => "mass",
+            Law::Rate => "rate",
+            Law::Flow => "flow",
+        }
+    }
+}
+
+/// `2 $A`: one term of a side of a reaction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Participant {
+    /// How many, as written; 1 if nothing is.
+    pub count: f64,
+    /// `$`: the reaction does not change it.
+    pub fixed: bool,
+    /// What.
+    pub species: Reference,
+}
+
+/// `bind: E + S <-> ES mass (kon, koff)`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reaction {
+    /// Name and indices before the colon.
+    pub label: Option<(Ident, Vec<Index>)>,
+    /// What goes in.
+    pub left: Vec<Participant>,
+    /// What comes out.
+    pub right: Vec<Participant>,
+    /// `<->`
+    pub reversible: bool,
+    /// The arrow.
+    pub arrow: Span,
+    /// How fast.
+    pub law: Law,
+    /// The word of the law.
+    pub law_span: Span,
+    /// Constants of mass action, or the rate.
+    pub value: ExprId,
 }
 
 /// A bound of a state: `x >= 0`.
@@ -393,6 +449,10 @@ pub enum StatementKind {
     Unit(Vec<Ident>),
     /// `units strict`: how much of the units is checked.
     Units(Ident),
+    /// `compartment blood = 5 [L]`
+    Compartment(Vec<Declared>),
+    /// A line with an arrow.
+    Reaction(Reaction),
     /// A construct of a later version.
     Later(Later),
 }

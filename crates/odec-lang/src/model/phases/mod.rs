@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! Tree ─ features             constructs of later versions, and nothing else then
+//!      ─ reactions ─▶ Tree    reactions as definitions and equations
 //!      ─ names    ─▶ Names    what is declared, with the expressions still unread
 //!      ─ shapes   ─▶ Shapes   which names are vectors
 //!      ─ units    ─▶ Found    the unit of every expression, and the factors between units
@@ -16,6 +17,7 @@
 
 mod features;
 mod names;
+mod reactions;
 pub(crate) mod reports;
 mod resolve;
 pub(crate) mod settle;
@@ -49,8 +51,13 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     if !features.is_empty() {
         return (None, features);
     }
-    let input = Input { tree, source };
-    let (names, mut said) = names::collect(input);
+    let (expanded, mut said) = reactions::expand(tree);
+    if !sound(&said) {
+        return (None, said);
+    }
+    let input = Input { tree: &expanded, source };
+    let (names, more) = names::collect(input);
+    said.extend(more);
     let shapes = shapes::find(input, &names);
     let mut units = units::check(input, &names);
     let (resolved, more) = resolve::resolve(input, &names, &shapes, &units.factors, readable);
@@ -107,22 +114,7 @@ impl<'a> Input<'a> {
         let mut open = vec![expr];
         while let Some(id) = open.pop() {
             nodes.push(id);
-            match &self.tree.exprs[id.0 as usize].kind {
-                ExprKind::Number(_) | ExprKind::Text(_) => {}
-                ExprKind::Name(r) => open.extend(r.indices.iter().flat_map(parts)),
-                ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => open.push(*a),
-                ExprKind::Binary(_, _, a, b) => open.extend([*a, *b]),
-                ExprKind::If(a, b, c) => open.extend([*a, *b, *c]),
-                ExprKind::Comparison(list, _)
-                | ExprKind::Call(_, list)
-                | ExprKind::Tuple(list)
-                | ExprKind::Table(list) => open.extend(list),
-                ExprKind::Reduce(_, binders, condition, body) => {
-                    open.extend(binders.iter().filter_map(|b| b.1).flat_map(|(a, b)| [a, b]));
-                    open.extend(condition);
-                    open.push(*body);
-                }
-            }
+            open.extend(operands_of(self.tree, id));
         }
         nodes.sort_unstable();
         nodes.dedup();
@@ -134,6 +126,24 @@ impl<'a> Input<'a> {
         match &self.tree.exprs[e.0 as usize].kind {
             ExprKind::Name(r) if r.indices.is_empty() && r.path.is_empty() && r.primes == 0 => Some(&r.name),
             _ => None,
+        }
+    }
+}
+
+/// The expressions that one is made of.
+fn operands_of(tree: &Tree, id: ExprId) -> Vec<ExprId> {
+    match &tree.exprs[id.0 as usize].kind {
+        ExprKind::Number(_) | ExprKind::Text(_) => Vec::new(),
+        ExprKind::Name(r) => r.indices.iter().flat_map(parts).collect(),
+        ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => vec![*a],
+        ExprKind::Binary(_, _, a, b) => vec![*a, *b],
+        ExprKind::If(a, b, c) => vec![*a, *b, *c],
+        ExprKind::Comparison(list, _) | ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Table(list) => {
+            list.clone()
+        }
+        ExprKind::Reduce(_, binders, condition, body) => {
+            let ends = binders.iter().filter_map(|b| b.1).flat_map(|(a, b)| [a, b]);
+            ends.chain(*condition).chain([*body]).collect()
         }
     }
 }

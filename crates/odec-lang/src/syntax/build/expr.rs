@@ -359,7 +359,7 @@ impl Builder<'_> {
         out
     }
 
-    fn index(&mut self, pair: Pair<'_, Rule>) -> Option<Index> {
+    pub(super) fn index(&mut self, pair: Pair<'_, Rule>) -> Option<Index> {
         let mut inner = pair.into_inner();
         let first = inner.next()?;
         if first.as_rule() == Rule::name {

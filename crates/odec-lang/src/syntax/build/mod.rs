@@ -3,6 +3,7 @@
 mod blocks;
 mod events;
 mod expr;
+mod reactions;
 mod slips;
 mod statement;
 
@@ -79,7 +80,12 @@ impl<'a> Builder<'a> {
 
     /// A statement without a block.
     fn line(&mut self, head: &Segment) -> Option<StatementKind> {
-        let word = classify(&self.text[head.range.clone()], false);
+        let line = &self.text[head.range.clone()];
+        let word = classify(line, false);
+        if word.is_none() && keyword::is_reaction(line) {
+            let pair = self.read(Rule::reaction_line, head)?;
+            return self.reaction(pair);
+        }
         let pair = self.read(rule_of(word), head)?;
         self.statement(word, pair)
     }
@@ -171,7 +177,13 @@ fn rule_of(word: Option<Keyword>) -> Rule {
         Some(Keyword::At) => Rule::at_head,
         Some(Keyword::Every) => Rule::every_head,
         Some(
-            Keyword::Param | Keyword::Const | Keyword::State | Keyword::Output | Keyword::Unknown | Keyword::Discrete,
+            Keyword::Param
+            | Keyword::Const
+            | Keyword::State
+            | Keyword::Output
+            | Keyword::Unknown
+            | Keyword::Discrete
+            | Keyword::Compartment,
         ) => Rule::declaration_line,
         None => Rule::equation_line,
     }

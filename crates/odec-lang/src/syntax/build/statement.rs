@@ -46,6 +46,10 @@ impl Builder<'_> {
                 self.no_bounds(&pair);
                 Some(StatementKind::Discrete(self.without_limits(pair, "discrete quantity", true)))
             }
+            Some(Keyword::Compartment) => {
+                self.no_bounds(&pair);
+                Some(StatementKind::Compartment(self.without_limits(pair, "compartment", false)))
+            }
             Some(Keyword::Fn) => self.function(pair),
             Some(Keyword::Expect) => self.expect(pair),
             Some(Keyword::Conserve) => self.conserve(pair),
@@ -96,6 +100,13 @@ impl Builder<'_> {
         self.no_limits(&pair, what);
         let mut items = self.items(pair, share);
         items.retain(|item| item.limit.is_none());
+        for place in items.iter_mut().filter_map(|item| item.place.take()) {
+            self.report(
+                Diagnostic::error("E0118", "only a state lies in a compartment")
+                    .label(place.span, format!("a compartment, of a {what}?"))
+                    .help("a range has two ends: `k = 1 in 0..10`"),
+            );
+        }
         items
     }
 
@@ -141,6 +152,7 @@ impl Builder<'_> {
                     earlier.value = item.value;
                     earlier.unit = earlier.unit.take().or_else(|| item.unit.clone());
                     earlier.bounds = item.bounds;
+                    earlier.place = earlier.place.take().or_else(|| item.place.clone());
                 }
             }
             if item.limit.is_some() && share {
@@ -156,9 +168,13 @@ impl Builder<'_> {
     fn item(&mut self, pair: Pair<'_, Rule>) -> Option<Declared> {
         let mut target: Option<Reference> = None;
         let mut item_unit: Option<Unit> = None;
-        let (mut value, mut bounds, mut limit) = (None, None, None);
+        let (mut value, mut bounds, mut limit, mut place) = (None, None, None, None);
         for part in pair.into_inner() {
             match part.as_rule() {
+                Rule::place => {
+                    let reference = part.into_inner().find(|part| part.as_rule() == Rule::reference)?;
+                    place = Some(self.reference(reference));
+                }
                 Rule::target => target = Some(self.target(part)?),
                 Rule::expr => {
                     self.begin_value(&part);
@@ -180,7 +196,7 @@ impl Builder<'_> {
                 _ => {}
             }
         }
-        Some(Declared { target: target?, value, unit: item_unit, bounds, limit, doc: None })
+        Some(Declared { target: target?, value, unit: item_unit, bounds, limit, place, doc: None })
     }
 
     fn limit(&mut self, pair: Pair<'_, Rule>) -> Option<Limit> {

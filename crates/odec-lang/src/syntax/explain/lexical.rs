@@ -130,7 +130,7 @@ fn foreign(scene: &Scene<'_>, here: Token) -> Diagnostic {
         "<>" | "~=" => (Some("!="), "write `!=`"),
         "<-" => (Some("="), "write `=`"),
         "?" => (None, "write `if condition then a else b`"),
-        "->" | "=>" => (None, "reactions are written as equations: `A' = -k*A` and `B' = k*A`"),
+        "->" | "=>" | "<->" => (None, "a reaction stands on a line of its own: `A -> B  mass k`"),
         "*=" | "/=" => (None, "events have `:=`, `+=` and `-=`: write `x := 2*x`"),
         _ => (None, "rows of a table nest: `[[1, 2], [3, 4]]`; a `;` separates inside `{ }` only"),
     };

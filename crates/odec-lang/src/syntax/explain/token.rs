@@ -78,8 +78,9 @@ impl Token {
     }
 }
 
-/// Two characters before one, so that `<=` is not `<`.
-const SIGNS: [(&str, TokenKind); 46] = [
+/// Longer ones first, so that `<=` is not `<`.
+const SIGNS: [(&str, TokenKind); 47] = [
+    ("<->", TokenKind::Foreign),
     ("..", TokenKind::Range),
     ("**", TokenKind::Operator),
     ("<=", TokenKind::Compare),

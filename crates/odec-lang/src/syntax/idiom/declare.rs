@@ -36,7 +36,6 @@ const WORDS: [(&str, &str); 12] = [
     ("Init", "state"),
     ("initial", "state"),
     ("PARAM", "param"),
-    ("compartment", "param"),
     ("PARAMETER", "param"),
     ("CONSTANT", "const"),
     ("constant", "const"),

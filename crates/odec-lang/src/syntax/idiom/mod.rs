@@ -14,6 +14,7 @@ mod name;
 mod needless;
 mod program;
 mod rate;
+mod reaction;
 mod sign;
 
 use std::collections::{HashMap, HashSet};

@@ -23,7 +23,7 @@ pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<Found>) {
             .or_else(|| function(scene, at))
             .or_else(|| wrapper(scene, at))
             .or_else(|| when_block(scene, at))
-            .or_else(|| reaction(scene, at))
+            .or_else(|| super::reaction::reaction(scene, at))
             .or_else(|| tensor(scene, at));
         match taken {
             Some((idiom, next)) => {
@@ -446,41 +446,6 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let better = format!("when {} {{ {body} }}", bare(line.slice(1, colon)));
     let found = Found::new("E0133", "an event is written with braces", head_span(line)).over(line.range.clone());
     Some((found.label("an event").help(format!("write `{better}`")), at + 1))
-}
-
-/// `J0: S -> P; k*S`
-fn reaction(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
-    let line = &scene.lines[at];
-    let arrow = (0..line.tokens.len()).find(|&k| matches!(line.text(k), "->" | "=>"))?;
-    if line.find(0, "=").is_some_and(|k| k < arrow) || (0..arrow).any(|k| line.text(k) == "if") {
-        return None;
-    }
-    let from = (0..arrow).find(|&k| line.text(k) == ":").map_or(0, |k| k + 1);
-    let end = line.tokens.len();
-    let stop = (arrow..end).find(|&k| line.text(k) == ";").unwrap_or(end);
-    let law = line.slice(stop + 1, end).trim_end_matches(';').trim();
-    let side = |from: usize, to: usize| -> Vec<&str> {
-        (from..to).filter(|&k| line.is_name(k)).map(|k| line.text(k)).collect()
-    };
-    let (left, right) = (side(from, arrow), side(arrow + 1, stop));
-    let plain = (from..stop).all(|k| line.is_name(k) || matches!(line.text(k), "+" | "->" | "=>"));
-    let law = if law.is_empty() { format!("k*{}", left.first().unwrap_or(&"A")) } else { law.to_string() };
-    let term = super::line::operand(&law);
-    let product = if law.contains([' ', '+']) || law.starts_with('-') { term } else { law.clone() };
-    let mut equations: Vec<String> = Vec::new();
-    if plain {
-        equations.extend(left.iter().map(|name| format!("`{name}' = -{product}`")));
-        equations.extend(right.iter().map(|name| format!("`{name}' = {law}`")));
-    }
-    let help = match equations.as_slice() {
-        [] => "write the rate of each species as an equation: `A' = -k*A` and `B' = k*A`".to_string(),
-        [one] => format!("write {one}"),
-        [first @ .., last] => {
-            format!("write {} and {last}; rates of one species add up in one equation", first.join(", "))
-        }
-    };
-    let found = Found::new("E0125", "reactions are written as equations in this version", line.span(arrow, arrow));
-    Some((found.label("a reaction").help(help).over(line.range.clone()), at + 1))
 }
 
 /// `u_i { y = 1 }`, `k { 2 }`, `parameters { real b; }`, `global 1 y-1 {y=0}`

@@ -3,7 +3,7 @@
 use super::{Printer, Style, expr};
 use crate::syntax::tree::{
     Action, BoundaryItem, Change, Declared, Entry, EntryValue, Event, EventHead, ExprId, Ident, Index, Later,
-    Statement, StatementKind, Within,
+    Participant, Reaction, Reference, Statement, StatementKind, Within,
 };
 
 impl Printer<'_> {
@@ -83,6 +83,8 @@ impl Printer<'_> {
                 self.within(within.as_ref());
             }
             StatementKind::Conserve { name, value, within } => self.conserve(name.as_ref(), *value, within.as_ref()),
+            StatementKind::Compartment(items) => self.declaration("compartment", items, false),
+            StatementKind::Reaction(reaction) => self.reaction(reaction),
             StatementKind::Later(later) => self.later(later),
         }
         if let Some(doc) = statement.doc.as_ref().filter(|_| beside) {
@@ -130,6 +132,10 @@ impl Printer<'_> {
             if let Some(bounds) = item.bounds {
                 self.put(" in ");
                 self.range(bounds);
+            }
+            if let Some(place) = &item.place {
+                self.put(" in ");
+                self.reference(place);
             }
             if let Some(limit) = item.limit {
                 self.put(if limit.at_least { " >= " } else { " <= " });
@@ -190,6 +196,40 @@ impl Printer<'_> {
                 EntryValue::Range(from, to) => self.range((*from, *to)),
             }
             self.put("\n");
+        }
+    }
+
+    fn reaction(&mut self, reaction: &Reaction) {
+        if let Some((label, indices)) = &reaction.label {
+            let indices = indices.clone();
+            self.reference(&Reference {
+                name: label.clone(),
+                indices,
+                primes: 0,
+                path: Vec::new(),
+                lead: 0,
+                span: label.span,
+            });
+            self.put(": ");
+        }
+        self.side(&reaction.left);
+        self.put(if reaction.reversible { " <-> " } else { " -> " });
+        self.side(&reaction.right);
+        self.put(&format!(" {} ", reaction.law.word()));
+        self.expr(reaction.value, 0);
+    }
+
+    fn side(&mut self, side: &[Participant]) {
+        if side.is_empty() {
+            self.put("0");
+        }
+        for (k, participant) in side.iter().enumerate() {
+            self.put(if k == 0 { "" } else { " + " });
+            if participant.count != 1.0 {
+                self.put(&format!("{} ", participant.count));
+            }
+            self.put(if participant.fixed { "$" } else { "" });
+            self.reference(&participant.species);
         }
     }
 

@@ -104,6 +104,8 @@ impl<'a> Collector<'a> {
             StatementKind::Time(..)
             | StatementKind::Unit(_)
             | StatementKind::Units(_)
+            | StatementKind::Compartment(_)
+            | StatementKind::Reaction(_)
             | StatementKind::Equation { .. } => {}
         }
     }

@@ -1,0 +1,189 @@
+//! The rate of a reaction as a definition, and what may be wrong with its law.
+
+use std::collections::BTreeSet;
+
+use odec_ir::Span;
+
+use super::compartments::Volumes;
+use super::places::{Axis, axes_of};
+use super::write::{Writer, as_read, plain};
+use super::{Facts, Line, names_in};
+use crate::diagnostic::Diagnostic;
+use crate::report::{error, warning};
+use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Index, Law, Participant, Reference, Tree};
+
+/// The rate of a reaction.
+pub(super) struct Rate {
+    pub name: Ident,
+    pub axes: Vec<Axis>,
+}
+
+/// Writes the definition of a rate.
+pub(super) fn write(
+    facts: &Facts<'_>,
+    line: &Line<'_>,
+    writer: &mut Writer,
+    said: &mut Vec<Diagnostic>,
+) -> Option<Rate> {
+    let tree = writer.text();
+    let axes = match axes_of(tree, facts, line.reaction) {
+        Ok(axes) => axes,
+        Err(report) => {
+            said.push(report);
+            return None;
+        }
+    };
+    let value = match line.reaction.law {
+        Law::Mass => mass_action(line, writer, said)?,
+        Law::Rate | Law::Flow => line.reaction.value,
+    };
+    let span = line.reaction.label.as_ref().map_or(line.reaction.arrow, |(label, _)| label.span);
+    let name = Ident { name: line.name.clone(), span };
+    let mut left = plain(&name, span);
+    for axis in &axes {
+        left.indices.push(match axis.range {
+            Some((from, to)) => Index::In(axis.name.clone(), writer.copy(from), writer.copy(to)),
+            None => Index::At(writer.name(&axis.name, axis.name.span)),
+        });
+    }
+    writer.equation(left, value, line.statement.span, line.statement.doc.clone());
+    Some(Rate { name, axes })
+}
+
+/// `k*A^2*B`, or `kf*A - kr*B`.
+fn mass_action(line: &Line<'_>, writer: &mut Writer, said: &mut Vec<Diagnostic>) -> Option<ExprId> {
+    let reaction = line.reaction;
+    let constants = match &writer.text().exprs[reaction.value.0 as usize].kind {
+        ExprKind::Tuple(list) => list.clone(),
+        _ => vec![reaction.value],
+    };
+    match (reaction.reversible, constants.as_slice()) {
+        (false, [k]) => Some(product(*k, &reaction.left, reaction.law_span, writer)),
+        (true, [forth, back]) => {
+            let forth = product(*forth, &reaction.left, reaction.law_span, writer);
+            let back = product(*back, &reaction.right, reaction.law_span, writer);
+            Some(writer.binary(Binary::Sub, forth, back, reaction.law_span))
+        }
+        (reversible, list) => {
+            let (headline, help) = if reversible {
+                ("`<->` goes both ways and wants two constants", "write `mass (kon, koff)`, or `->` for one way")
+            } else {
+                ("`->` goes one way and wants one constant", "write `<->` for both ways, or `mass k`")
+            };
+            let found = if list.len() == 1 { "one constant" } else { "these constants" };
+            let report = error("E0593", headline, reaction.arrow, "this arrow");
+            said.push(report.label(writer.span(reaction.value), found).help(help));
+            None
+        }
+    }
+}
+
+fn product(k: ExprId, side: &[Participant], span: Span, writer: &mut Writer) -> ExprId {
+    let mut value = k;
+    let mut seen: Vec<(&Reference, f64)> = Vec::new();
+    for participant in side {
+        match seen.iter_mut().find(|(species, _)| same(species, &participant.species)) {
+            Some((_, count)) => *count += participant.count,
+            None => seen.push((&participant.species, participant.count)),
+        }
+    }
+    for (species, count) in seen {
+        let read = as_read(writer, species);
+        let mut factor = writer.read(read);
+        if count != 1.0 {
+            let count = writer.number(count, species.span);
+            factor = writer.binary(Binary::Pow, factor, count, species.span);
+        }
+        value = writer.binary(Binary::Mul, value, factor, span);
+    }
+    value
+}
+
+/// The same name with brackets that stand at the same place of the text, or none.
+fn same(a: &Reference, b: &Reference) -> bool {
+    a.name.name == b.name.name && a.indices.is_empty() && b.indices.is_empty()
+}
+
+/// What does not depend on indices.
+pub(super) fn check(tree: &Tree, facts: &Facts<'_>, volumes: &Volumes, line: &Line<'_>, said: &mut Vec<Diagnostic>) {
+    let reaction = line.reaction;
+    let changed = || {
+        let all = reaction.left.iter().chain(&reaction.right).filter(|participant| !participant.fixed);
+        all.filter_map(|participant| {
+            let state = facts.states.get(participant.species.name.name.as_str())?;
+            Some((&participant.species, state.place.as_ref()))
+        })
+    };
+    if reaction.law != Law::Flow && !volumes.is_empty() {
+        let first = changed().next();
+        let place = |place: Option<&Reference>| place.map(|place| place.name.name.clone());
+        let other = first.and_then(|(_, at)| changed().find(|(_, other)| place(*other) != place(at)));
+        if let (Some((a, at)), Some((b, other))) = (first, other) {
+            let tell = |place: Option<&Reference>| {
+                place.map_or("in no compartment".to_owned(), |place| format!("in `{}`", place.name.name))
+            };
+            let headline = format!("`{}` stays in one compartment", reaction.law.word());
+            let report = error("E0592", headline, reaction.law_span, "a concentration per time");
+            let report = report.label(a.span, tell(at)).label(b.span, tell(other));
+            said.push(report.help("write the amount per time: `flow ...`, which each volume divides"));
+        }
+    }
+    for (species, _) in changed() {
+        let own = facts.equations.get(species.name.name.as_str());
+        if let Some(equation) = own {
+            let headline = format!("`{}` has an equation and takes part in a reaction", species.name.name);
+            let report = error("E0594", headline, species.span, "this reaction changes it");
+            let report = report.label(equation.span, "so does this");
+            said.push(report.help(format!(
+                "leave the equation out, or write `${}` here: then the reaction does not change it",
+                species.name.name
+            )));
+        }
+    }
+    if reaction.law == Law::Mass {
+        reactants_in_constants(tree, facts, line, said);
+    } else if !reaction.reversible {
+        reactants_in_law(tree, facts, line, said);
+    }
+}
+
+/// `A -> B mass k*A` is k*A*A.
+fn reactants_in_constants(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut Vec<Diagnostic>) {
+    let reaction = line.reaction;
+    let species = |name: &str| {
+        let mut all = reaction.left.iter().chain(&reaction.right);
+        facts.states.contains_key(name) && all.any(|participant| participant.species.name.name == name)
+    };
+    let names = names_in(tree, reaction.value);
+    let Some(reference) = names.into_iter().find(|reference| species(&reference.name.name)) else { return };
+    let name = &reference.name.name;
+    let headline = format!("`mass` multiplies by `{name}` itself, and `{name}` stands in its constant too");
+    let report = warning("W0521", headline, reference.span, "a factor once more");
+    let report = report.label(reaction.law_span, "the law");
+    said.push(report.help("give the constant alone, `mass k`, or the whole rate with `rate`"));
+}
+
+/// A reactant on which its own loss does not depend may fall below zero.
+fn reactants_in_law(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut Vec<Diagnostic>) {
+    let mut read: BTreeSet<&str> = BTreeSet::new();
+    let mut open = vec![line.reaction.value];
+    while let Some(expr) = open.pop() {
+        for reference in names_in(tree, expr) {
+            let name = reference.name.name.as_str();
+            if read.insert(name) {
+                open.extend(facts.definitions.get(name));
+            }
+        }
+    }
+    for participant in line.reaction.left.iter().filter(|participant| !participant.fixed) {
+        let name = participant.species.name.name.as_str();
+        if facts.states.contains_key(name) && !read.contains(name) {
+            let headline = format!("the rate does not depend on `{name}`, which it uses up");
+            let report = warning("W0520", headline, participant.species.span, "it can fall below 0");
+            let report = report.label(line.reaction.law_span, "the law");
+            said.push(report.help(format!(
+                "let the rate vanish with it, as `{name}/(K + {name})` does, or write `${name}` if it does not change"
+            )));
+        }
+    }
+}

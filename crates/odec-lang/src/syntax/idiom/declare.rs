@@ -29,7 +29,7 @@ const TYPES: [&str; 17] = [
     "declare",
 ];
 /// Words of other languages for the words of this one, where what follows is written alike.
-const WORDS: [(&str, &str); 12] = [
+const WORDS: [(&str, &str); 11] = [
     ("number", "const"),
     ("INIT", "state"),
     ("init", "state"),

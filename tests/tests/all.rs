@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod arrays;
+mod constraints;
 mod documents;
 mod embedding;
 mod emit;

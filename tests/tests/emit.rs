@@ -152,6 +152,10 @@ fn object_c_and_machine_code_agree_bit_for_bit() {
     for path in smooth_models().into_iter().chain(with_inputs(&folder)) {
         let settled = Settled::of(&program(&path)).expect("binds");
         let program = &settled.program;
+        if program.invariants.is_some() {
+            // refused, see E0322
+            continue;
+        }
         masses_with_loops += program.kernels_of(KernelRole::Mass).filter(|kernel| !kernel.is_scalar()).count();
         let mut compiled = Compiled::new(program).expect("compiles");
         compiled.load(Arc::new(settled.bound)).expect("fits");

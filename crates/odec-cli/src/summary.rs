@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use odec_ode::linear::{LinearReport, SMALL, SolverKind};
 use odec_ode::problem::Stats;
+use odec_sim::blame::constraints::how_often;
 use odec_sim::sample::Drift;
 use serde::Serialize;
 
@@ -45,6 +46,9 @@ pub struct Summary {
     pub states: usize,
     /// How many of them are algebraic.
     pub unknowns: usize,
+    /// The constraints that were differentiated: line, and how often.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<Differentiated>,
     /// What was moved to a consistent value at the start: name, guess, value.
     pub moved: Vec<Started>,
     /// How many of them are velocities.
@@ -280,12 +284,48 @@ pub struct Started {
     pub to: f64,
 }
 
+/// A constraint that was differentiated until it gave an unknown.
+#[derive(Clone, Debug, Serialize)]
+pub struct Differentiated {
+    /// The line it is written in.
+    pub line: usize,
+    /// How often.
+    pub times: u32,
+}
+
+/// Most constraints that are named.
+const MAX_DIFFERENTIATED: usize = 4;
+
+/// `3: line 7 differentiated twice, and kept by projection`
+fn index(constraints: &[Differentiated]) -> String {
+    let most = constraints.iter().map(|c| c.times).max().unwrap_or(0);
+    let mut parts = Vec::new();
+    for times in (1..=most).rev() {
+        let lines: Vec<String> = constraints.iter().filter(|c| c.times == times).map(|c| c.line.to_string()).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let word = if lines.len() == 1 { "line" } else { "lines" };
+        let more = lines.len().saturating_sub(MAX_DIFFERENTIATED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let shown = &lines[..lines.len().min(MAX_DIFFERENTIATED)];
+        parts.push(format!("{word} {}{more} differentiated {}", shown.join(", "), how_often(times)));
+    }
+    format!("{}: {}, and kept by projection", most + 1, parts.join(", "))
+}
+
 /// Most unknowns whose start is shown.
 const MAX_STARTED: usize = 4;
 
 /// `z from 0 to 1, w from 0 to 2 and 3 more, so that the equations hold`
 fn started(moved: &[Started]) -> String {
-    let one = |start: &Started| format!("{} from {} to {}", start.name, brief(start.from), brief(start.to));
+    let one = |start: &Started| {
+        let (mut from, mut to) = (brief(start.from), brief(start.to));
+        if from == to {
+            (from, to) = (shortest(start.from), shortest(start.to));
+        }
+        format!("{} from {from} to {to}", start.name)
+    };
     let shown: Vec<String> = moved.iter().take(MAX_STARTED).map(one).collect();
     let more = moved.len().saturating_sub(MAX_STARTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -339,6 +379,9 @@ impl Summary {
         let to = destination.map(|d| format!(" in {d}")).unwrap_or_default();
         lines.push((self.time.clone(), format!("{time}, {rows}{to}")));
 
+        if !self.constraints.is_empty() {
+            lines.push(("index".into(), index(&self.constraints)));
+        }
         if !self.moved.is_empty() {
             lines.push(("start".into(), started(&self.moved)));
         }

@@ -54,5 +54,5 @@ pub use graph::{Graph, Node, NodeId};
 pub use invariant::broken;
 pub use layout::Layout;
 pub use nest::{Element, Kernel, Store, Target};
-pub use program::{Array, ArrayId, KernelRole, Malformed, Pattern, Program, Role};
+pub use program::{Array, ArrayId, InvariantStage, Invariants, KernelRole, Malformed, Pattern, Program, Role};
 pub use span::Span;

@@ -1,5 +1,7 @@
 //! A program: arrays, and kernels that read and store them. This is what derivatives are taken of and backends compile.
 
+use std::sync::Arc;
+
 use crate::broken;
 use crate::graph::Node;
 use crate::nest::{Axis, AxisId, Extent, Kernel};
@@ -133,6 +135,29 @@ pub struct Program {
     pub mass: Option<Pattern>,
     /// Pattern of d(M(t, y) w)/dy; empty unless M depends on the state.
     pub mass_jacobian: Pattern,
+    /// What stays zero along a solution, of a system whose constraints were differentiated.
+    pub invariants: Option<Arc<Invariants>>,
+}
+
+/// Constraints that were differentiated until they gave algebraic unknowns, and their lower derivatives: functions of (t, y) that
+/// stay zero along a solution.
+#[derive(Clone)]
+pub struct Invariants {
+    /// The same arrays; f of some rows are these functions, and 0 of the others.
+    pub program: Program,
+    /// What belongs together, in the order in which it is met.
+    pub stages: Vec<InvariantStage>,
+    /// The constraints: where each is written, and how often it was differentiated.
+    pub constraints: Vec<(Span, u32)>,
+}
+
+/// Derivatives of one stage (J. D. Pryce, BIT 41 (2001) 364): they hold for the states of their own stage and of those before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvariantStage {
+    /// Arrays in whose rows the functions are.
+    pub rows: Vec<ArrayId>,
+    /// The states that these functions determine in part.
+    pub columns: Vec<ArrayId>,
 }
 
 /// A program that contradicts itself, which lowering never makes but a text form by hand may.

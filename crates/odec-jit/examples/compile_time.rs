@@ -66,6 +66,7 @@ fn model(operations: usize, far: bool) -> Program {
         parameter_jacobian: Pattern::default(),
         mass: None,
         mass_jacobian: Pattern::default(),
+        invariants: None,
     }
 }
 

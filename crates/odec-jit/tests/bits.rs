@@ -205,6 +205,7 @@ fn scratch_near_its_limit() {
         parameter_jacobian: Pattern::default(),
         mass: None,
         mass_jacobian: Pattern::default(),
+        invariants: None,
     };
     let y = [0.7, 0.3];
     let (mut expected, mut got) = ([0.0; 2], [0.0; 2]);
@@ -290,6 +291,7 @@ fn elements_without_a_store_are_zero() {
         parameter_jacobian: Pattern::default(),
         mass: None,
         mass_jacobian: Pattern::default(),
+        invariants: None,
     };
     let (mut compiled, mut interpreted) = ([7.0; 2], [7.0; 2]);
     Compiled::new(&program).unwrap().rhs(3.0, &[1.0, 2.0], &[], &mut compiled);

@@ -20,6 +20,7 @@ fn program(role: KernelRole, graph: Graph, nodes: Vec<(ArrayId, odec_ir::NodeId)
         parameter_jacobian: Pattern::default(),
         mass: None,
         mass_jacobian: Pattern::default(),
+        invariants: None,
     }
 }
 
@@ -165,6 +166,7 @@ fn nothing_to_compute_is_no_error() {
         parameter_jacobian: Pattern::default(),
         mass: None,
         mass_jacobian: Pattern::default(),
+        invariants: None,
     };
     let compiled = Compiled::with(&empty, Strategy { whole: 0, part: 0, best: 0 }).unwrap();
     assert_eq!((compiled.code_bytes(), compiled.n()), (0, 0));

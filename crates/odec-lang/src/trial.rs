@@ -65,6 +65,7 @@ impl Trial {
             parameter_jacobian: Pattern::default(),
             mass: None,
             mass_jacobian: Pattern::default(),
+            invariants: None,
         };
         let layout = Layout::of(&program);
         let limit = if has_mass { MAX_MASS_STATES } else { MAX_STATES };

@@ -106,6 +106,11 @@ pub trait Integrator {
     fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.set(eval, t, y)
     }
+    /// Moves the state by an amount of the size of its error, at the time reached: history and dense output stay, so that the next step
+    /// goes on as it would have. Methods that do not know it begin anew.
+    fn shift(&mut self, eval: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
+        self.resume(eval, self.time(), y)
+    }
     /// What makes the next step, and what made the last one: `own`, the method it was built for, or one that it chose.
     fn next_by(&self, own: &'static Method) -> &'static Method {
         own

@@ -55,6 +55,7 @@ pub mod fused;
 pub mod hybrid;
 pub mod integrator;
 pub mod interpolant;
+pub mod invariants;
 pub mod linear;
 pub mod method;
 pub mod narrow;

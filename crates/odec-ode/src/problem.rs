@@ -267,6 +267,16 @@ pub enum Cause {
         /// The unknown with the largest correction.
         row: usize,
     },
+    /// Functions that stay zero along a solution were not met: Newton's method found no state near.
+    Unkept {
+        /// The state with the largest correction.
+        row: usize,
+    },
+    /// The gradients of functions that stay zero along a solution depend on one another.
+    Dependent {
+        /// A state that they hold.
+        row: usize,
+    },
     /// The state itself left the range of numbers in this row (f was finite all the way).
     NonFiniteState {
         /// Row.

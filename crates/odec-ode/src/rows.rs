@@ -19,6 +19,7 @@
 use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
+use crate::invariants::Projection;
 use crate::linear::{Goal, IterationMatrix, MassMatrix};
 use crate::method::auto::working;
 use crate::method::{Adaptive, Family, Method, Setup};
@@ -83,6 +84,8 @@ pub(crate) struct Rows {
     /// Whether the dense output of the last step is doubtful, once it was asked.
     doubt: Option<bool>,
     work: Option<Box<Work>>,
+    /// Onto what stays zero along a solution, if anything does.
+    pub(crate) projection: Option<Projection>,
 }
 
 struct Work {
@@ -112,7 +115,12 @@ enum Slow {
 }
 
 impl Rows {
-    pub(crate) fn new(method: &'static Method, options: &Options, tolerances: &Tolerances) -> Self {
+    pub(crate) fn new(
+        system: &dyn System,
+        method: &'static Method,
+        options: &Options,
+        tolerances: &Tolerances,
+    ) -> Self {
         Rows {
             method,
             options: options.clone(),
@@ -122,6 +130,7 @@ impl Rows {
             from: Vec::new(),
             doubt: None,
             work: None,
+            projection: Projection::of(system),
         }
     }
 
@@ -176,6 +185,16 @@ impl Rows {
 
     /// The state at `t` inside the last accepted step.
     pub(crate) fn value(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator, t: f64, y: &mut [f64]) {
+        self.unprojected(eval, integrator, t, y);
+        if let Some(projection) = &mut self.projection {
+            // one that cannot be projected stays what the method makes of it
+            if let Ok(Some(nearest)) = projection.nearest(eval.system(), t, y) {
+                y.copy_from_slice(nearest);
+            }
+        }
+    }
+
+    fn unprojected(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator, t: f64, y: &mut [f64]) {
         integrator.interpolate(t, y);
         let Some(start) = self.corrected_from(integrator) else { return };
         let h = integrator.time() - start;

@@ -187,7 +187,7 @@ impl Runner {
             method,
             integrator: (method.build)(&Setup { system, method, options })?,
             options: options.clone(),
-            between: Rows::new(method, options, &tolerances),
+            between: Rows::new(system, method, options, &tolerances),
             tolerances,
             untouched: true,
             retreats: false,
@@ -339,6 +339,7 @@ impl Runner {
             match self.integrator.attempt(eval, h, t_new) {
                 Attempt::Accepted { next } => {
                     eval.stats.accepted += 1;
+                    self.project(eval)?;
                     self.run.cause = None;
                     self.run.pace_before = Some(pace);
                     pace.accepted(h, t_new, next);
@@ -361,6 +362,16 @@ impl Runner {
                 }
             }
             self.run.pace = Some(pace);
+        }
+    }
+
+    /// Moves the state onto what stays zero along a solution.
+    fn project(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
+        let Some(projection) = &mut self.between.projection else { return Ok(()) };
+        let (t, y) = (self.integrator.time(), self.integrator.state());
+        match projection.nearest(eval.system(), t, y)? {
+            Some(nearest) => self.integrator.shift(eval, nearest),
+            None => Ok(()),
         }
     }
 

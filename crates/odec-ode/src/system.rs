@@ -1,6 +1,7 @@
 //! The one interface between solvers and models: M(t, y) y' = f(t, y) over `f64` slices.
 
 use crate::accelerated::Accelerated;
+use crate::invariants::Invariants;
 use crate::pattern::Pattern;
 
 /// Sizes of the state `y = [q, v, z]` with q' = v (`second` of each) and first-order rest.
@@ -154,6 +155,10 @@ pub trait System {
     /// d(M(t, y) w)/dy with `w` held fixed, on its pattern, into `values`.
     fn mass_jacobian(&self, _t: f64, _y: &[f64], _w: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
+    }
+    /// Functions of (t, y) that stay zero along its solutions, which runs keep zero by projection after each step.
+    fn invariants(&self) -> Option<Invariants<'_>> {
+        None
     }
     /// What it can do faster than by the functions above, or beyond them.
     fn accelerated(&self) -> Option<&dyn Accelerated> {

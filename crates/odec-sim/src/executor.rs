@@ -2,9 +2,11 @@
 //! give the same bits.
 
 mod beyond;
+mod kept;
 
 use std::sync::{Arc, OnceLock};
 
+use kept::Kept;
 use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::nest::BoundProgram;
@@ -12,6 +14,7 @@ use odec_ir::nest::bind::{BindError, BoundMatrix, MAX_ENTRIES};
 use odec_ir::{KernelRole, Program, broken};
 use odec_jit::{Compiled, Function, JitError};
 use odec_ode::accelerated::Accelerated;
+use odec_ode::invariants::Invariants;
 use odec_ode::method::Structure;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
@@ -62,6 +65,8 @@ impl From<BindError> for Unfit {
 pub struct KernelCode {
     program: Program,
     backend: Backend,
+    /// That of [`Program::invariants`].
+    invariants: Option<Box<KernelCode>>,
 }
 
 impl KernelCode {
@@ -84,7 +89,11 @@ impl KernelCode {
             }
             Execution::Interpret => Backend::Interpreter(Box::new(Interpreter::new(&program))),
         };
-        Ok(KernelCode { program, backend })
+        let ahead = Structure { jacobian: true, time_derivative: false };
+        let invariants =
+            program.invariants.as_ref().map(|kept| KernelCode::new(kept.program.clone(), execution, ahead));
+        let invariants = invariants.transpose()?.map(Box::new);
+        Ok(KernelCode { program, backend, invariants })
     }
 
     /// The program.
@@ -127,6 +136,8 @@ pub struct Executor {
     has_jacobian: bool,
     has_time_derivative: bool,
     has_tangent: bool,
+    /// What stays zero along a solution.
+    kept: Option<Box<Kept>>,
     /// As of [`Accelerated::groups`].
     groups: usize,
 }
@@ -163,7 +174,8 @@ impl Executor {
     /// # Errors
     /// Extents and tables that do not fit the model.
     pub fn bind(code: KernelCode, jacobian: bool) -> Result<Executor, Unfit> {
-        let KernelCode { program, mut backend } = code;
+        let KernelCode { program, mut backend, invariants } = code;
+        let kept = invariants.map(|code| Kept::bind(*code, program.invariants.as_deref())).transpose()?;
         let bound = Arc::new(BoundProgram::of(&program)?);
         if let Backend::Jit(code) = &mut backend {
             code.load(bound.clone())?;
@@ -193,6 +205,7 @@ impl Executor {
             series: Arc::new(SeriesKernels::new()),
             steps: Arc::default(),
             timetable: OnceLock::new(),
+            kept: kept.map(Box::new),
         };
         executor.stage();
         executor.bind_mass()?;
@@ -345,6 +358,7 @@ impl Executor {
             series: self.series.clone(),
             steps: self.steps.clone(),
             timetable: self.timetable.clone(),
+            kept: self.kept.as_ref().map(|kept| Box::new(kept.fork())),
             ..*self
         }
     }
@@ -361,6 +375,7 @@ impl Executor {
     pub fn change(&mut self, change: impl FnOnce(&mut [f64])) -> Result<(), Unfit> {
         change(&mut self.p);
         self.stage();
+        self.share_parameters();
         if matches!(self.mass, BoundMass::Constant(..)) {
             self.bind_mass()?;
         }
@@ -371,6 +386,14 @@ impl Executor {
     pub(crate) fn switch(&mut self, change: impl FnOnce(&mut [f64])) {
         change(&mut self.p);
         self.stage();
+        self.share_parameters();
+    }
+
+    /// What stays zero along a solution has the same parameters.
+    fn share_parameters(&mut self) {
+        let Some(mut kept) = self.kept.take() else { return };
+        kept.take_parameters(self);
+        self.kept = Some(kept);
     }
 
     /// Outputs, then conserved, then expected quantities. `w` is y', n values, which are looked at only where
@@ -524,6 +547,10 @@ impl System for Executor {
         let BoundMass::Varying { jacobian, .. } = &self.mass else { return Err(EvalError::Fatal) };
         self.run(KernelRole::MassJacobian, Some(jacobian), t, y, w, values);
         Ok(())
+    }
+
+    fn invariants(&self) -> Option<Invariants<'_>> {
+        self.kept.as_deref().map(Kept::invariants)
     }
 
     fn accelerated(&self) -> Option<&dyn Accelerated> {

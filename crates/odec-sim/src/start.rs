@@ -5,10 +5,13 @@ use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
+use odec_ode::invariants::Projection;
 use odec_ode::problem::{Cause, Failure, Stats};
+use odec_ode::system::System;
 
 use crate::bind::Bound;
 use crate::blame;
+use crate::executor::Executor;
 
 /// Why a run has no start.
 #[derive(Clone, Debug)]
@@ -17,7 +20,14 @@ pub enum NoStart {
     NotFinite(usize),
     /// No consistent values were found.
     Inconsistent(Box<Failure>),
+    /// Initial values do not meet the constraints: each state that would have to move, and where to.
+    NotKept(Vec<Moved>),
 }
+
+/// A start is moved by this part of the largest state that the same constraints tie, at most: by what digits that were left out make.
+const TYPED: f64 = 1e-2;
+/// A move below this part is one of rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// An unknown that was moved to a consistent value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +52,14 @@ impl Bound {
         self.moved.clear();
         if let Some(place) = y0.iter().position(|y| !y.is_finite()) {
             return Err(NoStart::NotFinite(place));
+        }
+        let given = y0.clone();
+        match onto_constraints(&self.executor, t0, y0) {
+            Ok(moved) => self.moved.extend(moved),
+            Err(why) => {
+                y0.copy_from_slice(&given);
+                return Err(why);
+            }
         }
         // a method that takes no Jacobian refuses the model by name
         let Ok(Some(mut consistent)) = Consistent::of(&self.executor, &self.options) else { return Ok(()) };
@@ -73,8 +91,34 @@ impl Bound {
                 blame::start_value(model, source, &self.values, self.problem.t0, &self.states, *place, value)
             }
             NoStart::Inconsistent(failure) => blame::failed(model, source, self, failure),
+            NoStart::NotKept(moved) => blame::constraints::not_kept(model, self, moved),
         }
     }
+}
+
+/// Moves a start onto the constraints that were differentiated, and says which states it moved.
+fn onto_constraints(executor: &Executor, t0: f64, y0: &mut [f64]) -> Result<Vec<Moved>, NoStart> {
+    let (Some(mut projection), Some(invariants)) = (Projection::of(executor), executor.invariants()) else {
+        return Ok(Vec::new());
+    };
+    let given = y0.to_vec();
+    let projected = projection.project(executor, t0, y0).and_then(|_| projection.check(executor, t0, y0));
+    if let Err(cause) = projected {
+        let failure = failure(cause, &Evaluator::new(executor), t0, given);
+        return Err(NoStart::Inconsistent(Box::new(failure)));
+    }
+    let (mut moved, mut far) = (Vec::new(), false);
+    for stage in invariants.stages {
+        let largest = stage.columns.iter().fold(0.0f64, |most, &k| most.max(given[k].abs()).max(y0[k].abs()));
+        for &place in &stage.columns {
+            let by = (y0[place] - given[place]).abs();
+            if by > ROUNDING * largest {
+                moved.push(Moved { place, from: given[place], to: y0[place] });
+            }
+            far |= by > TYPED * largest;
+        }
+    }
+    if far { Err(NoStart::NotKept(moved)) } else { Ok(moved) }
 }
 
 fn failure(cause: Cause, eval: &Evaluator<'_>, t: f64, y: Vec<f64>) -> Failure {

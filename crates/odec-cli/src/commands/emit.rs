@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use odec_emit::EmitError;
-use odec_ir::Program;
 use odec_ir::switch::Switching;
+use odec_ir::{Invariants, Program};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lower::Located;
 use odec_sim::{Error, Loaded};
@@ -24,6 +24,9 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     let loaded = session::load(&args.model, reporter, Detail::Short)?;
     let made_of = Made::of(args, &loaded, reporter)?;
     let program = &made_of.program;
+    if let Some(invariants) = &program.invariants {
+        return Err(loaded.refuse(drifts(invariants)));
+    }
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.{}", program.name, args.to.extension())));
     let on_stdout = path == Path::new("-");
@@ -132,4 +135,14 @@ fn not_emitted(e: EmitError) -> Error {
         .into(),
         e => error(&codes::E0615, format!("the model cannot be compiled: {e}"), None).into(),
     }
+}
+
+/// What is emitted makes no projections.
+fn drifts(invariants: &Invariants) -> Diagnostic {
+    let headline = "an emitted program does not keep constraints that have to be differentiated";
+    let report = Diagnostic::error(&codes::E0322, headline);
+    let constraints = invariants.constraints.iter().map(|(span, _)| *span);
+    constraints.fold(report, |report, span| report.label(span, "this constraint")).help(
+        "differentiate it by hand until it gives an unknown, and see in the emitted program how far the result drifts",
+    )
 }

@@ -29,7 +29,7 @@ use crate::report::{Detail, Reporter, say};
 use crate::rows::{Rows, RowsError, print};
 use crate::session::{conclude, fail, simulate_chosen};
 use crate::signal;
-use crate::summary::{Events, Kept, LinearSummary, Started, Summary, Times, seconds};
+use crate::summary::{Differentiated, Events, Kept, LinearSummary, Started, Summary, Times, seconds};
 use crate::whole::write_file;
 
 /// Solves and writes.
@@ -166,6 +166,7 @@ fn summarise(
         model: simulation.model().name.clone(),
         states: layout.n / groups,
         unknowns: bound.unknowns(simulation.model()),
+        constraints: differentiated(simulation),
         moved: bound
             .moved
             .iter()
@@ -280,4 +281,12 @@ impl RowWriter<'_> {
             ControlFlow::Continue(())
         }
     }
+}
+
+/// The constraints that were differentiated, by line.
+fn differentiated(simulation: &Simulation) -> Vec<Differentiated> {
+    let invariants = simulation.bound().executor.program().invariants.as_ref();
+    let constraints = invariants.map_or(&[][..], |invariants| &invariants.constraints);
+    let line = |at: u32| simulation.source().position(at as usize).0;
+    constraints.iter().map(|(span, times)| Differentiated { line: line(span.start), times: *times }).collect()
 }

@@ -1,6 +1,7 @@
 //! `odec stability`: where |R(z)| is at most 1, where h*lambda of a model lies, and the largest step that is stable.
 
-use odec_lang::diagnostic::codes;
+use odec_ir::Invariants;
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::method::{self, Method};
 use odec_sim::along::Along;
 use odec_sim::bind::Purpose;
@@ -60,6 +61,9 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
     let inputs = Inputs::of(&model, simulation.model());
     let to = Destination::new(&args.figure, &format!("{name}-{}-stability.svg", method.name), &inputs)?;
     let regions = stability::of(method).map_err(|refusal| simulation.refused(&refusal))?;
+    if let Some(invariants) = &simulation.bound().executor.program().invariants {
+        return Err(simulation.error(vec![constrained(invariants)]));
+    }
     let n = simulation.bound().executor.layout().n;
     if n > MAX_UNKNOWNS {
         let headline = format!("the eigenvalues of {n} unknowns are too many to compute: at most {MAX_UNKNOWNS}");
@@ -325,4 +329,13 @@ fn beyond(window: &Window, points: &[C]) -> Vec<((f64, f64), (f64, f64))> {
         }
     }
     list
+}
+
+/// The eigenvalues of the differentiated system are not those of the motion on its constraints.
+fn constrained(invariants: &Invariants) -> Diagnostic {
+    let headline = "eigenvalues are not computed of a model whose constraints have to be differentiated";
+    let report = Diagnostic::error(&codes::E0322, headline);
+    let constraints = invariants.constraints.iter().map(|(span, _)| *span);
+    let help = "the region alone: `odec stability --method NAME`";
+    constraints.fold(report, |report, span| report.label(span, "this constraint")).help(help)
 }

@@ -99,6 +99,7 @@ pub(crate) fn assemble(
         parameter_jacobian: Pattern::default(),
         mass: None,
         mass_jacobian: Pattern::default(),
+        invariants: None,
     };
     if program.is_scalar() {
         let layout = Layout::of(&program);

@@ -96,6 +96,7 @@ pub fn nest_program(seed: u64, sizes: [i64; 3], shape: NestShape) -> Program {
         parameter_jacobian: Pattern::default(),
         mass: None,
         mass_jacobian: Pattern::default(),
+        invariants: None,
     }
 }
 

@@ -3,14 +3,14 @@
 //! for each role.
 
 use odec_ir::nest::{Kernel, LoopId, Region, Store, Target};
-use odec_ir::{ArrayId, Graph, KernelRole, Node, NodeId, Role};
+use odec_ir::{ArrayId, Graph, InvariantStage, KernelRole, Node, NodeId, Role};
 
 use super::builder::{Context, ContextId, KernelBuilder, PLAIN, Phase, Unknown};
 use super::index::IndexValue;
 use super::scatter;
 use super::solve::{self, Setting, Solved};
 use super::world::{Ends, PlaceAt, World};
-use super::{Fallible, algebraic, refuse};
+use super::{Fallible, InvariantDraft, algebraic, refuse};
 use crate::model::{Body, Level, Place, Symbol};
 use crate::report::internal;
 
@@ -42,6 +42,8 @@ pub(super) enum RowValue {
     /// f of the row of a state without indices, and its row of the mass matrix times the derivatives.
     Solved(usize),
     MassRow(usize),
+    /// A function that stays zero along a solution, by its number; zero beyond the last one.
+    Invariant(usize),
 }
 
 /// Of an equation whose derivatives are solved for together.
@@ -169,6 +171,7 @@ fn kernel(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], r
                 None => return refuse(internal("a state that no equation was solved for", None)),
             },
             RowValue::MassRow(state) => builder.mass_row(state)?,
+            RowValue::Invariant(k) => builder.invariant(k)?,
         };
         let element = builder.at_place(row.array, &subs, None);
         stores.push(Store { target: Target::Set(element), node });
@@ -236,7 +239,32 @@ fn system(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     if world.has_mass {
         kernels.extend(grouped(world, KernelRole::Mass, Phase::Run, left)?);
     }
+    invariants(world)?;
     Ok(kernels)
+}
+
+/// What stays zero along a solution, as the right-hand side of a program of its own.
+fn invariants(world: &mut World<'_>) -> Fallible<()> {
+    let Some(reduction) = world.reduction.clone() else { return Ok(()) };
+    let model = world.model;
+    let arrays: Vec<ArrayId> = model
+        .states
+        .iter()
+        .enumerate()
+        .flat_map(|(i, state)| (0..state.order).map(move |k| (i, k)))
+        .map(|(i, k)| world.arrays.state(i, k))
+        .collect();
+    let row = |(k, &array): (usize, &ArrayId)| Row { array, place: Vec::new(), value: RowValue::Invariant(k) };
+    let rows = arrays.iter().enumerate().map(row).collect();
+    let kernels = grouped(world, KernelRole::Rhs, Phase::Run, rows)?;
+    let mut left = arrays.into_iter();
+    let stages = reduction.stages.iter().map(|stage| InvariantStage {
+        rows: left.by_ref().take(stage.rows.len()).collect(),
+        columns: stage.columns.clone(),
+    });
+    world.invariants =
+        Some(InvariantDraft { kernels, stages: stages.collect(), constraints: reduction.constraints.clone() });
+    Ok(())
 }
 
 /// Equations over indices, each solved for its own derivative; those that cannot be have products with a mass matrix.
@@ -336,13 +364,25 @@ impl KernelBuilder<'_, '_> {
                 sides.push((self.side(equation.lhs)?, self.side(equation.rhs)?));
             }
             let rates = (0..model.states.len()).map(|i| self.scalar(self.world.top(i))).collect();
+            let mut states = Vec::with_capacity(model.states.len());
+            for (i, state) in model.states.iter().enumerate() {
+                states.push((0..state.order).map(|k| self.scalar(self.world.arrays.state(i, k))).collect());
+            }
             let World { values, arrays, .. } = &*self.world;
-            let setting = Setting { model, values, arrays, rates, space: &self.space };
+            let setting = Setting { model, values, arrays, rates, states, space: &self.space };
             let solved = solve::solve(&setting, &mut self.graph, &sides)?;
             self.world.has_mass = !solved.mass.is_empty();
+            self.world.reduction.clone_from(&solved.reduction);
             self.system = Some(solved);
         }
         self.system.as_ref().map_or_else(|| refuse(internal("equations that were not solved", None)), Ok)
+    }
+
+    /// A function that stays zero along a solution.
+    fn invariant(&mut self, k: usize) -> Fallible<NodeId> {
+        let reduction = self.system()?.reduction.as_ref();
+        let node = reduction.and_then(|r| r.stages.iter().flat_map(|stage| &stage.rows).nth(k).copied());
+        Ok(node.unwrap_or_else(|| self.graph.constant(0.0)))
     }
 
     /// The derivative of a state at an element that exists.

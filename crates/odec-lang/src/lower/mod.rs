@@ -16,16 +16,19 @@ mod quantities;
 mod rates;
 mod read;
 mod reduce;
+mod reduction;
 mod scatter;
 mod solve;
 mod structure;
 mod switches;
 mod world;
 
+use std::sync::Arc;
+
 use odec_ir::derive::Twins;
 use odec_ir::nest::{Axis, Extent};
 use odec_ir::switch::{self, EventDraft, Sketch, Switching};
-use odec_ir::{Array, ArrayId, Kernel, KernelRole, Program, Role, Span, derive};
+use odec_ir::{Array, ArrayId, InvariantStage, Invariants, Kernel, KernelRole, Program, Role, Span, derive};
 
 use crate::balance::{self, Balances};
 use crate::diagnostic::Diagnostic;
@@ -115,6 +118,7 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
     let draft = draft(model, overrides)?;
     let Judged { warnings, balances, located } = draft.judge(model)?;
     if sensitivities {
+        reduction::without_sensitivities(&draft)?;
         by = parameters(&draft.arrays, &overrides.open);
     }
     if let (true, Some((draft, _))) = (sensitivities, &located) {
@@ -162,6 +166,7 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
     check_sensitivities(model, &overrides.open, &values)?;
     let draft = draft(model, overrides)?;
     let Judged { warnings, balances, .. } = draft.judge(model)?;
+    reduction::without_sensitivities(&draft)?;
     let by = parameters(&draft.arrays, &overrides.open);
     let passed_over = switches::passed_over(&draft);
     let program = draft.with_sensitivities(&by).complete(model)?;
@@ -223,6 +228,16 @@ pub(crate) struct Draft {
     pub axes: Vec<Axis>,
     pub extents: Vec<Extent>,
     pub events: EventDraft,
+    /// What stays zero along a solution, of a system whose constraints were differentiated.
+    pub invariants: Option<InvariantDraft>,
+}
+
+/// [`Invariants`] before their derivatives.
+#[derive(Clone)]
+pub(crate) struct InvariantDraft {
+    pub kernels: Vec<Kernel>,
+    pub stages: Vec<InvariantStage>,
+    pub constraints: Vec<(Span, u32)>,
 }
 
 thread_local! {
@@ -248,9 +263,13 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Fallible<Draft> {
         let mut world = World::new(model, &values, coupled.clone())?;
         let kernels = kernels::kernels(&mut world)?;
         let events = events::draft(&mut world)?;
-        let World { arrays, extents, wanted, .. } = world;
+        let World { arrays, extents, wanted, invariants, .. } = world;
         if wanted.is_empty() {
-            return Ok(Draft { arrays: arrays.list, kernels, axes: extents.axes, extents: extents.list, events });
+            if invariants.is_some() {
+                reduction::without_events(model)?;
+            }
+            let (axes, extents) = (extents.axes, extents.list);
+            return Ok(Draft { arrays: arrays.list, kernels, axes, extents, events, invariants });
         }
         // Derivatives that are used beyond an edge join those that are coupled; there are finitely many.
         coupled.extend(wanted);
@@ -297,7 +316,14 @@ impl Draft {
     fn complete(mut self, model: &Model) -> Result<Program, Vec<Diagnostic>> {
         switch::without_smooth(&mut self.kernels);
         let name = model.name.clone();
-        let program = derive::complete_over(self.arrays, self.axes, self.extents, self.kernels, name);
+        let invariants = self.invariants.take().map(|InvariantDraft { mut kernels, stages, constraints }| {
+            switch::without_smooth(&mut kernels);
+            let (arrays, axes, extents) = (self.arrays.clone(), self.axes.clone(), self.extents.clone());
+            let program = derive::complete_over(arrays, axes, extents, kernels, name.clone());
+            Arc::new(Invariants { program, stages, constraints })
+        });
+        let mut program = derive::complete_over(self.arrays, self.axes, self.extents, self.kernels, name);
+        program.invariants = invariants;
         let mass = program.mass_varies() && !program.has(KernelRole::MassJacobian);
         if mass || (program.has(KernelRole::Rhs) && !program.has(KernelRole::Jacobian)) {
             return Err(vec![too_dense(model, mass)]);

@@ -8,6 +8,7 @@ use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Span, stage};
 
 use super::linear::{Coefficient, Form, Forms, no_form};
 use super::quantities::Arrays;
+use super::reduction::{self, Reduction};
 use super::{Fallible, algebraic, structure};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Level, Model, TermKind, Values};
@@ -27,6 +28,14 @@ pub(super) struct Solved {
     pub rates: Vec<Option<NodeId>>,
     /// Rows of the mass matrix that are not those of the identity.
     pub mass: BTreeMap<usize, Vec<(usize, NodeId)>>,
+    /// What was differentiated, of a system of index 2 or more.
+    pub reduction: Option<Reduction>,
+}
+
+impl Solved {
+    pub fn nothing(n: usize) -> Solved {
+        Solved { rows: vec![None; n], rates: vec![None; n], mass: BTreeMap::new(), reduction: None }
+    }
 }
 
 /// What the equations are solved in.
@@ -36,11 +45,13 @@ pub(super) struct Setting<'a> {
     pub arrays: &'a Arrays,
     /// The leaf of the highest derivative of each state.
     pub rates: Vec<Element>,
+    /// The leaves of each state, by order.
+    pub states: Vec<Vec<Element>>,
     pub space: &'a Space,
 }
 
 impl Setting<'_> {
-    fn array(&self, element: Element) -> ArrayId {
+    pub fn array(&self, element: Element) -> ArrayId {
         match element {
             Element::Scalar(array) => array,
             Element::At(access) => self.space.access(access).array,
@@ -53,15 +64,13 @@ pub(super) fn solve(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, 
     let model = setting.model;
     let forms = forms(setting, graph, sides)?;
     let gives = gives(setting, graph, &forms);
-    let owner = structure::matching(model, &forms, &gives)?;
-    let n = model.states.len();
-    let mut solver = Solver {
-        setting,
-        graph,
-        owner,
-        wanted: wanted(model),
-        solved: Solved { rows: vec![None; n], rates: vec![None; n], mass: BTreeMap::new() },
+    let owner = match structure::matching(model, &forms, &gives) {
+        Ok(owner) => owner,
+        // constraints on states alone may give unknowns after differentiation
+        Err(unmatched) => return reduction::reduced(setting, graph, &forms)?.ok_or(unmatched),
     };
+    let n = model.states.len();
+    let mut solver = Solver { setting, graph, owner, wanted: wanted(model), solved: Solved::nothing(n) };
     let edges: Vec<Vec<usize>> =
         (0..n).map(|i| forms[solver.owner[i]].coefficients.keys().copied().collect()).collect();
     let mut errors = Vec::new();
@@ -144,17 +153,19 @@ fn wanted(model: &Model) -> Vec<Option<Span>> {
 /// State, right side, derivatives on the left that are not known.
 type Row = (usize, NodeId, Vec<(usize, Coefficient)>);
 
-struct Solver<'a> {
-    setting: &'a Setting<'a>,
-    graph: &'a mut Graph,
-    owner: Vec<usize>,
-    wanted: Vec<Option<Span>>,
-    solved: Solved,
+pub(super) struct Solver<'a> {
+    pub setting: &'a Setting<'a>,
+    pub graph: &'a mut Graph,
+    /// The equation of each state.
+    pub owner: Vec<usize>,
+    /// Where derivatives are used, which then have to be had as nodes.
+    pub wanted: Vec<Option<Span>>,
+    pub solved: Solved,
 }
 
 impl Solver<'_> {
     /// Right side of an equation once the derivatives that are known are moved there; the others keep coefficients.
-    fn reduced(&mut self, form: &Form) -> (NodeId, Vec<(usize, Coefficient)>) {
+    pub fn reduced(&mut self, form: &Form) -> (NodeId, Vec<(usize, Coefficient)>) {
         let mut rest = form.rest;
         let mut left = Vec::new();
         for (&j, &k) in &form.coefficients {
@@ -178,7 +189,8 @@ impl Solver<'_> {
         (rest.unwrap_or_else(|| self.graph.constant(0.0)), left)
     }
 
-    fn block(&mut self, block: &[usize], forms: &[Form]) -> Result<(), Box<Diagnostic>> {
+    /// Solves the equations of these states together.
+    pub fn block(&mut self, block: &[usize], forms: &[Form]) -> Result<(), Box<Diagnostic>> {
         let rows: Vec<Row> = block
             .iter()
             .map(|&i| {

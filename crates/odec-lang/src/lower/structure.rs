@@ -14,14 +14,7 @@ const MAX_SHOWN: usize = 8;
 
 /// The equation of each state: its own where it has one, else by augmenting paths (H. Kuhn, 1955), breadth first.
 pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> Fallible<Vec<usize>> {
-    let mut owner: Vec<Option<usize>> = vec![None; model.states.len()];
-    let mut open = Vec::new();
-    for (e, equation) in model.equations.iter().enumerate() {
-        match equation.target {
-            Some(i) if owner[i].is_none() && forms[e].coefficients.contains_key(&i) => owner[i] = Some(e),
-            _ => open.push(e),
-        }
-    }
+    let (mut owner, open) = by_target(model, forms);
     let mut unmatched = Vec::new();
     for e in open {
         if !augment(e, gives, &mut owner) {
@@ -54,6 +47,38 @@ pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> F
     report =
         report.also_all(missing.iter().skip(skip).map(|&i| model.states[i].span), "no equation is left for this state");
     Err(vec![report.help("every state needs an equation of its own for its highest derivative")])
+}
+
+/// The equations that begin with the derivative of a state, by state, and all others.
+fn by_target(model: &Model, forms: &[Form]) -> (Vec<Option<usize>>, Vec<usize>) {
+    let mut owner: Vec<Option<usize>> = vec![None; model.states.len()];
+    let mut open = Vec::new();
+    for (e, equation) in model.equations.iter().enumerate() {
+        match equation.target {
+            Some(i) if owner[i].is_none() && forms[e].coefficients.contains_key(&i) => owner[i] = Some(e),
+            _ => open.push(e),
+        }
+    }
+    (owner, open)
+}
+
+/// The equation of the derivative of each state, among those that hold it; the equations that are left over.
+pub(super) fn of_derivatives(model: &Model, forms: &[Form]) -> (Vec<Option<usize>>, Vec<usize>) {
+    let gives: Vec<Vec<usize>> = forms.iter().map(|form| form.coefficients.keys().copied().collect()).collect();
+    let (mut owner, open) = by_target(model, forms);
+    let left = open.into_iter().filter(|&e| !augment(e, &gives, &mut owner)).collect();
+    (owner, left)
+}
+
+/// One of `n` unknowns for each equation, from those that it gives; `None` if there is no such choice.
+pub(super) fn unknown_of_each(gives: &[Vec<usize>], n: usize) -> Option<Vec<usize>> {
+    let mut owner: Vec<Option<usize>> = vec![None; n];
+    for e in 0..gives.len() {
+        if !augment(e, gives, &mut owner) {
+            return None;
+        }
+    }
+    (0..gives.len()).map(|e| owner.iter().position(|o| *o == Some(e))).collect()
 }
 
 fn augment(e: usize, gives: &[Vec<usize>], owner: &mut [Option<usize>]) -> bool {
@@ -162,8 +187,8 @@ fn too_many_equations(model: &Model, e: usize, equations: &BTreeSet<usize>, unkn
         let headline = "this equation holds no derivative and no `unknown`";
         let report = error("E0318", headline, span(&e), "it ties states to each other");
         return report.help(
-            "it is a constraint: an unknown elsewhere has to take a value that keeps it. Differentiate it by time until it \
-             holds an unknown, and write that equation in its place",
+            "it is a constraint, and no `unknown` is left that keeps it: declare one, such as the force of a rigid rod, and let it \
+             act in the equation of a derivative; or leave the constraint out",
         );
     }
     let count = equations.len();

@@ -6,10 +6,11 @@ use std::rc::Rc;
 use odec_ir::nest::{Affine, AxisId, Edge};
 use odec_ir::{Array, ArrayId, Role};
 
-use super::Fallible;
 use super::extents::Extents;
 use super::inputs::{self, CurveTables};
 use super::quantities::Arrays;
+use super::reduction::Reduction;
+use super::{Fallible, InvariantDraft};
 use crate::model::{Definition, Dimension, Model, Place, Symbol, TermId, TermKind, Values};
 
 /// Axes of a symbol with the rule of their edges.
@@ -51,6 +52,10 @@ pub(super) struct World<'m> {
     pub wanted: BTreeSet<usize>,
     /// The system of equations without indices has rows of a mass matrix.
     pub has_mass: bool,
+    /// What was differentiated, of equations without indices of index 2 or more; nodes of one kernel.
+    pub reduction: Option<Reduction>,
+    /// What stays zero then.
+    pub invariants: Option<InvariantDraft>,
     /// Of each definition: what it reads without a condition exists at all its elements, as was checked with the
     /// sizes.
     closed: Vec<bool>,
@@ -76,6 +81,8 @@ impl<'m> World<'m> {
             coupled,
             wanted: BTreeSet::new(),
             has_mass: false,
+            reduction: None,
+            invariants: None,
             closed: model.definitions.iter().map(|d| closed(model, d)).collect(),
         };
         world.declare()?;

@@ -197,6 +197,11 @@ impl Integrator for OneStep {
         self.whole.slope(eval, t, y, &mut self.end.slope)
     }
 
+    fn shift(&mut self, eval: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
+        self.end.y.copy_from_slice(y);
+        self.whole.slope(eval, self.end.t, y, &mut self.end.slope)
+    }
+
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
         self.whole.tighten(part);

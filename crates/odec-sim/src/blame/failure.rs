@@ -7,7 +7,7 @@ use odec_lang::source::Source;
 use odec_ode::hybrid::HybridCause;
 use odec_ode::problem::{Cause, Failure};
 
-use super::{MAX_VALUES, Names, advice, in_order, number, with_equation, with_state, with_term};
+use super::{MAX_VALUES, Names, advice, constraints, in_order, number, with_equation, with_state, with_term};
 use crate::bind::Bound;
 
 /// Factor on an absolute tolerance that lets a quantity become negative.
@@ -56,6 +56,8 @@ impl Failed<'_> {
             Cause::NonFiniteState { row } => self.unbounded(row),
             Cause::HigherIndex { row } => self.higher_index(row),
             Cause::Inconsistent { row } => self.inconsistent(row),
+            Cause::Unkept { row } => constraints::unkept(self.bound, &self.when, &self.names.state(row)),
+            Cause::Dependent { .. } => constraints::dependent(self.bound, &self.when),
             Cause::Instant => self.instant(),
             Cause::Fatal => Diagnostic::error(&codes::E0601, format!("the model cannot be evaluated {when}")),
             Cause::Internal { what } => {
@@ -147,6 +149,9 @@ impl Failed<'_> {
 
     /// Constraints that do not determine the unknowns.
     fn higher_index(&self, row: usize) -> Diagnostic {
+        if let Some(report) = constraints::undetermined(self.bound, &self.when) {
+            return report;
+        }
         let headline = format!("the equations without a derivative do not determine the unknowns {}", self.when);
         self.by_equation(Diagnostic::error(&codes::E0641, headline), row, "one of them").help(
             "an equation that holds no unknown, or holds it with the factor 0, is a constraint on the states: differentiate it \

@@ -1,6 +1,7 @@
 //! Run-time failures in the model's terms: the place in the source, the values, and what to try.
 
 pub(crate) mod bounds;
+pub mod constraints;
 mod events;
 mod extents;
 mod failure;

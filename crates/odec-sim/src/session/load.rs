@@ -157,6 +157,11 @@ impl Loaded {
         Ok((lowered, located))
     }
 
+    /// An error of this model that the host found.
+    pub fn refuse(&self, diagnostic: Diagnostic) -> Error {
+        self.error(&Choices::default(), vec![diagnostic])
+    }
+
     /// Refuses a model with events, for what does not execute them.
     ///
     /// # Errors

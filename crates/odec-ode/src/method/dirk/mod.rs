@@ -293,6 +293,11 @@ impl Integrator for Dirk {
         Ok(())
     }
 
+    fn shift(&mut self, _: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
+        self.y.copy_from_slice(y);
+        Ok(())
+    }
+
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
     }

@@ -381,6 +381,11 @@ impl Integrator for Bdf {
         eval.rhs(t, y, &mut self.state)
     }
 
+    fn shift(&mut self, _: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
+        self.past[0].copy_from_slice(y);
+        Ok(())
+    }
+
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
     }

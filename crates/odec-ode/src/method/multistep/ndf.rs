@@ -265,6 +265,12 @@ impl Integrator for Ndf {
         self.newton.begin_anew()
     }
 
+    /// The polynomial through the past moves as a whole.
+    fn shift(&mut self, _: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
+        self.differences.row_mut(0).copy_from_slice(y);
+        Ok(())
+    }
+
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
     }

@@ -440,6 +440,11 @@ impl Integrator for Radau {
         self.real.renew() && self.complex.renew()
     }
 
+    fn shift(&mut self, eval: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
+        self.y.copy_from_slice(y);
+        eval.rhs(self.t, y, &mut self.f)
+    }
+
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
     }

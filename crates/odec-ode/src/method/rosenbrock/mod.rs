@@ -331,6 +331,12 @@ impl Integrator for Rosenbrock {
         self.matrix.renew()
     }
 
+    fn shift(&mut self, eval: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
+        self.y[..self.n].copy_from_slice(y);
+        self.prepared = false;
+        eval.rhs(self.t, y, &mut self.f[..self.n])
+    }
+
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
         self.atol[..self.n].copy_from_slice(&self.tolerances.atol);

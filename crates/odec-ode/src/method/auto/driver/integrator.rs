@@ -72,6 +72,10 @@ impl Integrator for Auto {
         true
     }
 
+    fn shift(&mut self, eval: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
+        self.active().shift(eval, y)
+    }
+
     fn tighten(&mut self, part: f64) {
         let spare = self.spare.as_mut().map(|spare| &mut spare.integrator);
         for integrator in [self.explicit.as_mut(), spare, Some(&mut self.implicit)].into_iter().flatten() {

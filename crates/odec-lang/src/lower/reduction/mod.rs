@@ -1,0 +1,356 @@
+//! Systems of index 2 and 3: constraints on states are differentiated along the solution until they give the algebraic unknowns, and
+//! stay as functions that are zero along a solution, which runs project onto.
+//!
+//! The derivatives of the states are solved for first, as expressions of states, unknowns and time. Pryce's offsets of this
+//! semi-explicit system ([`sigma`]) say how often each constraint is differentiated; its total derivative is
+//! `g_t + sum of g_x x'` with these expressions in the place of x' ([`total`]), so that no new variable comes in. The last
+//! derivatives stand in the place of the constraints, and the system has index 1. What was differentiated is kept in stages: at
+//! stage k hold the derivatives of order c_i - k, and they determine states with d_j = k.
+
+mod sigma;
+mod total;
+
+use std::collections::BTreeMap;
+
+use odec_ir::graph::{Graph, Node, NodeId};
+use odec_ir::{ArrayId, Element, Span};
+
+use super::linear::Form;
+use super::solve::{Setting, Solved, Solver};
+use super::structure;
+use super::{Draft, Fallible, refuse};
+use crate::diagnostic::Diagnostic;
+use crate::model::Model;
+use crate::order::components;
+use crate::report::{Build, error, internal};
+use sigma::{Offsets, Singular};
+use total::total_derivative;
+
+/// Most states and unknowns of a system that is looked at: finding the offsets takes their number to the third power.
+const MAX_VARIABLES: usize = 400;
+/// Most derivatives of one constraint: each of them is a longer expression than the one before.
+pub(super) const MAX_DERIVATIVES: u32 = 4;
+/// Most places that a report shows.
+const MAX_SHOWN: usize = 6;
+
+/// What was differentiated.
+#[derive(Clone)]
+pub(super) struct Reduction {
+    /// In the order in which they are met.
+    pub stages: Vec<Stage>,
+    /// Each constraint, and how often it was differentiated.
+    pub constraints: Vec<(Span, u32)>,
+}
+
+#[derive(Clone)]
+pub(super) struct Stage {
+    /// Functions that are zero along a solution.
+    pub rows: Vec<NodeId>,
+    /// The states that they determine in part.
+    pub columns: Vec<ArrayId>,
+}
+
+/// An equation that gives no derivative of a state.
+struct Constraint {
+    equation: usize,
+    /// What is zero.
+    residual: NodeId,
+}
+
+/// The semi-explicit system x' = f(t, x, z), 0 = g(t, x, z).
+struct Semi<'a> {
+    setting: &'a Setting<'a>,
+    /// The variables: states and their derivatives of lower order, then the unknowns.
+    variables: Vec<Variable>,
+    constraints: Vec<Constraint>,
+}
+
+struct Variable {
+    state: usize,
+    element: Element,
+    /// Its derivative; none of an unknown.
+    rate: Option<NodeId>,
+}
+
+/// Solves equations that give no unknown for some constraint as they stand; `None` where differentiation is not what they lack.
+pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[Form]) -> Fallible<Option<Solved>> {
+    let model = setting.model;
+    let unknowns: Vec<usize> = (0..model.states.len()).filter(|&i| model.states[i].algebraic).collect();
+    let (owner, left) = structure::of_derivatives(model, forms);
+    let given = owner.iter().zip(&model.states).all(|(owner, state)| owner.is_some() || state.algebraic);
+    if unknowns.is_empty() || !given || left.len() != unknowns.len() {
+        return Ok(None);
+    }
+    let (mut solved, residuals) = derivatives(setting, graph, forms, &owner, &left)?;
+    let semi = Semi::of(setting, graph, &solved, left.iter().copied().zip(residuals), &unknowns);
+    if semi.variables.len() > MAX_VARIABLES {
+        return Ok(None);
+    }
+    semi.without_sums(graph)?;
+    let Some(offsets) = semi.offsets(graph)? else { return Ok(None) };
+    let rates: BTreeMap<Element, NodeId> = semi.variables.iter().filter_map(|v| Some((v.element, v.rate?))).collect();
+    let own = semi.variables.len() - unknowns.len();
+    let times = &offsets.equations[own..];
+    let mut chains = Vec::with_capacity(times.len());
+    for (constraint, &times) in semi.constraints.iter().zip(times) {
+        let mut chain = vec![constraint.residual];
+        for k in 0..times as usize {
+            let next = total_derivative(graph, chain[k], &rates);
+            let span = model.equations[constraint.equation].span;
+            chain.push(graph.with_span(next, span));
+        }
+        chains.push(chain);
+    }
+    let last: Vec<NodeId> = chains.iter().filter_map(|chain| chain.last().copied()).collect();
+    let gives: Vec<Vec<usize>> = last
+        .iter()
+        .map(|&node| semi.reads(graph, node).into_iter().filter(|v| *v >= own).map(|v| v - own).collect())
+        .collect();
+    let Some(chosen) = structure::unknown_of_each(&gives, unknowns.len()) else {
+        let lacking = (0..gives.len()).find(|&k| gives[k].is_empty()).unwrap_or(0);
+        return refuse(semi.undetermined(lacking));
+    };
+    for (k, node) in chosen.into_iter().zip(last) {
+        solved.rows[unknowns[k]] = Some(node);
+        solved.mass.insert(unknowns[k], Vec::new());
+    }
+    solved.reduction = Some(semi.reduction(&offsets, &chains));
+    Ok(Some(solved))
+}
+
+/// The derivative of every state as an expression, and what is zero in the other equations.
+fn derivatives(
+    setting: &Setting<'_>,
+    graph: &mut Graph,
+    forms: &[Form],
+    owner: &[Option<usize>],
+    left: &[usize],
+) -> Fallible<(Solved, Vec<NodeId>)> {
+    let model = setting.model;
+    let mut solver = Solver {
+        setting,
+        graph,
+        // no equation of an unknown is asked for here
+        owner: owner.iter().map(|owner| owner.unwrap_or(0)).collect(),
+        wanted: model.states.iter().map(|state| Some(state.span)).collect(),
+        solved: Solved::nothing(model.states.len()),
+    };
+    let uses = |owner: &Option<usize>| owner.map(|e| forms[e].coefficients.keys().copied().collect());
+    let edges: Vec<Vec<usize>> = owner.iter().map(|owner| uses(owner).unwrap_or_default()).collect();
+    let mut errors = Vec::new();
+    for block in components(&edges) {
+        if block.iter().any(|&i| model.states[i].algebraic) {
+            continue;
+        }
+        if let Err(error) = solver.block(&block, forms) {
+            errors.push(*error);
+        } else if block.iter().any(|&i| solver.solved.rates[i].is_none()) {
+            errors.push(tied(model, &block, owner, left));
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let residuals = left.iter().map(|&e| solver.reduced(&forms[e]).0).collect();
+    Ok((solver.solved, residuals))
+}
+
+/// Derivatives that are not had one by one.
+fn tied(model: &Model, block: &[usize], owner: &[Option<usize>], left: &[usize]) -> Diagnostic {
+    let equations: Vec<Span> = block.iter().filter_map(|&i| Some(model.equations[owner[i]?].span)).collect();
+    let constraint = left.first().map(|&e| model.equations[e].span);
+    let first = equations.first().copied().or(constraint).unwrap_or_default();
+    let headline = format!(
+        "a constraint has to be differentiated, and {} equations tie their derivatives to each other",
+        equations.len()
+    );
+    let report = error("E0321", headline, first, "one of these equations")
+        .also_some(equations.into_iter().skip(1), "and this one", MAX_SHOWN)
+        .also_some(constraint, "the constraint", MAX_SHOWN);
+    let state = &model.states[block[0]];
+    let (name, rate) = (&state.name, state.derivative(state.order));
+    report.help(format!(
+        "declare these derivatives as unknowns: `unknown a_{name} = 0` and `{rate} = a_{name}`, and write `a_{name}` for `{rate}` \
+         in the other equations"
+    ))
+}
+
+impl<'a> Semi<'a> {
+    fn of(
+        setting: &'a Setting<'a>,
+        graph: &mut Graph,
+        solved: &Solved,
+        constraints: impl Iterator<Item = (usize, NodeId)>,
+        unknowns: &[usize],
+    ) -> Semi<'a> {
+        let mut variables = Vec::new();
+        for (i, state) in setting.model.states.iter().enumerate().filter(|(_, state)| !state.algebraic) {
+            for k in 0..usize::from(state.order) {
+                let next = setting.states[i].get(k + 1).map(|&element| graph.read(element));
+                variables.push(Variable { state: i, element: setting.states[i][k], rate: next.or(solved.rates[i]) });
+            }
+        }
+        let unknown = |&i: &usize| Variable { state: i, element: setting.states[i][0], rate: None };
+        variables.extend(unknowns.iter().map(unknown));
+        let constraints = constraints.map(|(equation, residual)| Constraint { equation, residual }).collect();
+        Semi { setting, variables, constraints }
+    }
+
+    /// Sums over indices in constraints are not differentiated here.
+    fn without_sums(&self, graph: &Graph) -> Fallible<()> {
+        let rates = self.variables.iter().filter_map(|v| v.rate);
+        for (node, at) in self.constraints.iter().map(|c| (c.residual, c.equation)).chain(rates.map(|r| (r, 0))) {
+            let sum = |(_, node): (NodeId, Node)| matches!(node, Node::Reduce(..) | Node::Index(_));
+            if graph.live([node]).any(sum) {
+                let span = self.setting.model.equations[self.constraints.first().map_or(at, |c| c.equation)].span;
+                let headline = "a constraint has to be differentiated in a model with sums over indices";
+                return refuse(error("E0321", headline, span, "the constraint").help(
+                    "write the terms of the sums out, or differentiate the constraint by hand until it gives an unknown",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The variables that an expression reads.
+    fn reads(&self, graph: &Graph, node: NodeId) -> Vec<usize> {
+        let place: BTreeMap<Element, usize> = self.variables.iter().enumerate().map(|(k, v)| (v.element, k)).collect();
+        let read = |(_, node): (NodeId, Node)| match node {
+            Node::Read(element) => place.get(&element).copied(),
+            _ => None,
+        };
+        graph.live([node]).filter_map(read).collect()
+    }
+
+    /// How often each equation is differentiated: those of the variables with a derivative, then the constraints. `None` where too
+    /// many equations hold the same unknowns.
+    fn offsets(&self, graph: &Graph) -> Fallible<Option<Offsets>> {
+        let mut rows: Vec<Vec<(usize, u32)>> = Vec::with_capacity(self.variables.len());
+        for (k, variable) in self.variables.iter().enumerate() {
+            let Some(rate) = variable.rate else { continue };
+            let others = self.reads(graph, rate).into_iter().filter(|v| *v != k).map(|v| (v, 0));
+            rows.push(others.chain([(k, 1)]).collect());
+        }
+        let own = rows.len();
+        rows.extend(
+            self.constraints.iter().map(|c| self.reads(graph, c.residual).into_iter().map(|v| (v, 0)).collect()),
+        );
+        let offsets = match sigma::offsets(&rows) {
+            Ok(offsets) => offsets,
+            Err(singular) => {
+                let constraint = singular.equation.checked_sub(own).and_then(|k| self.constraints.get(k));
+                if constraint.is_some_and(|c| self.reads(graph, c.residual).iter().any(|v| *v >= own)) {
+                    return Ok(None);
+                }
+                return refuse(self.singular(singular, own));
+            }
+        };
+        if let Some(v) = (own..self.variables.len()).find(|&v| offsets.variables[v] > 0) {
+            return refuse(self.unknown_differentiated(v, &offsets.equations[own..]));
+        }
+        if let Some(k) = offsets.equations[own..].iter().position(|&times| times > MAX_DERIVATIVES) {
+            let times = offsets.equations[own + k];
+            let headline = format!("a constraint would have to be differentiated {times} times");
+            let span = self.setting.model.equations[self.constraints[k].equation].span;
+            return refuse(error("E0321", headline, span, "this constraint").help(format!(
+                "at most {MAX_DERIVATIVES} times are possible: differentiate it by hand, or solve it for one of its states"
+            )));
+        }
+        Ok(Some(offsets))
+    }
+
+    fn name(&self, variable: usize) -> &str {
+        &self.setting.model.states[self.variables[variable].state].name
+    }
+
+    /// However often the equations are differentiated, they do not give every unknown.
+    fn singular(&self, singular: Singular, own: usize) -> Diagnostic {
+        let model = self.setting.model;
+        let name = self.name(singular.variable);
+        let equation = match singular.equation.checked_sub(own) {
+            Some(k) => self.constraints.get(k).map(|c| c.equation),
+            None => model.equations.iter().position(|e| e.target == Some(self.variables[singular.equation].state)),
+        };
+        let headline = format!("the equations do not give `{name}`, however often they are differentiated");
+        let declared = model.states[self.variables[singular.variable].state].span;
+        let report = match equation {
+            Some(e) => error("E0319", headline, model.equations[e].span, "no unknown is left that this equation gives")
+                .label(declared, "declared here"),
+            None => error("E0319", headline, declared, "declared here"),
+        };
+        report.help(format!(
+            "a constraint gives an unknown that its derivatives hold: let `{name}` act on what the constraint ties, or drop both"
+        ))
+    }
+
+    /// The last derivative of a constraint holds no unknown, although the structure let it seem so.
+    fn undetermined(&self, k: usize) -> Diagnostic {
+        let span = self.setting.model.equations[self.constraints[k].equation].span;
+        let headline = "the derivatives of this constraint give no unknown";
+        error("E0319", headline, span, "the terms with unknowns cancel in its derivatives")
+            .help("check the equations of the states that it ties, or drop the constraint and an unknown")
+    }
+
+    /// An unknown that would have to be differentiated itself.
+    fn unknown_differentiated(&self, v: usize, times: &[u32]) -> Diagnostic {
+        let model = self.setting.model;
+        let name = self.name(v);
+        let differentiated = times.iter().zip(&self.constraints).filter(|(times, _)| **times > 0);
+        let spans: Vec<Span> = differentiated.map(|(_, c)| model.equations[c.equation].span).collect();
+        let headline =
+            format!("the equations hold the derivative of the unknown `{name}` once they are differentiated");
+        let report = error("E0320", headline, model.states[self.variables[v].state].span, "this unknown");
+        report.also_some(spans, "has to be differentiated", MAX_SHOWN).help(format!(
+            "write `{name}` as a definition: leave out `unknown {name}`, and solve its equation for it, `{name} = ...`"
+        ))
+    }
+
+    fn reduction(&self, offsets: &Offsets, chains: &[Vec<NodeId>]) -> Reduction {
+        let own = self.variables.len() - self.constraints.len();
+        let times = &offsets.equations[own..];
+        let most = times.iter().copied().max().unwrap_or(0);
+        let stage = |k: u32| Stage {
+            rows: chains
+                .iter()
+                .zip(times)
+                .filter_map(|(chain, &c)| chain.get(c.checked_sub(k)? as usize).copied())
+                .collect(),
+            columns: (0..own)
+                .filter(|&v| offsets.variables[v] == k)
+                .map(|v| self.setting.array(self.variables[v].element))
+                .collect(),
+        };
+        let spans = self.constraints.iter().map(|c| self.setting.model.equations[c.equation].span);
+        Reduction {
+            stages: (1..=most).rev().map(stage).collect(),
+            constraints: spans.zip(times.iter().copied()).filter(|(_, times)| *times > 0).collect(),
+        }
+    }
+}
+
+/// What the differentiated constraints are not kept by.
+fn not_kept(what: &str, at: Span, place: &str) -> Diagnostic {
+    let headline = format!("{what} in a model whose constraint has to be differentiated");
+    error("E0322", headline, at, place)
+}
+
+/// Refuses events, after which the state would have to meet the constraints again.
+pub(super) fn without_events(model: &Model) -> Fallible<()> {
+    match model.events.first() {
+        Some(event) => refuse(not_kept("an event", event.head, "an event of the model").help(
+            "this version keeps such constraints between events only: differentiate the constraint by hand until it gives an unknown",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses derivatives by parameters.
+pub(super) fn without_sensitivities(draft: &Draft) -> Fallible<()> {
+    let Some(invariants) = &draft.invariants else { return Ok(()) };
+    let Some((span, _)) = invariants.constraints.first() else {
+        return refuse(internal("constraints that were differentiated, and none of them", None));
+    };
+    refuse(not_kept("derivatives by parameters", *span, "this constraint").help(
+        "differentiate the constraint by hand until it gives an unknown, or take differences of two runs with `--set`",
+    ))
+}

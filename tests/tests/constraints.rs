@@ -1,0 +1,183 @@
+//! Constraints on states through the command: systems of index 2 and 3 against references, drift, starts, and what is refused.
+
+use odec_tests::command::{run_in, scratch};
+use odec_tests::{root, text};
+
+use crate::unknowns::{last, refusal};
+
+/// `x` and `y` on a circle, with the force of the rod.
+const PENDULUM: &str = "param g = 9.81, L = 1\nstate x = L, y = 0, u = 0, v = 0\nunknown T = 3\nx' = u\ny' = v\nu' = -T*x\n\
+                        v' = -T*y - g\n";
+/// At t = 10 (shared reference solutions of the pendulum in index 1 and 2).
+const AT_TEN: [(&str, f64); 5] = [
+    ("x", 0.275_087_462_576_116_9),
+    ("y", -0.961_419_205_099_125),
+    ("u", -4.175_598_100_951_729),
+    ("v", -1.194_749_054_560_475_3),
+    ("T", 28.294_567_206_067_25),
+];
+
+fn value(found: &[(String, f64)], name: &str) -> f64 {
+    found.iter().find(|(column, _)| column == name).unwrap_or_else(|| panic!("no column `{name}`")).1
+}
+
+/// The largest error over the largest value of the reference.
+fn error(found: &[(String, f64)], reference: &[(&str, f64)]) -> f64 {
+    let largest = reference.iter().fold(0.0f64, |most, (_, value)| most.max(value.abs()));
+    let off = |(name, exact): &(&str, f64)| (value(found, name) - exact).abs();
+    reference.iter().map(off).fold(0.0f64, f64::max) / largest
+}
+
+/// Every way to write the pendulum, by methods of several kinds: within 100 rtol, and no drift.
+#[test]
+fn pendulums_of_index_two_and_three_meet_their_references() {
+    let second = "param g = 9.81, L = 1\nstate x = L, x' = 0, y = 0, y' = 0\nunknown T = 0\nx'' = -T*x\ny'' = -T*y - g\n\
+                  x^2 + y^2 = L^2\nlength = x^2 + y^2 - L^2\noutput drift = length\noutput turn = x*x' + y*y'\noutput u = x'\n\
+                  output v = y'\nrun { t = 0 .. 10; samples = 1 }\n";
+    let more = "output drift = x^2 + y^2 - L^2\noutput turn = x*u + y*v\nrun { t = 0 .. 10; samples = 1 }\n";
+    let first = format!("{PENDULUM}x^2 + y^2 = L^2\n{more}");
+    let velocities = format!("{PENDULUM}x*u + y*v = 0\n{more}");
+    for (index, text) in [(3, first.as_str()), (3, second), (2, velocities.as_str())] {
+        for method in ["auto", "rodas4", "rodas5p", "radau5", "kencarp4", "bdf"] {
+            for rtol in ["1e-4", "1e-6", "1e-8"] {
+                let found = last("constraints-pendulum", text, &["--method", method, "--rtol", rtol, "--atol", rtol]);
+                let tolerance: f64 = rtol.parse().expect("a number");
+                let error = error(&found, &AT_TEN);
+                // errors of many short steps add up in bdf: without projection they are up to 10,000 tolerances
+                let most = if method == "bdf" { 1000.0 } else { 100.0 };
+                assert!(error <= most * tolerance, "index {index}, {method}, {rtol}: off by {error:e}");
+                assert!(value(&found, "turn").abs() < 1e-14, "index {index}, {method}: {found:?}");
+                assert!(index == 2 || value(&found, "drift").abs() < 1e-14, "{method}: {found:?}");
+            }
+        }
+    }
+}
+
+/// Rows between steps meet the constraint as those at their ends do.
+#[test]
+fn rows_between_steps_meet_the_constraint() {
+    let text = format!("{PENDULUM}x^2 + y^2 = L^2\noutput drift = x^2 + y^2 - L^2\nrun {{ t = 0 .. 3 }}\n");
+    for method in ["auto", "radau5", "bdf", "kencarp4"] {
+        for end in ["0.731", "1.237", "2.9173"] {
+            let times = format!("0.1,{end}");
+            let found =
+                last("constraints-rows", &text, &["--method", method, "--rtol", "1e-4", "--samples", times.as_str()]);
+            assert!(value(&found, "drift").abs() < 1e-14, "{method} at {end}: {found:?}");
+        }
+    }
+}
+
+/// The constraint of the car axis holds the time: its partial derivatives by t count.
+#[test]
+fn the_car_axis_meets_its_reference() {
+    let reference = [
+        ("xl", 0.049_345_578_427_556_29),
+        ("yl", 0.496_989_460_230_332_4),
+        ("xr", 1.041_742_524_885_4),
+        ("yr", 0.373_911_027_265_221_4),
+        ("xl'", -0.077_058_368_403_214_85),
+        ("yl'", 0.007_446_866_596_327_776),
+        ("xr'", 0.017_556_815_749_428_99),
+        ("yr'", 0.770_341_043_779_403_1),
+        ("p", -0.004_736_886_750_784_63),
+        ("q", -0.001_104_680_411_345_73),
+    ];
+    let text = text(&root().join("tests/fixtures/constraints/car_axis.ode"));
+    for method in ["auto", "radau5", "rodas5p"] {
+        for (rtol, tolerance) in [("1e-4", 1e-4), ("1e-6", 1e-6), ("1e-8", 1e-8)] {
+            let found = last("constraints-car", &text, &["--method", method, "--rtol", rtol, "--atol", rtol]);
+            let error = error(&found, &reference);
+            assert!(error <= 100.0 * tolerance, "{method}, {rtol}: off by {error:e}");
+        }
+    }
+}
+
+/// Seven bodies, six constraints; the guesses of all unknowns are 0.
+#[test]
+fn the_squeezer_of_andrews_meets_its_reference() {
+    let angles = [
+        ("be", 15.810_771_195_153_707),
+        ("th", -15.756_371_058_411_839),
+        ("ga", 0.040_822_240_119_645_8),
+        ("ph", -0.534_730_116_342_079_6),
+        ("de", 0.524_409_965_879_954),
+        ("om", 0.534_730_116_342_079_6),
+        ("ep", 1.048_080_741_041_938),
+    ];
+    let forces = [("wbe", -24_631.763_122_874_636), ("wph", 566_749.422_000_995_4), ("la1", 199.175_348_104_538_64)];
+    let text = text(&root().join("tests/fixtures/constraints/andrews_squeezer.ode"));
+    for method in ["auto", "radau5"] {
+        for (rtol, tolerance) in [("1e-4", 1e-4), ("1e-6", 1e-6), ("1e-8", 1e-8)] {
+            let found = last("constraints-andrews", &text, &["--method", method, "--rtol", rtol, "--atol", rtol]);
+            for reference in [&angles[..], &forces[..]] {
+                let error = error(&found, reference);
+                assert!(error <= 100.0 * tolerance, "{method}, {rtol}: off by {error:e}");
+            }
+        }
+    }
+}
+
+/// x' = x + z, y' = -y + z/2, x + 2*y = sin(t): y follows from x, and x' = -x/2 + ..., whose solution is known.
+#[test]
+fn a_linear_system_of_index_two_has_its_solution() {
+    // x + 2 y = s, x' + 2 y' = x - 2 y + 2 z = s', so z = (s' - x + 2 y)/2 = (s' + s)/2 - x and x' = (s' + s)/2
+    let text = "state x = 1, y = -0.5\nunknown z = 0\nx' = x + z\ny' = -y + z/2\nx + 2*y = sin(t)\n\
+                run { t = 0 .. 2; samples = 1 }\n";
+    let x = 1.0 + 0.5 * (2f64.sin() + 1.0 - 2f64.cos());
+    let z = 0.5 * (2f64.cos() + 2f64.sin()) - x;
+    for method in ["auto", "radau5", "bdf", "rodas4"] {
+        let found = last("constraints-linear", text, &["--method", method, "--rtol", "1e-8", "--atol", "1e-8"]);
+        let off = [value(&found, "x") - x, value(&found, "y") - 0.5 * (2f64.sin() - x), value(&found, "z") - z];
+        assert!(off.iter().all(|off| off.abs() < 1e-6), "{method}: {off:?}");
+    }
+}
+
+/// Parameters reach the constraint, its derivatives and what is projected onto, in single runs.
+#[test]
+fn parameters_reach_the_constraint() {
+    let text =
+        format!("{PENDULUM}x^2 + y^2 = L^2\noutput drift = x^2 + y^2 - L^2\nrun {{ t = 0 .. 10; samples = 1 }}\n");
+    // lengths scale by 4 and times by 2 with the same g: the angle at t = 20 is that at t = 10 of a rod of length 1
+    let found = last("constraints-set", &text, &["--set", "L=4", "--t-end", "20", "--rtol", "1e-9", "--atol", "1e-9"]);
+    assert!((value(&found, "x") - 4.0 * AT_TEN[0].1).abs() < 1e-6, "{found:?}");
+    assert!((value(&found, "T") - AT_TEN[4].1 / 4.0).abs() < 1e-5, "{found:?}");
+    assert!(value(&found, "drift").abs() < 1e-13, "{found:?}");
+}
+
+/// A point of a sweep has the bits of a run with its value, and so has the interpreter.
+#[test]
+fn sweeps_and_the_interpreter_agree_with_single_runs() {
+    let folder = scratch("constraints-sweep");
+    let text = format!("{PENDULUM}x^2 + y^2 = L^2\nrun {{ t = 0 .. 3; samples = 1 }}\n");
+    std::fs::write(folder.join("m.ode"), &text).expect("a writable folder");
+    let swept = run_in(&folder, &["sweep", "m.ode", "--set", "L=1:3:3"], b"").success().text();
+    for (row, length) in [(1, "1"), (2, "2"), (3, "3")] {
+        let single = |more: &[&str]| {
+            let set = format!("L={length}");
+            let arguments: Vec<&str> = ["run", "m.ode", "--set", &set].iter().chain(more).copied().collect();
+            run_in(&folder, &arguments, b"").success().text().lines().last().unwrap_or_default().to_owned()
+        };
+        let point = swept.lines().nth(row).unwrap_or_default();
+        assert_eq!(point, format!("{length},{}", single(&[])));
+        assert_eq!(single(&[]), single(&["--interpret"]));
+    }
+}
+
+/// A start is moved by digits that were left out, and by no more.
+#[test]
+fn starts_are_moved_by_little_only() {
+    let text = |x: &str| {
+        let pendulum = PENDULUM.replace("x = L", &format!("x = {x}"));
+        format!("{pendulum}x^2 + y^2 = L^2\nrun {{ t = 0 .. 10; samples = 1 }}\n")
+    };
+    let exact = last("constraints-start", &text("1"), &["--rtol", "1e-9"]);
+    let near = last("constraints-start", &text("0.999"), &["--rtol", "1e-9"]);
+    assert_eq!(exact, near);
+    for far in ["0.9", "2", "-0.5", "0"] {
+        let said = refusal("constraints-far", &text(far), &[]);
+        assert!(said.contains("E0637") || said.contains("E0636"), "{far}: {said}");
+    }
+    // a velocity along the rod cannot be kept
+    let said = refusal("constraints-far", &text("1").replace("u = 0", "u = 1"), &[]);
+    assert!(said.contains("E0637") && said.contains("`u` cannot start at 1"), "{said}");
+}

@@ -151,3 +151,26 @@ fn every_example_of_the_page_keeps_its_promises() {
         assert_eq!(ran.code, Some(0), "line {}\n{}\n{}", example.line, ran.text(), ran.err);
     }
 }
+
+/// The matrix and the totals of an enzyme, whose totals are known.
+#[test]
+fn the_matrix_shows_what_is_conserved() {
+    let folder = scratch("reactions-dump");
+    let text = "param kon = 2, koff = 0.5, kcat = 1, dim = 0.3\ncompartment u = 2, v = 3\n\
+                state E = 1 in u, S = 5 in u, ES = 0 in u, P = 0 in u, D = 0 in v, Q = 1\n\
+                bind: E + S <-> ES  mass (kon, koff)\nmake: ES -> E + P  mass kcat\n2 P -> D  flow dim*P\n\
+                0 -> $Q  rate 1\nQ' = 0*t\nrun { t = 0 .. 1 }\n";
+    std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
+    let out = run_in(&folder, &["dump", "m.ode", "--stage", "reactions"], b"").success().text();
+    for line in [
+        "bind        E + S <-> ES mass (kon, koff)",
+        "reaction_1  2 P -> D flow dim*P",
+        "    bind  make  reaction_1  reaction_2",
+        "E     -1     1           .           .",
+        "P      .     1          -2           .",
+        "conserve u*E + u*ES",
+        "conserve u*S + u*ES + u*P + 2*v*D",
+    ] {
+        assert!(out.lines().any(|own| own == line), "{line}\n{out}");
+    }
+}

@@ -448,7 +448,9 @@ pub struct Dump {
 pub enum Stage {
     /// The syntax tree
     Tree,
-    /// The checked model
+    /// Reactions, their stoichiometric matrix, and what they conserve
+    Reactions,
+    /// The checked model, with the equations that follow from reactions
     Model,
     /// The kernels, in the text form of the IR
     Ir,

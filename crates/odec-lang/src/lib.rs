@@ -11,6 +11,7 @@ mod order;
 mod report;
 pub mod source;
 mod start;
+pub mod stoichiometry;
 pub mod suggest;
 pub mod syntax;
 mod trial;

@@ -1,6 +1,7 @@
 //! `odec dump`: what the compiler makes of a model, stage by stage.
 
 use odec_ir::Program;
+use odec_lang::stoichiometry::Stoichiometry;
 use odec_sim::Error;
 
 use crate::args::{Dump, Model, Stage};
@@ -14,6 +15,7 @@ pub fn dump(args: &Dump, reporter: Reporter) -> Result<Exit, Error> {
     let program = || program(&args.model, reporter);
     let text = match args.stage {
         Stage::Tree => tree(args, reporter)?,
+        Stage::Reactions => reactions(args, reporter)?,
         Stage::Model => session::load(&args.model, reporter, Detail::Short)?.model().to_string(),
         Stage::Ir => program()?.to_string(),
         Stage::Clif => odec_jit::clif_text(&program()?).map_err(not_compiled)?,
@@ -28,6 +30,14 @@ fn tree(args: &Dump, reporter: Reporter) -> Result<String, Error> {
     let (tree, diagnostics) = odec_lang::parse(&source);
     reporter.diagnostics(Some(&source), &diagnostics, Detail::Full);
     Ok(tree.to_string())
+}
+
+/// The reactions of a model that is right.
+fn reactions(args: &Dump, reporter: Reporter) -> Result<String, Error> {
+    session::load(&args.model, reporter, Detail::Short)?;
+    let (source, _) = session::text(&args.model.file, reporter, Detail::Short)?;
+    let (tree, _) = odec_lang::parse(&source);
+    Ok(Stoichiometry::of(&tree).map_or_else(|| "# no reactions\n".to_owned(), |found| found.to_string()))
 }
 
 /// The kernels of a model with the values of the command line.

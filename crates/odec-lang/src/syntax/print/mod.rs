@@ -7,7 +7,7 @@ mod statement;
 
 use std::fmt;
 
-use super::tree::{ExprId, Ident, Tree, Unit};
+use super::tree::{ExprId, Ident, Reference, Tree, Unit};
 
 /// How expressions are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,13 @@ impl Tree {
             printer.statement(statement);
             printer.put("\n");
         }
+        printer.out
+    }
+
+    /// A name with its indices, as a user would write it.
+    pub(crate) fn reference_text(&self, reference: &Reference) -> String {
+        let mut printer = Printer { tree: self, style: Style::Source, out: String::new() };
+        printer.reference(reference);
         printer.out
     }
 

@@ -19,7 +19,7 @@ fn median(mut times: Vec<Duration>) -> f64 {
 
 fn main() {
     let path = root().join("models/pollu.ode");
-    let source = Source { name: path.display().to_string(), text: text(&path) };
+    let source = Source::new(path.display().to_string(), text(&path));
     let mut parts: [Vec<Duration>; 5] = Default::default();
     let mut bytes = 0;
     for _ in 0..ROUNDS {

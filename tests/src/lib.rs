@@ -4,6 +4,7 @@ pub mod block;
 pub mod command;
 pub mod fuzz;
 pub mod mutate;
+pub mod parts;
 pub mod snapshot;
 
 use std::path::{Path, PathBuf};

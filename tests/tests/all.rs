@@ -15,6 +15,7 @@ mod input;
 mod interpreter;
 mod library;
 mod models;
+mod modules;
 mod mutation;
 mod reactions;
 mod sbml;

@@ -3,7 +3,7 @@
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::source::Source;
 use odec_tests::command::{run_in, scratch};
-use odec_tests::{block, files, root, snapshot, stem, text};
+use odec_tests::{block, files, parts, root, snapshot, stem, text};
 
 /// What was found is what is marked: every marked code, and no error besides.
 fn fits(found: &[Diagnostic], marked: &[String]) -> bool {
@@ -19,11 +19,16 @@ fn every_example_compiles_or_fails_as_marked() {
     let mut count = 0;
     let mut wrong = Vec::new();
     for document in documents {
-        for example in block::of(&document, "ode") {
+        let examples = block::of(&document, "ode");
+        let file = |words: &[String]| words.iter().find(|word| word.ends_with(".ode")).cloned();
+        let files: Vec<(String, String)> =
+            examples.iter().filter_map(|e| Some((file(&e.words)?, e.text.clone()))).collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        for example in examples {
             count += 1;
             let expected: Vec<String> = example.words[1..].iter().filter(|w| !w.ends_with(".ode")).cloned().collect();
             let place = format!("{}:{}", document.display(), example.line);
-            let source = Source { name: place.clone(), text: example.text.clone() };
+            let source = parts::among(&files, Source::new(place.clone(), example.text.clone()));
             let checked = odec_lang::check(&source);
             let codes: Vec<&str> = checked.diagnostics.iter().map(|d| d.code.code).collect();
             let mut messages: Vec<&str> = checked.diagnostics.iter().map(|d| d.headline.as_str()).collect();

@@ -12,7 +12,7 @@ use odec_jit::Compiled;
 use odec_lang::source::Source;
 use odec_tests::command::{finish, run_in, scratch};
 use odec_tests::mutate::Random;
-use odec_tests::{root, smooth_models, stem, text};
+use odec_tests::{parts, root, smooth_models, stem, text};
 
 struct Point {
     t: f64,
@@ -22,7 +22,7 @@ struct Point {
 }
 
 fn program(path: &Path) -> Program {
-    let source = Source { name: stem(path), text: text(path) };
+    let source = parts::within(path.parent().expect("a folder"), Source::new(stem(path), text(path)));
     let model = odec_lang::check(&source).model.expect("a model of the repository");
     odec_lang::lower(&model, &odec_lang::Overrides::default()).unwrap_or_else(|e| panic!("{}: {e:?}", path.display()))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use odec_lang::diagnostic::codes::{self, Class, Code, codes};
 use odec_lang::source::Source;
 use odec_tests::command::{run_in, scratch};
-use odec_tests::{files, root, snapshot, stem, text};
+use odec_tests::{files, parts, root, snapshot, stem, text};
 
 fn fixtures() -> PathBuf {
     root().join("tests/fixtures/errors")
@@ -83,6 +83,15 @@ fn copy(name: &str) -> PathBuf {
             }
         }
     }
+    for path in files(&root().join("tests/fixtures/parts"), "ode") {
+        std::fs::copy(&path, folder.join(path.file_name().expect("a name"))).expect("a copy");
+    }
+    // parts in parts, one deeper than may be
+    for k in 0..odec_lang::syntax::limits::MAX_PART_DEPTH + 2 {
+        let name = if k == 0 { "deep.ode".to_owned() } else { format!("deep{k}.ode") };
+        let text = format!("use \"deep{}.ode\" as d\nstate x = 1\nx' = -x\n", k + 1);
+        std::fs::write(folder.join(name), text).expect("a folder");
+    }
     std::fs::write(folder.join("decay.ode"), "model decay\nstate x = 1\nx' = -x\nrun { t = 0 .. 1 }\n")
         .expect("a folder");
     std::fs::write(folder.join("endless.ode"), "model endless\nstate x = 1\nx' = -x\n").expect("a folder");
@@ -141,7 +150,10 @@ fn one_fault_gives_one_diagnostic() {
         let expected = code(&path);
         let bytes = std::fs::read(&path).expect("a fixture");
         let mut found: Vec<&str> = match Source::from_bytes(stem(&path), bytes) {
-            Ok(source) => odec_lang::check(&source).diagnostics.iter().map(|d| d.code.code).collect(),
+            Ok(source) => {
+                let source = parts::within(&root().join("tests/fixtures/parts"), source);
+                odec_lang::check(&source).diagnostics.iter().map(|d| d.code.code).collect()
+            }
             Err(diagnostic) => vec![diagnostic.code.code],
         };
         if matches!(expected.get(1..3), Some("06")) {

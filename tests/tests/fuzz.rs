@@ -14,7 +14,7 @@ const ANSWERS: std::ops::RangeInclusive<i32> = 0..=5;
 
 /// Checks, and lowers where there is nothing to object to; every place is one of the text.
 fn read(text: &str) {
-    let checked = odec_lang::check(&Source { name: "fuzz.ode".to_owned(), text: text.to_owned() });
+    let checked = odec_lang::check(&Source::new("fuzz.ode".to_owned(), text.to_owned()));
     let mut found = checked.diagnostics;
     if let Some(model) = &checked.model
         && let Err(more) = odec_lang::lower(model, &odec_lang::Overrides::default())

@@ -199,7 +199,7 @@ fn words_in_any_order_never_panic() {
             text.push_str(word);
             text.push_str(if round % 3 == 0 || random.below(6) == 0 { "\n" } else { " " });
         }
-        let source = odec_lang::source::Source { name: "random".to_owned(), text };
+        let source = odec_lang::source::Source::new("random".to_owned(), text);
         let result = std::panic::catch_unwind(|| {
             let checked = odec_lang::check(&source);
             for diagnostic in &checked.diagnostics {

@@ -12,7 +12,7 @@ use odec_sim::choices::{Choices, StepChoice};
 use odec_sim::expectations;
 use odec_sim::sample::{Recorder, solve};
 use odec_tests::command::run;
-use odec_tests::{root, smooth_models, stem, text};
+use odec_tests::{parts, root, smooth_models, stem, text};
 
 #[derive(Default)]
 struct Rows(Vec<Vec<f64>>);
@@ -25,7 +25,7 @@ impl Recorder for Rows {
 }
 
 fn source(path: &Path) -> Source {
-    Source { name: stem(path), text: text(path) }
+    parts::within(path.parent().expect("a folder"), Source::new(stem(path), text(path)))
 }
 
 fn model(path: &Path) -> Model {

@@ -1,8 +1,7 @@
 //! Every file in models/ is checked, run and held against its reference values, by the library and by the command.
 
-use odec_lang::source::Source;
 use odec_tests::command::run;
-use odec_tests::{models, root, stem, text};
+use odec_tests::{models, parts, root, stem, text};
 
 fn arguments(path: &std::path::Path) -> String {
     path.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned()
@@ -23,6 +22,7 @@ fn the_models_of_the_plan_are_there() {
         "double_pendulum",
         "bouncing_ball",
         "draining_tank",
+        "excitable_cell",
         "driven_bead",
         "fitzhugh_nagumo",
         "four_bar",
@@ -31,6 +31,7 @@ fn the_models_of_the_plan_are_there() {
         "heat2d",
         "heat_fem",
         "heart_cell",
+        "heart_strand",
         "hires",
         "kepler",
         "kuramoto",
@@ -60,7 +61,7 @@ fn the_models_of_the_plan_are_there() {
 #[test]
 fn models_check_without_a_complaint() {
     for path in models() {
-        let source = Source { name: path.display().to_string(), text: text(&path) };
+        let source = parts::model(&path);
         let checked = odec_lang::check(&source);
         let complaints: Vec<&str> = checked
             .diagnostics

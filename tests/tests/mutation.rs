@@ -16,7 +16,7 @@ fn line_of(text: &str, byte: usize) -> usize {
 
 /// The errors of a text, through the whole front end: parsing, names, lowering.
 fn errors(name: &str, text: &str) -> Vec<Diagnostic> {
-    let source = Source { name: name.to_owned(), text: text.to_owned() };
+    let source = Source::new(name.to_owned(), text.to_owned());
     let checked = odec_lang::check(&source);
     let mut found = checked.diagnostics;
     found.retain(|d| d.severity == Severity::Error);
@@ -75,6 +75,8 @@ impl std::fmt::Display for Tally {
 fn one_mistake_gives_one_message_at_its_place() {
     let mut random = Random(SEED);
     let models: Vec<(String, String)> = models().iter().map(|p| (stem(p), text(p))).collect();
+    // their files are not there
+    let models: Vec<(String, String)> = models.into_iter().filter(|(_, text)| !text.contains("\nuse \"")).collect();
     let mut seen = BTreeSet::new();
     let mut total = Tally::default();
     let mut kinds: BTreeMap<String, Tally> = BTreeMap::new();

@@ -155,9 +155,8 @@ fn depth(steps: &[Step]) -> usize {
 #[test]
 fn nests_are_well_formed() {
     for path in odec_tests::models() {
-        let text = std::fs::read_to_string(&path).expect("a model");
         let name = path.display().to_string();
-        let checked = odec_lang::check(&Source::new(&name, &text));
+        let checked = odec_lang::check(&odec_tests::parts::model(&path));
         let Some(model) = checked.model else { continue };
         let Ok(program) = odec_lang::lower(&model, &Overrides::default()) else { continue };
         for nest in &program.kernels {

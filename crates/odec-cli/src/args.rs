@@ -103,6 +103,9 @@ pub struct Model {
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
+    /// Look for the files that `use` names in this folder too, after that of the file that uses them (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
+    pub path: Vec<PathBuf>,
     /// Let the model read tables from this folder too, beside its own (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub allow_read: Vec<PathBuf>,
@@ -200,6 +203,9 @@ pub struct Sweep {
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
+    /// Look for the files that `use` names in this folder too, after that of the file that uses them (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
+    pub path: Vec<PathBuf>,
     /// Let the model read tables from this folder too, beside its own (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub allow_read: Vec<PathBuf>,
@@ -307,6 +313,9 @@ pub struct Stability {
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
+    /// Look for the files that `use` names in this folder too, after that of the file that uses them (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
+    pub path: Vec<PathBuf>,
     /// Let the model read tables from this folder too, beside its own (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub allow_read: Vec<PathBuf>,

@@ -4,22 +4,24 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use odec_sim::session::{Files, Opened, Unreadable};
+use odec_sim::session::{Files, Opened, Unreadable, folder_of, joined};
 
 use crate::args;
-use crate::input::plain;
+use crate::input::{neighbour, plain};
 
 /// The folder of a model.
 pub struct Folder {
     own: PathBuf,
     allowed: Vec<PathBuf>,
+    /// Where parts are looked for beside the folder of the file that uses them.
+    paths: Vec<PathBuf>,
 }
 
 impl Folder {
     /// That of a model on the command line; of one on standard input the working directory.
     pub fn of(model: &args::Model) -> Folder {
         let own = model.file.parent().unwrap_or(Path::new("")).to_path_buf();
-        Folder { own, allowed: model.allow_read.clone() }
+        Folder { own, allowed: model.allow_read.clone(), paths: model.path.clone() }
     }
 
     /// Where the model's name of a file leads.
@@ -31,7 +33,7 @@ impl Folder {
     fn allows(&self, path: &Path) -> bool {
         let Ok(path) = path.canonicalize() else { return true };
         let own = if self.own.as_os_str().is_empty() { Path::new(".") } else { &self.own };
-        let mut folders = std::iter::once(own).chain(self.allowed.iter().map(PathBuf::as_path));
+        let mut folders = std::iter::once(own).chain(self.allowed.iter().chain(&self.paths).map(PathBuf::as_path));
         folders.any(|folder| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder)))
     }
 }
@@ -55,6 +57,34 @@ impl Files for Folder {
 
     fn open_given(&self, name: &str) -> Result<Opened, Unreadable> {
         ordinary(Path::new(name), None)
+    }
+
+    fn open_part(&self, folder: &str, name: &str) -> Result<(Opened, String), Unreadable> {
+        let beside = joined(folder, name);
+        let first = match self.open(&beside) {
+            Ok(opened) => return Ok((opened, folder_of(&beside))),
+            Err(unreadable) => unreadable,
+        };
+        for path in &self.paths {
+            let Some(path) = path.canonicalize().ok().and_then(|path| path.to_str().map(str::to_owned)) else {
+                continue;
+            };
+            let there = joined(&path, name);
+            if self.path(&there).is_file() {
+                return Ok((self.open(&there)?, folder_of(&there)));
+            }
+        }
+        if first.forbidden || self.path(&beside).exists() {
+            let headline = first.headline.replace("not a table", "not a model");
+            return Err(Unreadable { headline, ..first });
+        }
+        let own = self.path(&beside);
+        let help = match neighbour(&own) {
+            Some(near) => format!("is it `{near}`?"),
+            None => "the name is seen from the folder of the file that uses it; `--path FOLDER` looks elsewhere too"
+                .to_owned(),
+        };
+        Err(Unreadable { help: Some(help), ..first })
     }
 }
 

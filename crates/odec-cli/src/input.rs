@@ -123,7 +123,7 @@ pub fn plain(e: &std::io::Error) -> String {
 }
 
 /// A file of the same folder with a similar name.
-fn neighbour(path: &Path) -> Option<String> {
+pub fn neighbour(path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_str()?;
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut names: Vec<String> = std::fs::read_dir(folder)

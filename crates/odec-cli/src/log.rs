@@ -29,8 +29,7 @@ impl Log {
         let name = |event: &odec_lang::model::Event| {
             let head = source.text.get(event.head.range()).unwrap_or_default();
             let head = head.split_whitespace().collect::<Vec<_>>().join(" ");
-            let before = source.text.get(..event.head.range().start).unwrap_or_default();
-            (event.doc.clone().unwrap_or(head), 1 + before.matches('\n').count())
+            (event.doc.clone().unwrap_or(head), source.position(event.head.range().start).0)
         };
         let names = model.events.iter().map(name).collect();
         let mut rows = Rows::to_output(Some(path))?;

@@ -175,19 +175,15 @@ pub fn data(program: &Program, layout: &Layout) -> Vec<f64> {
 /// Names of the elements of an array, row by row: `u[3]`, `p[1,2].x'`.
 pub fn element_names(program: &Program, array: &Array) -> Vec<String> {
     let ranges: Vec<(i64, i64)> = array.axes.iter().map(|axis| program.ends(*axis)).collect();
-    let mut subscripts = vec![String::new()];
+    let mut subscripts: Vec<Vec<String>> = vec![Vec::new()];
     for (first, last) in ranges {
-        let along = |head: &String| {
-            let comma = if head.is_empty() { "" } else { "," };
-            (first..=last).map(move |k| format!("{head}{comma}{k}")).collect::<Vec<_>>()
+        let along = |head: &Vec<String>| {
+            let head = head.clone();
+            (first..=last).map(move |k| [&head[..], &[k.to_string()]].concat()).collect::<Vec<_>>()
         };
         subscripts = subscripts.iter().flat_map(along).collect();
     }
-    if array.axes.is_empty() {
-        return vec![array.name.clone()];
-    }
-    let (base, tail) = array.name.split_at(array.name.find(['.', '\'']).unwrap_or(array.name.len()));
-    subscripts.iter().map(|at| format!("{base}[{at}]{tail}")).collect()
+    subscripts.iter().map(|at| crate::names::element(&array.name, at)).collect()
 }
 
 /// Every constant of a program, in the order in which they are written. In a program with index sets the patterns are those

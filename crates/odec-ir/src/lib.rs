@@ -35,6 +35,7 @@ pub mod interface;
 pub mod interpret;
 mod invariant;
 pub mod layout;
+pub mod names;
 pub mod nest;
 pub mod number;
 pub mod program;

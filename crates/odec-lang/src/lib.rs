@@ -1,5 +1,6 @@
 //! Turns text into a checked model, lowers it to a program, and says what is wrong, where, and how to mend it.
 
+mod assemble;
 pub mod balance;
 pub mod blame;
 pub mod diagnostic;
@@ -60,7 +61,9 @@ pub(crate) fn diagnose(source: &Source) -> Checked {
     let mut places: Vec<Span> = Vec::new();
     for _ in 0..MAX_ROUNDS {
         let known = places.len();
-        for diagnostic in checked.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()) {
+        // what is wrong with parts is no idiom of another language
+        let other = |d: &&Diagnostic| d.is_error() && !d.code.code.starts_with("E058");
+        for diagnostic in checked.diagnostics.iter().filter(other) {
             places.extend(diagnostic.labels.iter().map(|label| label.span));
         }
         places.sort_unstable();
@@ -74,7 +77,21 @@ pub(crate) fn diagnose(source: &Source) -> Checked {
         }
     }
     checked.diagnostics.retain(|diagnostic| !lint::allowed(source, diagnostic));
+    checked.diagnostics = of_parts(source, checked.diagnostics);
     checked
+}
+
+/// Diagnostics of a model with parts, each once: a part that is used twice says everything twice. What a part declares
+/// and this model does not use is no mistake.
+pub fn of_parts(source: &Source, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if source.is_alone() {
+        return diagnostics;
+    }
+    let mut once = model::phases::reports::Reports::default();
+    let elsewhere = |span: Span| source.file_at(span.start as usize) > 0;
+    let unused = |d: &Diagnostic| d.code == "W0201" && d.span().is_some_and(elsewhere);
+    once.extend(diagnostics.into_iter().filter(|d| !unused(d)).map(report::without_marks));
+    once.into_list()
 }
 
 /// The phases after reading: model, draft of the program, and what is probably not meant.

@@ -118,8 +118,7 @@ pub(crate) fn keep_what_mends(source: &Source, slips: &mut [Slip]) {
     let before: usize = slips.iter().filter(|slip| slip.diagnostic.is_error()).map(|slip| slip.times).sum();
     let offered = slips.iter_mut().filter(|slip| slip.diagnostic.is_error() && !slip.diagnostic.fixes.is_empty());
     for Slip { diagnostic, times } in offered.take(MAX_TRIED) {
-        let mends =
-            apply(&source.text, &diagnostic.fixes).is_some_and(|text| errors(&source.name, text) + *times <= before);
+        let mends = source.edited(&diagnostic.fixes).is_some_and(|edited| errors(&edited) + *times <= before);
         diagnostic.fixes_tried = mends;
         if !mends {
             diagnostic.fixes.clear();
@@ -139,7 +138,7 @@ pub fn apply(text: &str, fixes: &[Fix]) -> Option<String> {
     Some(out)
 }
 
-fn errors(name: &str, text: String) -> usize {
-    let checked = crate::diagnose(&Source::new(name, text));
+fn errors(source: &Source) -> usize {
+    let checked = crate::diagnose(source);
     checked.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
 }

@@ -67,6 +67,19 @@ impl Build for Diagnostic {
     }
 }
 
+/// The diagnostic with names of arrays of parts as they are typed: `c.V`, which is `c[].V` inside.
+pub(crate) fn without_marks(mut diagnostic: Diagnostic) -> Diagnostic {
+    let plain = |text: &mut String| {
+        if text.contains("[]") || text.contains("[,") {
+            *text = text.replace("[]", "").replace("[,]", "").replace("[,,]", "");
+        }
+    };
+    plain(&mut diagnostic.headline);
+    diagnostic.help.iter_mut().for_each(plain);
+    diagnostic.labels.iter_mut().for_each(|label| plain(&mut label.text));
+    diagnostic
+}
+
 /// Longest quotation in a message, in characters; the places themselves show the rest.
 const MAX_QUOTED: usize = 60;
 

@@ -1,21 +1,83 @@
-//! A source text with its name: what a user hands to the compiler.
+//! A source text with its name: what a user hands to the compiler. The files that it uses stand behind it, so that a
+//! place is a range of bytes of one text whatever file it lies in.
 
-use crate::diagnostic::Diagnostic;
-use crate::syntax::limits::MAX_SOURCE_BYTES;
+use std::collections::BTreeMap;
+
+use odec_ir::Span;
+
+use crate::diagnostic::{Diagnostic, Fix};
+use crate::syntax::limits::{MAX_PART_FILES, MAX_SOURCE_BYTES};
 
 /// A model's text, and what it is called in messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Path or name, for messages only.
     pub name: String,
-    /// The text, valid UTF-8, as it stands in the file.
+    /// The text, valid UTF-8, as it stands in the file; behind it the texts of the files that it uses.
     pub text: String,
+    /// Files behind the model's own text.
+    files: Vec<Stretch>,
+    /// What each `use` names: by the file that it stands in, 0 for the model's own, and the words between its quotes.
+    links: BTreeMap<(usize, String), Link>,
+}
+
+/// A file behind the model's own text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stretch {
+    name: String,
+    folder: String,
+    start: usize,
+    end: usize,
+}
+
+/// Where a `use` leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// To this file; the model's own is 0.
+    To(usize),
+    /// Nowhere.
+    Nowhere(NoPart),
+}
+
+/// The host's files with parts of models: nothing else reads one.
+pub trait PartFiles {
+    /// The file that another one uses by this name. `folder` is that of the other one, empty for the model itself.
+    ///
+    /// # Errors
+    /// What to tell the reader of the model.
+    fn part(&self, folder: &str, name: &str) -> Result<PartFile, NoPart>;
+}
+
+/// A file with a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartFile {
+    /// What it is called in messages: one name for one file.
+    pub name: String,
+    /// Where the files that it names are looked for, seen from the model.
+    pub folder: String,
+    /// What is in it; no more than one byte above [`MAX_SOURCE_BYTES`] is needed.
+    pub bytes: Vec<u8>,
+}
+
+/// Why a part is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoPart {
+    /// One sentence.
+    pub headline: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl From<Diagnostic> for NoPart {
+    fn from(d: Diagnostic) -> NoPart {
+        NoPart { headline: d.headline, help: d.help }
+    }
 }
 
 impl Source {
     /// A source from text that is known to be UTF-8.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
-        Source { name: name.into(), text: text.into() }
+        Source { name: name.into(), text: text.into(), files: Vec::new(), links: BTreeMap::new() }
     }
 
     /// A source from the bytes of a file.
@@ -29,7 +91,7 @@ impl Source {
                 .help("split the model, or move its tables into CSV files"));
         }
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(Source { name, text }),
+            Ok(text) => Ok(Source::new(name, text)),
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 let bytes = error.as_bytes();
@@ -42,14 +104,155 @@ impl Source {
         }
     }
 
-    /// Line and column of a byte, both from 1; the column counts characters.
+    /// The same with the files that it uses, and those that they use.
+    #[must_use]
+    pub fn with_parts(self, parts: &dyn PartFiles) -> Source {
+        let name = self.name.clone();
+        let mut whole = Source::new(name, self.model().to_owned());
+        let mut from = 0;
+        while from <= whole.files.len() {
+            for used in used_files(whole.file_text(from)) {
+                if !whole.links.contains_key(&(from, used.clone())) {
+                    let link = whole.read(from, &used, parts);
+                    whole.links.insert((from, used), link);
+                }
+            }
+            from += 1;
+        }
+        whole
+    }
+
+    fn read(&mut self, from: usize, used: &str, parts: &dyn PartFiles) -> Link {
+        let folder = from.checked_sub(1).map_or("", |k| self.files[k].folder.as_str());
+        let file = match parts.part(folder, used) {
+            Ok(file) => file,
+            Err(nowhere) => return Link::Nowhere(nowhere),
+        };
+        if let Some(k) = self.files.iter().position(|known| known.name == file.name) {
+            return Link::To(k + 1);
+        }
+        if file.name == self.name {
+            return Link::To(0);
+        }
+        if self.files.len() >= MAX_PART_FILES {
+            let headline = format!("the model uses more than {MAX_PART_FILES} files");
+            return Link::Nowhere(NoPart { headline, help: Some("put several parts into one file".to_owned()) });
+        }
+        let part = match Source::from_bytes(file.name, file.bytes) {
+            Ok(part) => part,
+            Err(diagnostic) => return Link::Nowhere(diagnostic.into()),
+        };
+        if self.text.len() + part.text.len() >= MAX_SOURCE_BYTES {
+            let headline = format!("the model and its parts are longer than {MAX_SOURCE_BYTES} bytes");
+            return Link::Nowhere(NoPart { headline, help: Some("move tables into CSV files".to_owned()) });
+        }
+        self.text.push('\n');
+        let start = self.text.len();
+        self.text.push_str(&part.text);
+        self.files.push(Stretch { name: part.name, folder: file.folder, start, end: self.text.len() });
+        Link::To(self.files.len())
+    }
+
+    /// Where a `use` in a file leads; `None` if no files were read.
+    pub(crate) fn link(&self, from: usize, used: &str) -> Option<&Link> {
+        self.links.get(&(from, used.to_owned()))
+    }
+
+    /// Files were looked for.
+    pub(crate) fn is_linked(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// True for a model of one file.
+    pub fn is_alone(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The text of the model's own file.
+    pub fn model(&self) -> &str {
+        &self.text[..self.files.first().map_or(self.text.len(), |file| file.start - 1)]
+    }
+
+    /// The text of a file; 0 is the model's own.
+    pub(crate) fn file_text(&self, file: usize) -> &str {
+        &self.text[self.range(file)]
+    }
+
+    /// Where a file lies in the text.
+    pub fn range(&self, file: usize) -> std::ops::Range<usize> {
+        match file.checked_sub(1).and_then(|k| self.files.get(k)) {
+            Some(file) => file.start..file.end,
+            None => 0..self.model().len(),
+        }
+    }
+
+    /// Which file a byte lies in; 0 is the model's own.
+    pub fn file_at(&self, byte: usize) -> usize {
+        self.files.partition_point(|file| file.start <= byte)
+    }
+
+    /// What a file is called.
+    pub fn file_name(&self, file: usize) -> &str {
+        file.checked_sub(1).and_then(|k| self.files.get(k)).map_or(&self.name, |file| &file.name)
+    }
+
+    /// Where the files that a file names are looked for.
+    pub(crate) fn folder(&self, file: usize) -> &str {
+        file.checked_sub(1).and_then(|k| self.files.get(k)).map_or("", |file| &file.folder)
+    }
+
+    /// The names of the files behind the model's own.
+    pub fn part_names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| file.name.as_str())
+    }
+
+    /// Line and column of a byte in its file, both from 1; the column counts characters.
     pub fn position(&self, byte: usize) -> (usize, usize) {
         let mut byte = byte.min(self.text.len());
         while !self.text.is_char_boundary(byte) {
             byte -= 1;
         }
-        let before = &self.text[..byte];
+        let before = &self.text[self.range(self.file_at(byte)).start.min(byte)..byte];
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         (1 + before.matches('\n').count(), 1 + before[start..].chars().count())
     }
+
+    /// The name of the file of a place, and its line and column there.
+    pub fn place(&self, span: Span) -> (&str, usize, usize) {
+        let (line, column) = self.position(span.start as usize);
+        (self.file_name(self.file_at(span.start as usize)), line, column)
+    }
+
+    /// The source with replacements made, if their places exist. Of replacements that overlap the result is not defined.
+    pub(crate) fn edited(&self, fixes: &[Fix]) -> Option<Source> {
+        let mut edited = self.clone();
+        edited.text = crate::mend::apply(&self.text, fixes)?;
+        let moved = |at: usize| {
+            let (mut grown, mut shrunk) = (0, 0);
+            for fix in fixes.iter().filter(|fix| (fix.span.end as usize) < at) {
+                grown += fix.text.len();
+                shrunk += fix.span.range().len();
+            }
+            at + grown - shrunk
+        };
+        for file in &mut edited.files {
+            (file.start, file.end) = (moved(file.start), moved(file.end + 1) - 1);
+        }
+        Some(edited)
+    }
+}
+
+/// The files that the lines of a text use, each once: `use` is the first word of a line.
+fn used_files(text: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    for line in text.lines() {
+        let Some(rest) = line.trim_start().strip_prefix("use") else { continue };
+        let Some(rest) = rest.trim_start().strip_prefix('"') else { continue };
+        if let Some((file, _)) = rest.split_once('"')
+            && !files.iter().any(|known| known == file)
+        {
+            files.push(file.to_owned());
+        }
+    }
+    files
 }

@@ -4,6 +4,8 @@
 use odec_lang::diagnostic::{Severity, codes};
 use odec_lang::source::Source;
 
+use crate::common;
+
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Codes of a text, notes left out unless asked for.
@@ -12,7 +14,7 @@ fn answer(name: &str, bytes: Vec<u8>, notes: bool) -> Vec<&'static str> {
         Ok(source) => source,
         Err(diagnostic) => return vec![diagnostic.code.code],
     };
-    let found = odec_lang::check(&source).diagnostics;
+    let found = odec_lang::check(&common::with_parts(source)).diagnostics;
     found
         .iter()
         .filter(|diagnostic| notes || diagnostic.severity != Severity::Note)

@@ -1,7 +1,9 @@
 //! One fixture for every code of names, equations, runs and features: exactly one diagnostic, the fix compiles.
 
 use odec_lang::diagnostic::{Diagnostic, Severity, codes};
-use odec_lang::source::Source;
+use odec_lang::source::{NoPart, PartFile, PartFiles, Source};
+
+use crate::common::with_parts;
 
 /// The fixtures of a code, in the order of their names.
 fn fixtures() -> Vec<(String, Source)> {
@@ -14,7 +16,7 @@ fn fixtures() -> Vec<(String, Source)> {
         let ours = ["E02", "E03", "E04", "E05", "W02", "W03", "W04", "N01"].iter().any(|p| name.starts_with(p));
         if ours && name.ends_with(".ode") {
             let text = std::fs::read_to_string(&path).expect("a readable fixture");
-            list.push((name[..5].to_owned(), Source::new(name, text)));
+            list.push((name[..5].to_owned(), with_parts(Source::new(name, text))));
         }
     }
     list.sort_by(|a, b| a.1.name.cmp(&b.1.name));
@@ -53,7 +55,7 @@ fn a_fixture_with_one_fault_yields_one_diagnostic() {
                 wrong.push(format!("{}: a diagnostic without place, headline or help", source.name));
             }
             if !d.fixes.is_empty() {
-                let mended = Source::new("mended", apply(&source.text, &d.fixes));
+                let mended = with_parts(Source::new("mended", apply(source.model(), &d.fixes)));
                 let errors: Vec<_> =
                     odec_lang::check(&mended).diagnostics.into_iter().filter(Diagnostic::is_error).collect();
                 if !errors.is_empty() {
@@ -97,17 +99,32 @@ fn examples(page: &str) -> Vec<(String, String)> {
     list
 }
 
+/// The examples of a page that have the names of files.
+struct Examples(Vec<(String, String)>);
+
+impl PartFiles for Examples {
+    fn part(&self, _: &str, name: &str) -> Result<PartFile, NoPart> {
+        let found = self.0.iter().find(|(info, _)| info.split(',').any(|word| word == name));
+        let missing = || NoPart { headline: format!("there is no file `{name}`"), help: None };
+        let (_, text) = found.ok_or_else(missing)?;
+        Ok(PartFile { name: name.to_owned(), folder: String::new(), bytes: text.as_bytes().to_vec() })
+    }
+}
+
 #[test]
 fn the_examples_of_the_pages_do_what_the_pages_say() {
     let mut seen = 0;
     for row in codes()
         .filter(|c| ["E02", "E03", "E04", "E05", "W02", "W03", "W04", "N01"].iter().any(|p| c.code.starts_with(p)))
     {
-        for (info, text) in examples(row.page).into_iter().filter(|(info, _)| info.starts_with("ode")) {
-            let diagnostics = odec_lang::check(&Source::new(row.code, text)).diagnostics;
+        let examples = examples(row.page);
+        let page = Examples(examples.clone());
+        for (info, text) in examples.into_iter().filter(|(info, _)| info.starts_with("ode")) {
+            let source = Source::new(row.code, text).with_parts(&page);
+            let diagnostics = odec_lang::check(&source).diagnostics;
             let found = diagnostics.iter().any(|d| *d.code == *row.code);
             let errors: Vec<_> = diagnostics.iter().filter(|d| d.is_error()).map(|d| d.code.code).collect();
-            match info.strip_prefix("ode,") {
+            match info.split(',').skip(1).find(|word| !word.ends_with(".ode")) {
                 // an example of a page may show another code that belongs to the matter
                 Some(code) => assert!(diagnostics.iter().any(|d| d.code == code), "{}: {errors:?}", row.code),
                 None => assert!(!found && errors.is_empty(), "{}: {errors:?}", row.code),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use odec_ir::layout::Layout;
-use odec_ir::{ArrayId, Program, Role};
+use odec_ir::{ArrayId, Program, Role, names};
 
 use crate::select::{Misnamed, Selector, Sub};
 
@@ -46,8 +46,11 @@ pub struct Quantity {
 impl Quantity {
     fn new(name: String, axes: Vec<IndexRange>, start: usize, len: usize, unit: Option<String>) -> Quantity {
         // of `d(p'.x)/d(k)` subscripts follow the p
-        let ends: &[char] = if name.starts_with("d(") { &['\'', '.', ')'] } else { &['\'', '.'] };
-        let stem = name.find(ends).unwrap_or(name.len());
+        let derivative = name.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));
+        let stem = match derivative {
+            Some((own, _)) => "d(".len() + names::split(own).0.len(),
+            None => names::split(&name).0.len(),
+        };
         Quantity { name, axes, start, len, unit, stem }
     }
 
@@ -89,7 +92,15 @@ impl Quantity {
             return self.name.clone();
         }
         let indices: Vec<String> = self.indices(element).iter().map(i64::to_string).collect();
-        format!("{}[{}]{}", self.stem(), indices.join(","), self.tail())
+        format!("{}{}", names::element(self.stem(), &indices), self.tail())
+    }
+
+    /// The name of the derivative of an element: `u[3]'`, `p[3]''.x`.
+    pub fn rate(&self, element: usize) -> String {
+        let indices: Vec<String> = self.indices(element).iter().map(i64::to_string).collect();
+        let primes = self.tail().matches('\'').count() + 1;
+        let component = self.tail().trim_start_matches('\'');
+        format!("{}{}{component}", names::element(self.stem(), &indices), "'".repeat(primes))
     }
 
     /// Runs of elements that lie next to each other, in their order; `subs` has one entry for each axis.
@@ -152,7 +163,7 @@ impl Quantities {
         let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
         for (k, s) in list.iter().enumerate() {
             before.push(before[k] + s.len);
-            by_stem.entry(s.stem().to_string()).or_default().push(k);
+            by_stem.entry(names::plain(s.stem())).or_default().push(k);
         }
         let mut by_place: Vec<usize> = (0..list.len()).collect();
         by_place.sort_by_key(|&k| list[k].start);
@@ -249,16 +260,24 @@ impl Quantities {
         // a derivative by a parameter has the indices of what it is the derivative of: `d(u[3])/d(k)`
         let derivative = text.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));
         let (own, by) = derivative.map_or((text, String::new()), |(own, by)| (own, format!(")/d({by}")));
-        let selector = Selector::parse(own)?;
-        let stem = if derivative.is_some() { format!("d({}", selector.stem) } else { selector.stem.clone() };
-        let named = self.by_stem.get(&stem).map_or(&[][..], Vec::as_slice);
+        let mut selector = Selector::parse(own)?;
+        let stem = |selector: &Selector| {
+            if derivative.is_some() { format!("d({}", selector.stem) } else { selector.stem.clone() }
+        };
+        if !self.by_stem.contains_key(&stem(&selector)) {
+            selector = selector.with_component();
+        }
+        let named = self.by_stem.get(&stem(&selector)).map_or(&[][..], Vec::as_slice);
         let mut chosen = vec![];
         for &k in named {
             let quantity = &self.list[k];
             if !quantity.tail().strip_suffix(by.as_str()).is_some_and(|tail| selector.fits(tail)) {
                 continue;
             }
-            if selector.subs.as_ref().is_some_and(|subs| subs.len() != quantity.axes.len()) {
+            let name = quantity.name.strip_suffix(by.as_str()).unwrap_or(&quantity.name);
+            let name = if derivative.is_some() { name.strip_prefix("d(").unwrap_or(name) } else { name };
+            let marked = name.contains('[') && !selector.is_formed_as(name);
+            if selector.subs.as_ref().is_some_and(|subs| subs.len() != quantity.axes.len() || marked) {
                 return Err(Misnamed::Rank {
                     name: quantity.name.clone(),
                     axes: quantity.axes.iter().map(|a| a.name.clone()).collect(),

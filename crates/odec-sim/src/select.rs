@@ -1,4 +1,6 @@
-//! Names of elements as people type them: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`.
+//! Names of elements as people type them: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`, `c[3].V`.
+
+use odec_ir::names;
 
 /// Which indices along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub struct Selector {
     primes: usize,
     /// Behind a dot; without one all components.
     component: Option<String>,
+    /// As typed, with empty brackets and without primes.
+    form: String,
 }
 
 impl Selector {
@@ -54,25 +58,56 @@ impl Selector {
     /// [`Misnamed::Unreadable`].
     pub fn parse(text: &str) -> Result<Selector, Misnamed> {
         let text = text.trim();
-        let end = text.find(['[', '\'', '.']).unwrap_or(text.len());
-        let (stem, mut rest) = text.split_at(end);
-        let mut subs = None;
-        if let Some(inner) = rest.strip_prefix('[') {
-            let (inside, after) = inner.split_once(']').ok_or(Misnamed::Unreadable)?;
-            subs = Some(inside.split(',').map(sub).collect::<Option<Vec<Sub>>>().ok_or(Misnamed::Unreadable)?);
-            rest = after;
+        let (mut stem, mut form, mut subs, mut primes) = (String::new(), String::new(), None, 0);
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            rest = &rest[c.len_utf8()..];
+            match c {
+                '[' => {
+                    let (inside, after) = rest.split_once(']').ok_or(Misnamed::Unreadable)?;
+                    let list = inside.split(',').map(sub).collect::<Option<Vec<Sub>>>().ok_or(Misnamed::Unreadable)?;
+                    form.push_str(&format!("[{}]", ",".repeat(list.len() - 1)));
+                    subs.get_or_insert_with(Vec::new).extend(list);
+                    // nothing but primes or a dot follows a bracket
+                    if !after.is_empty() && !after.starts_with(['\'', '.']) {
+                        return Err(Misnamed::Unreadable);
+                    }
+                    rest = after;
+                }
+                '\'' => primes += 1,
+                '.' if stem.is_empty() || rest.is_empty() || rest.starts_with(['.', '[', '\'']) => {
+                    return Err(Misnamed::Unreadable);
+                }
+                // `x'y`
+                c if c != '.' && text[..text.len() - rest.len() - c.len_utf8()].ends_with('\'') => {
+                    return Err(Misnamed::Unreadable);
+                }
+                c => {
+                    stem.push(c);
+                    form.push(c);
+                }
+            }
         }
-        let without = rest.trim_start_matches('\'');
-        let primes = rest.len() - without.len();
-        let component = match without.strip_prefix('.') {
-            Some(component) if !component.is_empty() => Some(component.to_string()),
-            None if without.is_empty() => None,
-            _ => return Err(Misnamed::Unreadable),
-        };
         if stem.is_empty() {
             return Err(Misnamed::Unreadable);
         }
-        Ok(Selector { stem: stem.to_string(), subs, primes, component })
+        Ok(Selector { stem, subs, primes, component: None, form })
+    }
+
+    /// With what stands behind the last dot as a component: `p.x` as the x of p.
+    pub(crate) fn with_component(self) -> Selector {
+        match self.stem.rsplit_once('.') {
+            Some((stem, component)) => {
+                Selector { component: Some(component.to_string()), stem: stem.to_string(), ..self }
+            }
+            None => self,
+        }
+    }
+
+    /// True where brackets stand as in the name of an array.
+    pub(crate) fn is_formed_as(&self, name: &str) -> bool {
+        let name = name.replace('\'', "");
+        name == self.form || self.component.is_none() && names::split(&name).0 == self.form
     }
 
     /// True for an array whose name ends in `tail` (primes and component).

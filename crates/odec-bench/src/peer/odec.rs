@@ -40,7 +40,7 @@ pub fn model(path: &str) -> Result<(Source, Model), String> {
 
 /// A checked model from its text.
 pub fn checked(name: &str, text: String) -> Result<(Source, Model), String> {
-    let source = Source { name: name.to_string(), text };
+    let source = Source::new(name.to_string(), text);
     let (tree, mut diagnostics) = odec_lang::parse(&source);
     let (model, more) = odec_lang::analyse(&tree, &source);
     diagnostics.extend(more);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use odec_lang::diagnostic::{Diagnostic, Fix, codes};
 use odec_lang::mend::apply;
+use odec_lang::source::Source;
 use odec_sim::Error;
 use odec_sim::derivatives::{self, Worst};
 
@@ -24,7 +25,7 @@ const MAX_ROUNDS: usize = 20;
 /// Says it.
 pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     if args.fix {
-        let mended = mend(&args.model.file, reporter)?;
+        let mended = mend(args, reporter)?;
         if args.model.file == Path::new("-") {
             return Ok(mended);
         }
@@ -64,24 +65,29 @@ pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
 }
 
 /// Makes all fixes that were tried, round by round, and writes the text back.
-fn mend(file: &Path, reporter: Reporter) -> Result<Exit, Error> {
-    let mut source = input::read(file)?;
+fn mend(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
+    let file = args.model.file.as_path();
+    let host = session::host(&args.model);
+    let source = input::read(file)?;
     if odec_sbml::is_xml(&source.text) {
         let help = format!("import it first: odec import {} -o model.ode", file.display());
         return Err(input::error(&codes::E0705, "`--fix` mends the text of a model, not XML".into(), Some(help)).into());
     }
+    let mut source = host.with_parts(source);
     let mut made = 0;
     for _ in 0..MAX_ROUNDS {
-        let fixes = tried(&odec_lang::check(&source).diagnostics);
-        let Some(text) = apply(&source.text, &fixes).filter(|_| !fixes.is_empty()) else { break };
+        // the files of parts stay as they are
+        let mut fixes = tried(&odec_lang::check(&source).diagnostics);
+        fixes.retain(|fix| fix.span.range().end <= source.model().len());
+        let Some(text) = apply(source.model(), &fixes).filter(|_| !fixes.is_empty()) else { break };
         made += fixes.len();
-        source.text = text;
+        source = host.with_parts(Source::new(source.name, text));
     }
     if file == Path::new("-") {
-        return print(&source.text);
+        return print(source.model());
     }
     if made > 0 {
-        write_file(file, source.text.as_bytes())?;
+        write_file(file, source.model().as_bytes())?;
     }
     if !reporter.quiet() && reporter.human() {
         let places = counted(made, "place", "places").unwrap_or("nothing".to_string());

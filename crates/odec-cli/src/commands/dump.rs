@@ -27,6 +27,7 @@ pub fn dump(args: &Dump, reporter: Reporter) -> Result<Exit, Error> {
 /// The tree is shown even if the model is wrong: that is when one wants to see it.
 fn tree(args: &Dump, reporter: Reporter) -> Result<String, Error> {
     let (source, _) = session::text(&args.model.file, reporter, Detail::Full)?;
+    let source = session::host(&args.model).with_parts(source);
     let (tree, diagnostics) = odec_lang::parse(&source);
     reporter.diagnostics(Some(&source), &diagnostics, Detail::Full);
     Ok(tree.to_string())

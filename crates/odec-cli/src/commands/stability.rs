@@ -54,6 +54,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
         set: args.set.clone(),
         params: args.params.clone(),
         allow_read: args.allow_read.clone(),
+        path: args.path.clone(),
         data: args.data.clone(),
     };
     let simulation = simulate(&model, &args.block, Purpose::Method, reporter)?;
@@ -205,14 +206,14 @@ fn equation(simulation: &Simulation, state: &str) -> Option<(String, String)> {
     // coupled equations are of no single state: then its declaration
     let own = model.equations.iter().find(|e| e.target == Some(target));
     let span = own.map_or(model.states[target].span, |e| e.span);
-    let (line, _) = source.position(span.start as usize);
+    let (name, line, _) = source.place(span);
     let text = source.text.get(span.start as usize..span.end as usize)?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     };
-    Some((format!("{}:{line}", source.name), text))
+    Some((format!("{name}:{line}"), text))
 }
 
 fn draw(method: &Method, regions: &Names, along: Option<&(&Simulation, &Along)>, size: (u32, u32)) -> Diagram {

@@ -39,13 +39,15 @@ pub fn list(loaded: &Loaded, args: &Check) -> Result<Exit, Error> {
 
 fn line(loaded: &Loaded, found: &Found) -> [String; 3] {
     let source = loaded.source();
-    let (line, _) = source.position(found.place.start as usize);
+    let file = source.file_at(found.place.start as usize);
+    let (name, line, _) = source.place(found.place);
+    let place = if file == 0 { format!("line {line}") } else { format!("{name}:{line}") };
     let text = source.text.get(found.place.range()).unwrap_or_default();
     let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.chars().count() > MAX_TEXT {
         text = text.chars().take(MAX_TEXT - 1).chain(['…']).collect();
     }
-    [format!("line {line}"), text, kind(&found.kind)]
+    [place, text, kind(&found.kind)]
 }
 
 fn kind(kind: &Kind) -> String {

@@ -40,6 +40,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
         set: plain,
         params: args.params.clone(),
         allow_read: args.allow_read.clone(),
+        path: args.path.clone(),
         data: args.data.clone(),
     };
     let mut choices = flags::choices(&model, &args.block)?;

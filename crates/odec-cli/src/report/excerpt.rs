@@ -1,7 +1,7 @@
 //! The part of a source that a message shows: lines and columns, and long lines cut around what is marked.
 
 use miette::LabeledSpan;
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, Label};
 use odec_lang::source::Source;
 
 /// Widest line that does not go to a terminal, in columns.
@@ -68,16 +68,19 @@ fn apart(text: &str, marks: &[Mark]) -> Vec<Mark> {
 }
 
 impl Excerpt {
-    /// The source with its long lines cut around the labels of `d`. `width` is that of the terminal, in columns: lines and labels fit
-    /// into it, so that underlines stay below what they mark.
-    pub fn of(source: &Source, d: &Diagnostic, width: Option<usize>) -> Excerpt {
-        let text = &source.text;
-        let labels: Vec<(usize, usize)> = d
-            .labels
+    /// A file with its long lines cut around the labels of `d` that lie in it. `width` is that of the terminal, in columns: lines and
+    /// labels fit into it, so that underlines stay below what they mark.
+    pub fn of(source: &Source, file: usize, d: &Diagnostic, width: Option<usize>) -> Excerpt {
+        let range = source.range(file);
+        let text = &source.text[range.clone()];
+        let here = |label: &&Label| source.file_at(label.span.start as usize) == file;
+        let inside: Vec<&Label> = d.labels.iter().filter(here).collect();
+        let labels: Vec<(usize, usize)> = inside
             .iter()
             .map(|l| {
-                let start = floor(text, (l.span.start as usize).min(text.len()));
-                (start, floor(text, (l.span.end as usize).clamp(start, text.len())))
+                let at = |byte: u32| (byte as usize).saturating_sub(range.start);
+                let start = floor(text, at(l.span.start).min(text.len()));
+                (start, floor(text, at(l.span.end).clamp(start, text.len())))
             })
             .collect();
         let last = labels.iter().map(|label| label.0).max().unwrap_or(0);
@@ -118,20 +121,20 @@ impl Excerpt {
             offset = end;
         }
         let marks = apart(&keep, &marks);
-        let labels = d.labels.iter().zip(marks).enumerate().map(|(k, (label, mark))| {
+        let labels = inside.iter().zip(marks).enumerate().map(|(k, (label, mark))| {
             let text = (!label.text.is_empty()).then(|| match width {
                 Some(_) => wrap(&clip(&label.text), room.saturating_sub(mark.column(&keep) + GUTTER).max(MIN_ROOM)),
                 None => clip(&label.text),
             });
             let place = (mark.start, mark.length);
-            if k == 0 {
+            if k == 0 && d.labels.first() == Some(label) {
                 LabeledSpan::new_primary_with_span(text, place)
             } else {
                 LabeledSpan::new_with_span(text, place)
             }
         });
         let labels = labels.collect();
-        Excerpt { name: source.name.clone(), text: keep, labels }
+        Excerpt { name: source.file_name(file).to_string(), text: keep, labels }
     }
 }
 

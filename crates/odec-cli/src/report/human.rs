@@ -3,11 +3,11 @@
 use std::fmt;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, ThemeCharacters, ThemeStyles};
-use odec_lang::diagnostic::{Diagnostic, Severity};
+use odec_lang::diagnostic::{Diagnostic, Label, Severity};
 use odec_lang::source::Source;
 
 use super::Paint;
-use super::excerpt::{Excerpt, clip, position};
+use super::excerpt::{Excerpt, clip};
 
 /// Width of messages that do not go to a terminal, so that they are the same everywhere.
 const PLAIN_WIDTH: usize = 100;
@@ -24,11 +24,40 @@ pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool
 /// The same for a terminal of this width, or for none. The last column stays free: some terminals break a line that reaches it.
 fn within(source: Option<&Source>, d: &Diagnostic, color: bool, width: Option<usize>) -> String {
     let width = width.map(|width| width - 1);
-    let excerpt = source.filter(|_| !d.labels.is_empty()).map(|s| Excerpt::of(s, d, width));
+    let file_of = |source: &Source, label: &Label| source.file_at(label.span.start as usize);
+    let own = source.zip(d.labels.first()).map_or(0, |(source, label)| file_of(source, label));
+    let excerpt = source.filter(|_| !d.labels.is_empty()).map(|s| Excerpt::of(s, own, d, width));
+    let headline = if color { format!("\x1b[1m{}\x1b[0m", clip(&d.headline)) } else { clip(&d.headline) };
+    let mut out = drawn(d, (headline, help(source, d).map(|text| clip(&text))), excerpt, color, width);
+    if let (Some(source), Some(span)) = (source, d.span()) {
+        let (name, line, column) = source.place(span);
+        out = placed(&out, name, (line, column));
+        let mut others: Vec<usize> = d.labels.iter().map(|label| file_of(source, label)).collect();
+        others.sort_unstable();
+        others.dedup();
+        for file in others.into_iter().filter(|file| *file != own) {
+            let other = drawn(d, (String::new(), None), Some(Excerpt::of(source, file, d, width)), color, width);
+            let first = d.labels.iter().find(|label| file_of(source, label) == file).map_or(span, |label| label.span);
+            let (name, line, column) = source.place(first);
+            out = beside(&out, &placed(&other, name, (line, column)));
+        }
+    }
+    // miette leaves a blank line between code and headline; one message is one block
+    out.replacen("\n\n", "\n", 1) + "\n"
+}
+
+/// Headline and help with an excerpt of one file.
+fn drawn(
+    d: &Diagnostic,
+    (headline, help): (String, Option<String>),
+    excerpt: Option<Excerpt>,
+    color: bool,
+    width: Option<usize>,
+) -> String {
     let shown = Shown {
         diagnostic: d,
-        headline: if color { format!("\x1b[1m{}\x1b[0m", clip(&d.headline)) } else { clip(&d.headline) },
-        help: help(source, d).map(|text| clip(&text)),
+        headline,
+        help,
         source: excerpt.as_ref().map(|e| NamedSource::new(e.name.clone(), e.text.clone())),
         labels: excerpt.map(|e| e.labels).unwrap_or_default(),
     };
@@ -42,13 +71,19 @@ fn within(source: Option<&Source>, d: &Diagnostic, color: bool, width: Option<us
         .without_cause_chain()
         .with_context_lines(1);
     if handler.render_report(&mut out, &shown).is_err() {
-        out = format!("{}\n", clip(&d.headline));
+        out = format!("{}\n", shown.headline);
     }
-    if let (Some(source), Some(span)) = (source, d.span()) {
-        out = placed(&out, &source.name, position(&source.text, span.start as usize));
-    }
-    // miette leaves a blank line between code and headline; one message is one block
-    out.replacen("\n\n", "\n", 1) + "\n"
+    out
+}
+
+/// A message with the excerpt of another one below its own.
+fn beside(out: &str, other: &str) -> String {
+    let lines: Vec<&str> = other.split_inclusive('\n').collect();
+    let start = lines.iter().position(|line| line.contains("─[")).unwrap_or(lines.len());
+    let end = lines.iter().rposition(|line| line.contains("╰──")).map_or(start, |k| k + 1);
+    let below = out.split_inclusive('\n').collect::<Vec<_>>();
+    let at = below.iter().rposition(|line| line.contains("╰──")).map_or(below.len(), |k| k + 1);
+    [&below[..at], &lines[start..end.max(start)], &below[at..]].concat().concat()
 }
 
 /// With line and column of the primary place after the name of the file: miette counts bytes, and in a text whose long lines are cut.
@@ -81,8 +116,8 @@ pub fn short(source: Option<&Source>, d: &Diagnostic, paint: Paint) -> String {
     };
     let place = match (source, d.labels.first()) {
         (Some(s), Some(label)) => {
-            let (line, column) = position(&s.text, label.span.start as usize);
-            paint.dim(&format!(" {}:{line}:{column}:", s.name))
+            let (name, line, column) = s.place(label.span);
+            paint.dim(&format!(" {name}:{line}:{column}:"))
         }
         _ => ":".to_string(),
     };

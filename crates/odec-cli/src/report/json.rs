@@ -9,7 +9,10 @@ use super::excerpt::position;
 use super::human::word;
 
 #[derive(Serialize)]
-struct Place {
+struct Place<'a> {
+    /// The file that it lies in, if that is not the one of the message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
     /// Bytes of the file.
     start: u32,
     end: u32,
@@ -23,7 +26,7 @@ struct Place {
 #[derive(Serialize)]
 struct Label<'a> {
     #[serde(flatten)]
-    place: Place,
+    place: Place<'a>,
     text: &'a str,
     /// The place that the message is about; the others explain it.
     primary: bool,
@@ -32,7 +35,7 @@ struct Label<'a> {
 #[derive(Serialize)]
 struct Fix<'a> {
     #[serde(flatten)]
-    place: Place,
+    place: Place<'a>,
     replacement: &'a str,
     /// `machine-applicable`: it was tried, and a tool may make it unseen. `maybe-incorrect`: somebody should look. All fixes of a
     /// message are made together.
@@ -72,18 +75,24 @@ impl Value<'_> {
 
 /// One line with its end.
 pub fn line(source: Option<&Source>, d: &Diagnostic) -> String {
+    let file_of = |span: Span| source.map_or(0, |s| s.file_at(span.start as usize));
+    let own = d.span().map_or(0, file_of);
     let place = |span: Span| {
-        let text = source.map_or("", |s| s.text.as_str());
-        let (line, column) = position(text, span.start as usize);
-        let (end_line, end_column) = position(text, span.end as usize);
-        Place { start: span.start, end: span.end, line, column, end_line, end_column }
+        let file = file_of(span);
+        let range = source.map_or(0..0, |s| s.range(file));
+        let text = source.map_or("", |s| &s.text[range.clone()]);
+        let (start, end) = (span.start - range.start as u32, span.end - range.start as u32);
+        let (line, column) = position(text, start as usize);
+        let (end_line, end_column) = position(text, end as usize);
+        let file = source.filter(|_| file != own).map(|s| s.file_name(file));
+        Place { file, start, end, line, column, end_line, end_column }
     };
     let applicability = if d.fixes_tried { "machine-applicable" } else { "maybe-incorrect" };
     let message = Message {
         code: d.code.code,
         severity: word(d.severity),
         headline: &d.headline,
-        file: source.map(|s| s.name.as_str()),
+        file: source.map(|s| s.file_name(own)),
         labels: d
             .labels
             .iter()

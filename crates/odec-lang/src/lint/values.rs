@@ -29,7 +29,8 @@ impl<'a> Values<'a> {
                 | StatementKind::State(items)
                 | StatementKind::Unknown(items)
                 | StatementKind::Output(items)
-                | StatementKind::Axis(items) => {
+                | StatementKind::Axis(items)
+                | StatementKind::Given(items) => {
                     for item in
                         items.iter().filter(|item| item.target.indices.is_empty() && item.target.path.is_empty())
                     {

@@ -168,6 +168,17 @@ pub struct EdgeRule {
 }
 
 impl Model {
+    /// What a name stands for, as it is typed: arrays of parts without their empty brackets.
+    pub fn symbol(&self, typed: &str) -> Option<Symbol> {
+        let of_part = || {
+            let dotted = typed.contains('.').then_some(&self.symbols)?;
+            let mut found =
+                dotted.iter().filter(|(name, _)| name.contains('[') && odec_ir::names::plain(name) == typed);
+            found.next().map(|(_, symbol)| symbol)
+        };
+        self.symbols.get(typed).or_else(of_part).copied()
+    }
+
     /// The model has index sets or arrays: it becomes loops. Otherwise its kernels are straight.
     pub fn has_arrays(&self) -> bool {
         !self.index_sets.is_empty() || !self.locals.is_empty()
@@ -249,9 +260,7 @@ impl Model {
 
 /// The name of an element of what has this name, which may end with primes and a component: `u'` and 3 give `u[3]'`.
 pub fn element_of(name: &str, at: &[i64]) -> String {
-    let (base, tail) = name.find(['\'', '.']).map_or((name, ""), |i| name.split_at(i));
-    let subscripts: Vec<String> = at.iter().map(i64::to_string).collect();
-    if at.is_empty() { name.to_owned() } else { format!("{base}[{}]{tail}", subscripts.join(",")) }
+    odec_ir::names::element(name, &at.iter().map(i64::to_string).collect::<Vec<_>>())
 }
 
 /// The name of an element: `component` is that of a vector, which stands at the end of `name` as `.x`.
@@ -263,5 +272,5 @@ pub(crate) fn element_name(name: &str, order: u8, at: &[i64], component: Option<
         return format!("{base}{primes}{tail}");
     }
     let subscripts: Vec<String> = at.iter().map(i64::to_string).collect();
-    format!("{base}[{}]{primes}{tail}", subscripts.join(","))
+    format!("{}{primes}{tail}", odec_ir::names::element(base, &subscripts))
 }

@@ -152,12 +152,21 @@ impl Model {
                 errors.push(self.cannot_set(name, None));
                 continue;
             };
-            let found = self.symbols.get(&base).copied();
+            let found = self.symbol(&base);
             if let Some(symbol) = found
                 && self.is_vector(&base, symbol)
             {
                 let headline = format!("`{base}` is a vector, and is set by its components");
                 let help = format!("write `--set {base}.x=...`");
+                errors.push(Diagnostic::error("E0408", headline).help(help));
+                continue;
+            }
+            // of parts in arrays: `c[3].V`, and not `c.V[3]`
+            let misplaced = at.is_some() && found.is_some_and(|symbol| !well_formed(name, self.name_of(symbol)));
+            if misplaced {
+                let right = found.map_or("", |symbol| self.name_of(symbol)).replace('[', "[1");
+                let headline = format!("the index of `{base}` does not stand here");
+                let help = format!("write for example `--set {right}=...`");
                 errors.push(Diagnostic::error("E0408", headline).help(help));
                 continue;
             }
@@ -285,7 +294,7 @@ impl Model {
     /// What a name is that is to vary; `None` for a parameter, which varies anyway.
     fn opened(&self, name: &str, values: &Values) -> Result<Option<Opened>, Diagnostic> {
         let Some((base, primes, at)) = parts_of(name) else { return Err(self.cannot_set(name, None)) };
-        let found = self.symbols.get(&base).copied();
+        let found = self.symbol(&base);
         match found {
             Some(Symbol::Parameter(_)) if primes == 0 => Ok(None),
             Some(Symbol::State(state)) if primes < usize::from(self.states[state].order) => {
@@ -341,7 +350,7 @@ impl Model {
             Symbol::Discrete(i) => &self.discretes[i].name,
             Symbol::Time | Symbol::Index(_) => return false,
         };
-        full != name
+        full != name && odec_ir::names::plain(full) != name
     }
 
     /// `--set u[3]=1`
@@ -493,21 +502,28 @@ impl Model {
     }
 }
 
+/// Brackets stand where those of a name stand, if it has some.
+fn well_formed(typed: &str, name: &str) -> bool {
+    let brackets = |text: &str| -> Vec<usize> {
+        let plain: Vec<&str> = text.split('.').collect();
+        (0..plain.len()).filter(|&k| plain[k].contains('[')).collect()
+    };
+    !name.contains('[') || brackets(typed) == brackets(name)
+}
+
 /// `p[1,2]'.x` as `p.x`, 1, [1, 2]; `p.x` and `x'` have no indices. `None` if it is no such name.
 pub(super) fn parts_of(name: &str) -> Option<(String, usize, Option<Vec<i64>>)> {
-    let (head, rest) = match name.find('[') {
-        Some(open) => {
-            let close = name.find(']').filter(|&close| close > open)?;
-            let at = name[open + 1..close].split(',').map(|i| i.trim().parse().ok()).collect::<Option<Vec<i64>>>()?;
-            (&name[..open], Some((at, &name[close + 1..])))
-        }
-        None => (name, None),
-    };
-    let (at, tail) = match rest {
-        Some((at, tail)) => (Some(at), tail),
-        None => (None, ""),
-    };
-    let all = format!("{head}{tail}");
-    let primes = all.matches('\'').count();
-    Some((all.replace('\'', ""), primes, at))
+    let mut plain = String::new();
+    let mut at: Option<Vec<i64>> = None;
+    let mut rest = name;
+    while let Some((head, inside)) = rest.split_once('[') {
+        let (list, tail) = inside.split_once(']')?;
+        let list = list.split(',').map(|i| i.trim().parse().ok()).collect::<Option<Vec<i64>>>()?;
+        at.get_or_insert_with(Vec::new).extend(list);
+        plain.push_str(head);
+        rest = tail;
+    }
+    plain.push_str(rest);
+    let primes = plain.matches('\'').count();
+    Some((plain.replace('\'', ""), primes, at))
 }

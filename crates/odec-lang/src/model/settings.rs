@@ -145,8 +145,7 @@ impl Model {
 
     /// True if entries of a run block, or the bounds of parameters and constants, depend on one of these names.
     pub fn settings_depend(&self, run: Option<&Run>, names: &[String]) -> bool {
-        let symbols: Vec<Symbol> =
-            names.iter().filter_map(|name| self.symbols.get(&parts_of(name)?.0).copied()).collect();
+        let symbols: Vec<Symbol> = names.iter().filter_map(|name| self.symbol(&parts_of(name)?.0)).collect();
         let mut open: Vec<Body> = Vec::new();
         for entry in run.into_iter().flat_map(|run| &run.entries) {
             match &entry.value {

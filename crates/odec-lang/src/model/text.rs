@@ -3,6 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 
+use odec_ir::names;
+
 use super::arrays::{Dimension, Indexed, Place, Table};
 use super::inputs::{Input, Outside, Source};
 use super::{Body, Change, EntryValue, Event, EventKind, Given, Level, Model, Symbol, TermId, TermKind, Within};
@@ -54,24 +56,21 @@ impl Display for Model {
             write!(f, "{} ", if state.algebraic { "unknown" } else { "state" })?;
             for (k, &start) in (0u8..).zip(&state.initial) {
                 let before = if k > 0 { ", " } else { "" };
-                let (base, tail) = split_component(&state.name);
-                let (axes, primes) = (self.brackets(&state.indexed), "'".repeat(usize::from(k)));
-                write!(f, "{before}{base}{axes}{primes}{tail} = {}", self.show(start))?;
+                let left = spelled(&state.name, &self.axes_of(&state.indexed), k, state.component);
+                write!(f, "{before}{left} = {}", self.show(start))?;
                 if k == 0 {
                     write!(f, "{}", unit(state.unit.as_ref()))?;
                 }
             }
             for bound in &state.bounds {
-                let (base, tail) = split_component(&state.name);
-                let (axes, primes) = (self.brackets(&state.indexed), "'".repeat(usize::from(bound.order)));
-                write!(f, ", {base}{axes}{primes}{tail} {} {}", bound.sign(), self.show(bound.value))?;
+                let left = spelled(&state.name, &self.axes_of(&state.indexed), bound.order, state.component);
+                write!(f, ", {left} {} {}", bound.sign(), self.show(bound.value))?;
             }
             writeln!(f, "{}", comment(state.doc.as_ref()))?;
         }
         for d in &self.discretes {
-            let (base, tail) = split_component(&d.name);
-            let (axes, unit) = (self.brackets(&d.indexed), unit(d.unit.as_ref()));
-            writeln!(f, "discrete {base}{axes}{tail} = {}{unit}{}", self.show(d.initial), comment(d.doc.as_ref()))?;
+            let (left, unit) = (spelled(&d.name, &self.axes_of(&d.indexed), 0, None), unit(d.unit.as_ref()));
+            writeln!(f, "discrete {left} = {}{unit}{}", self.show(d.initial), comment(d.doc.as_ref()))?;
         }
         for input in &self.inputs {
             writeln!(f, "input {}", self.input_text(input))?;
@@ -94,10 +93,10 @@ impl Display for Model {
         self.write_boundaries(f)?;
         self.write_events(f)?;
         for o in &self.outputs {
-            let declared = self.definitions.iter().find(|d| d.span == o.span);
+            let declared = self.definitions.iter().find(|d| d.span == o.span && d.name == o.name);
             let value = declared.map(|d| format!(" = {}", self.show(d.value))).unwrap_or_default();
-            let axes = self.brackets(&o.indexed);
-            writeln!(f, "output {}{axes}{value}{}{}", o.name, unit(o.unit.as_ref()), comment(o.doc.as_ref()))?;
+            let left = spelled(&o.name, &self.axes_of(&o.indexed), 0, None);
+            writeln!(f, "output {left}{value}{}{}", unit(o.unit.as_ref()), comment(o.doc.as_ref()))?;
         }
         for c in &self.conserved {
             let inside = |d: &&super::Definition| c.span.start < d.span.start && d.span.end < c.span.end;
@@ -153,7 +152,7 @@ impl Model {
     fn write_definitions(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut before = None;
         for (i, d) in self.definitions.iter().enumerate() {
-            if self.outputs.iter().any(|o| o.span == d.span)
+            if self.outputs.iter().any(|o| o.span == d.span && o.name == d.name)
                 || self.conserved.iter().any(|c| c.span.start < d.span.start && d.span.end < c.span.end)
             {
                 continue;
@@ -171,9 +170,8 @@ impl Model {
                 };
                 writeln!(f, "# {what}")?;
             }
-            let (base, tail) = split_component(&d.name);
-            let axes = self.brackets(&d.indexed);
-            writeln!(f, "{base}{axes}{tail} = {}{}", self.show(d.value), comment(d.doc.as_ref()))?;
+            let left = spelled(&d.name, &self.axes_of(&d.indexed), 0, None);
+            writeln!(f, "{left} = {}{}", self.show(d.value), comment(d.doc.as_ref()))?;
         }
         Ok(())
     }
@@ -184,8 +182,7 @@ impl Model {
             for entry in &set.entries {
                 let (name, primes) = (self.name_of(entry.symbol), "'".repeat(usize::from(entry.order)));
                 let at: Vec<String> = entry.at.iter().map(|body| self.show(*body).to_string()).collect();
-                let at = if at.is_empty() { String::new() } else { format!("[{}]", at.join(",")) };
-                write!(f, " {name}{at}{primes} = {};", self.show(entry.value))?;
+                write!(f, " {}{primes} = {};", names::element(name, &at), self.show(entry.value))?;
             }
             writeln!(f, " }}")?;
         }
@@ -209,8 +206,7 @@ impl Model {
     }
 
     fn write_given(&self, f: &mut Formatter<'_>, word: &str, given: &Given) -> fmt::Result {
-        let (base, tail) = split_component(&given.name);
-        write!(f, "{word} {base}{}{tail} = ", self.brackets(&given.indexed))?;
+        write!(f, "{word} {} = ", spelled(&given.name, &self.axes_of(&given.indexed), 0, None))?;
         match &given.table {
             None => write!(f, "{}", self.show(given.value))?,
             Some(Table::Values { shape, .. }) => {
@@ -296,16 +292,14 @@ impl Model {
 
     /// `x[i] += 1`, as it is written; for all values of its own indices.
     fn action_text(&self, action: &super::Action) -> String {
-        let (base, tail) = split_component(self.name_of(action.target));
         let subscripts: Vec<String> = action.subscripts.iter().map(|&s| self.expression(s)).collect();
-        let brackets = if subscripts.is_empty() { String::new() } else { format!("[{}]", subscripts.join(", ")) };
         let sign = match action.change {
             Change::Set => ":=",
             Change::Add => "+=",
             Change::Subtract => "-=",
         };
-        let primes = "'".repeat(usize::from(action.order));
-        format!("{base}{brackets}{primes}{tail} {sign} {}", self.show(action.value))
+        let left = spelled(self.name_of(action.target), &subscripts, action.order, self.component_of(action.target));
+        format!("{left} {sign} {}", self.show(action.value))
     }
 
     fn write_boundaries(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -315,9 +309,8 @@ impl Model {
                 Place::At(body) => self.expression(*body),
             };
             let places: Vec<String> = b.place.iter().map(place).collect();
-            let (base, tail) = split_component(self.name_of(b.array));
-            let primes = "'".repeat(usize::from(b.order));
-            writeln!(f, "boundary {base}[{}]{primes}{tail} = {}", places.join(", "), self.show(b.value))?;
+            let left = spelled(self.name_of(b.array), &places, b.order, self.component_of(b.array));
+            writeln!(f, "boundary {left} = {}", self.show(b.value))?;
         }
         for rule in &self.edges {
             let word = if rule.edge == odec_ir::nest::Edge::Periodic { "periodic" } else { "clamp" };
@@ -452,15 +445,15 @@ impl Model {
 impl Model {
     /// `p[i, j]'.x`
     fn element(&self, symbol: Symbol, order: u8, subscripts: &[TermId]) -> Vec<Fragment> {
-        let (base, tail) = split_component(self.name_of(symbol));
-        let mut pieces = vec![Fragment::Owned(format!("{base}["))];
-        for (i, &s) in subscripts.iter().enumerate() {
-            if i > 0 {
-                pieces.push(Fragment::Text(", "));
-            }
-            pieces.push(Fragment::Term(s, SUM));
+        // what stands between the subscripts
+        let marks = vec!["\0".to_owned(); subscripts.len()];
+        let whole = spelled(self.name_of(symbol), &marks, order, self.component_of(symbol));
+        let mut pieces = Vec::new();
+        let mut subscripts = subscripts.iter();
+        for text in whole.split('\0') {
+            pieces.push(Fragment::Owned(text.to_owned()));
+            pieces.extend(subscripts.next().map(|&s| Fragment::Term(s, SUM)));
         }
-        pieces.push(Fragment::Owned(format!("]{}{tail}", "'".repeat(usize::from(order)))));
         pieces
     }
 
@@ -476,20 +469,37 @@ impl Model {
         }
     }
 
-    /// `[i, j in 1..N]` of what is declared; empty for a scalar.
-    fn brackets(&self, indexed: &Indexed) -> String {
+    /// The letter of a component of a vector.
+    fn component_of(&self, symbol: Symbol) -> Option<char> {
+        match symbol {
+            Symbol::State(i) => self.states[i].component,
+            _ => None,
+        }
+    }
+
+    /// `i` and `j in 1..N` of what is declared; none for a scalar.
+    fn axes_of(&self, indexed: &Indexed) -> Vec<String> {
         let axis = |(k, d): (usize, &Dimension)| match indexed.locals.get(k) {
             Some(&local) => self.binder(local),
             None => d.name.clone(),
         };
-        let axes: Vec<String> = indexed.axes.iter().enumerate().map(axis).collect();
-        if axes.is_empty() { String::new() } else { format!("[{}]", axes.join(", ")) }
+        indexed.axes.iter().enumerate().map(axis).collect()
     }
 }
 
-/// `p.x` as `p` and `.x`. No other name has a dot.
-fn split_component(name: &str) -> (&str, &str) {
-    name.find('.').map_or((name, ""), |dot| name.split_at(dot))
+/// `p[i]'.x`, `c[i].V'`: a name with subscripts and primes. `component` is that of a state.
+fn spelled(name: &str, subscripts: &[String], primes: u8, component: Option<char>) -> String {
+    let tail = match component {
+        Some(letter) => format!(".{letter}"),
+        None if primes > 0 => String::new(),
+        None => names::split(name).1.to_owned(),
+    };
+    let stem = name.strip_suffix(&tail).unwrap_or(name);
+    let primes = "'".repeat(usize::from(primes));
+    if subscripts.is_empty() || stem.contains('[') {
+        return format!("{}{primes}{tail}", names::element(stem, subscripts));
+    }
+    format!("{stem}[{}]{primes}{tail}", subscripts.join(", "))
 }
 
 /// Arguments and the closing bracket of a call.

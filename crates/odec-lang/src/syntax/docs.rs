@@ -65,6 +65,7 @@ fn items(statement: &mut Statement) -> Option<&mut Vec<Declared>> {
         | StatementKind::State(items)
         | StatementKind::Output(items)
         | StatementKind::Axis(items)
+        | StatementKind::Given(items)
         | StatementKind::Discrete(items)
         | StatementKind::Unknown(items) => Some(items),
         _ => None,

@@ -15,6 +15,7 @@ mod mask;
 pub(crate) mod operand;
 mod print;
 pub mod tree;
+pub(crate) mod visit;
 
 pub(crate) use idiom::{foreign_function, without_brackets};
 
@@ -26,11 +27,27 @@ use tree::Tree;
 
 /// Reads a source: the tree of all lines that are well formed, and one diagnostic for each mistake.
 pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
-    let masked = mask::mask(&source.text);
+    let (tree, diagnostics) = read_part(source.model());
+    with_parts(source, tree, diagnostics)
+}
+
+/// Reads one file.
+pub(crate) fn read_part(text: &str) -> (Tree, Vec<Diagnostic>) {
+    let masked = mask::mask(text);
     if let Some(diagnostic) = dialect::recognise(&masked.text) {
         return (Tree { foreign: true, ..Tree::default() }, vec![diagnostic]);
     }
-    read(source, &masked)
+    read(text, &masked)
+}
+
+/// The tree with its parts, where their files were looked for.
+fn with_parts(source: &Source, tree: Tree, mut diagnostics: Vec<Diagnostic>) -> (Tree, Vec<Diagnostic>) {
+    if !source.is_linked() || !crate::assemble::is_needed(&tree) {
+        return (tree, diagnostics);
+    }
+    let (tree, more) = crate::assemble::assemble(source, tree);
+    diagnostics.extend(more);
+    (tree, diagnostics)
 }
 
 /// True for a word that begins a statement, or that cannot be a name. Writers of models give no quantity such a name.
@@ -46,9 +63,11 @@ pub(crate) fn without_comments(text: &str) -> String {
 /// [`parse`] after it is known where errors are: idioms of other languages on those lines are told of, and taken out.
 /// `None` if there are none.
 pub(crate) fn parse_without_idioms(source: &Source, errors: &[Span]) -> Option<(Tree, Vec<Diagnostic>)> {
-    let masked = mask::mask(&source.text);
-    let taken = idiom::take(&masked.text, errors)?;
-    let (mut tree, mut diagnostics) = read(source, &mask::Masked { text: taken.text, ..masked });
+    let text = source.model();
+    let masked = mask::mask(text);
+    let own: Vec<Span> = errors.iter().copied().filter(|span| (span.end as usize) <= text.len()).collect();
+    let taken = idiom::take(&masked.text, &own)?;
+    let (mut tree, mut diagnostics) = read(text, &mask::Masked { text: taken.text, ..masked });
     tree.broken.extend(taken.names);
     tree.broken.sort();
     tree.broken.dedup();
@@ -57,13 +76,13 @@ pub(crate) fn parse_without_idioms(source: &Source, errors: &[Span]) -> Option<(
     diagnostics.extend(taken.diagnostics);
     diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
     shorten(&mut diagnostics);
-    Some((tree, diagnostics))
+    Some(with_parts(source, tree, diagnostics))
 }
 
 /// Reads a text without its comments.
-fn read(source: &Source, masked: &mask::Masked) -> (Tree, Vec<Diagnostic>) {
-    let mut diagnostics: Vec<Diagnostic> = masked.slashes.iter().map(|&at| slashes(&source.text, at)).collect();
-    let cut = lines::cut(&source.text, &masked.text);
+fn read(text: &str, masked: &mask::Masked) -> (Tree, Vec<Diagnostic>) {
+    let mut diagnostics: Vec<Diagnostic> = masked.slashes.iter().map(|&at| slashes(text, at)).collect();
+    let cut = lines::cut(text, &masked.text);
     diagnostics.extend(cut.diagnostics);
     let mut builder = build::Builder::new(&masked.text);
     for piece in &cut.pieces {
@@ -71,7 +90,7 @@ fn read(source: &Source, masked: &mask::Masked) -> (Tree, Vec<Diagnostic>) {
     }
     let (mut tree, found) = builder.finish();
     diagnostics.extend(found);
-    diagnostics.extend(docs::attach(&source.text, &masked.docs, &mut tree));
+    diagnostics.extend(docs::attach(text, &masked.docs, &mut tree));
     diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
     shorten(&mut diagnostics);
     (tree, diagnostics)

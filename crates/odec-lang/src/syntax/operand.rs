@@ -8,7 +8,6 @@ use std::ops::Range;
 use super::explain::token::{Token, TokenKind, tokens};
 use super::idiom::is_operand;
 use super::tree::StatementKind;
-use crate::source::Source;
 
 /// A name that stands for what is beside a place.
 const OTHER: &str = "q";
@@ -26,8 +25,8 @@ pub enum Fit {
 
 /// The tree of an expression in prefix form. `None` where the text is none.
 fn meaning(text: &str) -> Option<String> {
-    let source = Source::new("", format!("{OTHER} = {text}\n"));
-    let (tree, diagnostics) = super::read(&source, &super::mask::mask(&source.text));
+    let text = format!("{OTHER} = {text}\n");
+    let (tree, diagnostics) = super::read(&text, &super::mask::mask(&text));
     let whole = matches!(&tree.statements[..], [only] if matches!(only.kind, StatementKind::Equation { .. }));
     (whole && !diagnostics.iter().any(crate::diagnostic::Diagnostic::is_error)).then(|| tree.to_string())
 }

@@ -37,6 +37,9 @@ pub struct Reference {
     pub path: Vec<Ident>,
     /// How many names of `path` stand before the bracket or the prime: 1 in `c.x'`, 0 in `p'.x` and in a plain `c.x`.
     pub lead: usize,
+    /// Where several names have brackets or one behind a dot has: `c[i].u[j]`. For each bracket the place of its name, 0
+    /// for `name`, and its number of indices. Empty where the only bracket stands at `lead`.
+    pub brackets: Vec<(usize, usize)>,
     /// The whole.
     pub span: Span,
 }
@@ -354,8 +357,23 @@ pub enum Later {
     Boundary(Vec<BoundaryItem>),
     /// `input q(t) = table(...) [unit]`: name, argument, value, unit.
     Input(Vec<(Ident, Ident, ExprId, Option<Unit>)>),
-    /// `use "file" as c { }`: file, name, replaced names.
-    Use(String, Ident, Vec<Entry>),
+    /// `use "file" as c[i] { }`
+    Use(UsedPart),
+}
+
+/// `use "cell.ode" as c[i] { I0 = 3 }`: a part from another file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsedPart {
+    /// The file as written.
+    pub file: String,
+    /// The text with its quotes.
+    pub file_span: Span,
+    /// What it is called here.
+    pub name: Ident,
+    /// `[i]`: one for each value of these indices.
+    pub indices: Vec<Index>,
+    /// Parameters of the part, and what they are here.
+    pub entries: Vec<Entry>,
 }
 
 impl Later {
@@ -374,7 +392,7 @@ impl Later {
         match self {
             Later::Index(items) => items.iter().flat_map(|(names, ..)| names).collect(),
             Later::Input(items) => items.iter().map(|(name, ..)| name).collect(),
-            Later::Use(_, name, _) => vec![name],
+            Later::Use(part) => vec![&part.name],
             Later::Boundary(..) => Vec::new(),
         }
     }
@@ -403,6 +421,8 @@ pub enum StatementKind {
     Output(Vec<Declared>),
     /// `axis x[i] = i*dx, y`: the coordinates of indices. An item with a value defines, one without names what is defined.
     Axis(Vec<Declared>),
+    /// Parameters of a part that are no parameters here: definitions with the units that the part declares.
+    Given(Vec<Declared>),
     /// `lhs = rhs`: an equation or a definition; which one is decided by the names.
     Equation {
         /// Left side.
@@ -481,4 +501,47 @@ pub struct Tree {
     pub broken: Vec<String>,
     /// The file was recognised as another language's and answered as a whole; `statements` is empty.
     pub foreign: bool,
+}
+
+impl Tree {
+    /// The nodes of an expression, operands first.
+    pub(crate) fn nodes_of(&self, expr: ExprId) -> Vec<ExprId> {
+        let mut nodes = Vec::new();
+        let mut open = vec![expr];
+        while let Some(id) = open.pop() {
+            nodes.push(id);
+            open.extend(self.operands_of(id));
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// The expressions that one is made of.
+    pub(crate) fn operands_of(&self, id: ExprId) -> Vec<ExprId> {
+        match &self.exprs[id.0 as usize].kind {
+            ExprKind::Number(_) | ExprKind::Text(_) => Vec::new(),
+            ExprKind::Name(r) => r.indices.iter().flat_map(Index::parts).collect(),
+            ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => vec![*a],
+            ExprKind::Binary(_, _, a, b) => vec![*a, *b],
+            ExprKind::If(a, b, c) => vec![*a, *b, *c],
+            ExprKind::Comparison(list, _) | ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Table(list) => {
+                list.clone()
+            }
+            ExprKind::Reduce(_, binders, condition, body) => {
+                let ends = binders.iter().filter_map(|b| b.1).flat_map(|(a, b)| [a, b]);
+                ends.chain(*condition).chain([*body]).collect()
+            }
+        }
+    }
+}
+
+impl Index {
+    /// The expressions of one place in brackets.
+    pub(crate) fn parts(&self) -> Vec<ExprId> {
+        match self {
+            Index::At(e) => vec![*e],
+            Index::In(_, a, b) | Index::Range(a, b) => vec![*a, *b],
+        }
+    }
 }

@@ -6,7 +6,7 @@ pub mod written_out;
 
 use odec_lang::diagnostic::{Diagnostic, Fix};
 use odec_lang::parse;
-use odec_lang::source::Source;
+use odec_lang::source::{NoPart, PartFile, PartFiles, Source};
 use odec_lang::syntax::tree::Tree;
 
 /// A model of every construct of the first version.
@@ -28,6 +28,23 @@ pub fn models() -> Vec<(String, String)> {
         }
     }
     models
+}
+
+/// The parts that fixtures use.
+struct Parts;
+
+impl PartFiles for Parts {
+    fn part(&self, _: &str, name: &str) -> Result<PartFile, NoPart> {
+        let path = format!("{}/../../tests/fixtures/parts/{name}", env!("CARGO_MANIFEST_DIR"));
+        let refused = |why: std::io::Error| NoPart { headline: format!("`{name}`: {why}"), help: None };
+        let bytes = std::fs::read(path).map_err(refused)?;
+        Ok(PartFile { name: name.to_owned(), folder: String::new(), bytes })
+    }
+}
+
+/// A fixture with its parts.
+pub fn with_parts(source: Source) -> Source {
+    source.with_parts(&Parts)
 }
 
 pub fn read(text: &str) -> (Tree, Vec<Diagnostic>) {

@@ -108,11 +108,7 @@ fn short(text: &str) -> String {
 
 /// The name of the derivative of what is at a place of y: `x'`, `u[3]'`, `p[3]''.x`.
 fn rate(states: &Quantities, at: usize) -> String {
-    let name = states.name(at);
-    match name.rfind('.') {
-        Some(dot) => format!("{}'{}", &name[..dot], &name[dot..]),
-        None => format!("{name}'"),
-    }
+    states.at(at).map_or(String::new(), |(quantity, element)| quantity.rate(element))
 }
 
 /// States in the order of the text, which blaming wants.

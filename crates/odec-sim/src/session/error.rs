@@ -27,8 +27,8 @@ impl Error {
     /// Place and words of a diagnostic: `decay.ode:2:6: error[E0201]: ...`.
     fn lines(&self, f: &mut fmt::Formatter<'_>, d: &Diagnostic) -> fmt::Result {
         if let (Some(source), Some(span)) = (&self.source, d.span()) {
-            let (line, column) = source.position(span.start as usize);
-            write!(f, "{}:{line}:{column}: ", source.name)?;
+            let (name, line, column) = source.place(span);
+            write!(f, "{name}:{line}:{column}: ")?;
         }
         let severity = match d.severity {
             Severity::Error => "error",

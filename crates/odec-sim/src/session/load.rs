@@ -9,6 +9,7 @@ use odec_lang::model::{Model, Overrides};
 use odec_lang::source::Source;
 use odec_lang::{analyse, parse};
 
+use super::parts::Parts;
 use super::samples;
 use super::tables::{self, Files, NoFiles, Tables};
 use super::{Clock, Error, Laps, Simulation, Times};
@@ -55,9 +56,15 @@ impl Session {
         self.check(Source::new(name, text)).1
     }
 
-    /// Reads and checks a text. The tree comes whether the text is a model or not.
+    /// A text with the files that it uses, as the host opens them.
+    pub fn with_parts(&self, source: Source) -> Source {
+        source.with_parts(&Parts(&*self.files))
+    }
+
+    /// Reads and checks a text, with its parts. The tree comes whether the text is a model or not.
     pub fn check(&self, source: Source) -> (odec_lang::syntax::tree::Tree, Result<Loaded, Error>) {
         let mut laps = Laps::new(self.clock);
+        let source = self.with_parts(source);
         let (tree, mut diagnostics) = parse(&source);
         let parse = laps.lap();
         let (model, more) = analyse(&tree, &source);
@@ -69,6 +76,7 @@ impl Session {
             Some(model) => diagnostics.extend(odec_lang::lint::lint(&tree, &source, model)),
             None => {}
         }
+        let diagnostics = odec_lang::of_parts(&source, diagnostics);
         let model = model.filter(|_| !wrong);
         let times = Times { parse, check: laps.lap(), ..Times::default() };
         let source = Arc::new(source);
@@ -290,7 +298,7 @@ impl Loaded {
     pub(super) fn error(&self, choices: &Choices, list: Vec<Diagnostic>) -> Error {
         let out_of_bounds = list.first().is_some_and(|d| d.code == &codes::E0407);
         let asked = out_of_bounds && !choices.set.is_empty() && self.model.values(&Overrides::default()).is_ok();
-        let error = Error::new(Some(self.source.clone()), list);
+        let error = Error::new(Some(self.source.clone()), odec_lang::of_parts(&self.source, list));
         if asked { Error { class: Class::Usage, ..error } } else { error }
     }
 }

@@ -11,6 +11,7 @@
 
 mod error;
 mod load;
+mod parts;
 pub mod samples;
 mod simulation;
 mod solution;
@@ -20,6 +21,7 @@ pub mod tables;
 pub use error::Error;
 pub(crate) use load::without_events;
 pub use load::{Loaded, Session};
+pub use parts::{folder_of, joined};
 pub use simulation::{Simulation, Solved};
 pub use solution::Solution;
 pub use stepper::Stepper;

@@ -34,6 +34,16 @@ pub trait Files: Send + Sync {
     fn open_given(&self, name: &str) -> Result<Opened, Unreadable> {
         self.open(name)
     }
+
+    /// The file with a part that a file of the model uses. `folder` is that of the file, empty for the model itself; the
+    /// answer says which folder the part lies in.
+    ///
+    /// # Errors
+    /// As of [`Files::open`].
+    fn open_part(&self, folder: &str, name: &str) -> Result<(Opened, String), Unreadable> {
+        let path = super::parts::joined(folder, name);
+        Ok((self.open(&path)?, super::parts::folder_of(&path)))
+    }
 }
 
 /// A file from its beginning.

@@ -17,7 +17,7 @@
 
 mod features;
 mod names;
-mod reactions;
+pub(crate) mod reactions;
 pub(crate) mod reports;
 mod resolve;
 pub(crate) mod settle;
@@ -31,10 +31,12 @@ use odec_ir::Span;
 use super::Model;
 use crate::diagnostic::Diagnostic;
 use crate::source::Source;
-use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Tree};
+use crate::syntax::tree::{ExprId, ExprKind, Ident, Tree};
 use crate::units::Mode;
+pub(crate) use names::MATHEMATICAL;
 use resolve::Resolved;
 pub(crate) use resolve::map_operands;
+pub(crate) use units::any_unit;
 
 /// Checks a tree and builds its model. The model is `None` if there is an error. Equations are not lowered here: what
 /// only their kernels show is said by [`crate::check`] and [`crate::lower()`].
@@ -110,15 +112,7 @@ impl<'a> Input<'a> {
 
     /// The nodes of an expression, operands first.
     fn nodes_of(self, expr: ExprId) -> Vec<ExprId> {
-        let mut nodes = Vec::new();
-        let mut open = vec![expr];
-        while let Some(id) = open.pop() {
-            nodes.push(id);
-            open.extend(operands_of(self.tree, id));
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
+        self.tree.nodes_of(expr)
     }
 
     /// A name on its own.
@@ -127,32 +121,6 @@ impl<'a> Input<'a> {
             ExprKind::Name(r) if r.indices.is_empty() && r.path.is_empty() && r.primes == 0 => Some(&r.name),
             _ => None,
         }
-    }
-}
-
-/// The expressions that one is made of.
-fn operands_of(tree: &Tree, id: ExprId) -> Vec<ExprId> {
-    match &tree.exprs[id.0 as usize].kind {
-        ExprKind::Number(_) | ExprKind::Text(_) => Vec::new(),
-        ExprKind::Name(r) => r.indices.iter().flat_map(parts).collect(),
-        ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => vec![*a],
-        ExprKind::Binary(_, _, a, b) => vec![*a, *b],
-        ExprKind::If(a, b, c) => vec![*a, *b, *c],
-        ExprKind::Comparison(list, _) | ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Table(list) => {
-            list.clone()
-        }
-        ExprKind::Reduce(_, binders, condition, body) => {
-            let ends = binders.iter().filter_map(|b| b.1).flat_map(|(a, b)| [a, b]);
-            ends.chain(*condition).chain([*body]).collect()
-        }
-    }
-}
-
-/// The expressions of one place in brackets.
-fn parts(index: &Index) -> Vec<ExprId> {
-    match index {
-        Index::At(e) => vec![*e],
-        Index::In(_, a, b) | Index::Range(a, b) => vec![*a, *b],
     }
 }
 

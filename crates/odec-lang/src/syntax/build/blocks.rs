@@ -9,7 +9,7 @@ use crate::syntax::explain;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{Keyword, classify};
 use crate::syntax::lines::{Block, Segment};
-use crate::syntax::tree::{Entry, EntryValue, Later, Statement, StatementKind};
+use crate::syntax::tree::{Entry, EntryValue, Later, Statement, StatementKind, UsedPart};
 
 impl Builder<'_> {
     /// A head and what stands in braces after it.
@@ -27,20 +27,20 @@ impl Builder<'_> {
             Some(Keyword::Run) => {
                 let name = self.read(Rule::run_head, head).map(|pair| self.first_name(pair));
                 self.silent = head.bad || self.diagnostics.len() > before;
-                let (entries, expects) = self.entries(block, true);
+                let (entries, expects) = self.entries(block, Keys::Settings);
                 Some(StatementKind::Run(name?, entries, expects))
             }
             Some(Keyword::Params) => {
                 let name = self.read(Rule::params_head, head).and_then(|pair| self.first_name(pair));
                 self.silent = head.bad || self.diagnostics.len() > before;
-                let (entries, _) = self.entries(block, false);
+                let (entries, _) = self.entries(block, Keys::Dotted);
                 Some(StatementKind::Params(name?, entries))
             }
             Some(Keyword::Use) => {
-                let pair = self.read(Rule::use_line, head);
+                let part = self.read(Rule::use_line, head).and_then(|pair| self.used_part(pair));
                 self.silent = head.bad || self.diagnostics.len() > before;
-                let (entries, _) = self.entries(block, false);
-                self.use_statement(pair?, entries)
+                let (entries, _) = self.entries(block, Keys::OfPart);
+                Some(StatementKind::Later(Later::Use(UsedPart { entries, ..part? })))
             }
             Some(Keyword::When | Keyword::At | Keyword::Every) => self.event(word, head, block, before),
             _ => {
@@ -55,34 +55,41 @@ impl Builder<'_> {
     }
 
     /// Entries `key = value`, and `expect` lines where the block may hold them.
-    fn entries(&mut self, block: &Block, expects: bool) -> (Vec<Entry>, Vec<Statement>) {
+    fn entries(&mut self, block: &Block, keys: Keys) -> (Vec<Entry>, Vec<Statement>) {
         let mut entries = Vec::new();
         let mut statements = Vec::new();
         for segment in &block.body {
             let line = &self.text[segment.range.clone()];
             let span = Span::new(segment.range.start, segment.range.end);
-            if expects && classify(line, false) == Some(Keyword::Expect) {
+            if keys == Keys::Settings && classify(line, false) == Some(Keyword::Expect) {
                 if let Some(pair) = self.read(Rule::expect_line, segment)
                     && let Some(kind) = self.statement(Some(Keyword::Expect), pair)
                 {
                     statements.push(Statement { kind, span, doc: None });
                 }
-            } else if let Some(pair) = self.read(Rule::entry_line, segment) {
-                entries.extend(self.entry(pair, span));
+            } else if let Some(pair) = self.read(keys.rule(), segment) {
+                entries.extend(self.entry(pair, span, keys));
             }
         }
         (entries, statements)
     }
 
-    fn entry(&mut self, pair: Pair<'_, Rule>, span: Span) -> Option<Entry> {
+    fn entry(&mut self, pair: Pair<'_, Rule>, span: Span, keys: Keys) -> Option<Entry> {
         let (mut key, mut indices, mut primes, mut argument, mut value) = (None, Vec::new(), 0, None, None);
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::named_key => key = Some(self.ident(&part)),
                 Rule::entry_key => {
                     let mut references = part.into_inner();
-                    let target = self.reference(references.next()?);
+                    let mut target = self.reference(references.next()?);
                     argument = references.next().map(|argument| self.reference(argument));
+                    if keys != Keys::Settings {
+                        for part in std::mem::take(&mut target.path) {
+                            target.name.name.push('.');
+                            target.name.name.push_str(&part.name);
+                            target.name.span = target.name.span.to(part.span);
+                        }
+                    }
                     if let Some(inner) = target.path.first() {
                         self.report(
                             Diagnostic::error("E0118", "the key of an entry is one name")
@@ -105,10 +112,32 @@ impl Builder<'_> {
         Some(Entry { key: key?, indices, primes, argument, value: value?, span })
     }
 
-    /// `use "file" as c`, with the names it replaces.
-    pub(super) fn use_statement(&mut self, pair: Pair<'_, Rule>, entries: Vec<Entry>) -> Option<StatementKind> {
+    /// `use "file" as c[i]`
+    pub(super) fn used_part(&mut self, pair: Pair<'_, Rule>) -> Option<UsedPart> {
         let text = pair.clone().into_inner().find(|part| part.as_rule() == Rule::text)?;
+        let file_span = self.span(&text);
         let file = text.into_inner().next().map(|body| body.as_str().to_string()).unwrap_or_default();
-        Some(StatementKind::Later(Later::Use(file, self.first_name(pair)?, entries)))
+        let part_name = pair.into_inner().find(|part| part.as_rule() == Rule::part_name)?;
+        let axes = part_name.clone().into_inner().find(|part| part.as_rule() == Rule::indices);
+        let indices = axes.map(|axes| self.indices(axes)).unwrap_or_default();
+        let name = self.first_name(part_name)?;
+        Some(UsedPart { file, file_span, name, indices, entries: Vec::new() })
+    }
+}
+
+/// What the keys of a block may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    /// Settings of a run.
+    Settings,
+    /// Names of quantities, those of parts too.
+    Dotted,
+    /// Parameters of a part.
+    OfPart,
+}
+
+impl Keys {
+    fn rule(self) -> Rule {
+        if self == Keys::OfPart { Rule::part_entry } else { Rule::entry_line }
     }
 }

@@ -210,8 +210,18 @@ impl Builder<'_> {
             Rule::reduction => self.reduction(pair)?,
             Rule::call => {
                 let mut inner = pair.into_inner();
-                let name = self.ident(&inner.next()?);
-                let arguments = self.list(inner.next()?.into_inner());
+                let mut name = self.ident(&inner.next()?);
+                let mut next = inner.next()?;
+                while next.as_rule() == Rule::lead {
+                    // `c.f(x)`: the function of a part
+                    name.span = name.span.to(self.span(&next));
+                    for part in next.into_inner() {
+                        name.name.push('.');
+                        name.name.push_str(&self.ident(&part).name);
+                    }
+                    next = inner.next()?;
+                }
+                let arguments = self.list(next.into_inner());
                 self.push(ExprKind::Call(name, arguments), span)
             }
             Rule::reference => {
@@ -330,7 +340,8 @@ impl Builder<'_> {
     pub(super) fn reference(&mut self, pair: Pair<'_, Rule>) -> Reference {
         let span = self.span(&pair);
         let name = Ident { name: String::new(), span };
-        let mut out = Reference { name, indices: Vec::new(), primes: 0, path: Vec::new(), lead: 0, span };
+        let mut out =
+            Reference { name, indices: Vec::new(), primes: 0, path: Vec::new(), lead: 0, brackets: Vec::new(), span };
         let mut primes = 0usize;
         for part in pair.into_inner() {
             match part.as_rule() {
@@ -341,7 +352,8 @@ impl Builder<'_> {
                 }
                 Rule::tail => out.path.extend(part.into_inner().map(|name| self.ident(&name))),
                 Rule::prime => primes += if part.as_str() == "″" { 2 } else { 1 },
-                Rule::indices => out.indices = part.into_inner().filter_map(|index| self.index(index)).collect(),
+                Rule::indices => out.indices = self.indices(part),
+                Rule::member => self.member(part, &mut out, &mut primes),
                 _ => {}
             }
         }
@@ -357,6 +369,34 @@ impl Builder<'_> {
         }
         out.primes = primes.min(MAX_PRIMES) as u8;
         out
+    }
+
+    /// `.u[j]'` behind a bracket.
+    fn member(&mut self, pair: Pair<'_, Rule>, out: &mut Reference, primes: &mut usize) {
+        if out.brackets.is_empty() && !out.indices.is_empty() {
+            out.brackets.push((out.lead, out.indices.len()));
+        }
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::name => out.path.push(self.ident(&part)),
+                Rule::prime => {
+                    *primes += if part.as_str() == "″" { 2 } else { 1 };
+                    out.lead = out.path.len();
+                }
+                Rule::indices => {
+                    let more = self.indices(part);
+                    out.brackets.push((out.path.len(), more.len()));
+                    out.indices.extend(more);
+                    out.lead = out.path.len();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `indices`
+    pub(super) fn indices(&mut self, pair: Pair<'_, Rule>) -> Vec<Index> {
+        pair.into_inner().filter_map(|index| self.index(index)).collect()
     }
 
     pub(super) fn index(&mut self, pair: Pair<'_, Rule>) -> Option<Index> {

@@ -132,7 +132,8 @@ fn mends(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
         }
         fixed.replace_range(start..end, &fix.text);
     }
-    let whole_line = rule != Rule::entry_line && rule != Rule::action_line && !is_head(rule);
+    let whole_line =
+        !matches!(rule, Rule::entry_line | Rule::part_entry) && rule != Rule::action_line && !is_head(rule);
     if !whole_line && fixes.iter().all(|fix| fix.text == ";") {
         return fixed.split(';').all(|entry| Grammar::parse(rule, entry.trim()).is_ok());
     }

@@ -56,7 +56,7 @@ impl Builder<'_> {
             Some(Keyword::Index) => self.index_statement(pair),
             Some(Keyword::Boundary) => Some(StatementKind::Later(Later::Boundary(self.boundary(pair)))),
             Some(Keyword::Input) => self.input(pair),
-            Some(Keyword::Use) => self.use_statement(pair, Vec::new()),
+            Some(Keyword::Use) => self.used_part(pair).map(|part| StatementKind::Later(Later::Use(part))),
             // heads of blocks come with their block
             Some(Keyword::Params | Keyword::Run | Keyword::When | Keyword::At | Keyword::Every) => None,
         }

@@ -15,7 +15,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         .or_else(|| spoken_range(scene))
         .or_else(|| match scene.rule {
             Rule::declaration_line => declaration(scene),
-            Rule::entry_line => entry(scene),
+            Rule::entry_line | Rule::part_entry => entry(scene),
             Rule::params_head if scene.here().is_none() => params(scene),
             _ => None,
         })

@@ -26,7 +26,7 @@ pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diag
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
     };
     let mut tokens = token::tokens(line);
-    let plain = matches!(rule, Rule::equation_line | Rule::entry_line | Rule::action_line);
+    let plain = matches!(rule, Rule::equation_line | Rule::entry_line | Rule::part_entry | Rule::action_line);
     if let Some(first) = tokens.first_mut().filter(|first| !plain && first.kind == TokenKind::Name) {
         first.kind = TokenKind::Keyword;
     }

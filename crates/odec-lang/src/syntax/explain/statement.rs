@@ -15,7 +15,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         Rule::expect_line => expect(scene),
         Rule::conserve_line => conserve(scene),
         Rule::index_line => index(scene),
-        Rule::entry_line => block::entry(scene),
+        Rule::entry_line | Rule::part_entry => block::entry(scene),
         Rule::action_line => events::action(scene),
         Rule::when_head | Rule::at_head | Rule::every_head => events::head(scene),
         Rule::run_head | Rule::params_head => block::head(scene),

@@ -54,7 +54,7 @@ fn meant(word: &str, block: bool) -> Option<&'static str> {
 pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     let first = *scene.tokens.first()?;
     let word = scene.text(first);
-    if !matches!(scene.rule, Rule::equation_line | Rule::entry_line) {
+    if !matches!(scene.rule, Rule::equation_line | Rule::entry_line | Rule::part_entry) {
         return None;
     }
     if first.kind == TokenKind::Name && scene.rule == Rule::equation_line && scene.tokens.len() == 1 {

@@ -42,15 +42,25 @@ impl Printer<'_> {
         }
     }
 
-    /// A name with all that hangs on it.
-    pub(super) fn reference(&mut self, reference: &Reference) {
-        for part in parts_of(reference) {
+    /// `[i, j]`, or nothing.
+    pub(super) fn indices(&mut self, indices: &[Index]) {
+        let parts = bracketed(&indices.iter().collect::<Vec<_>>());
+        self.parts(parts);
+    }
+
+    fn parts(&mut self, parts: Vec<Part>) {
+        for part in parts {
             match part {
                 Part::Text(text) => self.put(&text),
                 Part::Word(text) => self.put(text),
                 Part::Expr(id, level) => self.expr(id, level),
             }
         }
+    }
+
+    /// A name with all that hangs on it.
+    pub(super) fn reference(&mut self, reference: &Reference) {
+        self.parts(parts_of(reference));
     }
 
     fn kind(&self, id: ExprId) -> Option<&ExprKind> {
@@ -228,10 +238,27 @@ fn list(open: &'static str, values: &[ExprId], close: &'static str) -> Vec<Part>
 }
 
 fn parts_of(reference: &Reference) -> Vec<Part> {
-    let mut parts = vec![Part::Text(reference.name.name.clone())];
-    let (lead, tail) = reference.path.split_at(reference.lead.min(reference.path.len()));
-    parts.extend(lead.iter().map(|name| Part::Text(format!(".{}", name.name))));
-    for (i, index) in reference.indices.iter().enumerate() {
+    let plain = [(reference.lead, reference.indices.len())];
+    let brackets = if reference.brackets.is_empty() { &plain[..] } else { &reference.brackets };
+    let mut parts = Vec::new();
+    let mut indices = reference.indices.iter();
+    for (k, name) in std::iter::once(&reference.name).chain(&reference.path).enumerate() {
+        parts.push(Part::Text(format!("{}{}", if k > 0 { "." } else { "" }, name.name)));
+        if let Some((_, count)) = brackets.iter().find(|bracket| bracket.0 == k) {
+            let those: Vec<&Index> = indices.by_ref().take(*count).collect();
+            parts.extend(bracketed(&those));
+        }
+        if k == reference.lead {
+            parts.push(Part::Text("'".repeat(usize::from(reference.primes))));
+        }
+    }
+    parts
+}
+
+/// `[i, j]`, or nothing.
+fn bracketed(indices: &[&Index]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for (i, index) in indices.iter().enumerate() {
         parts.push(Part::Word(if i == 0 { "[" } else { ", " }));
         match index {
             Index::At(id) => parts.push(Part::Expr(*id, SUM)),
@@ -242,11 +269,9 @@ fn parts_of(reference: &Reference) -> Vec<Part> {
             Index::Range(from, to) => parts.extend([Part::Expr(*from, SUM), Part::Word(".."), Part::Expr(*to, SUM)]),
         }
     }
-    if !reference.indices.is_empty() {
+    if !indices.is_empty() {
         parts.push(Part::Word("]"));
     }
-    parts.push(Part::Text("'".repeat(usize::from(reference.primes))));
-    parts.extend(tail.iter().map(|name| Part::Text(format!(".{}", name.name))));
     parts
 }
 

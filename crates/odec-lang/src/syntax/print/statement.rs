@@ -39,6 +39,7 @@ impl Printer<'_> {
             StatementKind::Unknown(items) => self.declaration("unknown", items, true),
             StatementKind::Output(items) => self.declaration("output", items, false),
             StatementKind::Axis(items) => self.declaration("axis", items, false),
+            StatementKind::Given(items) => self.declaration("given", items, false),
             StatementKind::Discrete(items) => self.declaration("discrete", items, true),
             StatementKind::Event(event) => self.event(event),
             StatementKind::Equation { lhs, rhs, .. } => {
@@ -208,6 +209,7 @@ impl Printer<'_> {
                 primes: 0,
                 path: Vec::new(),
                 lead: 0,
+                brackets: Vec::new(),
                 span: label.span,
             });
             self.put(": ");
@@ -279,11 +281,12 @@ impl Printer<'_> {
                     }
                 }
             }
-            Later::Use(file, name, entries) => {
-                self.put(&format!("use \"{file}\" as {}", name.name));
-                if !entries.is_empty() {
+            Later::Use(part) => {
+                self.put(&format!("use \"{}\" as {}", part.file, part.name.name));
+                self.indices(&part.indices);
+                if !part.entries.is_empty() {
                     self.put(" {\n");
-                    self.entries(entries);
+                    self.entries(&part.entries);
                     self.put("}");
                 }
             }

@@ -81,6 +81,7 @@ impl<'a> Collector<'a> {
                     self.declare_output(item, found);
                 }
             }
+            StatementKind::Given(items) => items.iter().for_each(|item| self.declare_part_value(item, found)),
             StatementKind::Axis(items) => {
                 for item in items {
                     self.declare_axis(item, found);
@@ -393,7 +394,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn define(&mut self, item: DefinitionItem<'a>, found: &mut Declarations<'a>) -> Option<usize> {
+    pub(super) fn define(&mut self, item: DefinitionItem<'a>, found: &mut Declarations<'a>) -> Option<usize> {
         let index = found.definitions.len();
         let entered = self.enter(item.name, item.span, Symbol::Definition(index));
         entered.then(|| {

@@ -50,7 +50,7 @@ pub(super) struct Doubled {
 }
 
 /// Names that mean something without a declaration; a model may declare them.
-pub(super) const MATHEMATICAL: &[(&str, f64)] =
+pub(crate) const MATHEMATICAL: &[(&str, f64)] =
     &[("pi", std::f64::consts::PI), ("π", std::f64::consts::PI), ("inf", f64::INFINITY)];
 
 /// Declarations with their expressions, which are resolved once all names are known.
@@ -180,7 +180,19 @@ struct Collector<'a> {
     reports: Reports,
 }
 
-impl Collector<'_> {
+impl<'a> Collector<'a> {
+    /// A parameter of a part that is a definition here.
+    pub(super) fn declare_part_value(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
+        let Some(value) = item.value else { return };
+        self.declared_whole(&item.target);
+        let (name, unit, doc) = (&item.target.name, item.unit.as_ref(), item.doc.as_deref());
+        let indices = &item.target.indices;
+        self.define(
+            DefinitionItem { name: &name.name, span: name.span, value, unit, doc, indices, pieces: Vec::new() },
+            found,
+        );
+    }
+
     fn say(&mut self, diagnostic: Diagnostic) {
         self.reports.say(diagnostic);
     }

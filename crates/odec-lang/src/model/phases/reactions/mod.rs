@@ -46,7 +46,7 @@ struct Line<'a> {
 }
 
 /// The tree with its reactions and compartments written as declarations, definitions and equations.
-pub(super) fn expand(tree: &Tree) -> (Cow<'_, Tree>, Vec<Diagnostic>) {
+pub(crate) fn expand(tree: &Tree) -> (Cow<'_, Tree>, Vec<Diagnostic>) {
     let has = |statement: &Statement| {
         matches!(statement.kind, StatementKind::Reaction(_) | StatementKind::Compartment(_))
             || matches!(&statement.kind, StatementKind::State(items) if items.iter().any(|item| item.place.is_some()))
@@ -149,12 +149,10 @@ fn name_all<'a>(tree: &'a Tree, facts: &Facts<'a>) -> Vec<Line<'a>> {
 /// The names of an expression, as they are referred to.
 fn names_in(tree: &Tree, expr: ExprId) -> Vec<&Reference> {
     let mut found = Vec::new();
-    let mut open = vec![expr];
-    while let Some(id) = open.pop() {
+    for id in tree.nodes_of(expr) {
         if let ExprKind::Name(reference) = &tree.exprs[id.0 as usize].kind {
             found.push(reference);
         }
-        open.extend(super::operands_of(tree, id));
     }
     found
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use odec_ir::Span;
 
-use crate::model::phases::operands_of;
 use crate::syntax::tree::{
     Binary, Compare, Expr, ExprId, ExprKind, Ident, Index, Reference, Statement, StatementKind, Tree,
 };
@@ -31,6 +30,11 @@ impl Writer {
         let Writer { mut tree, added } = self;
         tree.statements
             .retain(|statement| !matches!(statement.kind, StatementKind::Reaction(_) | StatementKind::Compartment(_)));
+        for statement in &mut tree.statements {
+            if let StatementKind::State(items) = &mut statement.kind {
+                items.iter_mut().for_each(|item| item.place = None);
+            }
+        }
         tree.statements.extend(added);
         tree
     }
@@ -58,16 +62,8 @@ impl Writer {
 
     /// The same expression again: every statement has expressions of its own.
     pub(super) fn copy(&mut self, id: ExprId) -> ExprId {
-        let mut nodes = vec![id];
-        let mut next = 0;
-        while let Some(node) = nodes.get(next).copied() {
-            nodes.extend(operands_of(&self.tree, node));
-            next += 1;
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
         let mut copies = BTreeMap::new();
-        for node in nodes {
+        for node in self.tree.nodes_of(id) {
             let Expr { mut kind, span } = self.tree.exprs[node.0 as usize].clone();
             map_operands(&mut kind, |operand| copies.get(&operand).copied().unwrap_or(operand));
             copies.insert(node, self.push(kind, span));
@@ -119,7 +115,15 @@ impl Writer {
 
 /// A name on its own.
 pub(super) fn plain(name: &Ident, span: Span) -> Reference {
-    Reference { name: name.clone(), indices: Vec::new(), primes: 0, path: Vec::new(), lead: 0, span }
+    Reference {
+        name: name.clone(),
+        indices: Vec::new(),
+        primes: 0,
+        path: Vec::new(),
+        lead: 0,
+        brackets: Vec::new(),
+        span,
+    }
 }
 
 /// A reference as it is read: `X[i in 1..3]` as `X[i]`.

@@ -120,7 +120,7 @@ impl<'a> Resolver<'a> {
 
     fn subscripts_text(&self, reference: &Reference) -> String {
         let text = |index: &crate::syntax::tree::Index| {
-            let parts = crate::model::phases::parts(index);
+            let parts = index.parts();
             let span = self.input.span_of(parts[0]);
             one_line(self.input.text(span))
         };

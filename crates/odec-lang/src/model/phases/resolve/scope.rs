@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use odec_ir::Span;
 
 use super::{Allowed, Resolver, Use, UseKind};
-use crate::model::phases::parts;
 use crate::model::{Dimension, Local, Symbol};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind, Ident};
@@ -119,7 +118,9 @@ impl<'a> Resolver<'a> {
             nodes.push((id, scope));
             match &tree.exprs[id.0 as usize].kind {
                 ExprKind::Number(_) | ExprKind::Text(_) => {}
-                ExprKind::Name(r) => open.extend(r.indices.iter().flat_map(parts).map(|e| (e, scope))),
+                ExprKind::Name(r) => {
+                    open.extend(r.indices.iter().flat_map(crate::syntax::tree::Index::parts).map(|e| (e, scope)))
+                }
                 ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => open.push((*a, scope)),
                 ExprKind::Binary(_, _, a, b) => open.extend([(*a, scope), (*b, scope)]),
                 ExprKind::If(a, b, c) => open.extend([(*a, scope), (*b, scope), (*c, scope)]),

@@ -1,7 +1,7 @@
 //! Declarations, equations and runs as parts of the model: each expression is resolved in its place, once for each
 //! component of a vector.
 
-use odec_ir::Span;
+use odec_ir::{Span, names};
 
 use super::scope::Scope;
 use super::terms::map_operands;
@@ -9,9 +9,9 @@ use super::{Allowed, Resolver, Use, UseKind, builtin_names};
 use crate::model::phases::names::{
     ConserveItem, Declarations, DefinitionItem, EquationItem, ExpectItem, InitialItem, Left,
 };
+use crate::model::phases::one_line;
 use crate::model::phases::settle::StartValue;
 use crate::model::phases::shapes::{COMPONENTS, Dim};
-use crate::model::phases::{one_line, parts};
 use crate::model::{self, Body, Indexed, Symbol, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{self, Declared, ExprId, ExprKind, Ident, Index, Reference};
@@ -436,7 +436,9 @@ impl<'a> Resolver<'a> {
                             names.push((id, name));
                         }
                     }
-                    open.extend(r.indices.iter().flat_map(parts).map(|e| (e, inside.clone())));
+                    open.extend(
+                        r.indices.iter().flat_map(crate::syntax::tree::Index::parts).map(|e| (e, inside.clone())),
+                    );
                 }
                 ExprKind::Number(_) | ExprKind::Text(_) => {}
                 ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => open.push((*a, inside)),
@@ -528,6 +530,7 @@ impl<'a> Resolver<'a> {
     /// Too many or too few indices.
     pub(super) fn wrong_rank(&mut self, reference: &Reference, rank: usize) {
         let name = &reference.name.name;
+        let typed = names::plain(name);
         let count = |n: usize| match n {
             0 => "no index".to_owned(),
             1 => "one index".to_owned(),
@@ -535,22 +538,21 @@ impl<'a> Resolver<'a> {
         };
         let found = reference.indices.len();
         let headline = match (rank, found) {
-            (0, _) => format!("`{name}` is one value and has no indices"),
-            (_, 0) => format!("`{name}` is an array, and no element of it is named"),
-            _ => format!("`{name}` has {} and is given {}", count(rank), count(found)),
+            (0, _) => format!("`{typed}` is one value and has no indices"),
+            (_, 0) => format!("`{typed}` is an array, and no element of it is named"),
+            _ => format!("`{typed}` has {} and is given {}", count(rank), count(found)),
         };
         let mut report = error("E0513", headline, reference.span, "");
         if let Some(&declared) = self.names.declared.get(name.as_str()) {
             report = report.label(declared, format!("declared with {}", count(rank)));
         }
-        let letters: Vec<&str> = ["i", "j", "k", "l", "m"].into_iter().take(rank).collect();
+        let letters: Vec<String> = ["i", "j", "k", "l", "m"].into_iter().take(rank).map(str::to_owned).collect();
+        let all = letters.join(", ");
+        let element = if name.contains('[') { names::element(name, &letters) } else { format!("{name}[{all}]") };
         self.say(match (rank, found) {
-            (0, _) => report.help(format!("write `{name}`, or declare an array: `{name}[i] = ...`")),
-            (_, 0) => {
-                let all = letters.join(", ");
-                report.help(format!("write one element, `{name}[{all}]`, or reduce it: `sum({all}: {name}[{all}])`"))
-            }
-            _ => report.help(format!("write `{name}[{}]`", letters.join(", "))),
+            (0, _) => report.help(format!("write `{typed}`, or declare an array: `{typed}[i] = ...`")),
+            (_, 0) => report.help(format!("write one element, `{element}`, or reduce it: `sum({all}: {element})`")),
+            _ => report.help(format!("write `{element}`")),
         });
     }
 }

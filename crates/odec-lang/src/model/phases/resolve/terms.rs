@@ -378,7 +378,7 @@ impl<'a> Resolver<'a> {
     pub(super) fn outside_name(&mut self, reference: &'a Reference) -> (u32, Value) {
         // The subscripts are expressions of their own; their ranges, if any, come before the terms.
         let mut all = Vec::new();
-        for e in reference.indices.iter().flat_map(crate::model::phases::parts) {
+        for e in reference.indices.iter().flat_map(crate::syntax::tree::Index::parts) {
             all.extend(self.scoped_nodes(e, Allowed::Anywhere));
         }
         let start = self.model.terms.len() as u32;

@@ -147,7 +147,7 @@ struct Checker<'a> {
 }
 
 /// Some unit occurs in the text.
-fn any_unit(tree: &Tree) -> bool {
+pub(crate) fn any_unit(tree: &Tree) -> bool {
     let declared = |statement: &StatementKind| match statement {
         StatementKind::Time(_, unit) => unit.is_some(),
         StatementKind::Param(items)
@@ -155,7 +155,8 @@ fn any_unit(tree: &Tree) -> bool {
         | StatementKind::State(items)
         | StatementKind::Discrete(items)
         | StatementKind::Output(items)
-        | StatementKind::Axis(items) => items.iter().any(|item| item.unit.is_some()),
+        | StatementKind::Axis(items)
+        | StatementKind::Given(items) => items.iter().any(|item| item.unit.is_some()),
         StatementKind::Event(event) => matches!(&event.head, crate::syntax::tree::EventHead::At(_, Some(_))),
         _ => false,
     };

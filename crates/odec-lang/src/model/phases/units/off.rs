@@ -176,7 +176,8 @@ impl<'a> Units<'a> {
                 | StatementKind::Unknown(items)
                 | StatementKind::Discrete(items)
                 | StatementKind::Output(items)
-                | StatementKind::Axis(items) => {
+                | StatementKind::Axis(items)
+                | StatementKind::Given(items) => {
                     units.extend(items.iter().filter_map(|i| i.unit.as_ref()).map(|u| u.span));
                 }
                 _ => {}
@@ -270,7 +271,8 @@ impl<'a> Units<'a> {
             | StatementKind::Unknown(items)
             | StatementKind::Discrete(items)
             | StatementKind::Output(items)
-            | StatementKind::Axis(items) = &statement.kind
+            | StatementKind::Axis(items)
+            | StatementKind::Given(items) = &statement.kind
             {
                 for item in items {
                     self.item_clash(item, item.value.and_then(of), &units, &mut clashes);
@@ -313,7 +315,8 @@ impl<'a> Units<'a> {
             | StatementKind::Unknown(items)
             | StatementKind::Discrete(items)
             | StatementKind::Output(items)
-            | StatementKind::Axis(items) = &statement.kind
+            | StatementKind::Axis(items)
+            | StatementKind::Given(items) = &statement.kind
             {
                 for item in items.iter().filter(|i| i.target.primes == 0) {
                     if let Some(unit) = &item.unit {

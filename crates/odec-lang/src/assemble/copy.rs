@@ -1,0 +1,296 @@
+//! The statements of a part where it is used: its names stand under that of the part, and the index of an array of parts
+//! stands before every axis.
+
+use std::collections::{HashMap, HashSet};
+
+use odec_ir::Span;
+
+use super::interface::{Kind, outer};
+use super::{Given, Instance, reports};
+use crate::diagnostic::Diagnostic;
+use crate::model::phases::MATHEMATICAL;
+use crate::syntax::tree::{
+    Declared, Expr, ExprId, ExprKind, Ident, Index, Later, Reference, Statement, StatementKind, Tree,
+};
+use crate::syntax::visit::{self, Role, Visit};
+
+/// Copies a part into a tree: its expressions go to the end of the arena, its statements come back.
+pub(super) fn statements(instance: &Instance, tree: &mut Tree, said: &mut Vec<Diagnostic>) -> Vec<Statement> {
+    let mut part = instance.flat.tree.clone();
+    part.statements.retain(|statement| !is_dropped(&statement.kind));
+    let mut given = take_given(instance, &mut part);
+    replace_inputs(instance, &mut part, said);
+    let mut counter = Counter { instance, count: 0 };
+    visit::visit(&mut part, &mut counter);
+    given.iter_mut().filter_map(|(_, item)| item.as_mut()).for_each(|item| visit::declared(item, &mut counter));
+    let spare = tree.exprs.len() as u32;
+    for _ in 0..counter.count {
+        for axis in &instance.axes {
+            tree.exprs.push(Expr { kind: ExprKind::Name(reference(&axis.name, axis.span)), span: axis.span });
+        }
+    }
+    let offset = tree.exprs.len() as u32;
+    let arguments = arguments(&part);
+    let words = words(&part);
+    let mut copier = Copier { instance, spare, offset, arguments, words };
+    visit::visit(&mut part, &mut copier);
+    given.iter_mut().filter_map(|(_, item)| item.as_mut()).for_each(|item| visit::declared(item, &mut copier));
+    tree.exprs.append(&mut part.exprs);
+    tree.broken.extend(part.broken.iter().map(|name| format!("{}.{name}", instance.name.name)));
+    let mut copied: Vec<Statement> = Vec::new();
+    for statement in part.statements {
+        finish(instance, statement, tree, &mut copied);
+    }
+    copied.extend(given.into_iter().filter_map(|(given, item)| give(instance, given, item)));
+    copied
+}
+
+/// What is said of a model that runs, and not of its part.
+fn is_dropped(kind: &StatementKind) -> bool {
+    matches!(
+        kind,
+        StatementKind::Model(_)
+            | StatementKind::Time(..)
+            | StatementKind::Units(_)
+            | StatementKind::Params(..)
+            | StatementKind::Run(..)
+            | StatementKind::Expect { .. }
+            | StatementKind::Later(Later::Use(_))
+    )
+}
+
+/// Takes the declarations of what is given out of a part.
+fn take_given<'a>(instance: &'a Instance, part: &mut Tree) -> Vec<(&'a Given, Option<Declared>)> {
+    let mut taken: Vec<(&Given, Option<Declared>)> = Vec::new();
+    let find = |name: &str| instance.given.iter().find(|given| given.name == name);
+    for statement in &mut part.statements {
+        match &mut statement.kind {
+            StatementKind::Param(items) | StatementKind::Const(items) => items.retain(|item| {
+                let given = find(&item.target.name.name);
+                taken.extend(given.map(|given| (given, Some(item.clone()))));
+                given.is_none()
+            }),
+            StatementKind::Later(Later::Input(items)) => items.retain(|(name, _, _, unit)| {
+                let given = find(&name.name);
+                if let Some(given) = given.filter(|given| given.input.is_none()) {
+                    let target = Reference { span: name.span, ..reference(&name.name, name.span) };
+                    let unit = unit.clone();
+                    taken.push((
+                        given,
+                        Some(Declared { target, value: None, unit, bounds: None, limit: None, place: None, doc: None }),
+                    ));
+                }
+                given.is_none()
+            }),
+            _ => {}
+        }
+    }
+    part.statements.retain(|statement| match &statement.kind {
+        StatementKind::Param(items) | StatementKind::Const(items) => !items.is_empty(),
+        StatementKind::Later(Later::Input(items)) => !items.is_empty(),
+        _ => true,
+    });
+    taken
+}
+
+/// Calls of an input that is a quantity here: `q(t)` is that quantity now, and there is no other time.
+fn replace_inputs(instance: &Instance, part: &mut Tree, said: &mut Vec<Diagnostic>) {
+    let quantity = |name: &str| instance.given.iter().find(|given| given.varies && given.name == name);
+    let is_input = |name: &str| instance.flat.interface.get(name).is_some_and(|member| member.kind == Kind::Input);
+    for k in 0..part.exprs.len() {
+        let ExprKind::Call(name, arguments) = &part.exprs[k].kind else { continue };
+        let Some(given) = quantity(&name.name).filter(|_| is_input(&name.name)) else { continue };
+        let now = |id: &ExprId| super::resolve::plain_name(part, *id).is_some_and(|name| name.name == instance.time.1);
+        if !matches!(&arguments[..], [only] if now(only)) {
+            said.push(reports::input_elsewhere(part.exprs[k].span, given));
+        }
+        let (name, span) = (name.clone(), part.exprs[k].span);
+        part.exprs[k].kind = ExprKind::Name(Reference { span, ..reference(&name.name, name.span) });
+    }
+}
+
+/// The arguments of the function whose body an expression belongs to.
+fn arguments(part: &Tree) -> HashMap<ExprId, Vec<String>> {
+    let mut all = HashMap::new();
+    for statement in &part.statements {
+        if let StatementKind::Function { arguments, body, .. } = &statement.kind {
+            let names: Vec<String> = arguments.iter().map(|argument| argument.name.clone()).collect();
+            all.extend(part.nodes_of(*body).into_iter().map(|id| (id, names.clone())));
+        }
+    }
+    all
+}
+
+/// The words in the calls of `table`, which are no names.
+fn words(part: &Tree) -> HashSet<ExprId> {
+    let tables = part.exprs.iter().filter_map(|expr| match &expr.kind {
+        ExprKind::Call(name, arguments) if name.name == "table" => Some(arguments),
+        _ => None,
+    });
+    tables.flatten().copied().filter(|id| super::resolve::plain_name(part, *id).is_some()).collect()
+}
+
+fn reference(name: &str, span: Span) -> Reference {
+    let name = Ident { name: name.to_owned(), span };
+    Reference { name, indices: Vec::new(), primes: 0, path: Vec::new(), lead: 0, brackets: Vec::new(), span }
+}
+
+/// A reference to what is another quantity in each part of an array.
+fn varies(instance: &Instance, reference: &Reference) -> bool {
+    !instance.axes.is_empty() && instance.interface.get(&reference.name.name).is_some_and(|member| member.kind.varies())
+}
+
+/// How many references get indices.
+struct Counter<'a> {
+    instance: &'a Instance,
+    count: usize,
+}
+
+impl Visit for Counter<'_> {
+    fn reference(&mut self, reference: &mut Reference, _: Option<ExprId>) {
+        self.count += usize::from(varies(self.instance, reference));
+    }
+}
+
+/// Renames, and puts indices before indices.
+struct Copier<'a> {
+    instance: &'a Instance,
+    /// The next expression that is an index and belongs to no reference yet.
+    spare: u32,
+    /// How far expressions move.
+    offset: u32,
+    arguments: HashMap<ExprId, Vec<String>>,
+    /// `linear`, `hold`: words of tables.
+    words: HashSet<ExprId>,
+}
+
+impl Copier<'_> {
+    /// How a name of the part is called here.
+    fn renamed(&self, name: &str) -> String {
+        let instance = self.instance;
+        let member = instance.interface.get(name);
+        if member.is_none() {
+            if name == instance.time.1 {
+                return instance.time.0.clone();
+            }
+            if MATHEMATICAL.iter().any(|(known, _)| *known == name) {
+                return name.to_owned();
+            }
+        }
+        outer(&instance.name.name, instance.axes.len(), name, member)
+    }
+}
+
+impl Visit for Copier<'_> {
+    fn operand(&mut self, id: &mut ExprId) {
+        id.0 += self.offset;
+    }
+
+    fn ident(&mut self, ident: &mut Ident, role: Role) {
+        match role {
+            Role::Word => {}
+            // builtin functions keep their names
+            Role::Called if self.instance.interface.get(&ident.name).is_none() => {}
+            Role::Called => {
+                let input = self.instance.given.iter().find(|given| given.name == ident.name);
+                match input.and_then(|given| given.input.clone()) {
+                    Some(input) => ident.name = input,
+                    None => ident.name = self.renamed(&ident.name),
+                }
+            }
+            Role::Index | Role::Quantity => ident.name = self.renamed(&ident.name),
+        }
+    }
+
+    fn reference(&mut self, reference: &mut Reference, at: Option<ExprId>) {
+        let name = &reference.name.name;
+        if at.is_some_and(|at| self.words.contains(&at)) {
+            return;
+        }
+        if at.and_then(|at| self.arguments.get(&at)).is_some_and(|arguments| arguments.contains(name)) {
+            return;
+        }
+        if varies(self.instance, reference) {
+            let count = self.instance.axes.len() as u32;
+            reference.indices.splice(..0, (self.spare..self.spare + count).map(|id| Index::At(ExprId(id))));
+            self.spare += count;
+        }
+        reference.name.name = self.renamed(&reference.name.name);
+    }
+}
+
+/// What a copied statement is here.
+fn finish(instance: &Instance, mut statement: Statement, tree: &mut Tree, copied: &mut Vec<Statement>) {
+    let each = !instance.axes.is_empty();
+    match &mut statement.kind {
+        StatementKind::Later(Later::Input(items)) => {
+            for (_, argument, ..) in items.iter_mut().filter(|item| item.1.name == instance.time.1) {
+                argument.name.clone_from(&instance.time.0);
+            }
+        }
+        // coordinates of one index: in an array of parts they have two
+        StatementKind::Axis(items) if each => {
+            let items = std::mem::take(items).into_iter().filter(|item| item.value.is_some()).collect();
+            statement.kind = StatementKind::Given(items);
+        }
+        StatementKind::Conserve { name, value, within } if each => {
+            let (name, value, within) = (name.take(), *value, within.take());
+            let span = statement.span;
+            let mut body = value;
+            if let Some(name) = name {
+                let target = indexed(instance, &name, tree);
+                let name = ExprKind::Name(indexed(instance, &name, tree));
+                body = push(tree, name, span);
+                let item = Declared {
+                    target,
+                    value: Some(value),
+                    unit: None,
+                    bounds: None,
+                    limit: None,
+                    place: None,
+                    doc: statement.doc.clone(),
+                };
+                copied.push(Statement { kind: StatementKind::Given(vec![item]), span, doc: None });
+            }
+            // what each part conserves, all of them conserve together
+            let binders = instance.axes.iter().map(|axis| (axis.clone(), None)).collect();
+            let sum = Ident { name: "sum".to_owned(), span };
+            let value = push(tree, ExprKind::Reduce(sum, binders, None, body), span);
+            statement.kind = StatementKind::Conserve { name: None, value, within };
+        }
+        _ => {}
+    }
+    copied.push(statement);
+}
+
+fn push(tree: &mut Tree, kind: ExprKind, span: Span) -> ExprId {
+    tree.exprs.push(Expr { kind, span });
+    ExprId(tree.exprs.len() as u32 - 1)
+}
+
+/// A name with the indices of its part.
+fn indexed(instance: &Instance, name: &Ident, tree: &mut Tree) -> Reference {
+    let mut target = reference(&name.name, name.span);
+    for axis in &instance.axes {
+        let index = ExprKind::Name(reference(&axis.name, axis.span));
+        target.indices.push(Index::At(push(tree, index, axis.span)));
+    }
+    target
+}
+
+/// The declaration of what is given: a parameter with another default, or a definition.
+fn give(instance: &Instance, given: &Given, item: Option<Declared>) -> Option<Statement> {
+    let mut item = item?;
+    item.value = Some(given.value);
+    let span = item.target.span;
+    let kind = instance.flat.interface.get(&given.name).map(|member| member.kind);
+    let kind = match kind {
+        Some(Kind::Constant) => StatementKind::Const(vec![item]),
+        Some(Kind::Parameter) if !given.varies => StatementKind::Param(vec![item]),
+        _ => {
+            item.bounds = None;
+            StatementKind::Given(vec![item])
+        }
+    };
+    Some(Statement { kind, span, doc: None })
+}

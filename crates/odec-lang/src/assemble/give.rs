@@ -1,0 +1,64 @@
+//! The parameters that the user of a part gives it: which stay parameters, and which vary and become definitions.
+
+use super::interface::{Interface, Kind};
+use super::{Given, Instance, reports};
+use crate::diagnostic::Diagnostic;
+use crate::model::phases::MATHEMATICAL;
+use crate::syntax::tree::{EntryValue, ExprId, ExprKind, Tree, UsedPart};
+
+/// Notes what the block of a `use` gives. `own` are the names of the file that it stands in.
+pub(super) fn parameters(
+    instance: &mut Instance,
+    used: &UsedPart,
+    own: &Interface,
+    tree: &Tree,
+    said: &mut Vec<Diagnostic>,
+) {
+    for entry in &used.entries {
+        let EntryValue::Expr(value) = entry.value else { continue };
+        let found = instance.flat.interface.find(&entry.key.name);
+        let Some((name, member)) = found.filter(|(_, member)| member.kind.is_given()) else {
+            let kind = found.map(|(_, member)| (member.kind, member.span));
+            said.push(reports::no_parameter(used, entry, kind, &instance.flat.interface));
+            continue;
+        };
+        if member.rank > 0 || !entry.indices.is_empty() || entry.primes > 0 {
+            said.push(reports::given_array(used, entry, member));
+            continue;
+        }
+        if let Some(first) = instance.given.iter().find(|given| given.name == name) {
+            said.push(reports::given_twice(entry, first.span));
+            continue;
+        }
+        let input = (member.kind == Kind::Input).then(|| input_of(tree, own, value)).flatten();
+        let varies = match member.kind {
+            Kind::Constant => false,
+            Kind::Input => input.is_none(),
+            _ => !is_constant(tree, own, value),
+        };
+        let name = name.to_owned();
+        instance.given.push(Given { name: name.clone(), value, varies, input, span: entry.key.span });
+        if varies {
+            instance.interface.becomes(&name, Kind::Definition);
+        }
+    }
+}
+
+/// An input of this file that is named alone.
+fn input_of(tree: &Tree, own: &Interface, value: ExprId) -> Option<String> {
+    let name = super::resolve::plain_name(tree, value)?;
+    own.get(&name.name).filter(|member| member.kind == Kind::Input).map(|_| name.name)
+}
+
+/// Made of numbers and constants alone: good for the default of a parameter.
+fn is_constant(tree: &Tree, own: &Interface, value: ExprId) -> bool {
+    tree.nodes_of(value).iter().all(|id| match &tree.exprs[id.0 as usize].kind {
+        ExprKind::Name(r) => match own.get(&r.name.name) {
+            Some(member) => member.kind == Kind::Constant && r.path.is_empty(),
+            None => r.path.is_empty() && MATHEMATICAL.iter().any(|(name, _)| *name == r.name.name),
+        },
+        ExprKind::Call(name, _) => own.get(&name.name).is_none() && !name.name.contains('.'),
+        ExprKind::Reduce(..) => false,
+        _ => true,
+    })
+}

@@ -1,0 +1,210 @@
+//! What can be wrong with parts, in words.
+
+use odec_ir::{Span, names};
+
+use super::interface::{Interface, Kind, Member};
+use super::{Flat, Given, Instance};
+use crate::diagnostic::Diagnostic;
+use crate::report::error;
+use crate::source::Source;
+use crate::suggest;
+use crate::syntax::limits::MAX_PART_DEPTH;
+use crate::syntax::tree::{Entry, Ident, Reference, Unit, UsedPart};
+
+/// A file that cannot be read.
+pub(super) fn not_read(used: &UsedPart, headline: String, help: Option<String>) -> Diagnostic {
+    let other = || "name the file of a model, seen from the folder of this one: `use \"cell.ode\" as c`".to_owned();
+    error("E0580", headline, used.file_span, "used here").help(help.unwrap_or_else(other))
+}
+
+/// A file that uses itself, by way of others.
+pub(super) fn cycle(source: &Source, file: usize, place: Span, chain: &[Span]) -> Diagnostic {
+    let name = source.file_name(file);
+    let mut report = error("E0581", format!("`{name}` uses itself"), place, "used again here");
+    for &link in chain.iter().rev() {
+        report = report.label(link, "by way of this");
+    }
+    let files: Vec<&str> = chain.iter().map(|link| source.file_name(source.file_at(link.start as usize))).collect();
+    let last = source.file_name(source.file_at(place.start as usize));
+    let chain: Vec<&str> = std::iter::once(name).chain(files.into_iter().skip(1)).chain([last]).collect();
+    let mut path: Vec<&str> = Vec::new();
+    for step in chain {
+        if path.last() != Some(&step) {
+            path.push(step);
+        }
+    }
+    report.help(format!("the chain is {} -> {name}: leave one of these lines out", path.join(" -> ")))
+}
+
+/// Parts in parts in parts.
+pub(super) fn too_deep(used: &UsedPart) -> Diagnostic {
+    let headline = format!("parts are nested more than {MAX_PART_DEPTH} deep");
+    error("E0589", headline, used.file_span, "used here").help("use some of the parts in the model itself")
+}
+
+/// Too much of everything.
+pub(super) fn too_large(used: &UsedPart, what: &str) -> Diagnostic {
+    error("E0589", format!("the model has more than {what}"), used.file_span, "used here")
+        .help("equal parts may be an array: `index i = 1..N`, and `as c[i]`")
+}
+
+/// A part by the name of something else.
+pub(super) fn taken(name: &Ident, first: Span) -> Diagnostic {
+    error("E0584", format!("`{}` names two things", name.name), name.span, "a part")
+        .label(first, "declared here first")
+        .help(format!("give the part another name, for example `as {}2`", name.name))
+}
+
+/// Time is counted in two units, or units are off in one of the files.
+pub(super) fn times(
+    source: &Source,
+    used: &UsedPart,
+    flat: &Flat,
+    time: Option<&(Ident, Option<Unit>)>,
+    unchecked: bool,
+) -> Option<Diagnostic> {
+    if let Some(off) = flat.unchecked.filter(|_| !unchecked) {
+        let report = error("E0588", format!("`{}` has its units switched off", used.file), used.file_span, "used here");
+        let report = report.label(off, "here");
+        return Some(report.help("write `units off` in the model too, or take the line out of the part"));
+    }
+    let unit = |time: Option<&(Ident, Option<Unit>)>| time.and_then(|(_, unit)| unit.clone());
+    let (ours, its) = (unit(time), unit(flat.time.as_ref()));
+    let text = |unit: &Option<Unit>| unit.as_ref().map_or_else(|| "s".to_owned(), |unit| unit.text.clone());
+    let (a, b) = (text(&ours), text(&its));
+    // a part without any unit counts time as whoever uses it
+    if a == b || (its.is_none() && !flat.measured) {
+        return None;
+    }
+    let headline = format!("`{}` counts time in [{b}], and this model in [{a}]", used.file);
+    let mut report = error("E0588", headline, used.file_span, "used here");
+    if let Some(unit) = &its {
+        report = report.label(unit.span, format!("[{b}]"));
+    }
+    if let Some(unit) = &ours {
+        report = report.label(unit.span, format!("[{a}]"));
+    }
+    let name = time.map_or("t", |(name, _)| name.name.as_str());
+    let file = source.file_name(source.file_at(used.file_span.start as usize));
+    Some(report.help(match ours {
+        None => format!("write `time {name} [{b}]` in {file}"),
+        Some(_) => format!("count time in one unit: `time {name} [{b}]` in {file}, or [{a}] in the part"),
+    }))
+}
+
+/// The bracket behind the name of a part holds something else than an index.
+pub(super) fn no_index(used: &UsedPart, name: Option<&Ident>) -> Diagnostic {
+    let part = &used.name.name;
+    let headline = match name {
+        Some(name) => format!("`{}` is no index of this file", name.name),
+        None => format!("the bracket behind `{part}` takes names of indices"),
+    };
+    let place = name.map_or(used.name.span, |name| name.span);
+    error("E0587", headline, place, "one part for each value of what?")
+        .help(format!("declare an index, `index i = 1..10`, and write `as {part}[i]`"))
+}
+
+/// A key of the block that is no parameter of the part.
+pub(super) fn no_parameter(
+    used: &UsedPart,
+    entry: &Entry,
+    kind: Option<(Kind, Span)>,
+    interface: &Interface,
+) -> Diagnostic {
+    let (key, file) = (&entry.key.name, &used.file);
+    let parameters = interface.typed(Kind::is_given);
+    if let Some((kind, declared)) = kind {
+        let headline = format!("`{key}` is {} of `{file}`, and no parameter", kind.words());
+        let report = error("E0583", headline, entry.key.span, "given here").label(declared, "declared here");
+        return report.help(match kind {
+            Kind::State | Kind::Discrete => {
+                format!("to give its start value here, make that a parameter of the part: `param {key}0 = 1`, `state {key} = {key}0`")
+            }
+            _ => format!("to give it here, declare it as a parameter of the part: `param {key} = 1`"),
+        });
+    }
+    let report = error("E0583", format!("`{file}` has no parameter `{key}`"), entry.key.span, "given here");
+    match suggest::nearest(key, parameters.iter().copied()).first() {
+        Some(near) => report.help(format!("is it `{near}`?")).fix(entry.key.span, *near),
+        None if parameters.is_empty() => report.help("it has no parameters at all"),
+        None => report.help(format!("its parameters are {}", suggest::list(parameters.into_iter()))),
+    }
+}
+
+/// An array cannot be given.
+pub(super) fn given_array(used: &UsedPart, entry: &Entry, member: &Member) -> Diagnostic {
+    let key = &entry.key.name;
+    let headline = format!("`{key}` cannot be given to `{}` element by element", used.name.name);
+    error("E0583", headline, entry.span, "an array, or a part of one")
+        .label(member.span, "declared here")
+        .help("give parameters without indices; arrays are set in the part, or by `params` and `--set`")
+}
+
+/// A parameter that is given twice.
+pub(super) fn given_twice(entry: &Entry, first: Span) -> Diagnostic {
+    error("E0583", format!("`{}` is given twice", entry.key.name), entry.key.span, "given again")
+        .label(first, "given here first")
+        .help("keep one of the two")
+}
+
+/// An input of a part is a quantity here, and is read at another time.
+pub(super) fn input_elsewhere(at: Span, given: &Given) -> Diagnostic {
+    let headline = format!("`{}` is read at another time than now, and its value is known now alone", given.name);
+    error("E0583", headline, at, "read here")
+        .label(given.span, "a quantity of the model takes its place")
+        .help("give the part an input of the model: `input q(t) = table(...)`, and its name in the block")
+}
+
+/// A part has no such name.
+pub(super) fn no_member(at: Span, part: &str, name: &str, instance: &Instance) -> Diagnostic {
+    let known = instance.interface.typed(|_| true);
+    let report =
+        error("E0582", format!("the part `{part}` has no `{name}`"), at, "").label(instance.name.span, "the part");
+    let near = suggest::nearest(name, known.iter().copied());
+    match near.first() {
+        Some(near) => report.help(format!("is it `{part}.{near}`?")),
+        None => report.help(format!("it has {}", suggest::list(known.into_iter()))),
+    }
+}
+
+/// The name of a part alone.
+pub(super) fn whole_part(reference: &Reference, instance: &Instance) -> Diagnostic {
+    let part = &reference.name.name;
+    let mut known = instance.interface.typed(|kind| kind == Kind::State);
+    known.extend(instance.interface.typed(|kind| kind == Kind::Definition));
+    let axes = if instance.axes.is_empty() { "" } else { "[i]" };
+    let example = known.first().map_or_else(|| "V".to_owned(), |name| (*name).to_owned());
+    error("E0585", format!("`{part}` is a part of the model, and no quantity"), reference.span, "")
+        .label(instance.name.span, "the part")
+        .help(format!("name one of its quantities, for example `{part}{axes}.{example}`"))
+}
+
+/// Brackets or primes that do not stand where they belong.
+pub(super) fn misplaced(
+    reference: &Reference,
+    name: &str,
+    member: &Member,
+    instance: &Instance,
+    (indices, rest): (&[String], &str),
+) -> Diagnostic {
+    let wanted = name.matches('[').count() + name.matches(',').count();
+    let primes = "'".repeat(usize::from(reference.primes));
+    let typed = names::plain(name);
+    let shown: String = name.replace('[', "[i").replace(',', ", j");
+    let report = |headline: String| error("E0586", headline, reference.span, "").label(instance.name.span, "the part");
+    if wanted == indices.len() {
+        let right = format!("{}{primes}{rest}", names::element(name, indices));
+        let what = if indices.is_empty() { "prime" } else { "index" };
+        return report(format!("the {what} of `{typed}` does not stand here"))
+            .help(format!("write `{right}`"))
+            .fix(reference.span, right);
+    }
+    if wanted == 0 {
+        let shared = !instance.axes.is_empty() && !member.kind.varies();
+        let what = if shared { "is one for all parts of the array" } else { "has no index" };
+        let right = format!("{typed}{primes}{rest}");
+        return report(format!("`{typed}` {what}")).help(format!("write `{right}`")).fix(reference.span, right);
+    }
+    report(format!("`{typed}` takes {wanted} {}", if wanted == 1 { "index" } else { "indices" }))
+        .help(format!("write `{shown}{primes}` with indices of this file"))
+}

@@ -1,0 +1,139 @@
+//! Names of parts in the file that uses them: `c[i].V` becomes the name `c[].V` with the index i.
+
+use std::collections::BTreeMap;
+
+use odec_ir::names;
+
+use super::interface::{Member, outer};
+use super::{Instance, reports};
+use crate::diagnostic::Diagnostic;
+use crate::source::Source;
+use crate::syntax::tree::{ExprId, ExprKind, Ident, Reference, Tree};
+use crate::syntax::visit::{self, Role, Visit};
+
+/// A name on its own.
+pub(super) fn plain_name(tree: &Tree, id: ExprId) -> Option<Ident> {
+    match &tree.exprs.get(id.0 as usize)?.kind {
+        ExprKind::Name(r) if r.indices.is_empty() && r.path.is_empty() && r.primes == 0 => Some(r.name.clone()),
+        _ => None,
+    }
+}
+
+/// Gives every reference to a part its name.
+pub(super) fn references(
+    tree: &mut Tree,
+    source: &Source,
+    instances: &BTreeMap<String, Instance>,
+    said: &mut Vec<Diagnostic>,
+) {
+    if instances.is_empty() {
+        return;
+    }
+    let mut resolver = Resolver { source, instances, said, broken: Vec::new() };
+    visit::visit(tree, &mut resolver);
+    let broken = resolver.broken;
+    tree.broken.extend(broken);
+}
+
+struct Resolver<'a> {
+    source: &'a Source,
+    instances: &'a BTreeMap<String, Instance>,
+    said: &'a mut Vec<Diagnostic>,
+    /// Names that led nowhere: nothing more is said of them.
+    broken: Vec<String>,
+}
+
+/// What a dotted name leads to.
+struct Found<'a> {
+    /// Of the whole tree.
+    name: String,
+    member: &'a Member,
+    instance: &'a Instance,
+    /// Names of the path that belong to it; the others are components.
+    used: usize,
+}
+
+impl<'a> Resolver<'a> {
+    /// The longest name of a part that a path begins with.
+    fn find(&self, part: &str, path: &[&str]) -> Option<Found<'a>> {
+        let instance = self.instances.get(part)?;
+        (1..=path.len()).rev().find_map(|used| {
+            let (name, member) = instance.interface.find(&path[..used].join("."))?;
+            let name = outer(part, instance.axes.len(), name, Some(member));
+            Some(Found { name, member, instance, used })
+        })
+    }
+
+    /// The brackets of a reference stand where those of the name do, or are left out all together.
+    fn fits(reference: &Reference, found: &Found<'_>) -> bool {
+        let plain = [(reference.lead, reference.indices.len())];
+        let brackets = if reference.brackets.is_empty() { &plain[..] } else { &reference.brackets };
+        let mut form = String::new();
+        for (k, name) in std::iter::once(&reference.name).chain(&reference.path).enumerate().take(found.used + 1) {
+            form.push_str(if k > 0 { "." } else { "" });
+            form.push_str(&name.name);
+            let count = brackets.iter().find(|bracket| bracket.0 == k).map_or(0, |bracket| bracket.1);
+            form.push_str(&super::interface::bracket(count));
+        }
+        let primed = reference.primes == 0 || reference.lead == found.used;
+        let bare = reference.indices.is_empty();
+        primed && (form == found.name || bare && form == names::plain(&found.name))
+    }
+
+    /// The indices of a reference as they are written.
+    fn indices(&self, reference: &Reference) -> Vec<String> {
+        let text = self.source.text.get(reference.span.range()).unwrap_or_default();
+        let brackets = text.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
+        brackets.flat_map(|(inside, _)| inside.split(',').map(|index| index.trim().to_owned())).collect()
+    }
+}
+
+impl Visit for Resolver<'_> {
+    fn ident(&mut self, ident: &mut Ident, role: Role) {
+        if !matches!(role, Role::Called | Role::Quantity) {
+            return;
+        }
+        let mut path = ident.name.split('.');
+        let part = path.next().unwrap_or_default().to_owned();
+        let path: Vec<&str> = path.collect();
+        let Some(instance) = self.instances.get(&part) else { return };
+        if path.is_empty() {
+            return;
+        }
+        match self.find(&part, &path).filter(|found| found.used == path.len()) {
+            Some(found) => ident.name = found.name,
+            None => {
+                self.said.push(reports::no_member(ident.span, &part, &path.join("."), instance));
+                self.broken.push(ident.name.clone());
+            }
+        }
+    }
+
+    fn reference(&mut self, reference: &mut Reference, _: Option<ExprId>) {
+        let Some(instance) = self.instances.get(&reference.name.name) else { return };
+        let part = reference.name.name.clone();
+        let path: Vec<&str> = reference.path.iter().map(|name| name.name.as_str()).collect();
+        if path.is_empty() {
+            self.said.push(reports::whole_part(reference, instance));
+            self.broken.push(part);
+            return;
+        }
+        let Some(found) = self.find(&part, &path) else {
+            self.said.push(reports::no_member(reference.span, &part, &path.join("."), instance));
+            self.broken.push(part);
+            return;
+        };
+        if !Resolver::fits(reference, &found) {
+            self.broken.push(part.clone());
+            let indices = self.indices(reference);
+            let rest: String = reference.path[found.used..].iter().map(|name| format!(".{}", name.name)).collect();
+            self.said.push(reports::misplaced(reference, &found.name, found.member, found.instance, (&indices, &rest)));
+            return;
+        }
+        let last = reference.path[found.used - 1].span;
+        reference.name = Ident { name: found.name, span: reference.name.span.to(last) };
+        reference.path.drain(..found.used);
+        reference.lead = 0;
+        reference.brackets.clear();
+    }
+}

@@ -1,0 +1,298 @@
+//! Visits every place, name and reference of a tree, to change them: that is how a part of another file gets its names.
+
+use odec_ir::Span;
+
+use super::tree::{
+    Action, BoundaryItem, Declared, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Ident, Index, Later,
+    Reaction, Reference, Statement, StatementKind, Tree, Unit, Within,
+};
+
+/// What a name that is no reference names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// An index set, or an index that a reduction or a bracket binds.
+    Index,
+    /// A function, an input or a reduction, where it is declared or called.
+    Called,
+    /// A quantity: the key of an entry, the name of a conserved quantity.
+    Quantity,
+    /// A word with a meaning of its own, an argument, a run, a unit: no name of the model.
+    Word,
+}
+
+/// What is done at each place.
+pub(crate) trait Visit {
+    /// A place in the text.
+    fn span(&mut self, _: &mut Span) {}
+    /// A name that is no reference.
+    fn ident(&mut self, _: &mut Ident, _: Role) {}
+    /// A reference, after its own places and indices; `at` is its expression, if it is one.
+    fn reference(&mut self, _: &mut Reference, _at: Option<ExprId>) {}
+    /// An operand.
+    fn operand(&mut self, _: &mut ExprId) {}
+}
+
+/// Visits the expressions, operands first, then the statements.
+pub(crate) fn visit(tree: &mut Tree, visitor: &mut impl Visit) {
+    for (k, expr) in tree.exprs.iter_mut().enumerate() {
+        visitor.span(&mut expr.span);
+        expression(&mut expr.kind, ExprId(k as u32), visitor);
+    }
+    for each in &mut tree.statements {
+        statement(each, visitor);
+    }
+}
+
+fn expression(kind: &mut ExprKind, at: ExprId, v: &mut impl Visit) {
+    match kind {
+        ExprKind::Number(_) | ExprKind::Text(_) => {}
+        ExprKind::Quantity(a, unit) => {
+            v.operand(a);
+            v.span(&mut unit.span);
+        }
+        ExprKind::Name(r) => reference(r, Some(at), v),
+        ExprKind::Neg(a) | ExprKind::Not(a) => v.operand(a),
+        ExprKind::Binary(_, sign, a, b) => {
+            v.span(sign);
+            v.operand(a);
+            v.operand(b);
+        }
+        ExprKind::Comparison(list, signs) => {
+            signs.iter_mut().for_each(|(_, span)| v.span(span));
+            operands(list, v);
+        }
+        ExprKind::If(a, b, c) => [a, b, c].into_iter().for_each(|e| v.operand(e)),
+        ExprKind::Call(name, list) => {
+            ident(name, Role::Called, v);
+            operands(list, v);
+        }
+        ExprKind::Reduce(name, binders, condition, body) => {
+            ident(name, Role::Word, v);
+            for (name, range) in binders {
+                ident(name, Role::Index, v);
+                pair(range.as_mut(), v);
+            }
+            condition.iter_mut().for_each(|e| v.operand(e));
+            v.operand(body);
+        }
+        ExprKind::Tuple(list) | ExprKind::Table(list) => operands(list, v),
+    }
+}
+
+fn operands(list: &mut [ExprId], v: &mut impl Visit) {
+    list.iter_mut().for_each(|e| v.operand(e));
+}
+
+fn pair(range: Option<&mut (ExprId, ExprId)>, v: &mut impl Visit) {
+    if let Some((a, b)) = range {
+        v.operand(a);
+        v.operand(b);
+    }
+}
+
+fn ident(name: &mut Ident, role: Role, v: &mut impl Visit) {
+    v.span(&mut name.span);
+    v.ident(name, role);
+}
+
+fn unit(unit: Option<&mut Unit>, v: &mut impl Visit) {
+    if let Some(unit) = unit {
+        v.span(&mut unit.span);
+    }
+}
+
+fn indices(list: &mut [Index], v: &mut impl Visit) {
+    for index in list {
+        match index {
+            Index::At(e) => v.operand(e),
+            Index::In(name, a, b) => {
+                ident(name, Role::Index, v);
+                v.operand(a);
+                v.operand(b);
+            }
+            Index::Range(a, b) => {
+                v.operand(a);
+                v.operand(b);
+            }
+        }
+    }
+}
+
+pub(crate) fn reference(r: &mut Reference, at: Option<ExprId>, v: &mut impl Visit) {
+    v.span(&mut r.span);
+    v.span(&mut r.name.span);
+    r.path.iter_mut().for_each(|name| v.span(&mut name.span));
+    indices(&mut r.indices, v);
+    v.reference(r, at);
+}
+
+pub(crate) fn declared(item: &mut Declared, v: &mut impl Visit) {
+    reference(&mut item.target, None, v);
+    item.value.iter_mut().for_each(|e| v.operand(e));
+    unit(item.unit.as_mut(), v);
+    pair(item.bounds.as_mut(), v);
+    if let Some(limit) = &mut item.limit {
+        v.span(&mut limit.span);
+        v.operand(&mut limit.value);
+    }
+    if let Some(place) = &mut item.place {
+        reference(place, None, v);
+    }
+}
+
+fn entry(entry: &mut Entry, role: Role, v: &mut impl Visit) {
+    v.span(&mut entry.span);
+    indices(&mut entry.indices, v);
+    ident(&mut entry.key, role, v);
+    if let Some(argument) = &mut entry.argument {
+        reference(argument, None, v);
+    }
+    match &mut entry.value {
+        EntryValue::Expr(e) => v.operand(e),
+        EntryValue::Word(word) => ident(word, Role::Word, v),
+        EntryValue::Range(a, b) => {
+            v.operand(a);
+            v.operand(b);
+        }
+    }
+}
+
+fn within(within: Option<&mut Within>, v: &mut impl Visit) {
+    if let Some(within) = within {
+        v.span(&mut within.span);
+        v.operand(&mut within.value);
+    }
+}
+
+fn event(event: &mut Event, v: &mut impl Visit) {
+    v.span(&mut event.span);
+    match &mut event.head {
+        EventHead::When(e) | EventHead::Every(e) => v.operand(e),
+        EventHead::At(e, of) => {
+            v.operand(e);
+            unit(of.as_mut(), v);
+        }
+    }
+    let clauses = &mut event.clauses;
+    for span in [&mut clauses.from_start, &mut clauses.late, &mut clauses.cancel].into_iter().flatten() {
+        v.span(span);
+    }
+    let values = [&mut clauses.from, &mut clauses.until, &mut clauses.after, &mut clauses.priority];
+    values.into_iter().flatten().for_each(|e| v.operand(e));
+    if let Some((span, _)) = &mut event.rest {
+        v.span(span);
+    }
+    let rest = event.rest.iter_mut().flat_map(|(_, actions)| actions);
+    for action in event.actions.iter_mut().chain(rest) {
+        match action {
+            Action::Change(target, _, value, span) => {
+                reference(target, None, v);
+                v.operand(value);
+                v.span(span);
+            }
+            Action::Stop(_, span) => v.span(span),
+        }
+    }
+}
+
+fn reaction(reaction: &mut Reaction, v: &mut impl Visit) {
+    if let Some((name, of)) = &mut reaction.label {
+        ident(name, Role::Quantity, v);
+        indices(of, v);
+    }
+    for participant in reaction.left.iter_mut().chain(&mut reaction.right) {
+        reference(&mut participant.species, None, v);
+    }
+    v.span(&mut reaction.arrow);
+    v.span(&mut reaction.law_span);
+    v.operand(&mut reaction.value);
+}
+
+fn later(later: &mut Later, v: &mut impl Visit) {
+    match later {
+        Later::Index(items) => {
+            for (names, a, b) in items {
+                names.iter_mut().for_each(|name| ident(name, Role::Index, v));
+                v.operand(a);
+                v.operand(b);
+            }
+        }
+        Later::Boundary(items) => {
+            for item in items {
+                match item {
+                    BoundaryItem::Value(targets, value) => {
+                        targets.iter_mut().for_each(|target| reference(target, None, v));
+                        v.operand(value);
+                    }
+                    BoundaryItem::Periodic(name) | BoundaryItem::Clamp(name) => ident(name, Role::Index, v),
+                }
+            }
+        }
+        Later::Input(items) => {
+            for (name, argument, value, of) in items {
+                ident(name, Role::Called, v);
+                ident(argument, Role::Word, v);
+                v.operand(value);
+                unit(of.as_mut(), v);
+            }
+        }
+        Later::Use(part) => {
+            v.span(&mut part.file_span);
+            ident(&mut part.name, Role::Word, v);
+            indices(&mut part.indices, v);
+            part.entries.iter_mut().for_each(|each| entry(each, Role::Word, v));
+        }
+    }
+}
+
+pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
+    v.span(&mut statement.span);
+    match &mut statement.kind {
+        StatementKind::Model(name) | StatementKind::Units(name) => ident(name, Role::Word, v),
+        StatementKind::Time(name, of) => {
+            ident(name, Role::Word, v);
+            unit(of.as_mut(), v);
+        }
+        StatementKind::Param(items)
+        | StatementKind::Const(items)
+        | StatementKind::State(items)
+        | StatementKind::Unknown(items)
+        | StatementKind::Discrete(items)
+        | StatementKind::Output(items)
+        | StatementKind::Axis(items)
+        | StatementKind::Compartment(items)
+        | StatementKind::Given(items) => items.iter_mut().for_each(|item| declared(item, v)),
+        StatementKind::Event(each) => event(each, v),
+        StatementKind::Equation { lhs, rhs, equals } => {
+            v.operand(lhs);
+            v.operand(rhs);
+            v.span(equals);
+        }
+        StatementKind::Function { name, arguments, body } => {
+            ident(name, Role::Called, v);
+            arguments.iter_mut().for_each(|argument| ident(argument, Role::Word, v));
+            v.operand(body);
+        }
+        StatementKind::Params(name, entries) => {
+            ident(name, Role::Word, v);
+            entries.iter_mut().for_each(|each| entry(each, Role::Quantity, v));
+        }
+        StatementKind::Run(name, entries, inside) => {
+            name.iter_mut().for_each(|name| ident(name, Role::Word, v));
+            entries.iter_mut().for_each(|each| entry(each, Role::Word, v));
+            inside.iter_mut().for_each(|each| self::statement(each, v));
+        }
+        StatementKind::Expect { quantity, time, value, within: tolerance } => {
+            [quantity, time, value].into_iter().for_each(|e| v.operand(e));
+            within(tolerance.as_mut(), v);
+        }
+        StatementKind::Conserve { name, value, within: tolerance } => {
+            name.iter_mut().for_each(|name| ident(name, Role::Quantity, v));
+            v.operand(value);
+            within(tolerance.as_mut(), v);
+        }
+        StatementKind::Reaction(each) => reaction(each, v),
+        StatementKind::Unit(names) => names.iter_mut().for_each(|name| ident(name, Role::Word, v)),
+        StatementKind::Later(each) => later(each, v),
+    }
+}

@@ -9,6 +9,7 @@
 //! Nothing here reads a file. Messages point at the XML.
 
 mod decide;
+mod flatten;
 mod guard;
 mod limits;
 mod math;
@@ -56,8 +57,8 @@ pub fn import(text: &str) -> Imported {
             }
             Ok((level, node)) => {
                 read::check_packages(document.root_element(), &mut report);
-                let model = read::plain(level, node, &mut report);
-                if report.failed() { None } else { decide::decide(&model, &mut report) }
+                let model = read::whole(level, node, &mut report);
+                model.filter(|_| !report.failed()).and_then(|model| decide::decide(&model, &mut report))
             }
         },
     };

@@ -18,6 +18,12 @@ pub const MAX_BRACKETS: usize = 100;
 /// Most parts of formulas that are put in place of calls in the conditions of events; beyond, a call stays.
 pub const MAX_INLINED: usize = 50_000;
 
+/// Most quantities, rules, events and parts of formulas that the submodels of a model may come to together.
+pub const MAX_FLATTENED: usize = 1_000_000;
+
+/// Deepest nesting of submodels in submodels.
+pub const MAX_SUBMODELS: usize = 50;
+
 /// Most rounds in which quantities are found that follow from numbers alone. Those at the end of a longer chain become `discrete`,
 /// which has the same values.
 pub const MAX_ROUNDS: usize = 100;

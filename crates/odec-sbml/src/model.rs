@@ -15,6 +15,64 @@ pub struct Base {
     pub name: String,
     /// Its first tag in the XML.
     pub span: Span,
+    /// The submodels that it is in: `A__B__`; empty in the model itself.
+    pub owner: String,
+    /// What it replaces in submodels.
+    pub replaces: Vec<Replacement>,
+    /// What it is replaced by.
+    pub replaced_by: Option<Replacement>,
+}
+
+/// One step on the way into submodels.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// By id.
+    Id(String),
+    /// By a port.
+    Port(String),
+    /// By metaid.
+    MetaId(String),
+    /// To the definition of a unit.
+    Unit(String),
+}
+
+/// A part of a submodel that is replaced, or that replaces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replacement {
+    /// In which submodel.
+    pub submodel: String,
+    /// The way from there.
+    pub path: Vec<Step>,
+    /// It stands for a deletion, which the submodel has already.
+    pub deletion: bool,
+    /// A parameter between the two values.
+    pub factor: Option<String>,
+    /// Where it says so.
+    pub span: Span,
+}
+
+/// A model inside of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Submodel {
+    /// Id and place.
+    pub base: Base,
+    /// Which model.
+    pub model: String,
+    /// What is left out of it.
+    pub deletions: Vec<(Vec<Step>, Span)>,
+    /// A parameter: its unit of time in that of the whole.
+    pub time: Option<String>,
+    /// A parameter: its unit of extent in that of the whole.
+    pub extent: Option<String>,
+}
+
+/// A part that other models may name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Id.
+    pub id: String,
+    /// The part.
+    pub path: Vec<Step>,
 }
 
 /// A room with a size.
@@ -171,6 +229,10 @@ pub struct Model {
     pub events: Vec<Event>,
     /// The conversion factor of species without one of their own.
     pub conversion: Option<String>,
+    /// Submodels.
+    pub submodels: Vec<Submodel>,
+    /// Ports.
+    pub ports: Vec<Port>,
 }
 
 impl Model {

@@ -7,6 +7,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 use crate::guard;
 use crate::limits::MAX_NODES;
 use crate::model::Base;
+use crate::read::comp;
 use crate::report::Report;
 
 /// An element.
@@ -88,12 +89,18 @@ pub fn base(node: Element<'_>, level: u32) -> Base {
     let text = |name: &str| attribute(node, name).unwrap_or_default().to_string();
     let id = if level == 1 { text("name") } else { text("id") };
     let name = if level == 1 { String::new() } else { text("name") };
-    Base { id, metaid: text("metaid"), name, span: span(node) }
+    let (replaces, replaced_by) = (comp::replaces(node), comp::replaced_by(node));
+    Base { id, metaid: text("metaid"), name, span: span(node), owner: String::new(), replaces, replaced_by }
 }
 
-/// The children with this name, in the namespace of their parent.
+/// The namespace of SBML itself, without packages.
+fn core<'a>(node: Element<'a>) -> Option<&'a str> {
+    node.document().root_element().tag_name().namespace()
+}
+
+/// The children with this name.
 pub fn children<'a>(node: Element<'a>, name: &'static str) -> impl Iterator<Item = Element<'a>> {
-    let namespace = node.tag_name().namespace();
+    let namespace = core(node);
     node.children().filter(move |c| c.has_tag_name(name) && c.tag_name().namespace() == namespace)
 }
 
@@ -104,7 +111,7 @@ pub fn child<'a>(node: Element<'a>, name: &'static str) -> Option<Element<'a>> {
 
 /// The entries of `listOf...`, of any name.
 pub fn list<'a>(node: Element<'a>, name: &'static str) -> impl Iterator<Item = Element<'a>> {
-    let namespace = node.tag_name().namespace();
+    let namespace = core(node);
     let lists = children(node, name).flat_map(|list| list.children());
     lists.filter(move |c| c.is_element() && c.tag_name().namespace() == namespace)
 }

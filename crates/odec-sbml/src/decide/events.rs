@@ -3,6 +3,7 @@
 use odec_ir::Span;
 use odec_lang::diagnostic::codes;
 
+use super::start::Start;
 use super::symbols::{Kind, Symbol};
 use super::{Decider, amount_only, primary};
 use crate::math::{Math, Op};
@@ -14,7 +15,21 @@ impl Decider<'_, '_> {
     pub(super) fn events(&mut self) -> Vec<Happening> {
         let model = self.symbols.model;
         let ranked = model.events.iter().any(|event| event.priority.is_some());
-        model.events.iter().filter_map(|event| self.event(event, ranked)).collect()
+        let made: Vec<(&Event, Happening)> =
+            model.events.iter().filter_map(|event| Some((event, self.event(event, ranked)?))).collect();
+        let start = Start::of(&self.quantities);
+        for (event, happening) in &made {
+            if start.on_an_edge(&happening.trigger) {
+                let headline = "both sides of a comparison in the trigger of an event are equal at the start";
+                let label = "whether the event happens there, odec cannot tell as SBML does";
+                self.report.error(&codes::E0808, headline, event.base.span, label);
+            }
+        }
+        for event in start.competing(&made) {
+            let headline = "events of one priority keep each other from happening, in an order left to chance";
+            self.report.error(&codes::E0808, headline, event.base.span, "one of them");
+        }
+        made.into_iter().map(|(_, happening)| happening).collect()
     }
 
     fn event(&mut self, event: &Event, ranked: bool) -> Option<Happening> {

@@ -3,6 +3,7 @@
 
 mod algebraic;
 mod events;
+mod start;
 mod symbols;
 
 use odec_ir::Span;
@@ -99,7 +100,7 @@ impl<'m> Decider<'m, '_> {
                 let start = self.start(id, given, span);
                 Role::State(start, math)
             } else {
-                Role::Defined(math)
+                Role::Defined(exact_times(math))
             };
         }
         let kind = self.symbols.kind(id);
@@ -195,7 +196,7 @@ impl<'m> Decider<'m, '_> {
                 let start = self.species_start(species, of_amount);
                 Role::State(start, self.meaning(&rule.math))
             }
-            (Some(rule), _) => Role::Defined(self.meaning(&rule.math)),
+            (Some(rule), _) => Role::Defined(exact_times(self.meaning(&rule.math))),
             (None, Kind::Unknown) => Role::Unknown(guess(self.species_start(species, of_amount))),
             (None, Kind::State) => {
                 let start = self.species_start(species, true);
@@ -308,6 +309,23 @@ impl<'m> Decider<'m, '_> {
             self.add(key, Role::Defined(math), Section::Rates, None);
         }
     }
+}
+
+/// Where a formula compares the time with a number, an instant that belongs to the time before it: a row at the instant has the
+/// values after it, so that the instant is put to the next double. `t <= 2` and `t < 2.0000000000000004` are the same.
+fn exact_times(math: Math) -> Math {
+    math.map(&mut |m| {
+        let Math::Apply(Op::Compare(sign), list) = m else { return None };
+        let (sign, c, time_first) = match (*sign, list.as_slice()) {
+            ("<=", [Math::Time(_), Math::Number(c)]) => ("<", c, true),
+            (">", [Math::Time(_), Math::Number(c)]) => (">=", c, true),
+            (">=", [Math::Number(c), Math::Time(_)]) => (">", c, false),
+            ("<", [Math::Number(c), Math::Time(_)]) => ("<=", c, false),
+            _ => return None,
+        };
+        let (time, c) = (Math::Time(Span::default()), Math::Number(c.next_up()));
+        Some(Math::Apply(Op::Compare(sign), if time_first { vec![time, c] } else { vec![c, time] }))
+    })
 }
 
 /// A value to begin the search for an algebraic unknown with.

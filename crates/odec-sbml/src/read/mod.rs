@@ -1,17 +1,21 @@
 //! From the tree of the XML to the parts of a model.
 
+pub mod comp;
 mod infix;
 mod mathml;
 mod parts;
 
+use std::collections::BTreeMap;
+
 use odec_lang::diagnostic::{Diagnostic, codes};
 use roxmltree::Document;
 
+use crate::flatten::flatten;
 use crate::model::Model;
 use crate::report::Report;
 use crate::xml::{Element, attribute, child, span};
 
-pub use parts::model;
+use parts::model;
 
 /// Level and version of the file, and its model.
 ///
@@ -44,9 +48,7 @@ pub fn check_packages(root: Element<'_>, report: &mut Report) {
     for attribute in root.attributes().filter(|a| a.name() == "required" && a.value().trim() == "true") {
         let url = attribute.namespace().unwrap_or_default();
         let package = url.split('/').rev().nth(1).unwrap_or(url);
-        // a file may need the package and use nothing of it
-        let used = |node: Element<'_>| node.tag_name().name() == "submodel";
-        if package != "comp" || root.descendants().any(used) {
+        if package != "comp" {
             let headline = format!("the model needs the package `{package}` of SBML, which odec does not import");
             let range = attribute.range();
             let at = odec_ir::Span::new(range.start, range.end);
@@ -55,7 +57,22 @@ pub fn check_packages(root: Element<'_>, report: &mut Report) {
     }
 }
 
-/// The model of a file without submodels.
-pub fn plain(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Model {
-    model(level, node, report)
+/// The model of a file, with its submodels in it.
+pub fn whole(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Option<Model> {
+    let main = model(level, node, report);
+    if main.submodels.is_empty() || report.failed() {
+        return Some(main);
+    }
+    let root = node.document().root_element();
+    let mut definitions: BTreeMap<String, Model> =
+        comp::definitions(root).map(|part| model(level, part, report)).map(|m| (m.base.id.clone(), m)).collect();
+    for (id, span) in comp::external(root) {
+        if definitions.values().chain([&main]).any(|m| m.submodels.iter().any(|s| s.model == id)) {
+            let headline = format!("the model `{id}` is in another file");
+            report.error(&codes::E0808, headline, span, "odec reads one file");
+        }
+    }
+    // a submodel may be the model itself nowhere, but other definitions may name it
+    definitions.insert(main.base.id.clone(), main.clone());
+    if report.failed() { None } else { flatten(&main, &definitions, report) }
 }

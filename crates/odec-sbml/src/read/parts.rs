@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use odec_lang::diagnostic::codes;
 
-use super::{infix, mathml};
+use super::{comp, infix, mathml};
 use crate::math::{Math, simplified};
 use crate::model::{Compartment, Event, Function, Model, Parameter, Reaction, Reference, Rule, RuleKind, Species};
 use crate::report::Report;
@@ -22,6 +22,8 @@ pub fn model(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Model
     let mut reader = Reader { level: level.0, version: level.1, report };
     let mut model = Model { base: base(node, level.0), level, ..Model::default() };
     model.conversion = attribute(node, "conversionFactor").map(str::to_string);
+    model.submodels = comp::submodels(node, reader.report);
+    model.ports = comp::ports(node);
     for part in list(node, "listOfFunctionDefinitions") {
         reader.function(part, &mut model);
     }

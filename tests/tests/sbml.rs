@@ -159,6 +159,104 @@ fn an_algebraic_rule_determines_what_nothing_else_does() {
     follows(&rows, "speed", |t| -0.5 * a(t));
 }
 
+/// A submodel whose minutes are seconds of the whole, with a parameter replaced through a port (twice its value), one replaced two
+/// levels deep, a part that replaces one of the whole, and a rule deleted.
+#[test]
+fn submodels_become_parts_of_the_model() {
+    let rows = rows("submodels", &["--t-end", "40", "--samples", "8"]);
+    let x = |t: f64| (3.0 * t / 60.0).exp();
+    follows(&rows, "A__x", x);
+    follows(&rows, "A__y", |t| x(t) + t / 60.0);
+    follows(&rows, "A__z", |_| 7.0);
+    follows(&rows, "out", |_| 11.0);
+    follows(&rows, "A__B__double", |_| 10.0);
+    assert!(!rows.contains_key("A__k") && !rows.contains_key("A__w") && !rows.contains_key("A__B__deep"));
+}
+
+const MATHML: &str = "<math xmlns='http://www.w3.org/1998/Math/MathML'>";
+
+/// A model of Level 3 with these parts.
+fn model(parts: &str) -> String {
+    let head = "<sbml xmlns='http://www.sbml.org/sbml/level3/version2/core' level='3' version='2'><model>";
+    format!("{head}{parts}</model></sbml>")
+}
+
+/// Parameters x and y that change, where x' = -1, and events `(trigger, attributes of the trigger, priority, what is set)`.
+fn with_events(x: f64, events: &[(&str, &str, &str, &str)]) -> String {
+    let event = |(trigger, attributes, priority, set): &(&str, &str, &str, &str)| {
+        format!(
+            "<event useValuesFromTriggerTime='true'><trigger {attributes}>{MATHML}{trigger}</math></trigger>\
+             <priority>{MATHML}<cn>{priority}</cn></math></priority>\
+             <listOfEventAssignments><eventAssignment variable='{set}'>{MATHML}<cn>9</cn></math></eventAssignment>\
+             </listOfEventAssignments></event>"
+        )
+    };
+    let parameter = |id: &str, value: f64| format!("<parameter id='{id}' value='{value}' constant='false'/>");
+    model(&format!(
+        "<listOfParameters>{}{}{}</listOfParameters>\
+         <listOfRules><rateRule variable='x'>{MATHML}<cn>-1</cn></math></rateRule></listOfRules>\
+         <listOfEvents>{}</listOfEvents>",
+        parameter("x", x),
+        parameter("y", 0.0),
+        parameter("z", 0.0),
+        events.iter().map(event).collect::<String>()
+    ))
+}
+
+/// The code of the first error.
+fn refused(text: &str) -> Option<&'static str> {
+    odec_sbml::import(text).diagnostics.iter().find(|d| d.is_error()).map(|d| d.code.code)
+}
+
+/// Of two events that cancel each other, SBML executes one: which one is left to chance. odec would execute both.
+#[test]
+fn events_that_cancel_each_other_are_refused() {
+    let late =
+        "<apply><and/><apply><lt/><ci>x</ci><cn>-1</cn></apply><apply><lt/><ci>OTHER</ci><cn>1</cn></apply></apply>";
+    let (on_y, on_z) = (late.replace("OTHER", "y"), late.replace("OTHER", "z"));
+    let cancelled = "initialValue='true' persistent='false'";
+    let events =
+        |first: &'static str, second| with_events(1.0, &[(&on_y, cancelled, first, "z"), (&on_z, second, "1", "y")]);
+    assert_eq!(refused(&events("1", cancelled)), Some("E0808"));
+    // an order by priority, or one that is executed in any case, leaves nothing to chance
+    assert_eq!(refused(&events("2", cancelled)), None);
+    assert_eq!(refused(&events("1", "initialValue='true' persistent='true'")), None);
+}
+
+/// A trigger that is true at the start by equality is true there for SBML; odec looks at what comes after.
+#[test]
+fn triggers_on_an_edge_at_the_start_are_refused() {
+    let trigger = "<apply><geq/><ci>x</ci><cn>1</cn></apply>";
+    for attributes in ["initialValue='false' persistent='true'", "initialValue='true' persistent='true'"] {
+        assert_eq!(refused(&with_events(1.0, &[(trigger, attributes, "1", "y")])), Some("E0808"));
+        assert_eq!(refused(&with_events(2.0, &[(trigger, attributes, "1", "y")])), None);
+    }
+}
+
+/// The instant of `time <= 2` belongs to the time before it, that of `time < 3` to the time after it.
+#[test]
+fn rules_have_their_values_at_the_instants_of_their_conditions() {
+    let until = |sign: &str, end: f64| {
+        let time = "<csymbol definitionURL='http://www.sbml.org/sbml/symbols/time'>t</csymbol>";
+        format!(
+            "{MATHML}<piecewise><piece><cn>1</cn><apply><{sign}/>{time}<cn>{end}</cn></apply></piece>\
+             <otherwise><cn>5</cn></otherwise></piecewise></math>"
+        )
+    };
+    let text = model(&format!(
+        "<listOfParameters><parameter id='a' constant='false'/><parameter id='b' constant='false'/></listOfParameters>\
+         <listOfRules><assignmentRule variable='a'>{}</assignmentRule><assignmentRule variable='b'>{}</assignmentRule>\
+         </listOfRules>",
+        until("leq", 2.0),
+        until("lt", 3.0)
+    ));
+    let folder = scratch("sbml-instants");
+    std::fs::write(folder.join("m.xml"), text).expect("a folder");
+    let rows = run_in(&folder, &["run", "m.xml", "--quiet", "--t-end", "4", "--samples", "4"], b"").success();
+    let rows = table(&rows.text());
+    assert_eq!((rows["a"].as_slice(), rows["b"].as_slice()), (&[1., 1., 1., 5., 5.][..], &[1., 1., 1., 5., 5.][..]));
+}
+
 /// Words that odec has another use for: columns have the names of the file.
 #[test]
 fn columns_have_the_names_of_the_file() {
@@ -256,10 +354,6 @@ fn mutated_files_get_a_model_or_a_message() {
 
 #[test]
 fn hostile_files_get_a_message() {
-    let model = |inside: &str| {
-        let head = "<sbml xmlns='http://www.sbml.org/sbml/level3/version2/core' level='3' version='2'><model>";
-        format!("{head}{inside}</model></sbml>")
-    };
     let rule = |math: &str| {
         let parameter = "<listOfParameters><parameter id='x' value='1' constant='false'/></listOfParameters>";
         let math = format!("<math xmlns='http://www.w3.org/1998/Math/MathML'>{math}</math>");

@@ -1,9 +1,9 @@
 //! Reads SBML, Levels 1 to 3, and writes the model as an `.ode` text that says what was decided.
 //!
 //! ```text
-//! XML ── read ──▶ model::Model ── decide ──▶ plan::Plan ── write ──▶ .ode text, titles of columns
-//!                 (parts of SBML)  (amounts or concentrations, parameters, definitions,
-//!                                   states, events)
+//! XML ── read, flatten ──▶ model::Model ── decide ──▶ plan::Plan ── write ──▶ .ode text, titles of columns
+//!                          (parts of SBML)  (amounts or concentrations, parameters,
+//!                                            definitions, states, events)
 //! ```
 //!
 //! Nothing here reads a file. Messages point at the XML.

@@ -94,7 +94,7 @@ pub fn base(node: Element<'_>, level: u32) -> Base {
 }
 
 /// The namespace of SBML itself, without packages.
-fn core<'a>(node: Element<'a>) -> Option<&'a str> {
+fn core(node: Element<'_>) -> Option<&str> {
     node.document().root_element().tag_name().namespace()
 }
 

@@ -82,10 +82,10 @@ impl<'q> Start<'q> {
         names(math, &mut |key| open.push(key));
         while let Some(key) = open.pop() {
             let Some((key, role)) = self.roles.get_key_value(key) else { continue };
-            if found.insert(*key) {
-                if let Role::Defined(math) = role {
-                    names(math, &mut |key| open.push(key));
-                }
+            if found.insert(*key)
+                && let Role::Defined(math) = role
+            {
+                names(math, &mut |key| open.push(key));
             }
         }
         found

@@ -32,6 +32,8 @@ enum Target {
     MetaId(String),
     /// All that is in a submodel.
     Submodel(String),
+    /// A unit, or what is deleted anyway.
+    Nothing,
 }
 
 impl Flattener<'_> {
@@ -53,7 +55,7 @@ impl Flattener<'_> {
         for submodel in &model.submodels {
             let mut replaced = BTreeSet::new();
             for (_, replacement, _) in replacements.iter().filter(|(_, r, _)| r.submodel == submodel.base.id) {
-                if let Some(Target::Id(id)) = self.replaced(model, replacement)? {
+                if let Target::Id(id) = self.replaced(model, replacement)? {
                     replaced.insert(id);
                 }
             }
@@ -94,15 +96,13 @@ impl Flattener<'_> {
         convert(&mut child, submodel, replaced);
         for (path, span) in &submodel.deletions {
             let target = self.target(definition, &format!("{}__", submodel.base.id), path, *span)?;
-            if let Some(target) = target {
-                self.remove(&mut child, &target, *span)?;
-            }
+            self.remove(&mut child, &target, *span)?;
         }
         Some(child)
     }
 
-    /// Where a path leads. A unit is no part of a flat model: `Some(None)`.
-    fn target(&mut self, model: &Model, prefix: &str, path: &[Step], span: Span) -> Option<Option<Target>> {
+    /// Where a path leads.
+    fn target(&mut self, model: &Model, prefix: &str, path: &[Step], span: Span) -> Option<Target> {
         let (mut model, mut prefix) = (model, prefix.to_string());
         let mut steps: Vec<Step> = path.iter().rev().cloned().collect();
         // a port may lead to a port of a submodel, and no further than there are submodels
@@ -110,7 +110,7 @@ impl Flattener<'_> {
             let Some(step) = steps.pop() else { break };
             let submodel = |found: &dyn Fn(&Submodel) -> bool| model.submodels.iter().find(|s| found(s));
             let inside = match &step {
-                Step::Unit(_) => return Some(None),
+                Step::Unit(_) => return Some(Target::Nothing),
                 Step::Port(port) => {
                     let Some(port) = model.ports.iter().find(|p| p.id == *port) else { break };
                     steps.extend(port.path.iter().rev().cloned());
@@ -123,16 +123,16 @@ impl Flattener<'_> {
                 (Some(inside), last) => {
                     prefix = format!("{prefix}{}__", inside.base.id);
                     if last {
-                        return Some(Some(Target::Submodel(prefix)));
+                        return Some(Target::Submodel(prefix));
                     }
                     let Some(definition) = self.definitions.get(&inside.model) else { break };
                     model = definition;
                 }
                 (None, true) => {
-                    return Some(Some(match step {
+                    return Some(match step {
                         Step::MetaId(id) => Target::MetaId(format!("{prefix}{id}")),
                         Step::Id(id) | Step::Port(id) | Step::Unit(id) => Target::Id(format!("{prefix}{id}")),
-                    }));
+                    });
                 }
                 (None, false) => break,
             }
@@ -144,6 +144,7 @@ impl Flattener<'_> {
     /// Removes a part, and gives its id.
     fn remove(&mut self, model: &mut Model, target: &Target, span: Span) -> Option<String> {
         let removed = match target {
+            Target::Nothing => Some(String::new()),
             Target::Id(id) => change::remove(model, &|base| base.id == *id),
             Target::MetaId(id) => change::remove(model, &|base| base.metaid == *id),
             Target::Submodel(prefix) => {
@@ -158,7 +159,7 @@ impl Flattener<'_> {
     }
 
     /// The target of a replacement.
-    fn replaced(&mut self, model: &Model, replacement: &Replacement) -> Option<Option<Target>> {
+    fn replaced(&mut self, model: &Model, replacement: &Replacement) -> Option<Target> {
         let submodel = model.submodels.iter().find(|s| s.base.id == replacement.submodel);
         let Some(definition) = submodel.and_then(|s| self.definitions.get(&s.model)) else {
             let headline = format!("there is no submodel `{}`", replacement.submodel);
@@ -166,7 +167,7 @@ impl Flattener<'_> {
             return None;
         };
         if replacement.deletion {
-            return Some(None);
+            return Some(Target::Nothing);
         }
         self.target(definition, &format!("{}__", replacement.submodel), &replacement.path, replacement.span)
     }
@@ -180,12 +181,15 @@ impl Flattener<'_> {
         replacement: &Replacement,
         by: bool,
     ) -> Option<()> {
-        let Some(target) = self.replaced(model, replacement)? else { return Some(()) };
+        let target = self.replaced(model, replacement)?;
+        if matches!(target, Target::Nothing) {
+            return Some(());
+        }
         if by {
             let theirs = match &target {
                 Target::Id(id) => Some(id.clone()),
                 Target::MetaId(id) => change::id_of(flat, id),
-                Target::Submodel(_) => None,
+                Target::Submodel(_) | Target::Nothing => None,
             };
             let Some(theirs) = theirs.filter(|_| !own.id.is_empty()) else {
                 let headline = "a part without an id is replaced by another one";
@@ -211,7 +215,7 @@ impl Flattener<'_> {
         own: &str,
         replacement: &Replacement,
     ) -> Option<()> {
-        let Some(target) = self.replaced(model, replacement)? else { return Some(()) };
+        let target = self.replaced(model, replacement)?;
         let Target::Submodel(prefix) = &target else {
             let headline = "a submodel replaces a part that is no submodel";
             self.report.error(&codes::E0808, headline, replacement.span, "odec does not import this");
@@ -258,9 +262,7 @@ fn convert(model: &mut Model, submodel: &Submodel, replaced: &BTreeSet<String>) 
     change::formulas(model, &mut |math| match math {
         Math::Time(_) => Some(math.clone().over(time.clone())),
         Math::RateOf(..) => Some(math.clone().times(time.clone())),
-        Math::Name(id, _) if reactions.contains(id) => {
-            Some(math.clone().times(time.clone()).over(extent.clone()))
-        }
+        Math::Name(id, _) if reactions.contains(id) => Some(math.clone().times(time.clone()).over(extent.clone())),
         _ => None,
     });
     for rule in model.rules.iter_mut().filter(|rule| rule.kind == RuleKind::Rate) {

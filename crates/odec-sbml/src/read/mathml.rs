@@ -150,7 +150,7 @@ fn apply(node: Element<'_>, report: &mut Report) -> Option<Math> {
     }
     match name {
         "ci" => return Some(Math::Call(text_of(head), operands, span(head))),
-        "csymbol" => return special(head, operands, report),
+        "csymbol" => return special(head, &operands, report),
         "root" => operands.insert(0, qualifier.unwrap_or(Math::Number(2.0))),
         "log" => operands.insert(0, qualifier.unwrap_or(Math::Number(10.0))),
         _ => {}
@@ -168,8 +168,8 @@ fn apply(node: Element<'_>, report: &mut Report) -> Option<Math> {
 }
 
 /// `rateOf` and `delay`.
-fn special(head: Element<'_>, operands: Vec<Math>, report: &mut Report) -> Option<Math> {
-    match (symbol_name(head), operands.as_slice()) {
+fn special(head: Element<'_>, operands: &[Math], report: &mut Report) -> Option<Math> {
+    match (symbol_name(head), operands) {
         ("rateOf", [Math::Name(id, _)]) => Some(Math::RateOf(id.clone(), span(head))),
         ("rateOf", _) => {
             report.error(&codes::E0806, "`rateOf` has one operand, a quantity", span(head), "it has another one");

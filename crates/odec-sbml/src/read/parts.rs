@@ -182,7 +182,7 @@ impl Reader<'_> {
         let law = math.map(&mut |m| match m {
             Math::Name(id, span) => {
                 let key = format!("{reaction}.{id}");
-                keys.contains(key.as_str()).then(|| Math::Name(key, *span))
+                if keys.contains(key.as_str()) { Some(Math::Name(key, *span)) } else { None }
             }
             _ => None,
         });

@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(written(apply(Op::Minus, &[negative])), "-(-a)");
         let less = apply(Op::Compare("<"), &[a.clone(), b.clone(), c.clone()]);
         assert_eq!(written(apply(Op::Plus, &[less.clone(), Math::Number(-3.0)])), "(a < b and b < c) - 3");
-        assert_eq!(written(apply(Op::Not, &[less.clone()])), "(not (a < b and b < c))");
+        assert_eq!(written(apply(Op::Not, std::slice::from_ref(&less))), "(not (a < b and b < c))");
         let chosen = Math::Piecewise(vec![(a.clone(), less)], None);
         assert_eq!(written(apply(Op::Plus, &[chosen, c])), "(if a < b and b < c then a else 0/0) + c");
     }

@@ -5,6 +5,7 @@ mod accuracy;
 mod arrays;
 mod constraints;
 mod documents;
+mod edges;
 mod embedding;
 mod emit;
 mod errors;

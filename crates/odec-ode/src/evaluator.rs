@@ -15,6 +15,8 @@ pub struct Evaluator<'a> {
     fault_t: f64,
     fault_y: Vec<f64>,
     faulted: bool,
+    /// Faults since it was made.
+    faults: u64,
 }
 
 /// Counts and last fault of a run between two calls of the caller, who may change the parameters of the system meanwhile.
@@ -65,6 +67,7 @@ impl<'a> Evaluator<'a> {
             fault_t: 0.0,
             fault_y: vec![0.0; system.shape().n],
             faulted: false,
+            faults: 0,
         }
     }
 
@@ -72,7 +75,7 @@ impl<'a> Evaluator<'a> {
     pub fn resume(system: &'a dyn System, paused: Paused) -> Self {
         let Paused { stats, fault_t, mut fault_y, faulted } = paused;
         fault_y.resize(system.shape().n, 0.0);
-        Evaluator { system, autonomous: system.autonomous(), stats, fault_t, fault_y, faulted }
+        Evaluator { system, autonomous: system.autonomous(), stats, fault_t, fault_y, faulted, faults: 0 }
     }
 
     /// What [`Evaluator::resume`] goes on with.
@@ -106,6 +109,11 @@ impl<'a> Evaluator<'a> {
         self.faulted.then_some((self.fault_t, &self.fault_y[..]))
     }
 
+    /// How many evaluations have given a value that is not finite, since this was made or resumed.
+    pub fn faults(&self) -> u64 {
+        self.faults
+    }
+
     /// Remembers this place as that of the last fault.
     pub fn note_fault(&mut self, t: f64, y: &[f64]) {
         self.remember(t, y);
@@ -113,6 +121,7 @@ impl<'a> Evaluator<'a> {
 
     fn remember(&mut self, t: f64, y: &[f64]) {
         self.faulted = true;
+        self.faults += 1;
         self.fault_t = t;
         self.fault_y.copy_from_slice(y);
     }

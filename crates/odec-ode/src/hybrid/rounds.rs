@@ -197,6 +197,11 @@ impl Rounds {
         all.filter_map(move |(event, accumulation)| Some((event, accumulation.at_rounding(t)?)))
     }
 
+    /// An event that accumulated has come to rest with another one.
+    pub fn forget(&mut self, event: usize) {
+        self.accumulations[event] = Accumulation::default();
+    }
+
     fn note(&mut self, event: usize, round: u32, model: &dyn HybridSystem, happened: &mut Happened) {
         self.executed.push(Executed { event, round });
         if model.events()[event].stops {

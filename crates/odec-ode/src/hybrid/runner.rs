@@ -274,7 +274,7 @@ impl HybridRunner {
             }
             let mut landed = None;
             if made.failed {
-                landed = self.edge(model);
+                landed = self.edge(model).filter(|edge| !self.meets_other(model, edge.relation, t));
             }
             if let (Err(error), None) = (made.reached, landed) {
                 if self.leave_edge(model, &error)? {
@@ -289,8 +289,8 @@ impl HybridRunner {
             if stopped || observer.made(&mut Made { runner: &mut self.runner, model }).is_break() {
                 return Ok(End::Interrupted);
             }
-            self.push(model, t)?;
             let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
+            self.push(model, t, landed.is_some() || stopped)?;
             let here = point(model, now, self.runner.state());
             if wanted.times.is_none() && observer.row(here).is_break() {
                 return Ok(End::Interrupted);
@@ -368,10 +368,10 @@ impl HybridRunner {
             if keeps {
                 self.start.copy_from_slice(self.runner.state());
             }
-            let failed = eval.stats.failed;
+            let faults = eval.faults();
             let reached = self.runner.step(&mut eval, ahead);
             // where f has no value beyond a surface, steps shrink towards it
-            let failed = relations && eval.stats.failed != failed;
+            let failed = relations && eval.faults() != faults;
             let quiet = !relations || self.locator.is_quiet(&self.runner, from);
             let plain = self.tight.is_none() && !self.modes.are_displaced();
             let outside = bounds && self.bounds.are_outside(self.runner.state());

@@ -138,8 +138,14 @@ impl HybridRunner {
     }
 
     /// Puts states that the last step left beyond a bound, within the tolerances, on it. The step began at `start` with
-    /// the state kept there. True where it did.
-    pub(super) fn push(&mut self, model: &mut dyn HybridSystem, start: f64) -> Result<bool, HybridError> {
+    /// the state kept there. True where it did. Where the step ends at an instant, the motion behind that is not known yet: whether
+    /// it leads out shows in the steps to come.
+    pub(super) fn push(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        start: f64,
+        at_instant: bool,
+    ) -> Result<bool, HybridError> {
         if !self.bounds.are_outside(self.runner.state()) {
             return Ok(false);
         }
@@ -147,7 +153,7 @@ impl HybridRunner {
         self.y.copy_from_slice(self.runner.state());
         self.bounds.push(&mut self.y, (start, &self.start), &self.tolerances);
         let left = self.span.1 - t;
-        if self.modes.motion.slope(model, t, &self.y, &mut self.bounds.slope) {
+        if !at_instant && self.modes.motion.slope(model, t, &self.y, &mut self.bounds.slope) {
             for bound in 0..self.bounds.list.len() {
                 let of = self.bounds.list[bound];
                 let (row, rate) = (of.row as usize, self.bounds.slope[of.row as usize]);

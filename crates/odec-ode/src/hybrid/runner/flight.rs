@@ -90,8 +90,12 @@ impl HybridRunner {
         let ends = |pending: &Pending| End::Accumulation { event: pending.event, ratio: pending.limit.ratio };
         let mut rests = Vec::with_capacity(due.len());
         for pending in due {
+            // what happens on the same surface comes to rest with it
+            let shares = |other: &Pending| pending.relations.iter().any(|relation| other.relations.contains(relation));
+            let rested = |other: &Pending| model.events()[other.event].rest.is_some() && shares(other);
             match model.events()[pending.event].rest {
                 Some(rest) => rests.push((pending.event, rest)),
+                None if due.iter().any(rested) => self.rounds.forget(pending.event),
                 None => return Ok(Some(ends(pending))),
             }
         }

@@ -136,6 +136,12 @@ impl HybridRunner {
         nearest.map(|(_, relation)| Landed { relation, apart: 0.0 })
     }
 
+    /// True where another relation changes in the last step, which has come to the edge of f.
+    pub(super) fn meets_other(&mut self, model: &dyn HybridSystem, edge: usize, start: f64) -> bool {
+        let mut step = Step { model, runner: &mut self.runner, t: start, y: &self.start };
+        self.locator.first(&mut step).is_ok_and(|found| found.is_some_and(|crossing| crossing.relation != edge))
+    }
+
     /// Looks for relations that change within the last step, and lands on the first one.
     pub(super) fn cross(
         &mut self,

@@ -1,0 +1,134 @@
+//! Runs with events at an edge: of what is known at a start, of functions, of tolerances and of bounds.
+
+use odec_tests::command::scratch;
+
+use crate::events::{number, odec, table};
+
+#[test]
+fn relations_on_time_alone_hold_at_the_start_what_all_relations_hold() {
+    // of a quantity that is on its surface at the start, and of time itself
+    let events = "when Q > S { a += 1 }\nwhen Q >= S { b += 1 }\nwhen Q < S { c += 1 }\nwhen Q == S { d += 1 }";
+    for (quantity, start) in [("x", 0.0), ("x", 10.0), ("t", 0.0), ("t", 10.0), ("sin(t - 10)", 10.0), ("sin(t)", 0.0)]
+    {
+        let surface = if quantity.starts_with("sin") { 0.0 } else { start };
+        let events = events.replace('Q', quantity).replace('S', &surface.to_string());
+        let text = format!(
+            "state x = {start}\ndiscrete a = 0, b = 0, c = 0, d = 0\nx' = 1\n{events}\noutput a, b, c, d\n\
+             run {{ t = {start} .. {}; samples = 1 }}\n",
+            start + 1.0
+        );
+        let ran = odec(&scratch("events-start"), &text, &["run", "M"]).success();
+        let last = table(&ran.text()).pop().expect("a row");
+        assert_eq!(last[last.len() - 4..], ["1", "0", "0", "1"], "{quantity} from {start}: {}", ran.text());
+    }
+    // what was true before the start does not become true there
+    let text = "state x = 0\ndiscrete n = 0, m = 0\nx' = 1\nwhen t > 10 { n += 1 }\nwhen sin(t) > 0.5 { m += 1 }\noutput n, m\n\
+                run { t = 11 .. 13; samples = 1 }\n";
+    let ran = odec(&scratch("events-start"), text, &["run", "M"]).success();
+    assert!(ran.text().trim_end().ends_with(",0,0"), "{}", ran.text());
+}
+
+#[test]
+fn weirs_and_orifices_run_to_the_end() {
+    // above the crest: t = 0.5 - 2 (u + ln(1 - u)) with u^2 the height; below, the level is t + 1/2 - 1/2
+    let weir = "state level = 0.5\nover = if level > 1 then sqrt(level - 1) else 0\nlevel' = 1 - over\n\
+                run { t = 0 .. 0.886294361119890619; samples = 1 }\n";
+    // (1 - t/2)^2 until the tank is empty, then nothing
+    let tank = "state x = 1\nx' = -sqrt(max(x, 0))\nrun { t = 0 .. 4; samples = 1; atol = 1e-11 }\n";
+    let product =
+        "state x = 1\nparam c = 0.5\nx' = -sqrt(4*c^2*max(x, 0))\nrun { t = 0 .. 4; samples = 1; atol = 1e-11 }\n";
+    let power = "state x = 1\nx' = -max(x, 0)^0.5\nrun { t = 0 .. 4; samples = 1; atol = 1e-11 }\n";
+    let all = ["auto", "tsit5", "vern7", "vern9", "dop853", "rodas4", "rodas5p", "radau5", "kencarp4", "bdf"];
+    for (text, expected) in [(weir, 1.25), (tank, 0.0), (product, 0.0), (power, 0.0)] {
+        for method in all {
+            for rtol in ["1e-4", "1e-6", "1e-8", "1e-9"] {
+                let ran =
+                    odec(&scratch("events-edges"), text, &["run", "M", "--method", method, "--rtol", rtol]).success();
+                let last = table(&ran.text()).pop().expect("a row");
+                let off = (number(&last[1]) - expected).abs();
+                assert!(off <= 100.0 * number(rtol) * expected + 2e-8, "{method} {rtol}: {off:e}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tolerances_are_what_was_asked_for_once_a_ball_lies_still() {
+    // small flights are computed to a part of the tolerances: y(t) = 1/(1 + sin(20 t)/20) goes on after them
+    let text = "discrete still = 0\nstate h = 1, h' = 0, y = 1\ny' = -y^2*cos(20*t)\nh'' = if still == 1 then 0 else -9.81\n\
+                when h < 0 { h' := -0.5*h' }\nrest { h := 0; h' := 0; still := 1 }\noutput y\nrun { t = 0 .. 10; samples = 5 }\n";
+    for method in [
+        "auto", "tsit5", "vern7", "dop853", "rodas4", "rodas5p", "radau5", "kencarp4", "tr-bdf2", "bdf", "abm",
+        "taylor",
+    ] {
+        for rtol in ["1e-4", "1e-6", "1e-8"] {
+            let ran = odec(&scratch("events-still"), text, &["run", "M", "--method", method, "--rtol", rtol]).success();
+            for row in table(&ran.text()) {
+                let exact = 1.0 / (1.0 + (20.0 * number(&row[0])).sin() / 20.0);
+                let off = (number(&row[row.len() - 1]) - exact).abs();
+                assert!(off <= 3000.0 * number(rtol), "{method} {rtol}: {off:e} at {}", row[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn balls_bounce_to_rest_by_methods_whose_iterations_fail() {
+    // a step that Newton's iteration gives up is none that came to where f has no value
+    for k in 0..12 {
+        let height = 2.877_420_491_495_574_8 * (1.0 + 0.01 * f64::from(k));
+        let text = format!(
+            "discrete s0 = 0, s1 = 0\nstate h0 = {height}, h0' = 0, h1 = 0.538_765_311_037_561_9, h1' = 1\n\
+             h0'' = if s0 == 1 then 0 else -9.81\nwhen h0 < 0 {{ h0' := -0.1*h0' }}\nrest {{ h0 := 0; h0' := 0; s0 := 1 }}\n\
+             h1'' = if s1 == 1 then 0 else -20\nwhen h1 < 0 {{ h1' := -0.02*h1' }}\nrest {{ h1 := 0; h1' := 0; s1 := 1 }}\n\
+             output s0, s1\nrun {{ t = 0 .. 5.9; samples = 1; rtol = 1e-8; atol = 1e-10 }}\n"
+        )
+        .replace("0.538_765_311_037_561_9", "0.5387653110375619");
+        for method in ["tr-bdf2", "kencarp4", "sdirk2", "radau5", "auto"] {
+            let ran = odec(&scratch("edges-balls"), &text, &["run", "M", "--method", method]).success();
+            let last = table(&ran.text()).pop().expect("a row");
+            assert_eq!(last[1..], ["0", "0", "0", "0", "1", "1"], "{method}, {height}");
+        }
+    }
+}
+
+#[test]
+fn what_happens_on_the_surface_of_a_rest_comes_to_rest_with_it() {
+    let text = "discrete still = 0, n = 0\nstate h = 1, h' = 0\nh'' = if still == 1 then 0 else -9.81\n\
+                when h < 0 { h' := -0.5*h' }\nrest { h := 0; h' := 0; still := 1 }\nwhen h < 0 { n += 1 }\n\
+                output n\nrun { t = 0 .. 3; samples = 1 }\n";
+    let ran = odec(&scratch("edges-count"), text, &["run", "M"]).success();
+    let last = table(&ran.text()).pop().expect("a row");
+    let alone = text.replace("h' := -0.5*h' }", "h' := -0.5*h'; n += 1 }").replace("when h < 0 { n += 1 }\n", "");
+    let ran = odec(&scratch("edges-count"), &alone, &["run", "M"]).success();
+    assert_eq!(
+        (&last[1..3], &last),
+        (&["0".to_string(), "0".to_string()][..], &table(&ran.text()).pop().expect("a row"))
+    );
+    // on another surface nothing comes to rest
+    let other = text.replace("when h < 0 { n += 1 }", "when h < 1e-30*t { n += 1 }");
+    let ran = odec(&scratch("edges-count"), &other, &["run", "M"]);
+    assert!(ran.code == Some(3) && ran.err.contains("E0625"), "{}{}", ran.text(), ran.err);
+}
+
+#[test]
+fn bounds_are_judged_by_the_motion_behind_a_switch() {
+    // an elimination of order zero, which ends as all is gone
+    let gone = "state A = 10, A >= 0, B = 0\nA' = if A > 0 then -3 else 0\nB' = if A > 0 then 3 else 0\n\
+                run { t = 0 .. 10; samples = 1 }\n";
+    // the bound is reached as another motion begins
+    let turned =
+        "state A = 1, A >= 0, B = 0\nA' = if t < 1 then -1 else 1e-10\nB' = A\nrun { t = 0 .. 10; samples = 1 }\n";
+    for (text, b) in [(gone, 10.0), (turned, 0.5)] {
+        for method in ["auto", "tsit5", "vern7", "rodas5p", "radau5", "kencarp4", "bdf", "abm"] {
+            let ran = odec(&scratch("edges-bounds"), text, &["run", "M", "--method", method]).success();
+            let last = table(&ran.text()).pop().expect("a row");
+            let (a, found) = (number(&last[1]), number(&last[2]));
+            assert!((0.0..1e-8).contains(&a) && (found - b).abs() < 1e-4, "{method}: {last:?}\n{text}");
+        }
+    }
+    // and a motion that goes on leading out is still an error
+    let out = gone.replace("if A > 0 then -3 else 0", "if A > 0 then -3 else -1");
+    let ran = odec(&scratch("edges-bounds"), &out, &["run", "M"]);
+    assert!(ran.code == Some(3) && ran.err.contains("E0635"), "{}{}", ran.text(), ran.err);
+}

@@ -218,6 +218,8 @@ pub struct Failure {
     pub course: Option<Course>,
     /// What its modes or events met, where the cause is [`Cause::Instant`].
     pub instant: Option<Box<HybridCause>>,
+    /// The discretes then, of a run with events; else none.
+    pub discretes: Vec<f64>,
 }
 
 /// What happened.

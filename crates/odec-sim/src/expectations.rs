@@ -32,6 +32,10 @@ pub struct Expectation {
     pub kind: ExpectationKind,
     /// The run has come to the time of an `expect`.
     pub reached: bool,
+    /// When an event had ended the run, before that time, and where this event is written.
+    pub stopped: Option<(f64, Span)>,
+    /// Events that were executed.
+    pub events: u64,
     /// The value found; of a conserved quantity its drift.
     pub found: f64,
     /// Distance from what is promised.
@@ -54,6 +58,9 @@ pub const DEFAULT_RELATIVE: f64 = 1e-3;
 /// All expectations of a run.
 pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Expectation> {
     let mut list = vec![];
+    let events = seen.events.as_ref().map_or(0, |events| events.executed);
+    let stopped = seen.events.as_ref().and_then(|events| events.stopped);
+    let stopped = stopped.and_then(|(event, t)| Some((t, model.events.get(event)?.span)));
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
     for (e, &found) in bound.expectations.iter().zip(&seen.found) {
         let within = match e.tolerance {
@@ -66,6 +73,8 @@ pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Expectation> {
             name: e.name.clone(),
             kind: ExpectationKind::Expect { at: e.time, expected: e.value },
             reached: (e.time - t0) * (t_end - e.time) >= 0.0,
+            stopped: stopped.filter(|(t, _)| e.time > *t),
+            events,
             found,
             distance,
             within: Some(within),
@@ -82,6 +91,8 @@ pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Expectation> {
             name: drift.name.clone(),
             kind: ExpectationKind::Conserve,
             reached: true,
+            stopped: None,
+            events,
             found: drift.largest,
             distance: drift.largest.abs(),
             within: drift.within,
@@ -104,6 +115,15 @@ impl Expectation {
                 let help = format!("start the run earlier, or expect it later: `expect {}(...)`", self.name);
                 Diagnostic::error(&codes::E0616, headline).label(self.span, "").help(help)
             }
+            ExpectationKind::Expect { at, .. } if let Some((end, event)) = self.stopped => {
+                let (name, end) = (&self.name, number(end));
+                let headline =
+                    format!("`{name}` is expected at {time} = {}, and the run ended at {time} = {end}", number(at));
+                Diagnostic::error(&codes::E0616, headline)
+                    .label(self.span, "")
+                    .label(event, format!("this ended the run at {time} = {end}"))
+                    .help(format!("expect it before that, `expect {name}({end}) = ...`, or correct what ends the run"))
+            }
             ExpectationKind::Expect { at, expected } => {
                 let headline = format!(
                     "`{}` is {} at {time} = {}, not {}",
@@ -121,14 +141,14 @@ impl Expectation {
                 let mut report =
                     Diagnostic::error(&codes::E0617, headline).label(self.span, format!("permitted {within}"));
                 report.labels.extend(self.balance.change().iter().flat_map(|change| change.terms.clone()));
-                report.help(drift_help(&self.balance, self.fixed_steps))
+                report.help(drift_help(&self.balance, self.fixed_steps, self.events))
             }
         }
     }
 }
 
 /// Whether the model or the tolerance is at fault, and what to do.
-pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool) -> String {
+pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool, events: u64) -> String {
     let tighten = if fixed_steps {
         "take a smaller `step`, or choose a method of higher order"
     } else {
@@ -143,6 +163,13 @@ pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool) -> String {
              where these terms count, {tighten}",
             change.sentence()
         ),
+        Balance::Symbolic | Balance::Numeric(_) if events > 0 => {
+            let happened = if events == 1 { "one event".to_owned() } else { format!("{events} events") };
+            format!(
+                "the equations keep it constant between events, and {happened} happened: if that is what changes it, no \
+                 tolerance mends it; else {tighten}"
+            )
+        }
         Balance::Symbolic => {
             format!("the equations keep it constant, the terms of its derivative cancel: {tighten}")
         }

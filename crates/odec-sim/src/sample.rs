@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use odec_ode::StepEnd;
 use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
-use odec_ode::hybrid::{self, End, HybridCause, HybridOutcome, Observer, Point, Target};
+use odec_ode::hybrid::{self, End, HybridCause, HybridOutcome, HybridSystem, Observer, Point, Target};
 use odec_ode::linear::Rates;
 use odec_ode::problem::{Cause, Failure, Outcome, Refusal, Sink, SolveError, Stop};
 
@@ -62,8 +62,10 @@ pub struct EventCounts {
     pub executed: u64,
     /// Instants at which a mode changed or an event was executed.
     pub instants: u64,
-    /// The event that ended the run: element of the events of the model.
-    pub stopped: Option<usize>,
+    /// The event that ended the run, element of the events of the model, and when.
+    pub stopped: Option<(usize, f64)>,
+    /// Elements of the events of the model that wait for times, of which none came.
+    pub never: Vec<usize>,
 }
 
 /// How far a conserved quantity moved from its start.
@@ -99,6 +101,10 @@ pub struct Seen {
     pub events: Option<EventCounts>,
     /// What was done to keep states within their bounds.
     pub pushes: Option<hybrid::Pushes>,
+    /// By event of the run: it was executed.
+    pub(crate) happened: Vec<bool>,
+    /// The discretes where an output was not finite.
+    pub(crate) discretes: Vec<f64>,
 }
 
 impl Seen {
@@ -180,7 +186,7 @@ pub fn solve_again(
             let mut switched = Switched { sampler: &mut sampler, view };
             let run = |()| runner.run(model, &bound.problem, &bound.samples, &mut switched).map_err(SolveError::from);
             let made = ready.and_then(run);
-            made.and_then(|made| ended(made, model, &mut sampler.seen))
+            made.map_err(|error| error_with(error, model)).and_then(|made| ended(made, model, &mut sampler.seen))
         }
     };
     let Sampler { monitor, mut seen, .. } = sampler;
@@ -189,15 +195,24 @@ pub fn solve_again(
     (result, seen)
 }
 
+/// A failure with what the discretes were then.
+fn error_with(mut error: SolveError, model: &Located) -> SolveError {
+    if let SolveError::Failed(failure) = &mut error {
+        failure.discretes = model.discretes().to_vec();
+    }
+    error
+}
+
 /// The outcome of a run, and what events did.
 fn ended(made: HybridOutcome, model: &Located, seen: &mut Seen) -> Result<Outcome, SolveError> {
     let HybridOutcome { end, instants, executed, ref pushes, .. } = made;
     let stopped = match end {
-        End::Event(event) => model.origin(event).map(|origin| origin.event),
+        End::Event(event) => model.origin(event).map(|origin| (origin.event, made.outcome.t)),
         _ => None,
     };
+    let never = if end == End::Time { model.never(&seen.happened) } else { Vec::new() };
     seen.pushes = Some(pushes.clone());
-    seen.events = Some(EventCounts { executed, instants, stopped });
+    seen.events = Some(EventCounts { executed, instants, stopped, never });
     self::outcome(made)
 }
 
@@ -207,7 +222,8 @@ pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
     if let End::Accumulation { event, ratio } = end {
         let instant = Some(Box::new(HybridCause::Accumulation { event, ratio }));
         let Outcome { t, y, stats, course, .. } = outcome;
-        let failure = Failure { cause: Cause::Instant, t, y, h: 0.0, at: None, stats, course, instant };
+        let failure =
+            Failure { cause: Cause::Instant, t, y, h: 0.0, at: None, stats, course, instant, discretes: Vec::new() };
         return Err(SolveError::Failed(Box::new(failure)));
     }
     Ok(outcome)
@@ -341,11 +357,21 @@ impl Observer for Switched<'_, '_> {
             let rates = sampler.rates.of_machine(view.executor(), t, y);
             view.executor().outputs(t, y, rates, &mut sampler.outputs);
         }
-        sampler.record(t, y)
+        let before = sampler.seen.not_finite.is_some();
+        let flow = sampler.record(t, y);
+        if !before && sampler.seen.not_finite.is_some() {
+            sampler.seen.discretes = discretes.to_vec();
+        }
+        flow
     }
 
     fn instant(&mut self, before: Point<'_>, after: Point<'_>, events: &[hybrid::Executed]) {
         let Switched { sampler, view } = self;
+        for executed in events {
+            let happened = &mut sampler.seen.happened;
+            happened.resize(happened.len().max(executed.event + 1), false);
+            happened[executed.event] = true;
+        }
         if !sampler.recorder.logs() {
             return;
         }

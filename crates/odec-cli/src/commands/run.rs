@@ -195,7 +195,7 @@ fn summarise(
         events: seen.events.as_ref().filter(|_| !simulation.model().events.is_empty()).map(|counts| Events {
             executed: counts.executed,
             instants: counts.instants,
-            stopped: counts.stopped.map(|event| stopped_by(simulation, event)),
+            stopped: counts.stopped.map(|(event, _)| stopped_by(simulation, event)),
         }),
         bounds: simulation.bounds(seen).into_iter().map(kept).collect(),
         conserved: seen.drifts.iter().map(Into::into).collect(),

@@ -85,13 +85,14 @@ impl Arithmetic for Numbers<'_> {
 }
 
 impl Values {
-    /// The element of a constant or parameter at a row-by-row position; NaN if its table was not read, and for all else.
+    /// The element of a constant, parameter or discrete at a row-by-row position; NaN if its table was not read, and for all else.
     pub(crate) fn element(&self, model: &Model, symbol: Symbol, offset: usize) -> f64 {
         let value = match symbol {
             Symbol::Constant(i) if model.constants[i].indexed.is_scalar() => self.constants.get(i),
             Symbol::Constant(i) => self.constant_data.get(i).and_then(|data| data.get(offset)),
             Symbol::Parameter(i) if model.parameters[i].indexed.is_scalar() => self.parameters.get(i),
             Symbol::Parameter(i) => self.parameter_data.get(i).and_then(|data| data.get(offset)),
+            Symbol::Discrete(i) => self.discrete_data.get(i).and_then(|data| data.get(offset)),
             _ => None,
         };
         value.copied().unwrap_or(f64::NAN)

@@ -66,6 +66,8 @@ pub struct Values {
     pub constant_data: Vec<Vec<f64>>,
     /// Likewise of each parameter.
     pub parameter_data: Vec<Vec<f64>>,
+    /// Elements of each discrete where something is looked at, row by row; none at all where that is not known.
+    pub discrete_data: Vec<Vec<f64>>,
     /// The curve of each input; none of one whose file was not read.
     pub inputs: Vec<Option<Arc<Curve>>>,
     /// Initial values that are parameters of the program.

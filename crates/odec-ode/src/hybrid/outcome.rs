@@ -262,7 +262,17 @@ impl From<HybridError> for SolveError {
                     HybridCause::NoUnknowns(met) => (met.0, met.1, None),
                     cause => (Cause::Instant, None, Some(Box::new(cause))),
                 };
-                SolveError::Failed(Box::new(Failure { cause, t, y, h: 0.0, at, stats, course, instant }))
+                SolveError::Failed(Box::new(Failure {
+                    cause,
+                    t,
+                    y,
+                    h: 0.0,
+                    at,
+                    stats,
+                    course,
+                    instant,
+                    discretes: Vec::new(),
+                }))
             }
         }
     }

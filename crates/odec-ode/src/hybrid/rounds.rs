@@ -400,10 +400,13 @@ impl Rounds {
         }
         if discretes {
             // lists of times may depend on what was written
+            let before = model.listing();
             model.refresh();
-            timed(model, stops.t_end)?;
-            if stops.recount(model, t) {
-                model.refresh();
+            if before.is_none() || before != model.listing() {
+                timed(model, stops.t_end)?;
+                if stops.recount(model, t) {
+                    model.refresh();
+                }
             }
         }
         Ok(())

@@ -262,7 +262,7 @@ impl HybridRunner {
         let smooth = is_smooth(model);
         let end = self.span.1;
         self.fresh = true;
-        let mut known = if smooth { None } else { self.next_stop(model, self.runner.time()) };
+        let mut known = if smooth { None } else { self.next_stop(self.runner.time()) };
         while self.runner.time() != end {
             let stop = known.filter(|stop| *stop < end && !same(*stop, end));
             let Some(made) = self.leg(model, stop, wanted, observer) else {
@@ -312,7 +312,7 @@ impl HybridRunner {
             if let Some(ended) = ended {
                 return Ok(ended);
             }
-            known = self.next_stop(model, now);
+            known = self.next_stop(now);
         }
         if !smooth {
             self.lost(model)?;
@@ -338,9 +338,9 @@ impl HybridRunner {
     }
 
     /// The next time that is known.
-    fn next_stop(&self, model: &dyn HybridSystem, t: f64) -> Option<f64> {
+    fn next_stop(&self, t: f64) -> Option<f64> {
         let limit = self.limits.next().map(|limit| limit.max(t + 2.0 * resolution(t)));
-        let all = [self.stops.next(model, t), self.rounds.next(), limit];
+        let all = [self.stops.next(t), self.rounds.next(), limit];
         all.into_iter().flatten().min_by(f64::total_cmp)
     }
 

@@ -114,6 +114,8 @@ impl Times<'_> {
 pub struct Stops {
     passed: Vec<u64>,
     due: Vec<bool>,
+    /// The next time of each list, infinite where there is none.
+    next: Vec<f64>,
     /// The end of the run.
     pub t_end: f64,
 }
@@ -124,10 +126,12 @@ impl Stops {
         self.t_end = t_end;
         self.passed.clear();
         self.due.clear();
+        self.next.clear();
         for list in 0..model.lists() {
             let times = model.times(list);
             let passed = times.passed(t0);
             self.passed.push(passed);
+            self.next.push(times.get(passed).unwrap_or(f64::INFINITY));
             self.due.push(passed > 0 && times.get(passed - 1).is_some_and(|time| same(time, t0)));
         }
         self.settle(model);
@@ -140,35 +144,33 @@ impl Stops {
         }
     }
 
-    /// The next time of any list after `t`.
-    pub fn next(&self, model: &dyn HybridSystem, t: f64) -> Option<f64> {
-        let later = |list| {
-            let times = model.times(list);
-            times.get(times.passed(t))
-        };
-        (0..self.passed.len()).filter_map(later).min_by(f64::total_cmp)
+    /// The next time of any list after `t`, up to which all have been counted.
+    pub fn next(&self, t: f64) -> Option<f64> {
+        let later = |next: &f64| *next > t && *next < f64::INFINITY;
+        self.next.iter().copied().filter(later).min_by(f64::total_cmp)
     }
 
     /// Counts what has come at `t`; true where modes may have changed.
     pub fn reach(&mut self, model: &mut dyn HybridSystem, t: f64) -> bool {
-        let mut changed = false;
-        for list in 0..self.passed.len() {
-            let passed = model.times(list).passed(t);
-            self.due[list] = passed > self.passed[list];
-            changed |= passed != self.passed[list];
-            self.passed[list] = passed;
-        }
-        if changed {
-            model.at_stops(&self.passed);
-        }
-        changed
+        self.due.fill(false);
+        self.count(model, t, false)
     }
 
-    /// Discretes have changed at `t`, and lists with them: what lies behind has come. True where modes may have changed.
+    /// Lists have changed at `t`: what lies behind has come. True where modes may have changed.
     pub fn recount(&mut self, model: &mut dyn HybridSystem, t: f64) -> bool {
+        self.count(model, t, true)
+    }
+
+    fn count(&mut self, model: &mut dyn HybridSystem, t: f64, anew: bool) -> bool {
         let mut changed = false;
-        for list in 0..self.passed.len() {
-            let passed = model.times(list).passed(t);
+        for (list, next) in self.next.iter_mut().enumerate() {
+            if !anew && *next > t && !same(*next, t) {
+                continue;
+            }
+            let times = model.times(list);
+            let passed = times.passed(t);
+            *next = times.get(passed).unwrap_or(f64::INFINITY);
+            self.due[list] |= !anew && passed > self.passed[list];
             changed |= passed != self.passed[list];
             self.passed[list] = passed;
         }

@@ -367,6 +367,10 @@ pub trait HybridSystem {
     fn times(&self, _list: usize) -> Times<'_> {
         Times::List(&[])
     }
+    /// A number that is another one once lists have changed; `None` where that is not known.
+    fn listing(&self) -> Option<u64> {
+        None
+    }
     /// An event whose times have no value, now that discretes have changed: a period that is not positive.
     fn untimed(&self) -> Option<usize> {
         None

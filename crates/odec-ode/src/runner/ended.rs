@@ -37,6 +37,16 @@ impl Runner {
         let (t, y) = (self.integrator.time(), self.integrator.state().to_vec());
         let (stats, course) = (eval.stats, self.integrator.course());
         let h = self.run.tried;
-        SolveError::Failed(Box::new(Failure { cause, t, y, h, at, stats, course, instant: None }))
+        SolveError::Failed(Box::new(Failure {
+            cause,
+            t,
+            y,
+            h,
+            at,
+            stats,
+            course,
+            instant: None,
+            discretes: Vec::new(),
+        }))
     }
 }

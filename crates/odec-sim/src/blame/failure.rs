@@ -2,7 +2,7 @@
 
 use odec_lang::blame::{Blame, By, StateAt, What, blame, blame_beyond};
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::model::Model;
+use odec_lang::model::{Model, Values};
 use odec_lang::source::Source;
 use odec_ode::hybrid::HybridCause;
 use odec_ode::problem::{Cause, Failure};
@@ -20,7 +20,8 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
         None => (failure.t, failure.y.as_slice()),
     };
     let when = format!("at {} = {}", model.time.name, number(t));
-    let told = Failed { model, source, bound, failure, names: Names { bound }, t, y, when };
+    let values = super::values_at(model, bound, &failure.discretes);
+    let told = Failed { model, source, bound, failure, values, names: Names { bound }, t, y, when };
     let shown = bound.states.places().take(MAX_VALUES);
     let values = shown.filter_map(|k| Some((bound.states.name(k), *y.get(k)?))).collect();
     with_state(told.diagnostic(), model, bound, failure).at(t, values)
@@ -32,6 +33,8 @@ struct Failed<'a> {
     source: &'a Source,
     bound: &'a Bound,
     failure: &'a Failure,
+    /// Everything else there, discretes included.
+    values: Values,
     names: Names<'a>,
     /// Time and state at which it was met.
     t: f64,
@@ -82,7 +85,7 @@ impl Failed<'_> {
 
     fn search(&self, what: What) -> Option<Blame> {
         let y = in_order(self.bound, self.y);
-        let at = StateAt { t: self.t, y: &y, values: &self.bound.values };
+        let at = StateAt { t: self.t, y: &y, values: &self.values };
         blame(self.model, self.source, what, at).or_else(|| blame_beyond(self.model, self.source, what, at))
     }
 

@@ -111,6 +111,15 @@ fn rate(states: &Quantities, at: usize) -> String {
     states.at(at).map_or(String::new(), |(quantity, element)| quantity.rate(element))
 }
 
+/// Constants, parameters and inputs with the discretes of a run; without any, with what these start from.
+fn values_at(model: &Model, bound: &Bound, discretes: &[f64]) -> Values {
+    let mut values = bound.values.clone();
+    if let Some(located) = &bound.located {
+        values.discrete_data = located.discretes_of(model, bound.problem.t0, discretes);
+    }
+    values
+}
+
 /// States in the order of the text, which blaming wants.
 pub(crate) fn in_order(bound: &Bound, y: &[f64]) -> Vec<f64> {
     bound.states.places().map(|k| y.get(k).copied().unwrap_or(f64::NAN)).collect()

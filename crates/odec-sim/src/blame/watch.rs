@@ -1,5 +1,6 @@
 //! What deserves a word after a run that went well: drift beyond what the model permits, outputs that are not finite.
 
+use odec_ir::Span;
 use odec_lang::balance::Balance;
 use odec_lang::blame::{StateAt, What, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -27,7 +28,8 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
             let mut d = Diagnostic::warning(&codes::W0601, headline).label(settings.span, label);
             let balance = bound.balances.of(model).get(k).unwrap_or(&Balance::Unknown);
             d.labels.extend(balance.change().iter().flat_map(|change| change.terms.clone()));
-            list.push(d.help(drift_help(balance, bound.options.fixed)));
+            let events = seen.events.as_ref().map_or(0, |events| events.executed);
+            list.push(d.help(drift_help(balance, bound.options.fixed, events)));
         }
     }
     if let Some((k, t, y, value)) = &seen.not_finite
@@ -36,12 +38,24 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
         let headline = format!("`{}` is {value} at {time} = {}", output.name, number(*t));
         let d = Diagnostic::warning(&codes::W0602, headline);
         let y = super::in_order(bound, y);
-        let found = blame(model, source, What::Output(*k), StateAt { t: *t, y: &y, values: &bound.values });
+        let values = super::values_at(model, bound, &seen.discretes);
+        let found = blame(model, source, What::Output(*k), StateAt { t: *t, y: &y, values: &values });
         list.push(match found {
             Some(blame) => with_term(d, &blame),
             None => d.label(output.span, format!("this is {value}")),
         });
     }
+    let never = seen.events.iter().flat_map(|events| &events.never);
+    list.extend(never.filter_map(|event| Some(never_happened(model, bound, model.events.get(*event)?.span))));
     list.extend(report::warnings(&Judged { model, source, bound, findings: &seen.findings }));
     list
+}
+
+/// An event at times of which none lies in the run.
+fn never_happened(model: &Model, bound: &Bound, span: Span) -> Diagnostic {
+    let (start, end) = (number(bound.problem.t0), number(bound.problem.t_end));
+    let headline = format!("this event never happens in a run over {} = {start} .. {end}", model.time.name);
+    Diagnostic::warning(&codes::W0611, headline)
+        .label(span, "no time of it lies in the run")
+        .help("move its times or the ends of the run, or leave the event out; times count in the unit of the time")
 }

@@ -29,10 +29,11 @@ use std::sync::{Arc, Mutex};
 
 use odec_ir::Span;
 use odec_ir::switch::Switching;
-use odec_ode::hybrid::AffineRows;
+use odec_lang::model::Model;
+use odec_ode::hybrid::{AffineRows, Event, Trigger};
 
 use crate::executor::{Executor, KernelCode, Unfit};
-use crate::quantities::Quantities;
+use crate::quantities::{Quantities, Quantity};
 use events::Listed;
 use pieces::PassedKnots;
 use places::Places;
@@ -76,6 +77,9 @@ pub struct Located {
     bounds: Vec<odec_ode::hybrid::Bound>,
     /// The times of events, behind those lists.
     listed: Vec<Listed>,
+    /// How often lists were made, and the times of events that those are made of.
+    listing: u64,
+    bits: Vec<u64>,
     /// An event whose times have no value.
     untimed: Option<usize>,
     /// How often modes and discretes were written.
@@ -155,6 +159,8 @@ impl Located {
             span: (0.0, 0.0),
             bounds: Vec::new(),
             listed: Vec::new(),
+            listing: 0,
+            bits: Vec::new(),
             untimed: None,
             written: 0,
             changed: true,
@@ -196,6 +202,8 @@ impl Located {
             span: self.span,
             bounds: self.bounds.clone(),
             listed: self.listed.clone(),
+            listing: 0,
+            bits: Vec::new(),
             untimed: None,
             written: 0,
             changed: true,
@@ -273,6 +281,37 @@ impl Located {
     pub fn discrete_name(&self, at: usize) -> String {
         let quantities = Quantities::discretes(self.executor.program(), self.executor.layout());
         quantities.name(self.places.discretes.start + at)
+    }
+
+    /// The elements of each discrete of a model, from those of a run; without any, from what they start with.
+    pub(crate) fn discretes_of(&self, model: &Model, t0: f64, all: &[f64]) -> Vec<Vec<f64>> {
+        let mut started = vec![0.0; self.discretes.len()];
+        let all = if all.is_empty() {
+            self.places.happenings.start(&self.initial(t0), &mut started);
+            &started
+        } else {
+            all
+        };
+        let quantities = Quantities::discretes(self.executor.program(), self.executor.layout());
+        let of = |name: &str| {
+            let places = quantities.list().iter().filter(|q| q.name == name).flat_map(Quantity::places);
+            places.filter_map(|at| all.get(at.checked_sub(self.places.discretes.start)?)).copied().collect()
+        };
+        model.discretes.iter().map(|discrete| of(&discrete.name)).collect()
+    }
+
+    /// The statements of the model whose events wait for times, of which none came in the run: `happened` says which events of the
+    /// run did.
+    pub(crate) fn never(&self, happened: &[bool]) -> Vec<usize> {
+        let timed = |event: &&Event| matches!(event.trigger, Trigger::Times(_));
+        let mut statements = vec![false; self.code.switching.events.list.len()];
+        let mut waits = statements.clone();
+        for (k, _) in self.places.events.iter().enumerate().filter(|(_, event)| timed(event)) {
+            let Some((statement, _)) = self.places.happenings.origin(k, &self.code.switching.events) else { continue };
+            waits[statement] = true;
+            statements[statement] |= happened.get(k).copied().unwrap_or(false);
+        }
+        (0..waits.len()).filter(|k| waits[*k] && !statements[*k]).collect()
     }
 
     /// What an event of the run writes.

@@ -170,10 +170,18 @@ impl Located {
     /// Makes the lists of times, which parameters and discretes decide.
     fn list(&mut self) {
         self.changed = false;
+        if self.places.happenings.lists() == 0 && self.places.lists() == 0 {
+            return;
+        }
         if self.places.happenings.lists() > 0 {
             let code = self.code.clone();
             let mut times = vec![0.0; code.happenings.times.len()];
             code.happenings.times.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut times);
+            let bits = |of: &[f64]| of.iter().map(|time| time.to_bits()).collect::<Vec<u64>>();
+            if self.places.lists() == 0 && self.listing > 0 && code.derivatives.is_none() && bits(&times) == self.bits {
+                return;
+            }
+            self.bits = bits(&times);
             self.untimed = self.places.happenings.list(&times, &mut self.listed);
             if let Some(derivatives) = &code.derivatives {
                 let by = derivatives.times(self.executor.parameters(), &self.still);
@@ -183,6 +191,7 @@ impl Located {
                 }
             }
         }
+        self.listing += 1;
         if self.places.lists() == 0 {
             return;
         }
@@ -464,6 +473,10 @@ impl HybridSystem for Located {
         curve.is_some_and(|passed| !passed.jumps())
     }
 
+    fn listing(&self) -> Option<u64> {
+        Some(self.listing)
+    }
+
     fn untimed(&self) -> Option<usize> {
         self.untimed
     }
@@ -483,8 +496,13 @@ impl HybridSystem for Located {
         }
     }
 
-    /// Nothing changes between two times of all lists together: the middle between the last one and the next is far from both.
+    /// Nothing changes between two times of all lists of modes together: the middle between the last one and the next is far from
+    /// both.
     fn at_stops(&mut self, passed: &[u64]) {
+        if self.places.timed.is_empty() {
+            return;
+        }
+        let passed = &passed[..self.own_lists().min(passed.len())];
         let (mut last, mut next) = (f64::NEG_INFINITY, f64::INFINITY);
         for (list, passed) in passed.iter().enumerate() {
             let times = self.times(list);

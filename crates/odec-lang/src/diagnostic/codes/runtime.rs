@@ -47,4 +47,5 @@ rows! {
     W0608 Advice "too few rows for an oscillation"
     W0609 Advice "a step longer than the run"
     W0610 Advice "an axis that a picture cannot show"
+    W0611 Advice "an event whose times lie outside the run"
 }

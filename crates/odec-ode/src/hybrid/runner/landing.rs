@@ -90,7 +90,11 @@ impl Bracket {
         let slope = if trusted { rate.or(secant) } else { secant.or(rate) };
         let guess = slope.map(|slope| t - u / slope);
         let close = rate.is_some_and(|rate| (u / rate).abs() <= EXACT * resolution(t));
-        if u == 0.0 || close || guess == Some(t) {
+        // the surface was left as the step began: the shortest one has come to it
+        let (start, zero) = self.before;
+        let shortest = t - start <= (SHORTEST * resolution(start)).max(2.0 * f64::EPSILON * (self.end - start));
+        let at_start = zero == 0.0 && shortest && guess.is_some_and(|guess| guess <= start);
+        if u == 0.0 || close || at_start || guess == Some(t) {
             return Next::Here;
         }
         let Some((behind, _)) = self.behind else {

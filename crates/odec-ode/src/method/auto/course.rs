@@ -42,6 +42,8 @@ pub struct Course {
     pub switches: u64,
     /// Accepted steps with the explicit and with the implicit method.
     pub steps: [u64; 2],
+    /// The explicit method that another one took the place of, and its share of the steps.
+    pub replaced: Option<(&'static str, u64)>,
     /// Their names.
     pub methods: [Option<&'static str>; 2],
 }
@@ -72,11 +74,13 @@ impl Course {
         if self.switches >= self.legs.len() as u64 {
             let [explicit, implicit] = self.methods.map(Option::unwrap_or_default);
             let [of_explicit, of_implicit] = self.steps;
-            let _ = write!(
-                text,
-                ", and so on: {} switches, {of_explicit} steps of {explicit}, {of_implicit} of {implicit}",
-                self.switches
-            );
+            let _ = write!(text, ", and so on: {} switches, ", self.switches);
+            if let Some((name, steps)) = self.replaced {
+                let rest = of_explicit - steps;
+                let _ = write!(text, "{steps} steps of {name}, {rest} of {explicit}, {of_implicit} of {implicit}");
+            } else {
+                let _ = write!(text, "{of_explicit} steps of {explicit}, {of_implicit} of {implicit}");
+            }
         } else {
             let plural = if self.switches == 1 { "switch" } else { "switches" };
             let _ = write!(text, "; {} {plural}", self.switches);

@@ -176,11 +176,17 @@ struct Record {
     known: usize,
     switches: u64,
     steps: [u64; 2],
+    replaced: Option<(&'static str, u64)>,
 }
 
 impl Record {
-    const NONE: Self =
-        Record { legs: [Leg { t: 0.0, method: "", why: Why::NotStiff }; KEPT], known: 0, switches: 0, steps: [0; 2] };
+    const NONE: Self = Record {
+        legs: [Leg { t: 0.0, method: "", why: Why::NotStiff }; KEPT],
+        known: 0,
+        switches: 0,
+        steps: [0; 2],
+        replaced: None,
+    };
 }
 
 impl Auto {
@@ -306,6 +312,8 @@ impl Auto {
             return false;
         }
         self.rest();
+        let steps = self.course.steps[Side::Explicit as usize];
+        self.course.replaced = self.spare.as_ref().map(|spare| (spare.name, steps));
         self.course.switches += 1;
         self.note(t, Side::Explicit, Why::Failing);
         true

@@ -214,6 +214,7 @@ impl Integrator for Auto {
             switches: self.course.switches,
             steps: self.course.steps,
             methods: self.names,
+            replaced: self.course.replaced,
         })
     }
 }

@@ -43,9 +43,10 @@ pub fn models() -> Vec<PathBuf> {
     models
 }
 
-/// Those of them that have no events.
+/// Those of them that have no events, and no parts, which may have some.
 pub fn smooth_models() -> Vec<PathBuf> {
-    let discrete = |path: &PathBuf| text(path).lines().any(|line| line.starts_with("discrete "));
+    let events = |line: &str| line.starts_with("discrete ") || line.starts_with("use ");
+    let discrete = |path: &PathBuf| text(path).lines().any(events);
     models().into_iter().filter(|path| !discrete(path)).collect()
 }
 

@@ -175,6 +175,7 @@ impl Stepper {
                 stats,
                 course: None,
                 instant: None,
+                discretes: Vec::new(),
             }))
         })
     }

@@ -32,6 +32,12 @@ impl Function {
         Some(Function { entry, lengths, w, _code: Arc::clone(code) })
     }
 
+    /// Where its code begins: `void (double t, const double *y, const double *p, const double *w, double *out)`. It stays there while
+    /// this is alive.
+    pub fn address(&self) -> usize {
+        self.entry as usize
+    }
+
     /// Runs the kernel: `y`, `p` and `out` have the lengths of state, parameter buffer and results; `w` that of the state if
     /// the kernel has a direction, else it is not looked at.
     ///

@@ -236,12 +236,32 @@ impl RunPlan {
     /// initial values are finite is for the caller to see.
     pub(crate) fn settle(self, model: &Model, bound: &mut Bound) -> Result<(), Diagnostic> {
         let settings = self.settings(model, &bound.states, &[], bound.executor.program().mass_varies())?;
+        let executor = &bound.executor;
+        let outputs = Quantities::outputs(executor.program(), executor.layout());
+        let columns = self.columns(Columns::new(&model.time.name, bound.states.clone(), outputs))?;
+        if self.purpose == Purpose::Rows {
+            check_columns(&columns, &settings.samples)?;
+        }
         let clock = bound.options.clock;
+        bound.asked = self.asked();
         bound.options = Options { eliminator: Some(bound.executor.eliminator()), clock, ..settings.options };
         (bound.problem.t0, bound.problem.t_end) = (settings.t0, settings.t_end);
         (bound.samples, bound.spread, bound.choice) = (settings.samples, settings.spread, settings.choice);
-        bound.values = self.values;
+        (bound.columns, bound.logarithmic) = (columns, settings.logarithmic);
+        (bound.values, bound.conservation) = (self.values, self.conservation);
         Ok(())
+    }
+
+    /// Entries of the run block that count.
+    fn asked(&self) -> Asked {
+        let (s, c) = (&self.settings, &self.choices);
+        Asked {
+            method: s.method.as_ref().map(|e| e.span).filter(|_| c.method.is_none()),
+            step: s.step.map(|e| e.span).filter(|_| c.step.is_none()),
+            rtol: s.rtol.map(|e| e.span).filter(|_| c.rtol.is_none()),
+            atol: s.atol.map(|e| e.span).filter(|_| c.atol.is_none()),
+            samples: s.samples.as_ref().map(|e| e.span).filter(|_| c.samples.is_none()),
+        }
     }
 
     fn span(&self, model: &Model) -> Result<(f64, f64), Diagnostic> {
@@ -508,14 +528,7 @@ impl Ready {
             located.start_discretes(t0, &mut executor);
         }
         let y0 = vec![0.0; executor.layout().n];
-        let (s, c) = (&plan.settings, &plan.choices);
-        let asked = Asked {
-            method: s.method.as_ref().map(|e| e.span).filter(|_| c.method.is_none()),
-            step: s.step.map(|e| e.span).filter(|_| c.step.is_none()),
-            rtol: s.rtol.map(|e| e.span).filter(|_| c.rtol.is_none()),
-            atol: s.atol.map(|e| e.span).filter(|_| c.atol.is_none()),
-            samples: s.samples.as_ref().map(|e| e.span).filter(|_| c.samples.is_none()),
-        };
+        let asked = plan.asked();
         let budget = plan.choices.max_memory;
         let mut bound = Bound {
             executor,

@@ -3,6 +3,7 @@
 
 mod beyond;
 mod kept;
+mod parameters;
 
 use std::sync::{Arc, OnceLock};
 
@@ -23,6 +24,8 @@ use crate::elimination::Eliminations;
 use crate::series::SeriesKernels;
 use crate::steps::Steps;
 use crate::timetable::Timetable;
+
+pub use parameters::ByParameters;
 
 /// What executes the kernels.
 #[derive(Clone)]

@@ -73,7 +73,7 @@ impl Need {
     }
 
     /// With rows that are kept, so many columns each.
-    pub(crate) fn keeping(self, rows: u64, columns: u64) -> Need {
+    pub fn keeping(self, rows: u64, columns: u64) -> Need {
         self.and(format!("{rows} rows that are kept"), rows, columns.saturating_mul(NUMBER))
     }
 

@@ -70,6 +70,8 @@ pub struct Points {
     ranges: Vec<Range>,
     design: Design,
     len: u64,
+    /// Coordinates of points that are listed, point after point; empty of others.
+    listed: Vec<f64>,
 }
 
 impl Points {
@@ -79,7 +81,24 @@ impl Points {
             Design::Grid => ranges.iter().try_fold(1u64, |n, range| n.checked_mul(range.count))?,
             Design::Random { runs, .. } => runs,
         };
-        (len <= MAX_RUNS).then_some(Points { ranges, design, len })
+        (len <= MAX_RUNS).then_some(Points { ranges, design, len, listed: Vec::new() })
+    }
+
+    /// The points of a list: `values` has the coordinates of one point after the other, in the order of `names`. `None` if there are
+    /// more than [`MAX_RUNS`], or coordinates of an incomplete point.
+    pub fn listed(names: &[String], values: Vec<f64>) -> Option<Points> {
+        let each = names.len();
+        let len = values.len().checked_div(each)? as u64;
+        if !values.len().is_multiple_of(each) || len > MAX_RUNS {
+            return None;
+        }
+        let range = |(k, name): (usize, &String)| {
+            let own = values.iter().skip(k).step_by(each);
+            let (low, high) = own.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
+            Range { name: name.clone(), low, high, count: len, spacing: Spacing::Even }
+        };
+        let ranges = names.iter().enumerate().map(range).collect();
+        Some(Points { ranges, design: Design::Grid, len, listed: values })
     }
 
     /// How many there are.
@@ -104,6 +123,11 @@ impl Points {
 
     /// The coordinates of point `k`, one for each range.
     pub fn fill(&self, k: u64, point: &mut [f64]) {
+        if !self.listed.is_empty() {
+            let each = self.ranges.len();
+            point.copy_from_slice(&self.listed[k as usize * each..][..each]);
+            return;
+        }
         match self.design {
             Design::Grid => {
                 let mut rest = k;
@@ -199,6 +223,17 @@ mod tests {
                 assert!((300..500).contains(&here), "{j}: {here} of 4000 in tenth {tenth}");
             }
         }
+    }
+
+    #[test]
+    fn listed_points_come_back_in_their_order() {
+        let names = ["k".to_string(), "x".to_string()];
+        let points = Points::listed(&names, vec![1.0, 9.0, 5.0, -2.0, 3.0, 4.0]).expect("three points");
+        assert_eq!(list(&points), [[1.0, 9.0], [5.0, -2.0], [3.0, 4.0]]);
+        let ends: Vec<_> = points.ranges().iter().map(|r| (r.name.as_str(), r.low, r.high)).collect();
+        assert_eq!(ends, [("k", 1.0, 5.0), ("x", -2.0, 9.0)]);
+        assert!(Points::listed(&names, vec![1.0, 2.0, 3.0]).is_none());
+        assert!(Points::listed(&[], vec![]).is_none());
     }
 
     #[test]

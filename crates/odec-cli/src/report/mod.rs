@@ -3,6 +3,7 @@
 mod excerpt;
 mod human;
 mod json;
+mod paint;
 
 use std::io::{IsTerminal, Write};
 
@@ -10,6 +11,8 @@ use odec_lang::diagnostic::{Diagnostic, Severity, codes};
 use odec_lang::source::Source;
 
 use crate::args::{ColorChoice, Common, MessageFormat};
+
+pub use paint::Paint;
 
 /// Diagnostics shown in full; more are counted. Past the first few they mostly repeat each other.
 const MAX_SHOWN: usize = 20;
@@ -156,44 +159,4 @@ pub fn say(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());
     let _ = stderr.flush();
-}
-
-/// Colours, or none.
-#[derive(Clone, Copy, Debug)]
-pub struct Paint(bool);
-
-impl Paint {
-    fn wrap(self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
-    }
-
-    /// Emphasised.
-    pub fn bold(self, text: &str) -> String {
-        self.wrap("1", text)
-    }
-
-    /// In the background: labels, units.
-    pub fn dim(self, text: &str) -> String {
-        self.wrap("2", text)
-    }
-
-    /// Good.
-    pub fn green(self, text: &str) -> String {
-        self.wrap("32", text)
-    }
-
-    /// Look here.
-    pub fn yellow(self, text: &str) -> String {
-        self.wrap("33;1", text)
-    }
-
-    /// Bad.
-    pub fn red(self, text: &str) -> String {
-        self.wrap("31;1", text)
-    }
-
-    /// Of no consequence, but worth knowing.
-    pub fn cyan(self, text: &str) -> String {
-        self.wrap("36", text)
-    }
 }

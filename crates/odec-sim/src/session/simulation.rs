@@ -1,5 +1,7 @@
 //! A model compiled and bound to values: runs of it, and what there is to say of them.
 
+use std::ops::Range;
+
 use odec_lang::diagnostic::{Code, Diagnostic};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
@@ -90,26 +92,80 @@ impl Simulation {
     pub fn with(&self, values: &[(&str, f64)]) -> Result<Simulation, Error> {
         let mut choices = self.choices.clone();
         choices.set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
+        let given = values.iter().map(|(name, value)| (*name, *value));
+        let (places, others) = self.places(given);
+        if self.choices.sensitivities || !others.is_empty() {
+            return self.loaded.simulate(&choices, self.purpose);
+        }
+        let plan =
+            RunPlan::new(self.model(), &choices, self.purpose).map_err(|list| self.loaded.error(&choices, list))?;
+        self.moved(choices, plan, &places)
+    }
+
+    /// The same with other settings of the run: its times, rows, columns, tolerances and method, and values of parameters and of what
+    /// is among [`Choices::open`]. `choices` say all that is asked over the model. The machine code is shared unless they change
+    /// the program: then it is made anew.
+    ///
+    /// # Errors
+    /// As of [`Loaded::simulate`].
+    pub fn again(&self, choices: &Choices) -> Result<Simulation, Error> {
+        let mut choices = choices.clone();
+        if choices.tables.is_empty() {
+            choices.tables.clone_from(&self.choices.tables);
+        }
+        if choices.inputs.is_empty() {
+            choices.inputs.clone_from(&self.choices.inputs);
+        }
+        let own = &self.choices;
+        let (now, before) = (choices.set.clone(), own.set.clone());
+        let (places, others) = self.places(now.iter().map(|(name, value)| (name.as_str(), *value)));
+        let (_, fixed) = self.places(before.iter().map(|(name, value)| (name.as_str(), *value)));
+        // what a parameter was set to must not outlive its choice
+        let covered = before.iter().all(|(name, _)| now.iter().any(|(other, _)| other == name));
+        let plain = |c: &Choices| !c.sensitivities && c.set_units.is_empty() && c.time_units == [None, None];
+        let same = (&choices.run, &choices.params, &choices.open, &choices.data, choices.interpret)
+            == (&own.run, &own.params, &own.open, &own.data, own.interpret)
+            && choices.tables == own.tables
+            && choices.inputs == own.inputs;
+        let shared = same && covered && others == fixed && plain(&choices) && plain(own);
+        // where it switches, the values at the start are found together with the code
+        if !shared || self.bound.located.is_some() {
+            return self.loaded.simulate(&choices, self.purpose);
+        }
+        let plan =
+            RunPlan::new(self.model(), &choices, self.purpose).map_err(|list| self.loaded.error(&choices, list))?;
+        self.moved(choices, plan, &places)
+    }
+
+    /// Where the parameter buffer has these values, and those that are no parameters of the program.
+    fn places<'v>(
+        &self,
+        given: impl Iterator<Item = (&'v str, f64)>,
+    ) -> (Vec<(Range<usize>, f64)>, Vec<(&'v str, f64)>) {
         let executor = &self.bound.executor;
         let parameters = Quantities::parameters(executor.program(), executor.layout());
-        let mut places = vec![];
-        for (name, value) in values {
+        let (mut places, mut others) = (vec![], vec![]);
+        for (name, value) in given {
             match parameters.select(name) {
-                Ok(chosen) if !chosen.is_empty() && !self.choices.sensitivities => {
+                Ok(chosen) if !chosen.is_empty() => {
                     let runs = chosen.iter().flat_map(|c| {
                         let start = parameters.list()[c.quantity].start;
                         c.runs.iter().map(move |run| start + run.start..start + run.end)
                     });
-                    places.extend(runs.map(|run| (run, *value)));
+                    places.extend(runs.map(|run| (run, value)));
                 }
-                _ => return self.loaded.simulate(&choices, self.purpose),
+                _ => others.push((name, value)),
             }
         }
+        (places, others)
+    }
+
+    /// A copy with these values at these places of the parameter buffer, and the settings of `plan`.
+    fn moved(&self, choices: Choices, plan: RunPlan, places: &[(Range<usize>, f64)]) -> Result<Simulation, Error> {
         let wrong = |list: Vec<Diagnostic>| self.loaded.error(&choices, list);
-        let plan = RunPlan::new(self.model(), &choices, self.purpose).map_err(wrong)?;
         let mut bound = self.bound.fork();
         let changed = bound.change(|p| {
-            for (run, value) in &places {
+            for (run, value) in places {
                 p[run.clone()].fill(*value);
             }
         });

@@ -1,0 +1,41 @@
+//! Colours of messages for people.
+
+/// Colours, or none.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint(pub bool);
+
+impl Paint {
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+
+    /// Emphasised.
+    pub fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    /// In the background: labels, units.
+    pub fn dim(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    /// Good.
+    pub fn green(self, text: &str) -> String {
+        self.wrap("32", text)
+    }
+
+    /// Look here.
+    pub fn yellow(self, text: &str) -> String {
+        self.wrap("33;1", text)
+    }
+
+    /// Bad.
+    pub fn red(self, text: &str) -> String {
+        self.wrap("31;1", text)
+    }
+
+    /// Of no consequence, but worth knowing.
+    pub fn cyan(self, text: &str) -> String {
+        self.wrap("36", text)
+    }
+}

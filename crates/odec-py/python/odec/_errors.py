@@ -1,0 +1,135 @@
+"""Diagnostics, exceptions and warnings. The extension module makes them by the functions at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ._solution import F64, Solution
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message. Lines and columns count from 1 and `span` counts characters from 0; all are 0 where there is no place in a text."""
+
+    code: str
+    severity: Literal["error", "warning", "note"]
+    message: str
+    help: str | None
+    span: tuple[int, int]
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    rendered: str
+    coloured: str
+
+    def render(self, color: bool = False) -> str:
+        """The message with the lines of the text that it is about, as the command `odec` prints it."""
+        return self.coloured if color else self.rendered
+
+    def __str__(self) -> str:
+        return self.rendered
+
+
+class OdecError(Exception):
+    """What odec raises. `str` of it is the rendered message."""
+
+    diagnostics: list[Diagnostic]
+
+    def __init__(self, message: str = "", diagnostics: list[Diagnostic] | None = None) -> None:
+        self.diagnostics = list(diagnostics or [])
+        if not message:
+            message = "\n".join(d.rendered.rstrip("\n") for d in self.diagnostics if d.severity == "error")
+        super().__init__(message)
+        self._message = message
+
+    def __str__(self) -> str:
+        # below the line of the traceback, so that the rendering keeps its shape
+        return f"\n{self._message}" if self.diagnostics else self._message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._message, self.diagnostics), {})
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the message without frames of Python."""
+        return [d.rendered for d in self.diagnostics] or [str(self)]
+
+
+class CompileError(OdecError, SyntaxError):
+    """A text that is no model. It has the attributes of a `SyntaxError`: `filename`, `lineno`, `offset`, `text`."""
+
+    def __init__(
+        self, message: str = "", diagnostics: list[Diagnostic] | None = None, filename: str = "", source: str = ""
+    ) -> None:
+        super().__init__(message, diagnostics)
+        self._source = source
+        first = next((d for d in self.diagnostics if d.severity == "error" and d.line), None)
+        # the message is rendered with its lines already, so only the attributes are set
+        self.msg = (first.message + (f"\n  help: {first.help}" if first.help else "")) if first else self._message
+        self.filename = filename
+        self.print_file_and_line = None
+        if first is not None:
+            lines = source.splitlines()
+            self.lineno, self.offset = first.line, first.column
+            self.end_lineno, self.end_offset = first.end_line, first.end_column
+            self.text = lines[first.line - 1] if first.line <= len(lines) else ""
+
+    def __str__(self) -> str:
+        return OdecError.__str__(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._message, self.diagnostics, self.filename, self._source), {})
+
+
+class RunError(OdecError):
+    """A run that did not reach its end. `t` is the time that it reached, `partial` has the rows until then."""
+
+    t: float
+    partial: Solution | None
+
+    def __init__(
+        self,
+        message: str = "",
+        diagnostics: list[Diagnostic] | None = None,
+        t: float = float("nan"),
+        partial: Solution | None = None,
+    ) -> None:
+        super().__init__(message, diagnostics)
+        self.t = t
+        self.partial = partial
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._message, self.diagnostics, self.t, self.partial), {})
+
+
+class UsageError(OdecError, ValueError):
+    """A name, value or option that makes no sense: the caller is at fault, not the model."""
+
+
+class OdecWarning(UserWarning):
+    """A warning about a model or a run."""
+
+
+def made(kind: str, diagnostics: list[Diagnostic], filename: str, source: str) -> OdecError:
+    """The exception of a class of errors of the Rust crates."""
+    if kind == "CompileError":
+        return CompileError("", diagnostics, filename, source)
+    if kind == "RunError":
+        return RunError("", diagnostics)
+    return UsageError("", diagnostics) if kind == "UsageError" else OdecError("", diagnostics)
+
+
+def vector(what: str, value: Any, n: int) -> F64:
+    """`n` numbers as a contiguous array of float64; nothing is dropped on the way."""
+    array = np.asarray(value)
+    if array.shape != (n,):
+        raise UsageError(f"`{what}` has shape {array.shape}; {n} numbers are needed, one for each state")
+    if array.dtype != np.float64:
+        if not np.can_cast(array.dtype, np.float64, "same_kind"):
+            raise UsageError(f"`{what}` has elements of type {array.dtype}; real numbers are needed")
+        array = array.astype(np.float64)
+    return np.ascontiguousarray(array)

@@ -1,0 +1,439 @@
+"""Models: from text or a file, with other values, run and swept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NoReturn, Union
+
+import numpy as np
+
+from ._errors import Diagnostic, RunError, UsageError
+from ._odec import Core, check as _check, drawn_points, named_files, range_values
+from ._solution import F64, Event, Floats, Solution, Sweep, need, warn
+
+Number = Union[float, int]
+Values = Mapping[str, Union[Number, Floats]]
+Samples = Union[int, Literal["steps"], Floats, "Log"]
+Record = Union[Literal["all", "states", "outputs"], Sequence[str]]
+
+
+class Range:
+    """Values from `start` to `stop`, both of them exactly; made by `lin` and `geom`."""
+
+    def __init__(self, start: float, stop: float, n: int | None, logarithmic: bool) -> None:
+        self.start, self.stop, self.n, self.logarithmic = _number("start", start), _number("stop", stop), n, logarithmic
+        if n is not None and (isinstance(n, bool) or int(n) != n or n < 1):
+            raise UsageError(f"a range has a whole number of values above 0, not {n!r}")
+        if logarithmic and not (self.start > 0 and self.stop > 0):
+            raise UsageError("the ends of a logarithmic range are above 0")
+
+    def values(self) -> F64:
+        """Its values; the formula is that of `odec sweep`."""
+        if self.n is None:
+            raise UsageError("this range has no number of values: it is one to draw from, with `random=`")
+        return range_values(self.start, self.stop, int(self.n), self.logarithmic)
+
+    def __repr__(self) -> str:
+        return f"odec.{'geom' if self.logarithmic else 'lin'}({self.start!r}, {self.stop!r}, {self.n!r})"
+
+
+class Log:
+    """Sample times: the start, and `n` times from `first` after it to the end, evenly spaced in their logarithm."""
+
+    def __init__(self, n: int, first: float) -> None:
+        self.n, self.first = int(n), _number("first", first)
+
+
+def lin(start: float, stop: float, n: int | None = None) -> Range:
+    """`n` values at equal distances; without `n` a range to draw from."""
+    return Range(start, stop, n, False)
+
+
+def geom(start: float, stop: float, n: int | None = None) -> Range:
+    """`n` values at equal ratios; without `n` a range to draw from."""
+    return Range(start, stop, n, True)
+
+
+def log(n: int, first: float) -> Log:
+    """Sample times that are even in their logarithm."""
+    return Log(n, first)
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        # text is no number, although `float` would read it
+        number = float(value) if not isinstance(value, (str, bytes)) else None
+    except (TypeError, ValueError):
+        number = None
+    if number is None or not np.isfinite(number):
+        raise UsageError(f"`{name}` takes a finite number, not {value!r}")
+    return number
+
+
+_OPTIONS: dict[str, Any] = dict.fromkeys(
+    "run params t0 t_end method step rtol atol samples_word samples_count samples_times samples_log record_word record "
+    "max_step max_steps linear".split()
+)
+
+
+def _settings(
+    t: tuple[float, float] | float | None = None,
+    samples: Samples | None = None,
+    method: str | None = None,
+    rtol: float | None = None,
+    atol: float | Mapping[str, float] | None = None,
+    step: float | None = None,
+    max_step: float | None = None,
+    max_steps: int | None = None,
+    record: Record | None = None,
+    sens: Sequence[str] | None = None,
+    params: str | None = None,
+    run: str | None = None,
+    linear: str | None = None,
+) -> dict[str, Any]:
+    s = dict(_OPTIONS, atol_for=[], sens=[], method=method, run=run, params=params, linear=linear)
+    if t is None:
+        pass
+    elif isinstance(t, (tuple, list)):
+        if len(t) != 2:
+            raise UsageError(f"`t` is the end, or start and end: {t!r} is neither")
+        s["t0"], s["t_end"] = _number("t", t[0]), _number("t", t[1])
+    else:
+        s["t_end"] = _number("t", t)
+    for name, value in (("rtol", rtol), ("step", step), ("max_step", max_step)):
+        if value is not None:
+            s[name] = _number(name, value)
+            if s[name] < 0 or (s[name] == 0 and name != "rtol"):
+                raise UsageError(f"`{name}` is above 0, not {value!r}")
+    if isinstance(atol, Mapping):
+        s["atol_for"] = [(name, _number("atol", value)) for name, value in atol.items()]
+    elif atol is not None:
+        s["atol"] = _number("atol", atol)
+    if min([s["atol"] or 0.0, *(value for _, value in s["atol_for"])]) < 0:
+        raise UsageError("`atol`: a tolerance cannot be negative")
+    if max_steps is not None:
+        if isinstance(max_steps, bool) or int(max_steps) != max_steps or max_steps < 1:
+            raise UsageError(f"`max_steps` is a whole number above 0, not {max_steps!r}")
+        s["max_steps"] = int(max_steps)
+    if samples is None:
+        pass
+    elif isinstance(samples, str):
+        s["samples_word"] = samples
+    elif isinstance(samples, Log):
+        s["samples_log"] = (samples.n, samples.first)
+    elif isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
+        if samples < 1:
+            raise UsageError(f"`samples` is a whole number above 0, not {samples}")
+        s["samples_count"] = int(samples)
+    else:
+        times = np.asarray(samples, dtype=np.float64)
+        if times.ndim != 1:
+            raise UsageError('`samples` is a number of rows, "steps", a list of times, or `odec.log(n, first)`')
+        s["samples_times"] = times.tolist()
+    if isinstance(record, str):
+        s["record_word"] = record
+    elif record is not None:
+        s["record"] = list(record)
+    if sens is not None:
+        s["sens"] = [sens] if isinstance(sens, str) else list(sens)
+    return s
+
+
+class Model(Core):
+    """A compiled model with its values. It never changes; threads may share it, and it can be pickled."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a model never changes: `m.with_(k=20)` is one with other values")
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        return self.source_text
+
+    @property
+    def params(self) -> Mapping[str, float | F64]:
+        """Values of the parameters by name, in the order of the text."""
+        found: dict[str, float | F64] = {}
+        for name, values, shape, _ in self.parameters():
+            found[name] = np.array(values).reshape(shape) if shape else values[0]
+        return MappingProxyType(found)
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Units as written, of what has one."""
+        return MappingProxyType(dict(self.written_units()))
+
+    @property
+    def docs(self) -> Mapping[str, str]:
+        """Doc comments by name."""
+        return MappingProxyType(dict(self.written_docs()))
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """Warnings and notes about the text."""
+        return self.remarks()
+
+    def with_(self, values: Values | None = None, /, **names: Number | Floats) -> Model:
+        """The model with other values of parameters, constants, or initial values of states. What an earlier `with_` chose stays."""
+        chosen: dict[str, float] = dict(self.values)
+        for name, value in {**dict(values or {}), **names}.items():
+            given = value.values() if isinstance(value, Range) else np.asarray(value)
+            if given.ndim == 0:
+                # a value for a whole array takes the place of those of its elements
+                for other in [other for other in chosen if other.split("[")[0] == name]:
+                    del chosen[other]
+                chosen[name] = _number(name, value)
+            else:
+                if not np.can_cast(given.dtype, np.float64, "same_kind"):
+                    raise UsageError(f"`{name}` takes real numbers, not {given.dtype}")
+                for element, number in self.spread(name, given.astype(np.float64).ravel().tolist()):
+                    chosen.pop(element, None)
+                    chosen[element] = _number(element, number)
+        return Model(self.source_text, self.source_name, {}, list(chosen.items()), self)
+
+    def run(
+        self,
+        t: tuple[float, float] | float | None = None,
+        *,
+        samples: Samples | None = None,
+        method: str | None = None,
+        rtol: float | None = None,
+        atol: float | Mapping[str, float] | None = None,
+        step: float | None = None,
+        max_step: float | None = None,
+        max_steps: int | None = None,
+        record: Record | None = None,
+        sens: Sequence[str] | None = None,
+        dense: bool = False,
+        params: str | Values | None = None,
+        run: str | None = None,
+        linear: str | None = None,
+        progress: Callable[[float], bool | None] | None = None,
+    ) -> Solution:
+        """Solves the model; options that are left out are as the run block says.
+
+        `t` is the end, or start and end. `samples` is a number of rows after the first, "steps" for the end of each step, a list of
+        times, or `odec.log`. `params` is the name of a set of parameters, or values as of `with_`. `progress` is called with the time
+        now and then, and ends the run with a `RunError` if it returns False.
+        """
+        if params is not None and not isinstance(params, str):
+            return self.with_(params)._run(
+                _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, sens, None, run, linear),
+                dense,
+                progress,
+            )
+        settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, sens, params, run, linear)
+        return self._run(settings, dense, progress)
+
+    def _run(
+        self, settings: dict[str, Any], dense: bool, progress: Callable[[float], bool | None] | None, depth: int = 3
+    ) -> Solution:
+        columns, groups, rows, stats, warnings, events, end = self.run_rows(settings, progress)
+        if events:
+            names = self.event_names()
+            events = [Event(t, names[k], tuple(at), tuple(changes)) for t, k, at, changes in events]
+        if warnings:
+            known = self.warnings
+            warnings = [d for d in warnings if d not in known]
+        again: Callable[[F64], Solution] | None = None
+        if dense:
+
+            def again(times: F64) -> Solution:
+                asked = dict(settings, samples_word=None, samples_count=None, samples_log=None, samples_times=times.tolist())
+                return self._run(asked, False, None, depth=0)
+
+        solution = Solution(self, columns, groups, rows, stats, warnings, events, tuple(settings["sens"]), again)
+        if end is not None:
+            time, error = end
+            raise RunError("", error.diagnostics, time, solution)
+        if warnings and depth:
+            warn(warnings, depth)
+        return solution
+
+    def sweep(
+        self,
+        over: Mapping[str, Range | Floats | Number] | Any,
+        *,
+        t: tuple[float, float] | float | None = None,
+        random: int | None = None,
+        seed: int = 1,
+        samples: Samples | None = None,
+        record: Record | None = None,
+        method: str | None = None,
+        rtol: float | None = None,
+        atol: float | Mapping[str, float] | None = None,
+        step: float | None = None,
+        max_step: float | None = None,
+        max_steps: int | None = None,
+        params: str | None = None,
+        run: str | None = None,
+        linear: str | None = None,
+        threads: int | None = None,
+        errors: Literal["keep", "raise"] = "keep",
+    ) -> Sweep:
+        """Runs the model at many points on all cores, one row for each unless `samples` asks for more.
+
+        `over` gives values by name: all combinations are run, the last name varying fastest. A data frame has a point in each row.
+        With `random`, so many points are drawn from ranges. A run that fails is kept with NaN, or raised with `errors="raise"`.
+        """
+        if errors not in ("keep", "raise"):
+            raise UsageError(f'`errors` is "keep" or "raise", not {errors!r}')
+        names, table = _points(over, random, seed)
+        settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear)
+        found = self.sweep_rows(names, table.ravel().tolist(), settings, threads)
+        columns, rows, counts, stats, warnings, bad, why = found
+        if errors == "raise" and bad:
+            raise why[bad[0]]
+        points = {name: table[:, k] for k, name in enumerate(names)}
+        known = self.warnings
+        warnings = [d for d in warnings if d not in known]
+        return Sweep(self, points, columns, rows, counts, stats, warnings, bad, why)
+
+    def jac_sparse(self, t: float, y: Floats) -> Any:
+        """df/dy as `scipy.sparse.csc_array`."""
+        sparse = need("scipy.sparse", "jac_sparse")
+        pointers, rows = self.jac_pattern()
+        n = len(pointers) - 1
+        return sparse.csc_array((self.jac_entries(t, y), rows, pointers), shape=(n, n))
+
+    def dfdp(self, t: float, y: Floats, names: Sequence[str] | None = None) -> F64:
+        """df/dp: a row for each state, a column for each of `names`, in their order; without `names` for each of `params`."""
+        chosen = list(self.params) if names is None else [names] if isinstance(names, str) else list(names)
+        return self.by_parameters(t, y, chosen)
+
+    def cfunc(self, which: Literal["f", "jvp", "dfdt"] = "f") -> CFunc:
+        """A kernel for programs that call C, such as numba or ctypes; of models without arrays."""
+        return CFunc(self, which)
+
+    def equations(self) -> str:
+        """The equations, a line for each."""
+        return "\n".join(f"{left} = {right}" for left, right in self.equation_texts())
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td style='text-align:right'><code>{escape(left)}</code></td>"
+            f"<td style='text-align:left'><code>= {escape(right)}</code></td></tr>"
+            for left, right in self.equation_texts()
+        )
+        return f"<p><b>{escape(self.name)}</b></p><table>{rows}</table>"
+
+    def __repr__(self) -> str:
+        chosen = "".join(f", {name} = {value:g}" for name, value in self.values)
+        return f"<odec.Model {self.name}: {len(self.states)} states{chosen}>"
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, _memo: Any) -> Model:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Model, (self.source_text, self.source_name, self.files, self.values))
+
+
+class CFunc:
+    """A kernel as a function of C: `void (double t, const double *y, const double *p, const double *w, double *out)`.
+
+    `address` is where it begins, `parameters` is what it takes as `p`; `w` is the direction of `jvp`, else it is not looked at. The
+    code lives as long as this object does, which keeps the model.
+    """
+
+    def __init__(self, model: Model, which: str) -> None:
+        self.model, self.which = model, which
+        self.address, self.parameters = model.address(which)
+
+    def ctypes(self) -> Any:
+        """The function for `ctypes`, which takes pointers to doubles."""
+        import ctypes
+
+        pointer = ctypes.POINTER(ctypes.c_double)
+        function = ctypes.CFUNCTYPE(None, ctypes.c_double, pointer, pointer, pointer, pointer)(self.address)
+        function.keeps = self  # type: ignore[attr-defined]
+        return function
+
+    def lowlevel(self) -> Any:
+        """The function as `scipy.LowLevelCallable`."""
+        return need("scipy", "lowlevel").LowLevelCallable(self.ctypes())
+
+
+def _points(over: Any, random: int | None, seed: int) -> tuple[list[str], F64]:
+    """Names, and the values of each point in a row."""
+    if hasattr(over, "columns") and not isinstance(over, Mapping):
+        names = [str(name) for name in over.columns]
+        return names, np.column_stack([np.asarray(over[name], dtype=np.float64) for name in over.columns])
+    if not over:
+        raise UsageError('nothing is given to sweep over: for example `m.sweep({"k": odec.lin(0, 1, 11)})`')
+    names = list(over)
+    if random is not None:
+        if isinstance(random, bool) or int(random) != random or random < 1:
+            raise UsageError(f"`random` is a whole number of points above 0, not {random!r}")
+        wrong = [name for name in names if not isinstance(over[name], Range)]
+        if wrong:
+            raise UsageError(f"points are drawn from ranges: `{wrong[0]}` needs one, `odec.lin(0, 1)` or `odec.geom(0.1, 10)`")
+        ranges = [(r.start, r.stop, r.logarithmic) for r in over.values()]
+        return names, drawn_points(ranges, int(random), int(seed))
+    lists = []
+    for name, given in over.items():
+        values = given.values() if isinstance(given, Range) else np.atleast_1d(np.asarray(given, dtype=np.float64))
+        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+            raise UsageError(f"`{name}` takes a range or a list of finite numbers")
+        lists.append(values)
+    grid = np.meshgrid(*lists, indexing="ij")
+    return names, np.column_stack([axis.ravel() for axis in grid])
+
+
+def compile(
+    text: str,
+    *,
+    name: str = "<string>",
+    files: Mapping[str, bytes | str] | None = None,
+    base: str | PathLike[str] | None = None,
+    allow_read: Sequence[str | PathLike[str]] = (),
+) -> Model:
+    """Compiles the text of a model. Files that it names are looked up in `files`, then in the folder `base`.
+
+    A model reads files of this folder and of the folders below; `allow_read` names further folders.
+    """
+    if not isinstance(text, str):
+        raise UsageError(f"`compile` takes a text, not {type(text).__name__}; `odec.load` reads a file")
+    found = {key: value.encode() if isinstance(value, str) else bytes(value) for key, value in (files or {}).items()}
+    for wanted in named_files(text, name):
+        if wanted not in found and base is not None:
+            path = Path(base, wanted)
+            allowed = [Path(folder).resolve() for folder in (base, *allow_read)]
+            real = path.resolve()
+            if not any(real.is_relative_to(folder) for folder in allowed):
+                raise UsageError(
+                    f"`{path}` lies outside of the model's folder, and models read their own folder alone; "
+                    f"if you trust the model: `allow_read=[{str(real.parent)!r}]`"
+                )
+            if real.is_file():
+                found[wanted] = real.read_bytes()
+    model = Model(text, name, found, [])
+    warn(model.warnings, 2)
+    return model
+
+
+def load(path: str | PathLike[str], *, allow_read: Sequence[str | PathLike[str]] = ()) -> Model:
+    """Reads and compiles a model file, with the files that it names."""
+    path = Path(path)
+    if path.suffix != ".ode":
+        raise UsageError(f"`{path}`: this version reads models from files that end in `.ode`")
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"`{path}` is not UTF-8 text: byte {error.start}") from None
+    model = compile(text, name=fspath(path), base=path.parent, allow_read=allow_read)
+    return model
+
+
+def check(text: str, *, name: str = "<string>") -> list[Diagnostic]:
+    """What there is to say about a text: errors, warnings, notes. Files that it names are not looked at."""
+    return _check(text, name)

@@ -1,0 +1,354 @@
+"""What runs give: rows by name, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import Diagnostic, RunError, UsageError
+
+if TYPE_CHECKING:
+    from ._model import Model
+
+F64 = npt.NDArray[np.float64]
+Floats = Union[Sequence[float], npt.NDArray[np.floating[Any]]]
+Groups = Mapping[str, tuple[int, list[int], list[tuple[str, int]]]]
+
+
+def need(module: str, what: str) -> Any:
+    """A package that is installed beside odec, where it is asked for."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise ImportError(f"{what} needs the package {package}: pip install {package}") from error
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event that was executed: when, which one, its indices, and what it changed: name, value before, value after."""
+
+    t: float
+    name: str
+    index: tuple[int, ...]
+    changes: tuple[tuple[str, float, float], ...]
+
+
+class Sensitivities(Mapping[tuple[str, str], F64]):
+    """Derivatives by name: `sens["x", "k"]` is dx/dk at the times of the rows."""
+
+    def __init__(self, solution: Solution, by: tuple[str, ...]) -> None:
+        self._solution = solution
+        self._by = by
+
+    @staticmethod
+    def column(of: str, by: str) -> str:
+        return f"d({of})/d({by})"
+
+    def __getitem__(self, key: tuple[str, str]) -> F64:
+        if not self._by:
+            raise UsageError('the run has no sensitivities: ask for them, `run(..., sens=["k"])`')
+        of, by = key
+        return self._solution[self.column(of, by)]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        for name in self._solution.columns:
+            if not name.startswith("d("):
+                for by in self._by:
+                    if self.column(name, by) in self._solution._places:
+                        yield name, by
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Solution:
+    """The rows of a run. The arrays are read-only views of one matrix.
+
+    `t` has the times, `y` one row for each time and one column for each of `columns`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        columns: tuple[str, ...],
+        groups: Groups,
+        rows: F64,
+        stats: Mapping[str, Any],
+        warnings: list[Diagnostic],
+        events: list[Event],
+        sens: tuple[str, ...] = (),
+        again: Callable[[F64], Solution] | None = None,
+    ) -> None:
+        self.model = model
+        self._all = columns
+        self._groups = groups
+        self._rows = rows
+        self.stats = stats
+        self.warnings = warnings
+        self.events = events
+        self._by = sens
+        self._again = again
+        self._index: dict[str, int] | None = None
+
+    @property
+    def t(self) -> F64:
+        """The times."""
+        return self._rows[:, 0]
+
+    @property
+    def y(self) -> F64:
+        """All columns but the time: shape (times, columns)."""
+        return self._rows[:, 1:]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of `y`."""
+        return self._all[1:]
+
+    @property
+    def sens(self) -> Sensitivities:
+        """The derivatives that were asked for."""
+        return Sensitivities(self, self._by)
+
+    @property
+    def _places(self) -> dict[str, int]:
+        if self._index is None:
+            self._index = {name: k for k, name in enumerate(self._all)}
+        return self._index
+
+    def __getitem__(self, name: str) -> F64:
+        """A quantity: one number for each time, or for an array the shape (times, extents)."""
+        group = self._groups.get(name)
+        if group is not None:
+            start, shape, _ = group
+            if not shape:
+                return self._rows[:, start]
+            count = int(np.prod(shape))
+            return self._rows[:, start : start + count].reshape((len(self._rows), *shape))
+        place = self._places.get(name)
+        if place is None:
+            known = ", ".join(f"`{n}`" for n in list(self._groups)[:20]) or ", ".join(self._all[1:21])
+            raise UsageError(f"the rows have no `{name}`; they have {known}")
+        return self._rows[:, place]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._groups or name in self._places
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __call__(self, t: float) -> Mapping[str, Any]: ...
+    @overload
+    def __call__(self, t: Floats) -> Solution: ...
+    def __call__(self, t: float | Floats) -> Mapping[str, Any] | Solution:
+        """The solution at other times, of a run with `dense=True`.
+
+        odec makes the run again, with these times as its rows: they are the values that the run would have had there, to the last bit.
+        Ask for many times at once.
+        """
+        if self._again is None:
+            raise UsageError("the solution is known at its rows alone: run with `dense=True` to have it at other times")
+        asked = np.asarray(t, dtype=np.float64)
+        times = np.atleast_1d(asked)
+        if times.ndim != 1:
+            raise UsageError("times are one number or a list of numbers")
+        forward = len(self._rows) < 2 or self._rows[-1, 0] >= self._rows[0, 0]
+        order = np.argsort(times if forward else -times, kind="stable")
+        ordered = self._again(times[order])
+        if asked.ndim == 0:
+            return {name: ordered[name][0] for name in (*ordered._groups, self._all[0])}
+        rows = np.empty_like(ordered._rows)
+        rows[order] = ordered._rows
+        rows.setflags(write=False)
+        return Solution(
+            self.model, self._all, self._groups, rows, ordered.stats, ordered.warnings, ordered.events, self._by
+        )
+
+    def to_numpy(self) -> F64:
+        """The matrix of all rows, the time first; a copy that may be written to."""
+        return self._rows.copy()
+
+    def to_pandas(self) -> Any:
+        """A data frame of pandas with the times as its index."""
+        pandas = need("pandas", "to_pandas")
+        index = pandas.Index(self.t, name=self._all[0])
+        return pandas.DataFrame(self.y, index=index, columns=list(self.columns))
+
+    def to_polars(self) -> Any:
+        """A data frame of polars, the time first."""
+        polars = need("polars", "to_polars")
+        return polars.DataFrame({name: self._rows[:, k] for k, name in enumerate(self._all)})
+
+    def to_arrow(self) -> Any:
+        """A table of pyarrow, the time first."""
+        arrow = need("pyarrow", "to_arrow")
+        columns = [np.ascontiguousarray(self._rows[:, k]) for k in range(len(self._all))]
+        return arrow.table(columns, names=list(self._all))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows for programs that take Arrow streams; by pyarrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_xarray(self) -> Any:
+        """A data set of xarray: arrays keep their indices as dimensions, units are attributes."""
+        xarray = need("xarray", "to_xarray")
+        time, units = self._all[0], self.model.units
+        variables: dict[str, Any] = {}
+        coordinates: dict[str, Any] = {time: self.t}
+        for name, (_, shape, axes) in self._groups.items():
+            dims = [axis for axis, _ in axes]
+            if len(set(dims)) < len(dims):
+                dims = [f"{axis}_{k}" for k, axis in enumerate(dims)]
+            for dim, length, (_, first) in zip(dims, shape, axes):
+                own = np.arange(first, first + length)
+                if not np.array_equal(coordinates.setdefault(dim, own), own):
+                    raise UsageError(f"arrays of different ranges have the index `{dim}`: record one of them")
+            attributes = {"units": units[name]} if name in units else {}
+            variables[name] = ((time, *dims), self[name], attributes)
+        return xarray.Dataset(variables, coordinates)
+
+    def plot(self, *names: str, ax: Any = None, log: str = "") -> Any:
+        """Curves over the time by matplotlib: of `names`, or of all that is one number. `log` is "x", "y" or "xy". Gives the axes."""
+        if ax is None:
+            ax = need("matplotlib.pyplot", "plot").gca()
+        units = self.model.units
+        chosen = names or tuple(name for name in self._groups if self[name].ndim == 1)
+
+        def label(name: str) -> str:
+            return f"{name} [{units[name]}]" if name in units else name
+
+        for name in chosen:
+            values = self[name]
+            for k, curve in enumerate(values.reshape(len(values), -1).T):
+                ax.plot(self.t, curve, label=label(name) if k == 0 else None)
+        ax.set_xlabel(label(self._all[0]))
+        if "x" in log:
+            ax.set_xscale("log")
+        if "y" in log:
+            ax.set_yscale("log")
+        if len(chosen) == 1:
+            ax.set_ylabel(label(chosen[0]))
+        else:
+            ax.legend()
+        return ax
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head = "".join(f"<th>{escape(name)}</th>" for name in self._all[:9])
+        body = ""
+        for row in (*self._rows[:3], *(self._rows[-3:] if len(self._rows) > 6 else self._rows[3:])):
+            body += "<tr>" + "".join(f"<td>{value:.6g}</td>" for value in row[:9]) + "</tr>"
+        note = f"{len(self._rows)} rows, {len(self._all) - 1} columns, {escape(str(self.stats.get('method', '')))}"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
+
+    def __repr__(self) -> str:
+        span = f"{self._all[0]} = {self.t[0]:g} .. {self.t[-1]:g}" if len(self._rows) else "no rows"
+        return f"<odec.Solution of {self.model.name}: {len(self._rows)} rows, {span}, {len(self._all) - 1} columns>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = (self.model, self._all, dict(self._groups), self._rows, dict(self.stats), self.warnings, self.events)
+        return (_solution, (*state, self._by))
+
+
+def _solution(
+    model: Model,
+    columns: tuple[str, ...],
+    groups: Groups,
+    rows: F64,
+    stats: Mapping[str, Any],
+    warnings: list[Diagnostic],
+    events: list[Event],
+    by: tuple[str, ...],
+) -> Solution:
+    rows.setflags(write=False)
+    return Solution(model, columns, groups, rows, stats, warnings, events, by)
+
+
+class Sweep:
+    """The rows of all runs of a sweep, one run below the other, in the order of `points`.
+
+    `points` has the values of each run by name, `point` says for each row which run it is of. The last row of a run that failed has the
+    time that it reached, and otherwise NaN. `ok` says for each run whether it came to its end.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        points: Mapping[str, F64],
+        columns: tuple[str, ...],
+        rows: F64,
+        counts: npt.NDArray[np.int64],
+        stats: Mapping[str, Any],
+        warnings: list[Diagnostic],
+        bad: Sequence[int],
+        failed: Mapping[int, RunError],
+    ) -> None:
+        self.model = model
+        self.points = points
+        self._all = columns
+        self._rows = rows
+        self.stats = stats
+        self.warnings = warnings
+        self.failed = failed
+        self.point = np.repeat(np.arange(len(counts)), counts)
+        self.ok = np.ones(len(counts), dtype=bool)
+        self.ok[list(bad)] = False
+
+    @property
+    def t(self) -> F64:
+        """The time of each row."""
+        return self._rows[:, 0]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns beside the time."""
+        return self._all[1:]
+
+    def __getitem__(self, name: str) -> F64:
+        """A column: one number for each row."""
+        if name not in self._all:
+            raise UsageError(f"the rows have no `{name}`; they have {', '.join(self._all[:20])}")
+        return self._rows[:, self._all.index(name)]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _table(self) -> dict[str, Any]:
+        # as the command writes it: the values that vary in front
+        varied = {(f"{name}(0)" if name in self._all else name): self.points[name][self.point] for name in self.points}
+        return {"point": self.point, **varied, **{name: self[name] for name in self._all}, "ok": self.ok[self.point]}
+
+    def to_pandas(self) -> Any:
+        """A data frame: the number of the run, its values (an initial value of x is `x(0)`), the time, the columns, and `ok`."""
+        return need("pandas", "to_pandas").DataFrame(self._table())
+
+    def to_polars(self) -> Any:
+        """The same as a data frame of polars."""
+        return need("polars", "to_polars").DataFrame(self._table())
+
+    def __repr__(self) -> str:
+        failed = int((~self.ok).sum())
+        return f"<odec.Sweep of {self.model.name}: {len(self.ok)} runs, {failed} failed, {len(self._rows)} rows>"
+
+
+def warn(diagnostics: list[Diagnostic], depth: int) -> None:
+    """Issues warnings at the line that called the public function, `depth` frames above."""
+    if diagnostics:
+        import warnings as standard
+
+        from ._errors import OdecWarning
+
+        for d in diagnostics:
+            if d.severity == "warning":
+                standard.warn("\n" + d.rendered, OdecWarning, stacklevel=depth + 1)
+
+

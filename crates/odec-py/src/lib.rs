@@ -1,0 +1,25 @@
+//! The extension module `odec._odec`: models, runs and kernels for the Python package around it (`python/odec`). Python names,
+//! defaults and exceptions are there; what is here takes and gives numbers, texts and NumPy arrays.
+
+mod errors;
+mod kernels;
+mod model;
+mod report;
+mod run;
+mod settings;
+mod sweep;
+
+use pyo3::prelude::*;
+
+/// What the package `odec` is made of.
+#[pymodule(gil_used = false)]
+fn _odec(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<model::Core>()?;
+    module.add_function(wrap_pyfunction!(model::check, module)?)?;
+    module.add_function(wrap_pyfunction!(model::named_files, module)?)?;
+    module.add_function(wrap_pyfunction!(model::methods, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::range_values, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::drawn_points, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,409 @@
+//! A compiled model: the text it was made of, the values that were chosen over it, and the machine code that models of one text
+//! share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use odec_ir::layout::Layout;
+use odec_lang::diagnostic::Class;
+use odec_lang::model::inputs::Source as Samples;
+use odec_lang::model::{Model, Overrides, Symbol, Table};
+use odec_lang::source::Source;
+use odec_sim::bind::Purpose;
+use odec_sim::choices::Choices;
+use odec_sim::quantities::{Quantities, Quantity};
+use odec_sim::{Error, Loaded, Session, Simulation};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::errors::{diagnostics, exception, usage};
+use crate::kernels::Kernels;
+use crate::run::Prepared;
+use crate::settings::Settings;
+
+/// Programs that are kept of one text: for other constants, sets of parameters or purposes. The oldest one is dropped first.
+const MAX_PROGRAMS: usize = 16;
+
+/// What machine code depends on beside the text.
+#[derive(Clone, Debug, PartialEq)]
+struct Key {
+    runs: bool,
+    run: Option<String>,
+    params: Option<String>,
+    open: Vec<String>,
+    /// Values that are part of the program.
+    fixed: Vec<(String, u64)>,
+}
+
+/// A text, and what was made of it.
+struct Origin {
+    loaded: Loaded,
+    files: HashMap<String, Vec<u8>>,
+    programs: Mutex<Vec<(Key, Arc<Simulation>)>>,
+}
+
+/// Names and sizes at the constants of a model.
+struct Shape {
+    states: Quantities,
+    outputs: Quantities,
+}
+
+/// A model with its values. It never changes.
+#[pyclass(frozen, subclass, module = "odec._odec")]
+pub struct Core {
+    origin: Arc<Origin>,
+    values: Vec<(String, f64)>,
+    shape: Arc<Shape>,
+    kernels: OnceLock<Result<Arc<Kernels>, Error>>,
+    last: Mutex<Option<(Settings, Arc<Prepared>)>>,
+}
+
+/// What a thread that panicked left is whole: it is replaced as one value.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The name without primes, and whether it is a state that is one number.
+fn is_initial(model: &Model, name: &str) -> bool {
+    match model.symbols.get(name.trim_end_matches('\'')) {
+        Some(Symbol::State(i)) => model.states[*i].indexed.is_scalar(),
+        _ => false,
+    }
+}
+
+/// The machine code of a parameter stays as it is; any other value is part of the program.
+fn is_parameter(model: &Model, name: &str) -> bool {
+    let stem = name.split_once('[').map_or(name, |(stem, _)| stem);
+    matches!(model.symbols.get(stem), Some(Symbol::Parameter(_)))
+}
+
+impl Core {
+    fn load(name: &str, text: &str, files: HashMap<String, Vec<u8>>) -> Result<Origin, Error> {
+        let session = Session::new().with_files(files.clone());
+        let source = Source::from_bytes(name, text.as_bytes().to_vec()).map_err(Error::from)?;
+        let loaded = session.check(source).1?;
+        Ok(Origin { loaded, files, programs: Mutex::new(Vec::new()) })
+    }
+
+    /// Checks the values, and finds names and sizes at them.
+    fn shape(origin: &Origin, values: &[(String, f64)]) -> Result<Shape, Error> {
+        let choices = Choices { set: values.to_vec(), ..Choices::default() };
+        let program = origin.loaded.program(&choices)?.program;
+        let layout = Layout::of(&program);
+        Ok(Shape { states: Quantities::states(&program, &layout), outputs: Quantities::outputs(&program, &layout) })
+    }
+
+    fn with_shape(origin: Arc<Origin>, values: Vec<(String, f64)>, shape: Arc<Shape>) -> Core {
+        Core { origin, values, shape, kernels: OnceLock::new(), last: Mutex::new(None) }
+    }
+
+    pub fn model(&self) -> &Model {
+        self.origin.loaded.model()
+    }
+
+    pub fn source(&self) -> &Source {
+        self.origin.loaded.source()
+    }
+
+    pub fn loaded(&self) -> &Loaded {
+        &self.origin.loaded
+    }
+
+    /// The choices of a run with the values of this model.
+    pub fn choices(&self, settings: &Settings) -> Result<Choices, Error> {
+        let mut choices = settings.choices().map_err(Error::from)?;
+        choices.set = self.values.clone();
+        Ok(choices)
+    }
+
+    /// A simulation for these settings. Machine code that fits is taken; else it is made, and kept.
+    pub fn simulation(&self, settings: &Settings, runs: bool) -> Result<Simulation, Error> {
+        let purpose = if runs { Purpose::Rows } else { Purpose::Steps };
+        let mut choices = self.choices(settings)?;
+        if choices.sensitivities {
+            return self.origin.loaded.simulate(&choices, purpose);
+        }
+        let model = self.model();
+        for (name, _) in &self.values {
+            if is_initial(model, name) && !choices.open.contains(name) {
+                choices.open.push(name.clone());
+            }
+        }
+        let open = |name: &String| choices.open.contains(name);
+        let fixed = self.values.iter().filter(|(name, _)| !open(name) && !is_parameter(model, name));
+        let fixed = fixed.map(|(name, value)| (name.clone(), value.to_bits())).collect();
+        let (run, params) = settings.names();
+        let (run, params) = (run.map(str::to_owned), params.map(str::to_owned));
+        let key = Key { runs, run, params, open: choices.open.clone(), fixed };
+        let found = lock(&self.origin.programs).iter().find(|(other, _)| *other == key).map(|(_, base)| base.clone());
+        if let Some(base) = found {
+            return base.again(&choices);
+        }
+        // without the lock: another thread may make the same code meanwhile, which costs time and nothing else
+        let plain: Vec<_> = self.values.iter().filter(|(name, _)| !is_parameter(model, name)).cloned().collect();
+        let base = Choices { set: plain, ..choices.clone() };
+        let base = match self.origin.loaded.simulate(&base, purpose) {
+            Ok(base) => Arc::new(base),
+            // the values of parameters may be what makes sense of it
+            Err(_) => return self.origin.loaded.simulate(&choices, purpose),
+        };
+        let mut programs = lock(&self.origin.programs);
+        if programs.len() >= MAX_PROGRAMS {
+            programs.remove(0);
+        }
+        programs.push((key, base.clone()));
+        drop(programs);
+        base.again(&choices)
+    }
+
+    /// What a run with these settings needs; that of the run before, if it had the same.
+    pub fn prepared(&self, settings: &Settings) -> Result<Arc<Prepared>, Error> {
+        if let Some((_, prepared)) = lock(&self.last).as_ref().filter(|(other, _)| other == settings) {
+            return Ok(prepared.clone());
+        }
+        let prepared = Arc::new(Prepared::new(self.simulation(settings, true)?));
+        *lock(&self.last) = Some((settings.clone(), prepared.clone()));
+        Ok(prepared)
+    }
+
+    /// The kernels, made on first use.
+    pub fn kernels(&self, py: Python<'_>) -> PyResult<&Arc<Kernels>> {
+        if let Some(Ok(kernels)) = self.kernels.get() {
+            return Ok(kernels);
+        }
+        let make = || {
+            let simulation = self.simulation(&Settings::default(), false)?;
+            simulation.without_events()?;
+            Ok(Arc::new(Kernels::new(simulation)))
+        };
+        // nobody holds the interpreter while another thread compiles
+        let made = py.detach(|| self.kernels.get_or_init(make));
+        made.as_ref().map_err(|error| exception(py, error))
+    }
+}
+
+/// Name, shape and first index along each axis.
+type Named = (String, Vec<usize>, Vec<(String, i64)>);
+
+fn named(quantities: &[Quantity]) -> Vec<Named> {
+    let of = |q: &Quantity| {
+        let shape = q.axes.iter().map(|axis| axis.len).collect();
+        (q.name.clone(), shape, q.axes.iter().map(|axis| (axis.name.clone(), axis.first)).collect())
+    };
+    quantities.iter().map(of).collect()
+}
+
+/// Names of all elements, in the order of the text.
+fn elements(quantities: &Quantities) -> Vec<String> {
+    quantities.list().iter().flat_map(|q| (0..q.len).map(|k| q.element(k))).collect()
+}
+
+#[pymethods]
+impl Core {
+    #[new]
+    #[pyo3(signature = (text, name, files, values, like = None))]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        name: &str,
+        files: HashMap<String, Vec<u8>>,
+        values: Vec<(String, f64)>,
+        like: Option<&Core>,
+    ) -> PyResult<Core> {
+        let made = py.detach(|| {
+            let origin = match like {
+                Some(like) => like.origin.clone(),
+                None => Arc::new(Core::load(name, text, files)?),
+            };
+            let model = origin.loaded.model();
+            // other parameters change no size; the values themselves are looked at in any case
+            let shape = match like {
+                Some(like)
+                    if values.iter().all(|(name, _)| is_parameter(model, name) || is_initial(model, name))
+                        && like.values.iter().all(|(name, _)| is_parameter(model, name) || is_initial(model, name)) =>
+                {
+                    let overrides = Overrides { values: values.clone(), ..Overrides::default() };
+                    let tables = model.constants.iter().chain(&model.parameters).any(|g| g.table.is_some());
+                    if tables || !model.inputs.is_empty() {
+                        Arc::new(Core::shape(&origin, &values)?)
+                    } else {
+                        let wrong = |list| Error::new(Some(Arc::new(origin.loaded.source().clone())), list);
+                        model.values(&overrides).map_err(wrong)?;
+                        like.shape.clone()
+                    }
+                }
+                _ => Arc::new(Core::shape(&origin, &values)?),
+            };
+            Ok(Core::with_shape(origin, values, shape))
+        });
+        // the text was a model before: what is wrong now is what the caller chose
+        let chosen = like.is_some();
+        made.map_err(|error: Error| {
+            let class = if chosen && error.class == Class::Model { Class::Usage } else { error.class };
+            exception(py, &Error { class, ..error })
+        })
+    }
+
+    /// The text.
+    #[getter]
+    fn source_text(&self) -> &str {
+        &self.source().text
+    }
+
+    /// What the text is called in messages.
+    #[getter]
+    fn source_name(&self) -> &str {
+        &self.source().name
+    }
+
+    /// The name that the model gives itself.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.model().name
+    }
+
+    /// Files by the names that the model has for them.
+    #[getter]
+    fn files(&self) -> HashMap<String, Vec<u8>> {
+        self.origin.files.clone()
+    }
+
+    /// Values over those of the text, in their order.
+    #[getter]
+    fn values(&self) -> Vec<(String, f64)> {
+        self.values.clone()
+    }
+
+    /// The independent variable.
+    #[getter]
+    fn time(&self) -> &str {
+        &self.model().time.name
+    }
+
+    /// Names of the states, an element each, in the order of `y`.
+    #[getter]
+    fn states<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, elements(&self.shape.states))
+    }
+
+    /// Names of the outputs, an element each.
+    #[getter]
+    fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, elements(&self.shape.outputs))
+    }
+
+    /// Of each state and output: name, shape, and names and first values of its indices.
+    fn quantities(&self) -> Vec<Named> {
+        named(self.shape.states.list()).into_iter().chain(named(self.shape.outputs.list())).collect()
+    }
+
+    /// Of each parameter: name, values row by row, shape, names and first values of its indices.
+    fn parameters(&self, py: Python<'_>) -> PyResult<Vec<(String, Vec<f64>, Vec<usize>, Vec<(String, i64)>)>> {
+        let choices = Choices { set: self.values.clone(), ..Choices::default() };
+        let lowered = py.detach(|| self.origin.loaded.program(&choices)).map_err(|error| exception(py, &error))?;
+        let layout = Layout::of(&lowered.program);
+        let p = layout.inputs(&lowered.program);
+        let quantities = Quantities::parameters(&lowered.program, &layout);
+        let values = quantities.list().iter().map(|q| p[q.places()].to_vec());
+        let all = named(quantities.list()).into_iter().zip(values);
+        Ok(all.map(|((name, shape, axes), values)| (name, values, shape, axes)).collect())
+    }
+
+    /// Units as written, by name.
+    fn written_units(&self) -> Vec<(String, String)> {
+        let model = self.model();
+        let given = model.constants.iter().chain(&model.parameters).map(|g| (&g.name, &g.unit));
+        let states = model.states.iter().map(|s| (&s.name, &s.unit));
+        let definitions = model.definitions.iter().map(|d| (&d.name, &d.unit));
+        let all = std::iter::once((&model.time.name, &model.time.unit)).chain(given).chain(states).chain(definitions);
+        all.filter_map(|(name, unit)| Some((name.clone(), unit.clone()?))).collect()
+    }
+
+    /// Doc comments, by name.
+    fn written_docs(&self) -> Vec<(String, String)> {
+        let model = self.model();
+        let given = model.constants.iter().chain(&model.parameters).map(|g| (&g.name, &g.doc));
+        let states = model.states.iter().map(|s| (&s.name, &s.doc));
+        let all = given.chain(states).chain(model.definitions.iter().map(|d| (&d.name, &d.doc)));
+        all.filter_map(|(name, doc)| Some((name.clone(), doc.clone()?))).collect()
+    }
+
+    /// The equations, line by line, as the compiler understood them: left and right side.
+    fn equation_texts(&self) -> Vec<(String, String)> {
+        let model = self.model();
+        model.equations.iter().map(|e| (model.expression(e.lhs), model.expression(e.rhs))).collect()
+    }
+
+    /// Warnings about the text.
+    fn remarks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        diagnostics(py, Some(self.source()), self.origin.loaded.warnings())
+    }
+
+    /// Values of the elements of a parameter, constant or state by their names; refused where it has other elements.
+    fn spread(&self, py: Python<'_>, name: &str, values: Vec<f64>) -> PyResult<Vec<(String, f64)>> {
+        let list = self.parameters(py)?;
+        let parameter =
+            list.into_iter().find(|(own, ..)| own == name).map(|(name, _, shape, axes)| (name, shape, axes));
+        let known = parameter.or_else(|| self.quantities().into_iter().find(|(own, ..)| own == name));
+        let Some((_, shape, axes)) = known.filter(|(_, shape, _)| !shape.is_empty()) else {
+            return Err(usage(py, &format!("`{name}` is no array of parameters or states: it takes one number")));
+        };
+        let count: usize = shape.iter().product();
+        if count != values.len() {
+            return Err(usage(py, &format!("`{name}` has {count} elements, and {} values are given", values.len())));
+        }
+        let stem = name.find(['\'', '.']).unwrap_or(name.len());
+        let element = |(k, value): (usize, f64)| {
+            let mut rest = k;
+            let mut at: Vec<String> = vec![];
+            for (len, (_, first)) in shape.iter().zip(&axes).rev() {
+                at.push((first + (rest % len) as i64).to_string());
+                rest /= len;
+            }
+            at.reverse();
+            (format!("{}[{}]{}", &name[..stem], at.join(","), &name[stem..]), value)
+        };
+        Ok(values.into_iter().enumerate().map(element).collect())
+    }
+}
+
+/// Diagnostics of a text, whether it is a model or not.
+#[pyfunction]
+pub fn check<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<Bound<'py, PyList>> {
+    let source = Source::new(name, text);
+    let list = match Session::new().check(source.clone()).1 {
+        Ok(loaded) => loaded.warnings().to_vec(),
+        Err(error) => error.diagnostics,
+    };
+    diagnostics(py, Some(&source), &list)
+}
+
+/// The files that a text names. A text that is no model names none.
+#[pyfunction]
+pub fn named_files(text: &str, name: &str) -> Vec<String> {
+    let Ok(loaded) = Session::new().load(name, text) else { return vec![] };
+    let model = loaded.model();
+    let tables = model.constants.iter().chain(&model.parameters).filter_map(|given| match &given.table {
+        Some(Table::Csv { file, .. }) => Some(file.clone()),
+        _ => None,
+    });
+    let samples = model.inputs.iter().filter_map(|input| match &input.source {
+        Samples::Csv { file, .. } => Some(file.clone()),
+        Samples::Lists(..) => None,
+    });
+    let mut names: Vec<String> = tables.chain(samples).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Names of the methods.
+#[pyfunction]
+pub fn methods(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    let auto = std::iter::once(&odec_ode::method::auto::METHOD);
+    for method in auto.chain(odec_ode::method::table().iter().copied()) {
+        all.set_item(method.name, method.about)?;
+    }
+    Ok(all)
+}

@@ -1,0 +1,284 @@
+//! One run: rows into one array, signals and progress on the way, and what is said of how it ended.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use odec_lang::diagnostic::Diagnostic;
+use odec_ode::problem::{Outcome, Samples, SolveError, Stats, Stop};
+use odec_sim::memory::Need;
+use odec_sim::sample::{self, Recorder};
+use odec_sim::{Error, Simulation};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::errors::{diagnostics, exception};
+use crate::model::Core;
+use crate::settings::Settings;
+
+/// Time between looks at signals and calls for progress.
+const PAUSE: Duration = Duration::from_millis(20);
+/// States of a model whose steps take long enough to look at the clock after each of them.
+const LARGE: usize = 500;
+/// Steps of a smaller model between looks at the clock.
+const STEPS: u32 = 64;
+
+/// A simulation, and what all of its runs say alike.
+pub struct Prepared {
+    pub simulation: Simulation,
+    columns: PyOnceLock<Py<PyTuple>>,
+    groups: PyOnceLock<Py<PyDict>>,
+}
+
+impl Prepared {
+    pub fn new(simulation: Simulation) -> Prepared {
+        Prepared { simulation, columns: PyOnceLock::new(), groups: PyOnceLock::new() }
+    }
+
+    /// Names of the columns, the independent variable first.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyTuple>> {
+        let made =
+            || Ok::<_, PyErr>(PyTuple::new(py, self.simulation.bound().columns.names().collect::<Vec<_>>())?.unbind());
+        Ok(self.columns.get_or_try_init(py, made)?.bind(py))
+    }
+
+    /// Where the rows have a whole quantity: first column and shape, by name.
+    fn groups<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyDict>> {
+        let made = || {
+            let columns = &self.simulation.bound().columns;
+            let all = PyDict::new(py);
+            let mut k = 1;
+            while k < columns.len() {
+                let Some((quantity, element)) = columns.quantity(k) else { break };
+                let whole = element == 0
+                    && k + quantity.len <= columns.len()
+                    && (1..quantity.len).all(|j| {
+                        columns.quantity(k + j).is_some_and(|(other, at)| other.name == quantity.name && at == j)
+                    });
+                if whole {
+                    let shape: Vec<usize> = quantity.axes.iter().map(|axis| axis.len).collect();
+                    let first: Vec<(&str, i64)> = quantity.axes.iter().map(|a| (a.name.as_str(), a.first)).collect();
+                    all.set_item(&quantity.name, (k, shape, first))?;
+                    k += quantity.len.max(1);
+                } else {
+                    k += 1;
+                }
+            }
+            Ok::<_, PyErr>(all.unbind())
+        };
+        Ok(self.groups.get_or_try_init(py, made)?.bind(py))
+    }
+}
+
+/// An event as Python gets it: time, which event, its indices, and what it changed.
+type Happened = (f64, usize, Vec<i64>, Vec<(String, f64, f64)>);
+
+/// Keeps rows, and looks after signals and progress.
+struct Watch<'a> {
+    rows: Vec<f64>,
+    events: Vec<Happened>,
+    progress: Option<&'a Py<PyAny>>,
+    looked: Instant,
+    every: u32,
+    steps: u32,
+    /// What a signal handler or the callback raised.
+    raised: Option<PyErr>,
+    /// The callback said that it is enough.
+    stopped: bool,
+}
+
+impl Watch<'_> {
+    fn look(&mut self, t: f64) -> ControlFlow<()> {
+        self.looked = Instant::now();
+        let seen = Python::attach(|py| {
+            py.check_signals()?;
+            let Some(callback) = self.progress else { return Ok(true) };
+            let answer = callback.call1(py, (t,))?;
+            // nothing said is a yes
+            Ok(answer.is_none(py) || answer.is_truthy(py)?)
+        });
+        match seen {
+            Ok(true) => ControlFlow::Continue(()),
+            Ok(false) => {
+                self.stopped = true;
+                ControlFlow::Break(())
+            }
+            Err(raised) => {
+                self.raised = Some(raised);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+impl Recorder for Watch<'_> {
+    fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
+        self.rows.extend_from_slice(values);
+        ControlFlow::Continue(())
+    }
+
+    fn step(&mut self, t: f64) -> ControlFlow<()> {
+        self.steps += 1;
+        if self.steps < self.every {
+            return ControlFlow::Continue(());
+        }
+        self.steps = 0;
+        if self.looked.elapsed() < PAUSE { ControlFlow::Continue(()) } else { self.look(t) }
+    }
+
+    fn logs(&self) -> bool {
+        true
+    }
+
+    fn instant(&mut self, instant: &sample::Instant) {
+        let happened = instant.events.iter().map(|e| (instant.t, e.event, e.at.clone(), e.changes.clone()));
+        self.events.extend(happened);
+    }
+}
+
+/// What Python is told of a run that did not reach its end.
+enum End {
+    /// It reached it.
+    Whole,
+    /// It failed, or a callback stopped it, at this time.
+    Broken(f64, Error),
+}
+
+/// All there is of a run.
+struct Made {
+    rows: Vec<f64>,
+    events: Vec<Happened>,
+    stats: Stats,
+    method: &'static str,
+    warnings: Vec<Diagnostic>,
+    end: End,
+}
+
+fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>) -> PyResult<Result<Made, Error>> {
+    let simulation = &prepared.simulation;
+    let bound = simulation.bound();
+    let count = match &bound.samples {
+        Samples::Times(list) => list.len(),
+        Samples::Steps => 1,
+    };
+    let need = Need::of_run(bound).keeping(count as u64, bound.columns.len() as u64);
+    if let Err(d) = need.within(simulation.choices().max_memory) {
+        return Ok(Err(simulation.error(vec![*d])));
+    }
+    let mut watch = Watch {
+        rows: Vec::with_capacity(count * bound.columns.len()),
+        events: vec![],
+        progress,
+        looked: Instant::now(),
+        every: if bound.problem.y0.len() >= LARGE { 1 } else { STEPS },
+        steps: 0,
+        raised: None,
+        stopped: false,
+    };
+    let solved = simulation.run(&mut watch);
+    let Watch { rows, events, raised, stopped, .. } = watch;
+    if let Some(raised) = raised {
+        return Err(raised);
+    }
+    let (stats, end) = match &solved.result {
+        Ok(Outcome { stop: Stop::End, stats, .. }) => (*stats, End::Whole),
+        Ok(Outcome { stats, t, .. }) => {
+            let why = if stopped { "`progress` returned False" } else { "the run was stopped" };
+            let at = format!("{why} at {} = {t}", simulation.model().time.name);
+            let d = Diagnostic::error(&odec_lang::diagnostic::codes::E0607, at);
+            (*stats, End::Broken(*t, Error { class: odec_lang::diagnostic::Class::Run, ..Error::from(d) }))
+        }
+        Err(why @ SolveError::Failed(failure)) => {
+            (failure.stats, End::Broken(failure.t, simulation.explain_seen(why, &solved.seen, &[])))
+        }
+        Err(why) => return Ok(Err(simulation.explain(why))),
+    };
+    let mut warnings = simulation.remarks().to_vec();
+    warnings.extend(simulation.warnings(&solved.seen));
+    Ok(Ok(Made { rows, events, stats, method: bound.choice.method.name, warnings, end }))
+}
+
+/// Counts by name.
+pub fn counts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    let list = [
+        ("accepted", stats.accepted),
+        ("rejected", stats.rejected),
+        ("failed", stats.failed),
+        ("f", stats.rhs + stats.between.rhs),
+        ("jacobians", stats.jacobians + stats.between.jacobians),
+        ("factorisations", stats.factorisations + stats.between.factorisations),
+        ("solves", stats.solves + stats.between.solves),
+        ("newton", stats.newton),
+    ];
+    for (name, count) in list {
+        all.set_item(name, count)?;
+    }
+    Ok(all)
+}
+
+/// Rows as a matrix that nobody writes to.
+pub fn matrix<'py>(py: Python<'py>, values: Vec<f64>, columns: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let rows = values.len() / columns;
+    let matrix = PyArray1::from_vec(py, values).reshape([rows, columns])?;
+    matrix.call_method1("setflags", (false,))?;
+    Ok(matrix)
+}
+
+#[pymethods]
+impl Core {
+    /// Runs: columns, groups of columns, rows, counts, warnings, events, and of a run that did not reach its end the time and the
+    /// exception.
+    #[pyo3(signature = (settings, progress = None))]
+    fn run_rows<'py>(
+        &self,
+        py: Python<'py>,
+        settings: Settings,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (prepared, made) = py.detach(|| match self.prepared(&settings) {
+            Ok(prepared) => {
+                let made = made(&prepared, progress.as_ref())?;
+                Ok::<_, PyErr>((Some(prepared), made))
+            }
+            Err(error) => Ok((None, Err(error))),
+        })?;
+        let made = made.map_err(|error| exception(py, &error))?;
+        let Some(prepared) = prepared else { return Ok(PyTuple::empty(py)) };
+        let columns = prepared.columns(py)?;
+        let rows = matrix(py, made.rows, columns.len())?;
+        let stats = counts(py, &made.stats)?;
+        stats.set_item("method", made.method)?;
+        let warnings = if made.warnings.is_empty() {
+            PyList::empty(py)
+        } else {
+            diagnostics(py, Some(prepared.simulation.source()), &made.warnings)?
+        };
+        let end = match &made.end {
+            End::Whole => py.None().into_bound(py),
+            End::Broken(t, error) => (*t, exception(py, error)).into_pyobject(py)?.into_any(),
+        };
+        let all: [Bound<'py, PyAny>; 7] = [
+            columns.clone().into_any(),
+            prepared.groups(py)?.clone().into_any(),
+            rows.into_any(),
+            stats.into_any(),
+            warnings.into_any(),
+            made.events.into_pyobject(py)?.into_any(),
+            end,
+        ];
+        PyTuple::new(py, all)
+    }
+
+    /// The names of events: what their comments or heads say.
+    fn event_names(&self) -> Vec<String> {
+        let source = self.source();
+        let name = |event: &odec_lang::model::Event| {
+            let head = source.text.get(event.head.range()).unwrap_or_default();
+            let head = head.split_whitespace().collect::<Vec<_>>().join(" ");
+            event.doc.clone().unwrap_or(head)
+        };
+        self.model().events.iter().map(name).collect()
+    }
+}

@@ -1,0 +1,96 @@
+//! The options of a run as Python hands them over, and what they mean.
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::suggest;
+use odec_ode::linear::LinearSolver;
+use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
+use pyo3::FromPyObject;
+
+/// Options of a run; what is absent is as the model says. The names are those of a run block.
+#[derive(Clone, Debug, Default, PartialEq, FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Settings {
+    run: Option<String>,
+    params: Option<String>,
+    t0: Option<f64>,
+    t_end: Option<f64>,
+    method: Option<String>,
+    step: Option<f64>,
+    rtol: Option<f64>,
+    atol: Option<f64>,
+    atol_for: Vec<(String, f64)>,
+    /// `steps`, `end`, or a number of samples, or a list of times, or a logarithmic rule: one of them is there.
+    samples_word: Option<String>,
+    samples_count: Option<u64>,
+    samples_times: Option<Vec<f64>>,
+    samples_log: Option<(u64, f64)>,
+    record_word: Option<String>,
+    record: Option<Vec<String>>,
+    /// Derivatives by these.
+    pub sens: Vec<String>,
+    max_step: Option<f64>,
+    max_steps: Option<u64>,
+    linear: Option<String>,
+}
+
+impl Settings {
+    /// The machine code depends on these.
+    pub fn names(&self) -> (Option<&str>, Option<&str>) {
+        (self.run.as_deref(), self.params.as_deref())
+    }
+
+    /// As `odec-sim` takes them.
+    ///
+    /// # Errors
+    /// Words that it does not have.
+    pub fn choices(&self) -> Result<Choices, Box<Diagnostic>> {
+        let samples = match (self.samples_word.as_deref(), self.samples_count, self.samples_log) {
+            (Some("end"), ..) => Some(SampleRule::End),
+            (Some("steps"), ..) => Some(SampleRule::Steps),
+            (Some(word), ..) => return Err(wrong("samples", word, &["steps"])),
+            (None, Some(count), _) => Some(SampleRule::Count(count)),
+            (None, None, Some((count, first))) => Some(SampleRule::Log { count, first }),
+            (None, None, None) => self.samples_times.clone().map(SampleRule::Times),
+        };
+        let record = match (self.record_word.as_deref(), &self.record) {
+            (Some("all"), _) => Some(RecordRule::All),
+            (Some("states"), _) => Some(RecordRule::States),
+            (Some("outputs"), _) => Some(RecordRule::Outputs),
+            (Some(word), _) => return Err(wrong("record", word, &["all", "states", "outputs"])),
+            (None, list) => list.clone().map(RecordRule::Names),
+        };
+        let linear = match self.linear.as_deref() {
+            None => LinearSolver::default(),
+            Some(word) => LinearSolver::find(word).ok_or_else(|| {
+                let known: Vec<&str> = LinearSolver::ALL.iter().map(|(name, _)| *name).collect();
+                wrong("linear", word, &known)
+            })?,
+        };
+        Ok(Choices {
+            run: self.run.clone(),
+            params: self.params.clone(),
+            t0: self.t0,
+            t_end: self.t_end,
+            method: self.method.clone(),
+            step: self.step.map(StepChoice::Fixed),
+            rtol: self.rtol,
+            atol: self.atol,
+            atol_for: self.atol_for.clone(),
+            samples,
+            record,
+            open: self.sens.clone(),
+            sensitivities: !self.sens.is_empty(),
+            max_step: self.max_step,
+            max_steps: self.max_steps,
+            linear,
+            ..Choices::default()
+        })
+    }
+}
+
+/// A word that an option does not have.
+fn wrong(option: &str, word: &str, known: &[&str]) -> Box<Diagnostic> {
+    let headline = format!("`{option}=\"{word}\"`: there is no such choice");
+    let help = format!("the words are {}", suggest::list(known.iter().copied()));
+    Box::new(Diagnostic::error(&codes::E0705, headline).help(help))
+}

@@ -1,0 +1,33 @@
+"""Every example of the pages runs, in the order of the page and in one namespace; `# 0.5` behind an expression is its value."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def examples(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_examples(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "decay.ode").write_text("model decay\nparam k = 2\nstate x = 1\nx' = -k*x\n")
+    found, shown = examples(page), 0
+    assert found
+    names = {}
+    for code in found:
+        for optional in ("pandas", "matplotlib", "scipy"):
+            if optional in code:
+                pytest.importorskip(optional)
+        exec(compile(code, page, "exec"), names)
+        for line in code.splitlines():
+            expression, mark, value = line.partition("  # gives ")
+            if mark:
+                shown += 1
+                assert eval(expression, names) == pytest.approx(eval(value), rel=1e-4), line
+    assert shown or page == "README.md"

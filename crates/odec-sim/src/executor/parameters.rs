@@ -1,0 +1,44 @@
+//! What hosts ask for and no solver does: derivatives by the parameters, and kernels as functions of C.
+
+use odec_ir::KernelRole;
+use odec_jit::Function;
+use odec_ode::pattern::Pattern;
+
+use super::{Backend, Executor, MatrixCode, Unfit};
+
+/// The matrix of the derivatives of f by the parameters, bound to the extents of an executor.
+#[derive(Clone)]
+pub struct ByParameters(MatrixCode);
+
+impl ByParameters {
+    /// Where its entries are: a row for each row of f, a column for each place of the parameters in [`Executor::parameters`].
+    pub fn pattern(&self) -> &Pattern {
+        &self.0.pattern
+    }
+}
+
+impl Executor {
+    /// Binds df/dp; `None` of a program without it.
+    ///
+    /// # Errors
+    /// A matrix with too many entries, or of which no code can be made.
+    pub fn by_parameters(&self) -> Result<Option<ByParameters>, Unfit> {
+        if !self.program.has(KernelRole::ParameterJacobian) {
+            return Ok(None);
+        }
+        self.bind_matrix(KernelRole::ParameterJacobian).map(|matrix| Some(ByParameters(matrix)))
+    }
+
+    /// The entries of df/dp, which this executor or one that it was forked from has bound.
+    pub fn parameter_derivatives(&self, of: &ByParameters, t: f64, y: &[f64], values: &mut [f64]) {
+        self.run(KernelRole::ParameterJacobian, Some(&of.0), t, y, &[], values);
+    }
+
+    /// A kernel as a function of C, if its code is one without loops. It takes [`Executor::parameters`].
+    pub fn function(&self, role: KernelRole) -> Option<Function> {
+        match &self.backend {
+            Backend::Jit(code) => code.function(role),
+            Backend::Interpreter(_) => None,
+        }
+    }
+}

@@ -132,3 +132,34 @@ fn bounds_are_judged_by_the_motion_behind_a_switch() {
     let ran = odec(&scratch("edges-bounds"), &out, &["run", "M"]);
     assert!(ran.code == Some(3) && ran.err.contains("E0635"), "{}{}", ran.text(), ran.err);
 }
+
+#[test]
+fn failures_are_explained_with_the_discretes_of_their_time() {
+    let text = "discrete d = 10\nstate x = 0\nx' = sqrt(d - x)\nat 1 { d := 1 }\nrun { t = 0 .. 2; samples = 2 }\n";
+    let ran = odec(&scratch("edges-blame"), text, &["run", "M"]);
+    assert!(ran.code == Some(3) && ran.err.contains("d - x = -1.9"), "{}", ran.err);
+    let text = "discrete d = 10\nstate x = 0\nx' = 1\nat 1 { d := 1 }\noutput o = sqrt(d - 2*x)\nrun { t = 0 .. 2; samples = 8 }\n";
+    let ran = odec(&scratch("edges-blame"), text, &["run", "M"]).success();
+    assert!(ran.err.contains("W0602") && ran.err.contains("d - 2*x = -1"), "{}", ran.err);
+}
+
+#[test]
+fn only_events_that_never_happen_are_told() {
+    let run = "run { t = 0 .. 10; samples = 2 }\n";
+    for (events, told) in [
+        ("at 20 { x += 1 }", true),
+        ("at -1 { x += 1 }", true),
+        ("every 2 from 10.5 { x += 1 }", true),
+        ("every 2 from 5 until 5 { x += 1 }", true),
+        ("at [-1, 0] { x += 1 }", false),
+        ("at 10 { x += 1 }", false),
+        // its time moves on as it happens, at last beyond the end
+        ("at due { x += 1; due := due + 4 }", false),
+        // nothing is known of what comes behind a stop
+        ("at 5 { stop }\nat 8 { x += 1 }", false),
+    ] {
+        let text = format!("discrete due = 1\nstate x = 0\nx' = 0\n{events}\n{run}");
+        let ran = odec(&scratch("edges-never"), &text, &["run", "M"]).success();
+        assert_eq!(ran.err.contains("W0611"), told, "{events}: {}", ran.err);
+    }
+}

@@ -62,6 +62,8 @@ struct Bracket {
 enum Next {
     /// The surface is here.
     Here,
+    /// The surface is where the step began, within the shortest step.
+    AtStart,
     /// A step to this time.
     To(f64),
     /// There is no surface before the end of the step.
@@ -90,11 +92,14 @@ impl Bracket {
         let slope = if trusted { rate.or(secant) } else { secant.or(rate) };
         let guess = slope.map(|slope| t - u / slope);
         let close = rate.is_some_and(|rate| (u / rate).abs() <= EXACT * resolution(t));
-        // the surface was left as the step began: the shortest one has come to it
+        // near zero the surface was left as the step began: the shortest one has come to it
         let (start, zero) = self.before;
-        let shortest = t - start <= (SHORTEST * resolution(start)).max(2.0 * f64::EPSILON * (self.end - start));
-        let at_start = zero == 0.0 && shortest && guess.is_some_and(|guess| guess <= start);
-        if u == 0.0 || close || at_start || guess == Some(t) {
+        let shortest = 2.0 * f64::EPSILON * (self.end - start);
+        let near_zero = SHORTEST * resolution(start) < shortest && t - start <= shortest;
+        if near_zero && zero == 0.0 && u < 0.0 && guess.is_some_and(|guess| guess <= start) {
+            return Next::AtStart;
+        }
+        if u == 0.0 || close || guess == Some(t) {
             return Next::Here;
         }
         let Some((behind, _)) = self.behind else {
@@ -291,6 +296,7 @@ impl HybridRunner {
             let (u, rate) = (sign * g, rate.map(|rate| sign * rate));
             match bracket.learn(target, u, rate) {
                 Next::To(next) => target = next,
+                Next::AtStart => return Ok(Landing::There(Landed { relation, apart: target - start })),
                 // the motion goes away from the surface: the dense output was wrong
                 _ if rate.is_some_and(|rate| rate > 0.0) => return self.shorten(model, start, end, ahead),
                 Next::Here => {

@@ -58,7 +58,9 @@ fn expression(kind: &mut ExprKind, at: ExprId, v: &mut impl Visit) {
             v.operand(b);
         }
         ExprKind::Comparison(list, signs) => {
-            signs.iter_mut().for_each(|(_, span)| v.span(span));
+            for (_, span) in signs.iter_mut() {
+                v.span(span);
+            }
             operands(list, v);
         }
         ExprKind::If(a, b, c) => [a, b, c].into_iter().for_each(|e| v.operand(e)),
@@ -72,7 +74,9 @@ fn expression(kind: &mut ExprKind, at: ExprId, v: &mut impl Visit) {
                 ident(name, Role::Index, v);
                 pair(range.as_mut(), v);
             }
-            condition.iter_mut().for_each(|e| v.operand(e));
+            for e in condition.iter_mut() {
+                v.operand(e);
+            }
             v.operand(body);
         }
         ExprKind::Tuple(list) | ExprKind::Table(list) => operands(list, v),
@@ -80,7 +84,9 @@ fn expression(kind: &mut ExprKind, at: ExprId, v: &mut impl Visit) {
 }
 
 fn operands(list: &mut [ExprId], v: &mut impl Visit) {
-    list.iter_mut().for_each(|e| v.operand(e));
+    for e in list.iter_mut() {
+        v.operand(e);
+    }
 }
 
 fn pair(range: Option<&mut (ExprId, ExprId)>, v: &mut impl Visit) {
@@ -121,14 +127,18 @@ fn indices(list: &mut [Index], v: &mut impl Visit) {
 pub(crate) fn reference(r: &mut Reference, at: Option<ExprId>, v: &mut impl Visit) {
     v.span(&mut r.span);
     v.span(&mut r.name.span);
-    r.path.iter_mut().for_each(|name| v.span(&mut name.span));
+    for name in r.path.iter_mut() {
+        v.span(&mut name.span);
+    }
     indices(&mut r.indices, v);
     v.reference(r, at);
 }
 
 pub(crate) fn declared(item: &mut Declared, v: &mut impl Visit) {
     reference(&mut item.target, None, v);
-    item.value.iter_mut().for_each(|e| v.operand(e));
+    for e in item.value.iter_mut() {
+        v.operand(e);
+    }
     unit(item.unit.as_mut(), v);
     pair(item.bounds.as_mut(), v);
     if let Some(limit) = &mut item.limit {
@@ -212,7 +222,9 @@ fn later(later: &mut Later, v: &mut impl Visit) {
     match later {
         Later::Index(items) => {
             for (names, a, b) in items {
-                names.iter_mut().for_each(|name| ident(name, Role::Index, v));
+                for name in names.iter_mut() {
+                    ident(name, Role::Index, v);
+                }
                 v.operand(a);
                 v.operand(b);
             }
@@ -221,7 +233,9 @@ fn later(later: &mut Later, v: &mut impl Visit) {
             for item in items {
                 match item {
                     BoundaryItem::Value(targets, value) => {
-                        targets.iter_mut().for_each(|target| reference(target, None, v));
+                        for target in targets.iter_mut() {
+                            reference(target, None, v);
+                        }
                         v.operand(value);
                     }
                     BoundaryItem::Periodic(name) | BoundaryItem::Clamp(name) => ident(name, Role::Index, v),
@@ -240,7 +254,9 @@ fn later(later: &mut Later, v: &mut impl Visit) {
             v.span(&mut part.file_span);
             ident(&mut part.name, Role::Word, v);
             indices(&mut part.indices, v);
-            part.entries.iter_mut().for_each(|each| entry(each, Role::Word, v));
+            for each in part.entries.iter_mut() {
+                entry(each, Role::Word, v);
+            }
         }
     }
 }
@@ -270,24 +286,36 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
         }
         StatementKind::Function { name, arguments, body } => {
             ident(name, Role::Called, v);
-            arguments.iter_mut().for_each(|argument| ident(argument, Role::Word, v));
+            for argument in arguments.iter_mut() {
+                ident(argument, Role::Word, v);
+            }
             v.operand(body);
         }
         StatementKind::Params(name, entries) => {
             ident(name, Role::Word, v);
-            entries.iter_mut().for_each(|each| entry(each, Role::Quantity, v));
+            for each in entries.iter_mut() {
+                entry(each, Role::Quantity, v);
+            }
         }
         StatementKind::Run(name, entries, inside) => {
-            name.iter_mut().for_each(|name| ident(name, Role::Word, v));
-            entries.iter_mut().for_each(|each| entry(each, Role::Word, v));
-            inside.iter_mut().for_each(|each| self::statement(each, v));
+            for name in name.iter_mut() {
+                ident(name, Role::Word, v);
+            }
+            for each in entries.iter_mut() {
+                entry(each, Role::Word, v);
+            }
+            for each in inside.iter_mut() {
+                self::statement(each, v);
+            }
         }
         StatementKind::Expect { quantity, time, value, within: tolerance } => {
             [quantity, time, value].into_iter().for_each(|e| v.operand(e));
             within(tolerance.as_mut(), v);
         }
         StatementKind::Conserve { name, value, within: tolerance } => {
-            name.iter_mut().for_each(|name| ident(name, Role::Quantity, v));
+            for name in name.iter_mut() {
+                ident(name, Role::Quantity, v);
+            }
             v.operand(value);
             within(tolerance.as_mut(), v);
         }

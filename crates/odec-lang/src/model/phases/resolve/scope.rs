@@ -119,7 +119,7 @@ impl<'a> Resolver<'a> {
             match &tree.exprs[id.0 as usize].kind {
                 ExprKind::Number(_) | ExprKind::Text(_) => {}
                 ExprKind::Name(r) => {
-                    open.extend(r.indices.iter().flat_map(crate::syntax::tree::Index::parts).map(|e| (e, scope)))
+                    open.extend(r.indices.iter().flat_map(crate::syntax::tree::Index::parts).map(|e| (e, scope)));
                 }
                 ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => open.push((*a, scope)),
                 ExprKind::Binary(_, _, a, b) => open.extend([(*a, scope), (*b, scope)]),

@@ -264,7 +264,14 @@ impl Quantities {
         let stem = |selector: &Selector| {
             if derivative.is_some() { format!("d({}", selector.stem) } else { selector.stem.clone() }
         };
-        if !self.by_stem.contains_key(&stem(&selector)) {
+        // `p.x` may be a quantity of that name, or the x of p
+        let tails = |selector: &Selector| {
+            let named = self.by_stem.get(&stem(selector)).map_or(&[][..], Vec::as_slice);
+            let fits =
+                |k: &&usize| self.list[**k].tail().strip_suffix(by.as_str()).is_some_and(|tail| selector.fits(tail));
+            named.iter().any(|k| fits(&k))
+        };
+        if !tails(&selector) {
             selector = selector.with_component();
         }
         let named = self.by_stem.get(&stem(&selector)).map_or(&[][..], Vec::as_slice);

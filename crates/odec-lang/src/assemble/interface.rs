@@ -83,7 +83,9 @@ impl Interface {
                     items.iter().flat_map(|(names, ..)| names).for_each(|name| interface.add(name, Kind::Index, 0));
                 }
                 StatementKind::Later(Later::Input(items)) => {
-                    items.iter().for_each(|(name, ..)| interface.add(name, Kind::Input, 0));
+                    for (name, ..) in items {
+                        interface.add(name, Kind::Input, 0);
+                    }
                 }
                 _ => {}
             }

@@ -130,8 +130,8 @@ pub fn misnamed(name: &str, flag: &str, why: &Misnamed) -> Diagnostic {
                 1 => "one index".to_string(),
                 n => format!("{n} indices"),
             };
-            let d = d(format!("`{}` takes {takes}", odec_ir::names::plain(&name)));
-            if axes.is_empty() { d } else { d.help(format!("write `{}`", odec_ir::names::element(&name, &axes))) }
+            let d = d(format!("`{}` takes {takes}", odec_ir::names::plain(name)));
+            if axes.is_empty() { d } else { d.help(format!("write `{}`", odec_ir::names::element(name, axes))) }
         }
         Misnamed::Outside { index, value, first, last } => d(format!("{value} is out of the range of `{index}`"))
             .help(format!("`{index}` runs from {first} to {last}")),

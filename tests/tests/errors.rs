@@ -102,6 +102,8 @@ fn copy(name: &str) -> PathBuf {
     let river = "model river\ntime t [h]\ninput q(t) = table(\"q.csv\", \"flow\", linear) [m^3/h]\nstate x = 1\n\
                  x' = q(t) - x\nrun { t = 0 .. 2 }\n";
     std::fs::write(folder.join("river.ode"), river).expect("a folder");
+    let plain = "input q(t) = table(\"plain.csv\", \"x\", linear)\nstate x = 1\nx' = q(t) - x\nrun { t = 0 .. 2 }\n";
+    std::fs::write(folder.join("plain.ode"), plain).expect("a folder");
     let arrays = |name: &str, text: &str| {
         let text = format!("model {name}\nconst N = 10\nindex i = 1..N\n{text}\nrun {{ t = 0 .. 1 }}\n");
         std::fs::write(folder.join(format!("{name}.ode")), text).expect("a folder");

@@ -114,6 +114,31 @@ fn contradictions_are_reported_with_both_units() {
             "`k` has no unit, and a factor would be put in where it is used",
         ),
         (
+            "index i = 1..3\nparam c[i] = [1 [m], 20 [cm], 3]\nstate x = 0 [m]\nx' = sum(i: c[i])/(1 [s])",
+            "E0574",
+            "a number without a unit stands among units of different scale",
+        ),
+        (
+            "fn f(x, y, z) = x + y + z\nparam a = 1 [m], b = 20 [cm]\nstate x = 0 [m]\nx' = f(a, b, 5)/(1 [s])",
+            "E0574",
+            "a number without a unit stands among units of different scale",
+        ),
+        (
+            "input q(t) = table([0, 9], [1, 1], linear) [kg/s]\nparam f = 1 [m^3/s]\nstate V = 0\nV' = q(t) + f",
+            "E0570",
+            "[kg/s] and [m^3/s] cannot be added",
+        ),
+        (
+            "input q(t) = table([0, 9], [1, 1], linear)\nparam L = 1 [m]\nstate x = 0\nx' = q(L)",
+            "E0570",
+            "a time is in [s], and this is in [m]",
+        ),
+        (
+            "units strict\nfn lim(a, b) = if a > b then b else a\nparam v = 1 [m/s]\nstate x = 0 [m]\nx' = lim(v, 5)",
+            "E0570",
+            "`lim` takes its `b` in [m/s], and this is in [1]",
+        ),
+        (
             "param c = 1 [1/s]\nstate x = 0 [m]\nx' = -c*x\noutput x [km]",
             "E0575",
             "`x` is recorded in its own unit, which is another one",
@@ -159,6 +184,25 @@ fn factors_stand_in_the_model() {
         ("param a = 2 [m/s]\nstate x = 0 [m]\nx' = a\noutput v = a [km/h]", "output v = 3.6*a [km/h]"),
         ("param a = 2 [V], b = 3 [mV], c = 1 [V/s]\nstate x = 0 [V]\nx' = (a + b)/(1 [s])", "(a + 0.001*b)"),
         ("param w = 1 [1/s], L = 1 [m/s]\nstate x = 0 [m]\nx' = L*sin(30 [deg])", "sin(0.017453292519943295*30)"),
+        ("param K = 5 [mM], V = 2 [uM/s]\nstate s = 10 [uM]\ns' = -V/(1 + s/K)", "1 + 0.001*(s/K)"),
+        ("units strict\nparam K = 5 [mM], V = 2 [uM/s]\nstate s = 10 [uM]\ns' = -V/(1 + s/K)", "1 + 0.001*(s/K)"),
+        ("param r = 5 [%], V = 2 [uM/s]\nstate s = 10 [uM]\ns' = if r < 0.5 then V else 0", "0.01*r < 0.5"),
+        ("param r = 5 [%], low = 0.1, V = 2 [uM/s]\nstate s = 10 [uM]\ns' = if r < low then V else 0", "r < 100*low"),
+        (
+            "param K = 5 [mM], V = 2 [uM/s]\nstate s = 10 [uM]\ns' = -V\noutput part = s/(K + s)",
+            "part = 0.001*(s/(K + 0.001*s))",
+        ),
+        ("fn f(s, K) = 1 + s/K\nparam K = 5 [mM]\nstate s = 1 [uM]\ns' = 0\noutput b = f(s, K)", "f(0.001*s, K)"),
+        (
+            "fn f(r, n) = 1 + r^n\nparam n = 2, K = 5 [mM]\nstate s = 1 [uM]\ns' = 0\noutput b = f(s/K, n)",
+            "f(0.001*(s/K), n)",
+        ),
+        ("state x = 5 [m], x >= 20 [cm]\nx' = 0", "x >= 0.01*20"),
+        ("state x = 1 [m], v = 0 [km/h]\nx' = v\nv' = -x", "v' = 3.6*-x"),
+        (
+            "time t [h]\ninput q(t) = table([0, 9], [1, 1], linear) [L/h]\nstate V = 0 [mL]\nV' = q(30 [min])",
+            "1000*q(0.016666666666666666*30)",
+        ),
         ("param a = 2 [h]\nstate x = 0 [1/s]\nx' = 1/a^2", "x' = 7.71604938271605e-8*(1/a^2)"),
         ("time t [h]\nparam k = 1 [1/h]\nstate x = 1\nx' = -k*x\nrun { t = 0 .. 1 [day] }", "t = 0 .. 24*1"),
         (

@@ -15,4 +15,5 @@ mod sensitivities;
 mod stepper;
 mod steps;
 mod switching;
+mod units;
 mod work;

@@ -119,6 +119,14 @@ impl Units {
         Ok(if factor.is_one() { value } else { value * factor.scale() })
     }
 
+    /// Two texts are one unit: `min` and `minute`. What cannot be read is compared as it is written.
+    pub fn are_equal(&self, a: &str, b: &str) -> bool {
+        match (self.read(a), self.read(b)) {
+            (Ok(a), Ok(b)) => a.unit == b.unit,
+            _ => a.split_whitespace().eq(b.split_whitespace()),
+        }
+    }
+
     /// What is wrong with a unit that cannot be read, without a place.
     pub(crate) fn mistake(&self, mistake: &Mistake, whole: &str) -> Diagnostic {
         match mistake {

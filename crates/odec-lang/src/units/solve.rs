@@ -11,7 +11,8 @@ use super::vector::{Atom, Key, Vector};
 pub enum Outcome {
     /// It holds, or determines a unit.
     Holds,
-    /// The units differ by this factor, the left one divided by the right one.
+    /// The units differ by this factor, the left one divided by the right one. Apart from that, the equation holds, or
+    /// determines a unit.
     Scale(Vector),
     /// The units differ in their dimensions by this quotient.
     Apart(Vector),
@@ -89,16 +90,23 @@ impl<S> Solver<S> {
             return if rest.has_dimension() { Outcome::Apart(rest) } else { Outcome::Scale(rest) };
         }
         let plain = |unit: &Vector| unit.iter().filter(|(key, _)| key.is_open() && key.exponent == 0).last();
+        let mut was_stripped = false;
         let pivot = match plain(&rest) {
             Some(pivot) => Some(pivot),
             None => rest.stripped().and_then(|stripped| {
-                rest = stripped;
+                (rest, was_stripped) = (stripped, true);
                 plain(&rest)
             }),
         };
         let Some((key, r)) = pivot else { return Outcome::Holds };
         let Atom::Variable(v) = key.atom else { return Outcome::Holds };
-        let others = rest.without(key);
+        let mut others = rest.without(key);
+        // A scale alone is the unit of no name: the name is a pure number, or in the unit of others, and the other side
+        // is converted. Without the exponent that was stripped from both sides, the factor would not be this one.
+        let scale = if was_stripped { None } else { others.scale_alone() };
+        if let Some(scale) = &scale {
+            others = others.quotient(scale);
+        }
         // x = x^n says nothing that could be put in for x
         if others.iter().any(|(other, _)| other.atom == key.atom) {
             return Outcome::Holds;
@@ -106,7 +114,7 @@ impl<S> Solver<S> {
         self.found[v as usize] = Some(others.power(-Rational::ONE / r));
         self.why[v as usize] = Some(self.kept.len() as u32);
         self.kept.push(Kept { quotient, site, variable: v });
-        Outcome::Holds
+        scale.map_or(Outcome::Holds, Outcome::Scale)
     }
 
     /// The equations that contradict this one together with it, by their positions: all are needed, so that each is a

@@ -11,6 +11,10 @@ const MAX_EXPONENT: i64 = 99;
 /// Most digits of a number in a unit.
 const MAX_DIGITS: usize = 18;
 
+/// Largest divisor that is tried when a number in a unit is taken apart. What is left then counts as one factor: two such
+/// numbers with a common divisor beyond it differ by a factor that is computed to be 1.
+const MAX_DIVISOR: u64 = 1 << 12;
+
 /// A unit that could be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
@@ -37,11 +41,11 @@ pub fn power_of_ten(ten: i32) -> Vector {
     Vector::of(Atom::Prime(2)).product(&Vector::of(Atom::Prime(5))).power(power)
 }
 
-/// A whole number as a scale: its prime factors.
+/// A whole number as a scale: its prime factors, as far as they are small.
 fn factors(mut n: u64) -> Vector {
     let mut out = Vector::default();
     let mut prime = 2u64;
-    while prime.checked_mul(prime).is_some_and(|square| square <= n) {
+    while prime <= MAX_DIVISOR && prime * prime <= n {
         while n.is_multiple_of(prime) {
             out = out.product(&Vector::of(Atom::Prime(prime)));
             n /= prime;

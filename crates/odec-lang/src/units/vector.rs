@@ -92,6 +92,21 @@ impl Vector {
         self.0.iter().any(|(key, _)| key.exponent != 0)
     }
 
+    /// The scale, if what is known of the unit is a scale other than 1 and no dimension: all but the units that are to be
+    /// found.
+    pub fn scale_alone(&self) -> Option<Vector> {
+        let known: Vec<(Key, Rational)> = self.0.iter().copied().filter(|(key, _)| !key.is_open()).collect();
+        let plain = |(key, r): &(Key, Rational)| {
+            matches!(key.atom, Atom::Prime(_) | Atom::Pi) && key.exponent == 0 && !r.is_lost()
+        };
+        (!known.is_empty() && known.iter().all(plain)).then_some(Vector(known))
+    }
+
+    /// A number other than 1: a known scale without a dimension, such as that of `%`, or of [uM] divided by [mM].
+    pub fn is_scale(&self) -> bool {
+        !self.is_one() && !self.is_open() && !self.has_dimension() && !self.is_lost()
+    }
+
     /// Its dimensions alone.
     pub fn dimensions(&self) -> Vector {
         Vector(self.0.iter().copied().filter(|(key, _)| matches!(key.atom, Atom::Dimension(_))).collect())

@@ -9,6 +9,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::model::inputs::{Curve, Input, MAX_SAMPLES, Source};
 
+use super::header::{Column, parted};
 use super::tables::{Ended, Files, MAX_SHOWN, Opened, Unreadable, may_be_cut, number};
 
 /// Most bytes of a file of samples.
@@ -80,6 +81,8 @@ struct Columns {
     value: usize,
     count: usize,
     names: Option<Vec<String>>,
+    /// Factors to the units of the model: of the times, and of the values.
+    factors: [f64; 2],
 }
 
 impl Columns {
@@ -118,7 +121,7 @@ impl Samples<'_> {
             .comment(Some(b'#'))
             .from_reader(Ended::new(&mut bytes));
         let mut list = List::default();
-        let result = self.gather(&shown, &mut rows, &mut list);
+        let result = self.gather(&shown, &mut rows, &mut list, warnings);
         // what is wrong in a last row that no line end closes was cut off there
         let read = result.is_ok() || !rows.read_record(&mut csv::StringRecord::new()).unwrap_or(true);
         let torn = !rows.get_ref().closed();
@@ -146,7 +149,13 @@ impl Samples<'_> {
         })
     }
 
-    fn gather<R: Read>(&self, name: &str, rows: &mut csv::Reader<R>, list: &mut List) -> Outcome<()> {
+    fn gather<R: Read>(
+        &self,
+        name: &str,
+        rows: &mut csv::Reader<R>,
+        list: &mut List,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Outcome<()> {
         let mut row = csv::StringRecord::new();
         let mut columns = None;
         while rows.read_record(&mut row).map_err(|e| self.unread(name, &e))? {
@@ -154,7 +163,7 @@ impl Samples<'_> {
             let columns = match &columns {
                 Some(columns) => columns,
                 None => {
-                    let found = columns.insert(self.columns(name, &row)?);
+                    let found = columns.insert(self.columns(name, &row, warnings)?);
                     if found.names.is_some() {
                         continue;
                     }
@@ -175,8 +184,8 @@ impl Samples<'_> {
             }
             let time = self.field(name, list.line, columns, 0, row.get(0).unwrap_or(""))?;
             let value = self.field(name, list.line, columns, columns.value, row.get(columns.value).unwrap_or(""))?;
-            list.times.push(time);
-            list.values.push(value);
+            list.times.push(time * columns.factors[0]);
+            list.values.push(value * columns.factors[1]);
             list.lines.push(list.line as u32);
             if list.times.len() > MAX_SAMPLES {
                 return Err(self.wrong(format!("`{name}` has more than {MAX_SAMPLES} samples")));
@@ -186,7 +195,7 @@ impl Samples<'_> {
     }
 
     /// The columns, by the first row.
-    fn columns(&self, name: &str, row: &csv::StringRecord) -> Outcome<Columns> {
+    fn columns(&self, name: &str, row: &csv::StringRecord, warnings: &mut Vec<Diagnostic>) -> Outcome<Columns> {
         let header = row.iter().next().is_some_and(|field| number(field).is_none());
         if row.len() == 1 && row.iter().any(|field| field.contains([';', '\t'])) {
             let report = self.wrong(format!("`{name}`: its columns are not separated by commas"));
@@ -194,7 +203,7 @@ impl Samples<'_> {
         }
         if !header {
             return match (self.column, row.len()) {
-                (None, 2) => Ok(Columns { value: 1, count: 2, names: None }),
+                (None, 2) => Ok(Columns { value: 1, count: 2, names: None, factors: [1.0; 2] }),
                 (Some(column), _) => {
                     let report = self.wrong(format!("`{name}` has no header line, and so no column `{column}`"));
                     Err(Box::new(report.help(format!("write the names in its first line: `t,{column}`"))))
@@ -220,9 +229,16 @@ impl Samples<'_> {
             }
             Some(column) => self.named(name, column, row, &names)?,
         };
-        self.check_unit(name, &names[0], fields[0].1.as_deref(), self.model.time.unit.as_deref(), "time")?;
-        self.check_unit(name, &names[value], fields[value].1.as_deref(), self.input.unit.as_deref(), &self.input.name)?;
-        Ok(Columns { value, count: row.len(), names: Some(names) })
+        let (time, input) = (&self.model.time, self.input);
+        let takers = [(0, &time.name, &time.unit), (value, &input.name, &input.unit)];
+        let mut factors = [1.0; 2];
+        for (factor, (k, taker, declared)) in factors.iter_mut().zip(takers) {
+            let (unit, declared) = (fields[k].1.as_deref(), declared.as_deref());
+            let column = Column { file: name, name: &names[k], unit, taker, declared, place: input.place };
+            let found = column.factor(self.model, warnings);
+            *factor = found.map_err(|(headline, help)| Box::new(self.wrong(headline).help(help)))?;
+        }
+        Ok(Columns { value, count: row.len(), names: Some(names), factors })
     }
 
     /// The position of a column.
@@ -244,20 +260,6 @@ impl Samples<'_> {
                 let report = self.wrong(format!("`{name}` has {} columns `{column}`", found.len()));
                 Err(Box::new(report.help("give each column a name of its own")))
             }
-        }
-    }
-
-    /// Units are compared as written: nothing is converted.
-    fn check_unit(&self, file: &str, column: &str, there: Option<&str>, here: Option<&str>, what: &str) -> Outcome<()> {
-        let plain = |unit: &str| unit.split_whitespace().collect::<String>();
-        match (there, here) {
-            (Some(there), Some(here)) if plain(there) != plain(here) => {
-                let headline =
-                    format!("`{file}`: `{column}` is in [{there}], and `{what}` is in [{here}] in the model");
-                let report = self.wrong(headline);
-                Err(Box::new(report.help("units are not converted: write both in one unit")))
-            }
-            _ => Ok(()),
         }
     }
 
@@ -299,16 +301,6 @@ struct List {
     lines: Vec<u32>,
     /// The line that was read last.
     line: u64,
-}
-
-/// `flow [m^3/s]` as a name and a unit.
-fn parted(field: &str) -> (String, Option<String>) {
-    match field.split_once('[') {
-        Some((name, rest)) if rest.trim_end().ends_with(']') => {
-            (name.trim().to_string(), Some(rest.trim_end().trim_end_matches(']').trim().to_string()))
-        }
-        _ => (field.to_string(), None),
-    }
 }
 
 fn amount(n: usize, what: &str) -> String {

@@ -7,7 +7,9 @@ use std::io::Read;
 use odec_ir::Span;
 use odec_ir::nest::bind::MAX_ELEMENTS;
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::model::{Model, Overrides, Table};
+use odec_lang::model::{Given, Model, Overrides, Table};
+
+use super::header::{Column, parted};
 
 /// Longest text of a field that is repeated in a message.
 pub(super) const MAX_SHOWN: usize = 40;
@@ -109,7 +111,7 @@ pub fn read(
     for given in model.constants.iter().chain(&model.parameters) {
         if let Some(Table::Csv { file, column, span }) = &given.table {
             let count = elements(&model.ranges_of(&given.indexed, &values).unwrap_or_default());
-            let wanted = Wanted { name: &given.name, column: column.as_deref(), count, span: *span };
+            let wanted = Wanted { model, given, column: column.as_deref(), count, span: *span };
             match wanted.values(file, files, warnings) {
                 Ok(values) => drop(tables.insert(given.name.clone(), values)),
                 Err(d) => errors.push(*d),
@@ -127,8 +129,9 @@ fn elements(ranges: &[(i64, i64)]) -> u64 {
 
 /// What a model takes from a file.
 struct Wanted<'a> {
+    model: &'a Model,
     /// The constant or parameter.
-    name: &'a str,
+    given: &'a Given,
     column: Option<&'a str>,
     /// Its elements.
     count: u64,
@@ -159,8 +162,10 @@ impl Wanted<'_> {
         let result = self.numbers(&shown, &mut bytes, warnings);
         if bytes.limit() == 0 {
             // what was found wrong may be the torn end
-            let headline =
-                format!("`{shown}` is longer than {limit} bytes, and `{}` has {} elements", self.name, self.count);
+            let headline = format!(
+                "`{shown}` is longer than {limit} bytes, and `{}` has {} elements",
+                self.given.name, self.count
+            );
             return Err(Box::new(
                 self.wrong(headline).help("is it the right file? a table holds what the model needs"),
             ));
@@ -176,7 +181,7 @@ impl Wanted<'_> {
             .comment(Some(b'#'))
             .from_reader(Ended::new(bytes));
         let mut row = csv::StringRecord::new();
-        let gathered = self.gather(name, &mut rows, &mut row);
+        let gathered = self.gather(name, &mut rows, &mut row, warnings);
         if gathered.is_ok() && !rows.get_ref().closed() {
             warnings.push(may_be_cut(name, row.position().map_or(0, csv::Position::line), self.span));
         }
@@ -192,21 +197,31 @@ impl Wanted<'_> {
         })
     }
 
-    fn gather(&self, name: &str, rows: &mut csv::Reader<Ended<'_>>, row: &mut csv::StringRecord) -> Numbers {
+    fn gather(
+        &self,
+        name: &str,
+        rows: &mut csv::Reader<Ended<'_>>,
+        row: &mut csv::StringRecord,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Numbers {
         let mut values = vec![];
         let mut width = None;
         // position of the column, once the header line is read
         let mut chosen = None;
+        let mut factors = vec![];
         let mut first = true;
         while rows.read_record(row).map_err(|e| self.unread(name, &e))? {
             let line = row.position().map_or(0, csv::Position::line);
             if std::mem::take(&mut first) {
                 if let Some(column) = self.column {
-                    chosen = Some(self.position(name, column, row)?);
+                    let k = self.position(name, column, row)?;
+                    chosen = Some(k);
+                    factors = self.factors(name, row, k..k + 1, warnings)?;
                     continue;
                 }
                 // a header line, if nothing in it is a number
                 if row.iter().all(|field| number(field).is_none()) {
+                    factors = self.factors(name, row, 0..row.len(), warnings)?;
                     continue;
                 }
             }
@@ -215,14 +230,33 @@ impl Wanted<'_> {
                 let headline = format!("`{name}`, line {line}: {} values, not {expected} as above", row.len());
                 return Err(self.wrong(headline));
             }
-            for k in chosen.map_or(0..row.len(), |k| k..k + 1) {
-                values.push(self.field(name, line, k, row.get(k).unwrap_or(""))?);
+            for (n, k) in chosen.map_or(0..row.len(), |k| k..k + 1).enumerate() {
+                let factor = factors.get(n).copied().unwrap_or(1.0);
+                values.push(factor * self.field(name, line, k, row.get(k).unwrap_or(""))?);
             }
             if values.len() as u64 > MAX_ELEMENTS {
                 return Err(self.wrong(format!("`{name}` has more than {MAX_ELEMENTS} values")));
             }
         }
         if values.is_empty() { Err(self.wrong(format!("`{name}` holds no number"))) } else { Ok(values) }
+    }
+
+    /// Of each of these columns the factor to the unit of what the model makes of them.
+    fn factors(
+        &self,
+        file: &str,
+        row: &csv::StringRecord,
+        columns: std::ops::Range<usize>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Numbers {
+        let factor = |k: usize| {
+            let (name, unit) = parted(row.get(k).unwrap_or(""));
+            let (taker, declared) = (self.given.name.as_str(), self.given.unit.as_deref());
+            let column = Column { file, name: &name, unit: unit.as_deref(), taker, declared, place: self.span };
+            let found = column.factor(self.model, warnings);
+            found.map_err(|(headline, help)| Box::new(Diagnostic { help: Some(help), ..*self.wrong(headline) }))
+        };
+        columns.map(factor).collect()
     }
 
     fn unread(&self, name: &str, e: &csv::Error) -> Box<Diagnostic> {
@@ -240,7 +274,7 @@ impl Wanted<'_> {
     }
 
     fn position(&self, name: &str, column: &str, row: &csv::StringRecord) -> Result<usize, Box<Diagnostic>> {
-        row.iter().position(|field| field == column).ok_or_else(|| {
+        row.iter().position(|field| field == column || parted(field).0 == column).ok_or_else(|| {
             let known = odec_lang::suggest::list(row.iter());
             let d = self.wrong(format!("`{name}` has no column `{column}`"));
             Box::new(d.help(format!("its columns are {known}")))

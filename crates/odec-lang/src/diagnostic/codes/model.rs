@@ -134,6 +134,8 @@ rows! {
     W0512 Advice "a condition and a quantity mixed up"
     W0513 Advice "a table that may be cut"
     W0514 Advice "a product after a quotient in a unit"
+    W0517 Advice "a number beside a percentage"
+    W0518 Advice "a unit in a file that nothing uses"
     W0520 Advice "a reaction that does not slow down"
     W0521 Advice "a reactant in a constant of mass action"
     N0101 Advice "units are not checked"

@@ -148,6 +148,11 @@ impl<'a> Checker<'a> {
                     ExprKind::Quantity(_, bracket) if in_function => {
                         (bracket, format!("a number in [{}]", bracket.text))
                     }
+                    ExprKind::Call(name, _) if self.names.inputs.contains_key(&name.name) => {
+                        let name = name.name.as_str();
+                        let Some(bracket) = self.quantity(name).and_then(|q| q.bracket) else { continue };
+                        (bracket, format!("`{name}` is in [{}]", bracket.text))
+                    }
                     ExprKind::Call(name, _) => {
                         if let Some(&index) = self.names.functions.get(&name.name)
                             && seen.insert(index)

@@ -14,8 +14,8 @@ impl<'a> Checker<'a> {
             return HashMap::new();
         }
         let conversions = std::mem::take(&mut self.conversions);
-        let doubtful = self.doubtful_definitions();
-        let parents = self.parents();
+        let doubts = self.doubts();
+        let tops = self.tops();
         let mut chains: HashSet<ExprId> = HashSet::new();
         let mut factors: HashMap<ExprId, (f64, u32)> = HashMap::new();
         for conversion in &conversions {
@@ -26,14 +26,13 @@ impl<'a> Checker<'a> {
                 continue;
             };
             let before = self.reports.list().len();
-            let sides = [site.left_expr, Some(expr)].into_iter().flatten();
-            let nodes: Vec<ExprId> = sides.flat_map(|side| self.input.nodes_of(side)).collect();
-            let guess = nodes.into_iter().find_map(|id| self.guessed_name(id, &doubtful));
-            if let Some((name, place)) = guess {
+            let mut sides = [site.left_expr, Some(expr)].into_iter().flatten();
+            if let Some((name, place)) = sides.find_map(|side| doubts[side.0 as usize]) {
                 self.name_in_doubt(name, place, conversion);
             }
-            let top = Self::top_of_chain(expr, &parents);
-            if chains.insert(top)
+            let top = tops[expr.0 as usize];
+            if conversion.has_dimension
+                && chains.insert(top)
                 && let Some(number) = self.bare_in_chain(top)
             {
                 self.number_in_doubt(number, site.right);
@@ -105,25 +104,46 @@ impl<'a> Checker<'a> {
         )));
     }
 
-    /// Definitions whose value holds a name without a unit, with that name.
-    fn doubtful_definitions(&mut self) -> HashMap<&'a str, &'a str> {
-        let mut doubtful: HashMap<&'a str, &'a str> = HashMap::new();
+    /// Of each expression the first name in it whose unit follows from its use alone, and where it stands. A definition is in
+    /// doubt where its value is.
+    fn doubts(&mut self) -> Vec<Option<(&'a str, ExprId)>> {
         let found = &self.names.found;
+        let mut doubtful: HashMap<&'a str, &'a str> = HashMap::new();
+        let mut doubts = vec![None; self.input.tree.exprs.len()];
         for k in self.definition_order() {
             let item = &found.definitions[k];
-            let values = item.pieces.iter().map(|piece| piece.1).chain([item.value]);
-            let nodes: Vec<ExprId> = values.flat_map(|value| self.input.nodes_of(value)).collect();
-            if let Some((name, _)) = nodes.into_iter().find_map(|id| self.guessed_name(id, &doubtful)) {
-                doubtful.insert(item.name, name);
+            for value in item.pieces.iter().map(|piece| piece.1).chain([item.value]) {
+                for id in self.input.nodes_of(value) {
+                    doubts[id.0 as usize] = self.doubt(id, &doubts, &doubtful);
+                }
+                if let Some((name, _)) = doubts[value.0 as usize] {
+                    doubtful.entry(item.name).or_insert(name);
+                }
             }
         }
-        doubtful
+        for k in 0..doubts.len() {
+            doubts[k] = self.doubt(ExprId(k as u32), &doubts, &doubtful);
+        }
+        doubts
+    }
+
+    fn doubt(
+        &mut self,
+        id: ExprId,
+        doubts: &[Option<(&'a str, ExprId)>],
+        doubtful: &HashMap<&'a str, &'a str>,
+    ) -> Option<(&'a str, ExprId)> {
+        self.guessed_name(id, doubtful)
+            .or_else(|| self.input.operands(id).into_iter().find_map(|operand| doubts[operand.0 as usize]))
     }
 
     /// A name whose unit follows from its use alone, or a definition that holds one. Pure numbers are what they are.
     fn guessed_name(&mut self, id: ExprId, doubtful: &HashMap<&'a str, &'a str>) -> Option<(&'a str, ExprId)> {
-        let ExprKind::Name(reference) = &self.input.tree.exprs[id.0 as usize].kind else { return None };
-        let name = reference.name.name.as_str();
+        let name = match &self.input.tree.exprs[id.0 as usize].kind {
+            ExprKind::Name(reference) => reference.name.name.as_str(),
+            ExprKind::Call(name, _) if self.names.inputs.contains_key(&name.name) => name.name.as_str(),
+            _ => return None,
+        };
         if self.arguments.iter().any(|a| a.0 == name) {
             return None;
         }
@@ -140,23 +160,17 @@ impl<'a> Checker<'a> {
         (!unit.is_one() && !unit.is_open()).then_some((self.quantities[at].name, id))
     }
 
-    /// The expression that each expression is an operand of.
-    fn parents(&self) -> HashMap<ExprId, ExprId> {
-        let mut parents = HashMap::new();
-        for (k, expr) in self.input.tree.exprs.iter().enumerate() {
-            for operand in alike_operands(&expr.kind) {
-                parents.insert(operand, ExprId(k as u32));
+    /// Of each expression the outermost one that is of one unit with it.
+    fn tops(&self) -> Vec<ExprId> {
+        let exprs = &self.input.tree.exprs;
+        let mut tops: Vec<ExprId> = (0..exprs.len() as u32).map(ExprId).collect();
+        // operands have smaller positions
+        for k in (0..exprs.len()).rev() {
+            for operand in alike_operands(&exprs[k].kind) {
+                tops[operand.0 as usize] = tops[k];
             }
         }
-        parents
-    }
-
-    fn top_of_chain(expr: ExprId, parents: &HashMap<ExprId, ExprId>) -> ExprId {
-        let mut top = expr;
-        while let Some(&parent) = parents.get(&top) {
-            top = parent;
-        }
-        top
+        tops
     }
 
     /// A number without a unit among the operands that are of one unit.
@@ -181,7 +195,7 @@ fn alike_operands(kind: &ExprKind) -> Vec<ExprId> {
     match kind {
         ExprKind::Neg(a) => vec![*a],
         ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) | ExprKind::If(_, a, b) => vec![*a, *b],
-        ExprKind::Comparison(list, _) => list.clone(),
+        ExprKind::Comparison(list, _) | ExprKind::Tuple(list) => list.clone(),
         ExprKind::Call(name, list) if matches!(name.name.as_str(), "min" | "max" | "mod" | "hypot" | "atan2") => {
             list.clone()
         }

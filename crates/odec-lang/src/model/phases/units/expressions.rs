@@ -1,6 +1,6 @@
 //! The unit of each expression of the tree, operands before their users.
 
-use super::{Checker, Kind, Site, Value};
+use super::{Beside, Checker, Kind, Site, Value};
 use crate::model::Symbol;
 use crate::model::phases::names::MATHEMATICAL;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Reference};
@@ -32,7 +32,7 @@ impl<'a> Checker<'a> {
         self.values[expr.0 as usize].clone().unwrap_or(Value::Any)
     }
 
-    fn site(&self, kind: Kind<'a>, left: ExprId, right: ExprId) -> Site<'a> {
+    pub(super) fn site(&self, kind: Kind<'a>, left: ExprId, right: ExprId) -> Site<'a> {
         let (a, b) = (self.span(left), self.span(right));
         Site { kind, left: a, right: b, left_expr: Some(left), right_expr: Some(right), beside: None }
     }
@@ -114,12 +114,43 @@ impl<'a> Checker<'a> {
             return if all_any { Value::Any } else { Value::Bare };
         };
         let Value::Unit(unit) = self.value_of(first) else { return Value::Any };
+        let bare = list.iter().copied().find(|id| self.values[id.0 as usize] == Some(Value::Bare));
+        if let Some(bare) = bare.filter(|_| self.solver.reduced(&unit).is_scale()) {
+            return self.beside_number(kind, bare, list);
+        }
         for &other in list.iter().filter(|&&id| id != first) {
             let value = self.value_of(other);
             let site = self.site(kind, first, other);
             self.equate(&unit, &value, site);
         }
         Value::Unit(unit)
+    }
+
+    /// Quantities without a dimension beside a number, `1 + s/K`: the number is a pure one, and so are all.
+    fn beside_number(&mut self, kind: Kind<'a>, bare: ExprId, list: &[ExprId]) -> Value {
+        for &other in list.iter().filter(|&&id| id != bare) {
+            let value = self.value_of(other);
+            let site = self.site(kind, bare, other);
+            self.large_number(bare, other);
+            self.equate(&Vector::default(), &value, site);
+        }
+        Value::Unit(Vector::default())
+    }
+
+    /// `humidity > 50`, with a humidity in [%]: 50 is 5000 %.
+    fn large_number(&mut self, bare: ExprId, other: ExprId) {
+        let tree = self.input.tree;
+        let kind = |id: ExprId| &tree.exprs[id.0 as usize].kind;
+        let (ExprKind::Number(x), ExprKind::Name(reference)) = (kind(bare), kind(other)) else { return };
+        let Some(bracket) = self.quantity(&reference.name.name).and_then(|q| q.bracket) else { return };
+        if *x > 1.0 && !self.forgetful {
+            let (name, unit) = (&reference.name.name, &bracket.text);
+            let headline = format!("`{name}` is in [{unit}], and a number beside it is a pure one");
+            let report = crate::report::warning("W0517", headline, self.span(bare), format!("not in [{unit}]"));
+            let report = report.label(bracket.span, format!("`{name}` is in [{unit}]"));
+            let help = format!("write `{x} [{unit}]`, or `{x} [1]` if the pure number is meant");
+            self.reports.say(report.help(help));
+        }
     }
 
     /// A value that must be a pure number.
@@ -129,13 +160,26 @@ impl<'a> Checker<'a> {
         self.equate(&Vector::default(), &value, site);
     }
 
-    fn power(&mut self, base: ExprId, exponent: ExprId) -> Value {
-        let (of, by) = (self.value_of(base), self.value_of(exponent));
-        self.pure(Kind::Exponent, exponent);
+    fn power(&mut self, base: ExprId, by_expr: ExprId) -> Value {
+        let (of, by) = (self.value_of(base), self.value_of(by_expr));
+        self.pure(Kind::Exponent, by_expr);
         let Value::Unit(unit) = of else {
             return if matches!(by, Value::Unit(_)) { Value::Unit(Vector::default()) } else { of };
         };
-        if let Some(exponent) = self.exponent(exponent, MAX_CONSTANTS) {
+        let scaled = matches!(&by, Value::Unit(unit) if self.solver.reduced(unit).is_scale());
+        // the factor of a power with a named exponent would depend on it: what has no dimension is converted before
+        let exponent = self.exponent(by_expr, MAX_CONSTANTS).filter(|_| !scaled);
+        let known = self.solver.reduced(&unit);
+        let named = exponent.as_ref().is_some_and(|e| !e.names.is_empty());
+        if named && known.is_open() {
+            self.beside.push(Beside {
+                unit: known.clone(),
+                number: by_expr,
+                is_exponent: true,
+                other: self.span(base),
+            });
+        }
+        if let Some(exponent) = exponent.filter(|_| !(named && known.is_scale())) {
             return Value::Unit(unit.raised(&exponent));
         }
         self.pure(Kind::Base, base);
@@ -158,6 +202,10 @@ impl<'a> Checker<'a> {
                     });
                 }
                 let at = *self.by_name.get(name)?;
+                // 50 [%] is 0.5
+                if self.quantities[at].unit.is_scale() {
+                    return None;
+                }
                 match self.quantities[at].symbol {
                     Symbol::Constant(i) => {
                         let value = self.names.found.constants.get(i)?.value?;
@@ -186,6 +234,10 @@ impl<'a> Checker<'a> {
 
     fn call(&mut self, name: &'a Ident, arguments: &'a [ExprId]) -> Value {
         let word = name.name.as_str();
+        if self.names.inputs.contains_key(word) {
+            self.times_of(arguments);
+            return self.quantity(word).map_or(Value::Any, |input| Value::Unit(input.unit.clone()));
+        }
         if let Some(&index) = self.names.functions.get(word) {
             return self.called(index, arguments);
         }
@@ -204,16 +256,6 @@ impl<'a> Checker<'a> {
                 let second = arguments.get(1).map_or(Value::Any, |&a| self.value_of(a));
                 product(first, second, Rational::ONE)
             }
-            "fma" if arguments.len() == 3 => {
-                let sum = product(first, self.value_of(arguments[1]), Rational::ONE);
-                let third = self.value_of(arguments[2]);
-                if let Value::Unit(unit) = &sum {
-                    let site = self.site(Kind::Sum, arguments[0], arguments[2]);
-                    self.equate(unit, &third, site);
-                    return sum;
-                }
-                third
-            }
             "celsius" => {
                 for &argument in arguments {
                     self.pure(Kind::Pure("celsius"), argument);
@@ -228,7 +270,7 @@ impl<'a> Checker<'a> {
                 Value::Unit(Vector::default())
             }
             "csv" | "table" => Value::Any,
-            // a measured input, or a function that does not exist
+            // a function that does not exist
             _ if crate::model::phases::resolve::builtin(word).is_none() => Value::Unit(self.fresh()),
             _ => {
                 for &argument in arguments {

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use super::statements::depth_first;
-use super::{Checker, Kind, Site, Value};
+use super::{Beside, Checker, Kind, Site, Value};
 use crate::syntax::tree::{ExprId, ExprKind};
+use crate::units::Mode;
 use crate::units::rational::Rational;
 use crate::units::vector::{Atom, Exponent, Key, Vector};
 
@@ -26,6 +27,15 @@ pub(super) struct Scheme {
     units: Vec<Vector>,
     /// The unit of the value.
     value: Value,
+    /// Units that numbers without one stand beside, and these numbers: `x^2` in `1 + x^2`.
+    beside: Vec<Beside>,
+}
+
+/// An argument of a call: what is put in for its variable, and its value as an exponent.
+struct Put {
+    variable: u32,
+    unit: Vector,
+    exponent: Option<Exponent>,
 }
 
 impl<'a> Checker<'a> {
@@ -48,14 +58,19 @@ impl<'a> Checker<'a> {
         let item = &self.names.found.functions[index];
         let arguments: Vec<u32> = item.arguments.iter().map(|_| self.solver.variable()).collect();
         self.arguments = item.arguments.iter().map(|a| a.name.as_str()).zip(arguments.iter().copied()).collect();
+        let before = self.beside.len();
         let value = self.value(item.body);
+        let mut beside: Vec<Beside> = self.beside.drain(before..).collect();
+        for place in &mut beside {
+            place.unit = self.solver.reduced(&place.unit);
+        }
         self.arguments.clear();
         let units = arguments.iter().map(|&v| self.solver.reduced(&Vector::of(Atom::Variable(v)))).collect();
         let value = match value {
             Value::Unit(unit) => Value::Unit(self.solver.reduced(&unit)),
             other => other,
         };
-        self.schemes.insert(index, Rc::new(Scheme { arguments, units, value }));
+        self.schemes.insert(index, Rc::new(Scheme { arguments, units, value, beside }));
     }
 
     /// The unit of a call.
@@ -67,31 +82,35 @@ impl<'a> Checker<'a> {
             return Value::Unit(self.fresh());
         }
         let given: Vec<Value> = arguments.iter().map(|&a| self.value_of(a)).collect();
-        let determined = |k: usize| scheme.units[k] != Vector::of(Atom::Variable(scheme.arguments[k]));
-        let mut put: Vec<(u32, Vector, Option<Exponent>)> = Vec::with_capacity(given.len());
+        let mut put: Vec<Put> = Vec::with_capacity(given.len());
         for (k, value) in given.iter().enumerate() {
-            let exponent = self.exponent(arguments[k], MAX_CONSTANTS);
+            let (variable, exponent) = (scheme.arguments[k], self.exponent(arguments[k], MAX_CONSTANTS));
+            let met = || (0..given.len()).any(|j| scheme.determined(j) && mentions(&scheme.units[j], variable));
             let unit = match value {
+                // what has no dimension is a pure number in a function, as it is beside numbers
+                Value::Unit(unit) if self.solver.reduced(unit).is_scale() => Vector::default(),
                 Value::Unit(unit) => unit.clone(),
+                Value::Bare if self.units.mode == Mode::Strict => Vector::default(),
                 // a number that meets other arguments in a sum takes their unit
-                _ if (0..given.len()).any(|j| determined(j) && mentions(&scheme.units[j], scheme.arguments[k])) => {
-                    self.fresh()
-                }
+                _ if met() => self.fresh(),
                 _ => Vector::default(),
             };
-            put.push((scheme.arguments[k], unit, exponent));
+            put.push(Put { variable, unit, exponent });
         }
+        self.beside_numbers(&scheme, &given, &mut put, arguments);
+        let before = self.conversions.len();
         for (k, value) in given.iter().enumerate() {
-            if !determined(k) {
+            let unit = if scheme.determined(k) { instance(&scheme.units[k], &put) } else { put[k].unit.clone() };
+            if !scheme.determined(k) && !matches!(value, Value::Unit(_)) {
                 continue;
             }
-            let unit = instance(&scheme.units[k], &put);
             let span = self.span(arguments[k]);
             let kind = Kind::Argument(&item.arguments[k].name, &item.name.name);
             let (right_expr, beside) = (Some(arguments[k]), Some(item.body));
             let site = Site { kind, left: item.arguments[k].span, right: span, left_expr: None, right_expr, beside };
             self.equate(&unit, value, site);
         }
+        self.doubtful_arguments(&scheme, &given, arguments, before);
         match &scheme.value {
             Value::Unit(unit) => {
                 let bare = given.iter().all(|v| !matches!(v, Value::Unit(_)));
@@ -101,20 +120,83 @@ impl<'a> Checker<'a> {
             other => other.clone(),
         }
     }
+
+    /// What stands beside a number in the function, `s/K` in `1 + s/K`, is a pure number if it has no dimension: an argument
+    /// is converted so that its scale is 1, too.
+    fn beside_numbers(&mut self, scheme: &Scheme, given: &[Value], put: &mut [Put], arguments: &[ExprId]) {
+        let scale_of = |checker: &mut Self, unit: &Vector, put: &[Put]| {
+            let unit = checker.solver.reduced(&instance(unit, put));
+            if unit.is_scale() { Some(unit) } else { None }
+        };
+        let plain = |unit: &Vector| unit.stripped().unwrap_or_else(|| unit.clone());
+        for place in &scheme.beside {
+            let unit = plain(&place.unit);
+            let Some(scale) = scale_of(self, &unit, put) else { continue };
+            let free = |k: &usize| {
+                let r = unit.get(Atom::Variable(scheme.arguments[*k]).into());
+                !r.is_zero() && !scheme.determined(*k) && matches!(given[*k], Value::Unit(_))
+            };
+            if let Some(k) = (0..put.len()).find(free) {
+                let r = unit.get(Atom::Variable(scheme.arguments[k]).into());
+                put[k].unit = put[k].unit.times(&scale, -Rational::ONE / r);
+            }
+        }
+        for &Beside { ref unit, number, is_exponent, .. } in &scheme.beside {
+            let of_call = self.solver.reduced(&instance(unit, put));
+            if scale_of(self, &plain(unit), put).is_some() || of_call.is_scale() {
+                let other = arguments.first().map_or(self.span(number), |&a| self.span(a));
+                self.number_in_doubt(number, other);
+            } else if of_call.is_open() {
+                // the function that this call stands in asks again
+                let other = self.span(number);
+                self.beside.push(Beside { unit: of_call, number, is_exponent, other });
+            }
+        }
+    }
+
+    /// An argument was converted that meets numbers without a unit: in the call, or in the function.
+    fn doubtful_arguments(&mut self, scheme: &Scheme, given: &[Value], arguments: &[ExprId], before: usize) {
+        if self.units.mode == Mode::Strict {
+            return;
+        }
+        let converted: Vec<ExprId> =
+            self.conversions[before..].iter().filter(|c| c.has_dimension).filter_map(|c| c.site.right_expr).collect();
+        let together = |a: &Vector, b: &Vector| a.iter().any(|(key, _)| key.is_open() && mentions_atom(b, key.atom));
+        for k in (0..given.len()).filter(|&k| scheme.determined(k) && converted.contains(&arguments[k])) {
+            let bare = (0..given.len())
+                .find(|&j| given[j] == Value::Bare && together(&scheme.units[j], &scheme.units[k]))
+                .map(|j| arguments[j]);
+            let inside = scheme.beside.iter().find(|b| !b.is_exponent && b.unit == scheme.units[k]).map(|b| b.number);
+            if let Some(number) = bare.or(inside) {
+                self.number_in_doubt(number, self.span(arguments[k]));
+            }
+        }
+    }
+}
+
+impl Scheme {
+    /// The unit of this argument follows from those of others, or from the function.
+    fn determined(&self, k: usize) -> bool {
+        self.units[k] != Vector::of(Atom::Variable(self.arguments[k]))
+    }
+}
+
+fn mentions_atom(unit: &Vector, atom: Atom) -> bool {
+    unit.iter().any(|(key, _)| key.atom == atom)
 }
 
 /// A variable occurs in a unit.
 fn mentions(unit: &Vector, variable: u32) -> bool {
-    unit.iter().any(|(key, _)| key.atom == Atom::Variable(variable))
+    mentions_atom(unit, Atom::Variable(variable))
 }
 
 /// A unit of a scheme with the arguments of a call put in.
-fn instance(unit: &Vector, put: &[(u32, Vector, Option<Exponent>)]) -> Vector {
+fn instance(unit: &Vector, put: &[Put]) -> Vector {
     let mut out = Vector::default();
     for (Key { atom, exponent }, r) in unit.iter() {
-        let of = |v: u32| put.iter().find(|p| p.0 == v);
+        let of = |v: u32| put.iter().find(|p| p.variable == v);
         let base = match atom {
-            Atom::Variable(v) => of(v).map_or_else(|| Vector::of(atom), |p| p.1.clone()),
+            Atom::Variable(v) => of(v).map_or_else(|| Vector::of(atom), |p| p.unit.clone()),
             _ => Vector::of(atom),
         };
         if exponent == 0 {
@@ -122,9 +204,9 @@ fn instance(unit: &Vector, put: &[(u32, Vector, Option<Exponent>)]) -> Vector {
             continue;
         }
         let actual = match exponent.checked_sub(ARGUMENTS).and_then(of) {
-            Some((_, _, Some(actual))) => actual.clone(),
+            Some(Put { exponent: Some(actual), .. }) => actual.clone(),
             // an exponent that varies: the base was asked to be a pure number, or nothing can be said
-            Some((_, _, None)) => Exponent { number: Some(Rational::LOST), names: Vec::new() },
+            Some(Put { exponent: None, .. }) => Exponent { number: Some(Rational::LOST), names: Vec::new() },
             None => Exponent { number: None, names: vec![(exponent, Rational::ONE)] },
         };
         out = out.times(&base.raised(&actual), r);

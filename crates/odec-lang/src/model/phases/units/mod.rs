@@ -31,7 +31,7 @@ use super::reports::Reports;
 use crate::diagnostic::Diagnostic;
 use crate::model::Model;
 use crate::report::error;
-use crate::syntax::tree::{ExprId, StatementKind, Tree, Unit};
+use crate::syntax::tree::{ExprId, Later, StatementKind, Tree, Unit};
 use crate::units::solve::Solver;
 use crate::units::vector::Vector;
 use crate::units::{Mode, Units};
@@ -120,6 +120,17 @@ struct Conversion<'a> {
     site: Site<'a>,
     /// The unit of the right side divided by that of the left.
     factor: Vector,
+    /// Their common unit has a dimension, or is not known: what else meets there might be meant in the one or the other.
+    has_dimension: bool,
+}
+
+/// A number without a unit beside a unit that was not known then; or a name as the exponent of such a unit, which is a pure
+/// number too if it has no dimension.
+struct Beside {
+    unit: Vector,
+    number: ExprId,
+    is_exponent: bool,
+    other: Span,
 }
 
 /// What is known so far.
@@ -137,6 +148,8 @@ struct Checker<'a> {
     schemes: HashMap<usize, std::rc::Rc<Scheme>>,
     clashes: Vec<Clash<'a>>,
     conversions: Vec<Conversion<'a>>,
+    /// Numbers without a unit of which it is to be seen what they stand beside.
+    beside: Vec<Beside>,
     reports: Reports,
     /// Declared units are forgotten, except that of time.
     forgetful: bool,
@@ -153,10 +166,13 @@ pub(crate) fn any_unit(tree: &Tree) -> bool {
         StatementKind::Param(items)
         | StatementKind::Const(items)
         | StatementKind::State(items)
+        | StatementKind::Unknown(items)
         | StatementKind::Discrete(items)
         | StatementKind::Output(items)
         | StatementKind::Axis(items)
+        | StatementKind::Compartment(items)
         | StatementKind::Given(items) => items.iter().any(|item| item.unit.is_some()),
+        StatementKind::Later(Later::Input(items)) => items.iter().any(|(_, _, _, unit)| unit.is_some()),
         StatementKind::Event(event) => matches!(&event.head, crate::syntax::tree::EventHead::At(_, Some(_))),
         _ => false,
     };
@@ -247,6 +263,7 @@ impl<'a> Checker<'a> {
             schemes: HashMap::new(),
             clashes: Vec::new(),
             conversions: Vec::new(),
+            beside: Vec::new(),
             reports,
             forgetful: false,
             shared: HashMap::new(),
@@ -261,14 +278,10 @@ impl<'a> Checker<'a> {
 
     /// `x' = -x` with numbers for coefficients has a unit too few, that of time, whatever the unit of x is. Unless the
     /// model asks for strictness, a number is taken to have it: contradictions that hold of the unit of time alone,
-    /// with all declared units forgotten, are dropped.
+    /// with all declared units forgotten, are dropped. Where scales differ besides, a factor stands: in `v' = -x` with v in
+    /// [km/h] and x in [m], the missing coefficient is 1 [1/s^2], and x m/s^2 is converted.
     fn drop_what_time_alone_says(&mut self) {
-        let time = self.units.time.dimensions();
-        let of_time = |quotient: &Vector| {
-            let dimensions = quotient.dimensions();
-            dimensions.atoms() == 1 && dimensions.iter().all(|(key, _)| !time.get(key).is_zero())
-        };
-        if self.units.mode == Mode::Strict || !self.clashes.iter().any(|clash| of_time(&clash.quotient)) {
+        if self.units.mode == Mode::Strict || !self.clashes.iter().any(|c| self.of_time(&c.quotient).is_some()) {
             return;
         }
         let units = Units { spelled: HashMap::new(), ..self.units.clone() };
@@ -278,7 +291,25 @@ impl<'a> Checker<'a> {
         self.solver.work += other.solver.work;
         let said: std::collections::HashSet<(Span, Span)> =
             other.clashes.iter().map(|clash| (clash.site.left, clash.site.right)).collect();
-        self.clashes.retain(|clash| !(of_time(&clash.quotient) && said.contains(&(clash.site.left, clash.site.right))));
+        for clash in std::mem::take(&mut self.clashes) {
+            let rest = self.of_time(&clash.quotient).filter(|_| said.contains(&(clash.site.left, clash.site.right)));
+            match rest {
+                None => self.clashes.push(clash),
+                Some(rest) if rest.is_one() => {}
+                Some(rest) => {
+                    let factor = Vector::default().quotient(&rest);
+                    self.conversions.push(Conversion { site: clash.site, factor, has_dimension: true });
+                }
+            }
+        }
+    }
+
+    /// What is left of a unit without a power of the unit of time; `None` if it has another dimension.
+    fn of_time(&self, unit: &Vector) -> Option<Vector> {
+        let time = self.units.time.dimensions();
+        let ((key, of_time), None) = (time.iter().next()?, time.iter().nth(1)) else { return None };
+        let rest = unit.quotient(&self.units.time.power(unit.get(key) / of_time));
+        (!unit.get(key).is_zero() && !rest.has_dimension() && !rest.is_open() && !rest.is_lost()).then_some(rest)
     }
 
     /// Reads a unit; what is wrong with it is said once. A unit that cannot be read fits everything.
@@ -328,7 +359,7 @@ impl<'a> Checker<'a> {
         let one = Vector::default();
         let right = match right {
             Value::Unit(unit) => unit,
-            Value::Bare if self.units.mode == Mode::Strict && !self.settings && site.kind.is_strict() => &one,
+            Value::Bare if !self.settings && self.is_pure(left, site) => &one,
             Value::Any | Value::Bare => return,
         };
         // a setting computed from pure numbers is in the unit of what it sets, as a number is
@@ -344,10 +375,47 @@ impl<'a> Checker<'a> {
             crate::units::solve::Outcome::Holds => {}
             crate::units::solve::Outcome::Scale(factor) => {
                 let factor = factor.power(crate::units::rational::Rational::whole(-1));
-                self.conversions.push(Conversion { site, factor });
+                let left = self.solver.reduced(left);
+                let has_dimension = left.is_open() || left.has_dimension();
+                self.conversions.push(Conversion { site, factor, has_dimension });
             }
             crate::units::solve::Outcome::Apart(quotient) => {
                 self.clashes.push(Clash { site, left: left.clone(), right: right.clone(), quotient });
+            }
+        }
+    }
+
+    /// A number without a unit is a pure number where the model is strict, and beside what has no dimension. Otherwise it
+    /// takes the unit of what it stands beside; one that is not known yet is noted.
+    fn is_pure(&mut self, left: &Vector, site: Site<'a>) -> bool {
+        if self.units.mode == Mode::Strict {
+            return site.kind.takes_pure();
+        }
+        if !site.kind.takes_pure() || matches!(site.kind, Kind::Change(_)) {
+            return false;
+        }
+        let unit = self.solver.reduced(left);
+        if let Some(number) = site.right_expr.filter(|_| unit.is_open()) {
+            self.beside.push(Beside { unit: unit.clone(), number, is_exponent: false, other: site.left });
+        }
+        unit.is_scale()
+    }
+
+    /// Numbers and names without a unit whose place asks for a scale: they might be meant as pure numbers.
+    fn say_scales(&mut self) {
+        for Beside { unit, number, other, .. } in std::mem::take(&mut self.beside) {
+            if self.solver.reduced(&unit).is_scale() {
+                self.number_in_doubt(number, other);
+            }
+        }
+        for k in 0..self.quantities.len() {
+            let Quantity { name, span, bracket, .. } = self.quantities[k];
+            let unit = self.quantities[k].unit.clone();
+            let unit = self.solver.reduced(&unit);
+            if bracket.is_none() && unit.is_scale() {
+                let headline = format!("`{name}` has no unit, and its use asks for [{}]", self.units.text(&unit));
+                let report = error("E0574", headline, span, "declared without a unit");
+                self.reports.say(report.help(format!("declare its unit, `[1]` for a pure number: `{name} = ... [1]`")));
             }
         }
     }
@@ -356,6 +424,7 @@ impl<'a> Checker<'a> {
     fn found(mut self) -> Found {
         let factors = self.factors();
         self.report_clashes();
+        self.say_scales();
         let mut of = HashMap::new();
         for k in 0..self.quantities.len() {
             let unit = self.solver.reduced(&self.quantities[k].unit);
@@ -370,11 +439,17 @@ impl<'a> Checker<'a> {
 }
 
 impl Kind<'_> {
-    /// In strict mode a number without a unit is a pure number here. The value of a declared item has its unit.
-    fn is_strict(self) -> bool {
+    /// A number without a unit may be a pure number here. The value of a declared item has its unit.
+    fn takes_pure(self) -> bool {
         matches!(
             self,
-            Kind::Sum | Kind::Comparison | Kind::Branches | Kind::Alike(_) | Kind::Equation | Kind::Change(_)
+            Kind::Sum
+                | Kind::Comparison
+                | Kind::Branches
+                | Kind::Alike(_)
+                | Kind::Equation
+                | Kind::Argument(..)
+                | Kind::Change(_)
         )
     }
 }

@@ -1,4 +1,4 @@
-//! Units are kept and shown; this version neither checks nor converts them, and says where that matters.
+//! `units off`: units are kept and shown, but neither checked nor converted, and it is said where that matters.
 
 use std::collections::HashMap;
 
@@ -11,28 +11,9 @@ use crate::model::Time;
 use crate::report::{Build, error, warning};
 use crate::syntax::tree::{Binary, Declared, EntryValue, EventHead, ExprId, ExprKind, StatementKind, Unit};
 
-/// Spellings of one unit of time.
-const SAME_TIME: &[&[&str]] = &[
-    &["s", "sec", "second", "seconds"],
-    &["min", "minute", "minutes"],
-    &["h", "hr", "hour", "hours"],
-    &["d", "day", "days"],
-    &["yr", "year", "years", "a"],
-];
-
-/// A unit without what does not change it.
-fn normal(unit: &str) -> String {
-    let text: String = unit.chars().filter(|c| !c.is_whitespace()).collect();
-    text.replace("**", "^").replace(['·', '⋅', '×'], "*").replace('−', "-")
-}
-
+/// Both texts are the same unit.
 fn same(a: &str, b: &str) -> bool {
-    normal(a) == normal(b)
-}
-
-fn same_time(a: &str, b: &str) -> bool {
-    let (a, b) = (normal(a), normal(b));
-    a == b || SAME_TIME.iter().any(|names| names.contains(&a.as_str()) && names.contains(&b.as_str()))
+    crate::units::Units::default().are_equal(a, b)
 }
 
 /// Two places whose units differ.
@@ -85,14 +66,14 @@ impl<'a> Units<'a> {
         }
         let lists = self.event_times(&mut times);
         for list in lists {
-            if !same_time(&list.text, &unit) {
+            if !same(&list.text, &unit) {
                 self.other_time(list, &unit);
             }
         }
         for time in times {
             for id in self.input.nodes_of(time) {
                 if let ExprKind::Quantity(_, found) = &self.input.tree.exprs[id.0 as usize].kind
-                    && !same_time(&found.text, &unit)
+                    && !same(&found.text, &unit)
                 {
                     let found = found.clone();
                     self.other_time(&found, &unit);
@@ -107,7 +88,7 @@ impl<'a> Units<'a> {
             "E0510",
             format!("a time in [{}], while the model's time is in [{unit}]", found.text),
             found.span,
-            "units are not converted in this version",
+            "with `units off`, nothing is converted",
         );
         let report = match self.time.span {
             Some(span) => report.label(span, format!("time is in [{unit}]")),
@@ -164,7 +145,7 @@ impl<'a> Units<'a> {
                 first.text.clone(),
             )
             .also_all(rest.iter().map(|c| c.span), "and here");
-            self.reports.say(report.help("units are neither checked nor converted in this version: write both numbers in one unit, or the factor between them"));
+            self.reports.say(report.help("with `units off`, they are neither checked nor converted: write both numbers in one unit, or the factor between them"));
         }
         let mut units: Vec<Span> = Vec::new();
         for statement in &self.input.tree.statements {
@@ -195,11 +176,9 @@ impl<'a> Units<'a> {
                 first,
                 if units.len() == 1 { "the unit".to_owned() } else { format!("the first of {} units", units.len()) },
             );
-            self.reports.say(
-                report.help(
-                    "this version takes every number as it is written: give all of them in units that fit together",
-                ),
-            );
+            self.reports.say(report.help(
+                "with `units off`, every number is taken as it is written: give all of them in units that fit together",
+            ));
         }
     }
 
@@ -296,10 +275,9 @@ impl<'a> Units<'a> {
             && let Some(&of_state) = units.get(item.target.name.name.as_str())
         {
             let time = self.time.unit.as_deref().unwrap_or("s");
-            let derived =
-                [format!("{of_state}/{time}"), format!("{of_state}*{time}^-1"), format!("{of_state}{time}^-1")];
-            if !derived.iter().any(|d| same(d, &unit.text)) && !same(of_state, "rad") && !same(of_state, "1") {
-                let text = format!("taken as [{}], the unit of `{}'`", derived[0], item.target.name.name);
+            let derived = format!("{of_state}/{time}");
+            if !same(&derived, &unit.text) && !same(of_state, "1") {
+                let text = format!("taken as [{derived}], the unit of `{}'`", item.target.name.name);
                 clashes.push(Clash { span: unit.span, text });
             }
         }

@@ -50,6 +50,12 @@ impl<'a> Checker<'a> {
                 self.declare_without_unit(item);
             }
         }
+        for input in &found.inputs {
+            let (name, span, bracket) = (input.name.name.as_str(), input.name.span, input.unit);
+            let unit = self.declared(bracket);
+            let guessed = bracket.is_none();
+            self.enter(Quantity { name, span, bracket, unit, guessed, symbol: Symbol::Time });
+        }
         for definition in &found.definitions {
             let symbol = names.symbols.get(definition.name).copied().unwrap_or(Symbol::Time);
             let unit = self.declared(definition.unit);

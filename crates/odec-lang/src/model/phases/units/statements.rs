@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use odec_ir::Span;
 
-use super::{Checker, Kind, Site, Value};
-use crate::model::phases::names::{DefinitionItem, EquationItem, Left, OutputItem};
+use super::{Checker, Conversion, Kind, Site, Value};
+use crate::model::phases::names::{DefinitionItem, EquationItem, InputItem, Left, OutputItem};
 use crate::syntax::tree::{
     Action, BoundaryItem, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Reference, Unit, Within,
 };
@@ -21,6 +21,15 @@ impl<'a> Checker<'a> {
             if item.target.primes == 0 {
                 self.item(item.target.name.name.as_str(), item.unit.as_ref(), item.value, item.bounds, 0);
             }
+        }
+        for item in &found.limits {
+            if let Some(limit) = &item.limit {
+                let target = &item.target;
+                self.bound(target.name.name.as_str(), target.span, limit.value, target.primes);
+            }
+        }
+        for input in &found.inputs {
+            self.input_table(input);
         }
         for k in self.definition_order() {
             self.definition(&found.definitions[k]);
@@ -50,7 +59,7 @@ impl<'a> Checker<'a> {
         let found = &self.names.found;
         self.settings = true;
         for item in &found.conserved {
-            let value = self.value(item.value);
+            let value = self.pure_if_scaled(item.value);
             self.within(&value, item.value, item.within);
         }
         for (_, entries) in &found.sets {
@@ -64,11 +73,14 @@ impl<'a> Checker<'a> {
             }
         }
         for expect in &found.expects {
-            let quantity = self.value(expect.quantity);
+            let quantity = match &self.input.tree.exprs[expect.quantity.0 as usize].kind {
+                ExprKind::Name(_) => self.value(expect.quantity),
+                _ => self.pure_if_scaled(expect.quantity),
+            };
             self.times(&[expect.time]);
             let value = self.value(expect.value);
             if let Value::Unit(unit) = &quantity {
-                let site = self.pair(Kind::Comparison, expect.quantity, expect.value);
+                let site = self.site(Kind::Comparison, expect.quantity, expect.value);
                 self.equate(unit, &value, site);
             }
             self.within(&quantity, expect.quantity, expect.within);
@@ -76,9 +88,18 @@ impl<'a> Checker<'a> {
         self.settings = false;
     }
 
-    fn pair(&self, kind: Kind<'a>, left: ExprId, right: ExprId) -> Site<'a> {
-        let (a, b) = (self.span(left), self.span(right));
-        Site { kind, left: a, right: b, left_expr: Some(left), right_expr: Some(right), beside: None }
+    /// A value; one without a dimension as a pure number, to which it is converted.
+    fn pure_if_scaled(&mut self, expr: ExprId) -> Value {
+        let value = self.value(expr);
+        let one = Vector::default();
+        match &value {
+            Value::Unit(unit) if self.solver.reduced(unit).is_scale() => {
+                let site = self.one_sided(Kind::Pure("a row"), self.span(expr), expr);
+                self.equate(&one, &value, site);
+                Value::Unit(one)
+            }
+            _ => value,
+        }
     }
 
     /// A place whose left side is no expression.
@@ -90,7 +111,7 @@ impl<'a> Checker<'a> {
         let Some(within) = within.filter(|w| !w.percent) else { return };
         let value = self.value(within.value);
         if let Value::Unit(unit) = quantity {
-            let site = self.pair(Kind::Comparison, of, within.value);
+            let site = self.site(Kind::Comparison, of, within.value);
             self.equate(unit, &value, site);
         }
     }
@@ -121,8 +142,13 @@ impl<'a> Checker<'a> {
         let (declared, of_quantity) = (quantity.span, quantity.unit.clone());
         let unit = self.derivative(&of_quantity, primes);
         let place = bracket.map_or(declared, |bracket| bracket.span);
-        for entry in value.map(|value| self.entries(value)).unwrap_or_default() {
+        let before = self.conversions.len();
+        let entries = value.map(|value| self.entries(value)).unwrap_or_default();
+        for &entry in &entries {
             let found = self.value(entry);
+            if primes == 0 {
+                self.is_given(name, entry, &found);
+            }
             let site = self.one_sided(Kind::Value(name), place, entry);
             *self.shared.entry(entry).or_insert(0) += 1;
             // the bracket behind the start value of a derivative is the unit of that number
@@ -139,11 +165,66 @@ impl<'a> Checker<'a> {
             };
             self.equate(&unit, &found, site);
         }
+        if bracket.is_none() {
+            self.mixed_entries(&entries, before);
+        }
         for bound in bounds.into_iter().flat_map(|(a, b)| [a, b]) {
-            let found = self.value(bound);
             *self.shared.entry(bound).or_insert(0) += 1;
-            let site = self.one_sided(Kind::Value(name), place, bound);
+            self.bound(name, place, bound, primes);
+        }
+    }
+
+    /// A value with a unit gives it to its name, unless the value itself holds a name without one.
+    fn is_given(&mut self, name: &str, value: ExprId, found: &Value) {
+        let nodes = self.input.nodes_of(value);
+        let guessed = |id: &ExprId| match &self.input.tree.exprs[id.0 as usize].kind {
+            ExprKind::Name(reference) => self.quantity(&reference.name.name).is_none_or(|of| of.bracket.is_none()),
+            _ => false,
+        };
+        let known = !nodes.iter().any(guessed);
+        if let (Some(&at), Value::Unit(_)) = (self.by_name.get(name).filter(|_| known), found) {
+            self.quantities[at].guessed = false;
+        }
+    }
+
+    /// Numbers without a unit among the entries of a table, of which others are converted.
+    fn mixed_entries(&mut self, entries: &[ExprId], before: usize) {
+        let of_table = |c: &&Conversion<'a>| c.has_dimension && c.site.right_expr.is_some_and(|e| entries.contains(&e));
+        let other = self.conversions[before..].iter().find(of_table).map(|c| c.site.right);
+        let bare = entries.iter().copied().find(|&entry| self.value_of(entry) == Value::Bare);
+        if let (Some(bare), Some(other)) = (bare, other) {
+            self.number_in_doubt(bare, other);
+        }
+    }
+
+    /// A bound of a declared item.
+    fn bound(&mut self, name: &'a str, place: Span, bound: ExprId, primes: u8) {
+        let Some(unit) = self.quantity(name).map(|quantity| quantity.unit.clone()) else { return };
+        let unit = self.derivative(&unit, primes);
+        let found = self.value(bound);
+        let site = self.one_sided(Kind::Value(name), place, bound);
+        self.equate(&unit, &found, site);
+    }
+
+    /// The samples of an input that stand in the model: times, and values in its unit.
+    fn input_table(&mut self, item: &InputItem<'a>) {
+        let tree = self.input.tree;
+        let ExprKind::Call(_, arguments) = &tree.exprs[item.value.0 as usize].kind else { return };
+        let is_list = |id: &&ExprId| matches!(tree.exprs[id.0 as usize].kind, ExprKind::Table(_));
+        let lists: Vec<ExprId> = arguments.iter().filter(is_list).copied().collect();
+        let ([times, values], Some(quantity)) = (&lists[..], self.quantity(&item.name.name)) else { return };
+        let (unit, place) = (quantity.unit.clone(), quantity.bracket.map_or(quantity.span, |bracket| bracket.span));
+        self.times(&self.entries(*times));
+        let before = self.conversions.len();
+        let entries = self.entries(*values);
+        for &entry in &entries {
+            let found = self.value(entry);
+            self.is_given(&item.name.name, entry, &found);
+            let site = self.one_sided(Kind::Value(&item.name.name), place, entry);
             self.equate(&unit, &found, site);
+        }
+        if item.unit.is_none() {
+            self.mixed_entries(&entries, before);
         }
     }
 
@@ -166,13 +247,19 @@ impl<'a> Checker<'a> {
         let unit = self.quantities[at].unit.clone();
         let place = item.unit.map_or(item.span, |bracket| bracket.span);
         let mut known = item.unit.is_some();
+        let before = self.conversions.len();
+        let mut entries = Vec::new();
         for value in item.pieces.iter().map(|piece| piece.1).chain([item.value]) {
             for entry in self.entries(value) {
+                entries.push(entry);
                 let found = self.value(entry);
                 known |= matches!(found, Value::Unit(_));
                 let site = self.one_sided(Kind::Value(item.name), place, entry);
                 self.equate(&unit, &found, site);
             }
+        }
+        if item.unit.is_none() {
+            self.mixed_entries(&entries, before);
         }
         self.quantities[at].guessed = !known;
     }
@@ -189,12 +276,12 @@ impl<'a> Checker<'a> {
         let right = self.value(item.rhs);
         match (left, right) {
             (Value::Unit(unit), right) => {
-                let site = self.pair(Kind::Equation, item.lhs, item.rhs);
+                let site = self.site(Kind::Equation, item.lhs, item.rhs);
                 self.equate(&unit, &right, site);
             }
             // the left side is a number
             (left, Value::Unit(unit)) => {
-                let site = self.pair(Kind::Equation, item.rhs, item.lhs);
+                let site = self.site(Kind::Equation, item.rhs, item.lhs);
                 self.equate(&unit, &left, site);
             }
             _ => {}
@@ -271,11 +358,19 @@ impl<'a> Checker<'a> {
     }
 
     /// Values that are times. If one has a unit of another scale than that of time, a number without one is in doubt.
-    pub(super) fn times(&mut self, list: &[ExprId]) {
+    fn times(&mut self, list: &[ExprId]) {
+        for &expr in list {
+            self.value(expr);
+        }
+        self.times_of(list);
+    }
+
+    /// [`Self::times`] of values that were looked at.
+    pub(super) fn times_of(&mut self, list: &[ExprId]) {
         let before = self.conversions.len();
         let mut bare = None;
         for &expr in list {
-            let value = self.value(expr);
+            let value = self.value_of(expr);
             if value == Value::Bare {
                 bare = Some(expr);
             }
@@ -283,7 +378,8 @@ impl<'a> Checker<'a> {
             let site = self.one_sided(Kind::Time, self.time_span(), expr);
             self.equate(&time, &value, site);
         }
-        if let (Some(bare), Some(conversion)) = (bare, self.conversions.get(before)) {
+        let conversion = self.conversions[before..].iter().find(|c| c.has_dimension);
+        if let (Some(bare), Some(conversion)) = (bare, conversion) {
             let other = conversion.site.right;
             self.number_in_doubt(bare, other);
         }

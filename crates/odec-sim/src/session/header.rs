@@ -1,0 +1,77 @@
+//! Units in the header lines of files: what a column is measured in, and the factor to the unit of the model.
+
+use odec_ir::Span;
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::Model;
+use odec_lang::units::Mode;
+
+/// A column of a file, and the name that takes its numbers.
+pub(super) struct Column<'a> {
+    /// The file, as it is shown.
+    pub file: &'a str,
+    /// The column without its unit.
+    pub name: &'a str,
+    /// Its unit.
+    pub unit: Option<&'a str>,
+    /// What takes the numbers, by its name in the model.
+    pub taker: &'a str,
+    /// The unit that the model gives that, as it is written.
+    pub declared: Option<&'a str>,
+    /// Where the model names the file.
+    pub place: Span,
+}
+
+/// `flow [m^3/s]` as a name and a unit.
+pub(super) fn parted(field: &str) -> (String, Option<String>) {
+    match field.split_once('[') {
+        Some((name, rest)) if rest.trim_end().ends_with(']') => {
+            (name.trim().to_string(), Some(rest.trim_end().trim_end_matches(']').trim().to_string()))
+        }
+        _ => (field.to_string(), None),
+    }
+}
+
+impl Column<'_> {
+    /// The factor that converts the numbers of the column to the unit that they have in the model. A unit that the model does
+    /// not look at is told of in `warnings`.
+    ///
+    /// # Errors
+    /// The headline and the help, if no factor does that.
+    pub fn factor(&self, model: &Model, warnings: &mut Vec<Diagnostic>) -> Result<f64, (String, String)> {
+        let Some(unit) = self.unit else { return Ok(1.0) };
+        let (units, time) = (&model.units, &model.time.name);
+        let unit = if matches!(unit, "" | "-") { "1" } else { unit };
+        let (file, column, taker) = (self.file, self.name, self.taker);
+        let apart =
+            |here: &str| format!("`{file}`: `{column}` is in [{unit}], and `{taker}` is in [{here}] in the model");
+        if units.used && units.mode != Mode::Off {
+            let here = units.text_of(taker, time).unwrap_or_else(|| "1".to_owned());
+            if units.unit_of(taker, time).is_none() {
+                let headline = format!("`{file}`: `{column}` is in [{unit}], and `{taker}` has no unit in the model");
+                return Err((headline, format!("declare the unit of `{taker}` in the model")));
+            }
+            return units.number_in(1.0, unit, taker, time).map_err(|why| {
+                if why.code == "E0570" {
+                    let help = format!("no factor converts the one to the other: write the column in [{here}]");
+                    return (apart(&here), help);
+                }
+                let headline = format!("`{file}`, the unit of `{column}`: {}", why.headline);
+                (headline, why.help.unwrap_or_default())
+            });
+        }
+        match self.declared {
+            Some(here) if !units.are_equal(unit, here) => {
+                Err((apart(here), "the model says `units off`, so that nothing is converted".to_owned()))
+            }
+            Some(_) => Ok(1.0),
+            None => {
+                let headline = format!("`{file}`: `{column}` is in [{unit}], and the model gives `{taker}` no unit");
+                let report = Diagnostic::warning(&codes::W0518, headline).label(self.place, "read here");
+                warnings.push(report.help(format!(
+                    "the numbers are taken as they are written; give `{taker}` its unit in the model, and they are converted"
+                )));
+                Ok(1.0)
+            }
+        }
+    }
+}

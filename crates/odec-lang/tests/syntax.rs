@@ -195,7 +195,7 @@ fn missing_operators() {
     fixed("y = 3⁻¹²", "E0127", "⁻¹²", "y = 3^-12");
     fixed("y = a && b", "E0125", "&&", "y = a and b");
     check("y = a ? b : c", "E0125", "?");
-    check("A -> B", "E0125", "->");
+    check("A -> B", "E0128", "B");
     check("y = 7 % 3", "E0125", "%");
     check("y = $x", "E0106", "$");
     fixed("y = 3 – x", "E0106", "–", "y = 3 - x");

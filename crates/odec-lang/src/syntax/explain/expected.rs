@@ -50,6 +50,9 @@ fn words_for(rule: Rule) -> Option<&'static str> {
         Rule::unit => "a unit",
         Rule::range => "a range",
         Rule::text => "a text",
+        Rule::law | Rule::law_word => "`mass`, `rate` or `flow`",
+        Rule::arrow => "an arrow",
+        Rule::side | Rule::participant | Rule::nothing => "a species",
         Rule::EOI => "the end of the line",
         _ => return None,
     })

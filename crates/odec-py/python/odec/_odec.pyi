@@ -14,7 +14,7 @@ _Floats = Sequence[float] | npt.NDArray[np.floating[Any]]
 _I32 = npt.NDArray[np.int32]
 _Named = tuple[str, list[int], list[tuple[str, int]]]
 
-__all__: list[str]
+__all__ = ["Core", "__version__", "check", "drawn_points", "methods", "named_files", "range_values"]
 __version__: str
 
 @disjoint_base

@@ -290,6 +290,11 @@ impl<S: Scalar> Factor<S> for Sparse<S> {
     }
 
     fn solve(&mut self, b: &mut [S]) {
+        if !self.analysed {
+            // the matrix was singular: what is asked for does not exist
+            b.fill(S::from(f64::NAN));
+            return;
+        }
         let n = self.n;
         let x = &mut self.work[..n];
         for k in 0..n {
@@ -358,6 +363,16 @@ mod tests {
 
     fn sparse<S: Scalar>(pattern: &Pattern) -> Sparse<S> {
         Sparse::new(pattern, minimum_degree(pattern, u64::MAX).unwrap(), u64::MAX)
+    }
+
+    #[test]
+    fn factors_of_a_singular_matrix_solve_nothing() {
+        let pattern = Pattern::from_positions(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        let mut factor: Sparse<f64> = sparse(&pattern);
+        assert!(factor.factor(&Assembled::with(&pattern, vec![1.0; 4])).is_err());
+        let mut b = [1.0, 2.0];
+        factor.solve(&mut b);
+        assert!(b.iter().all(|x| x.is_nan()));
     }
 
     /// max_i |b - A x|_i / (|A||x| + |b|)_i.

@@ -44,6 +44,8 @@ pub struct Narrow {
     pub t: f64,
     /// How long it takes; 0 where the term has a pole.
     pub width: f64,
+    /// It comes again each time after so long, and came before; none where it comes once.
+    pub every: Option<f64>,
 }
 
 /// The Taylor coefficients of the solutions of a system.

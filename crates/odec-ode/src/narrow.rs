@@ -12,7 +12,12 @@ const MET: f64 = 1e-3;
 
 /// Times at which steps end that are longer than a width.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Landmarks(Vec<Narrow>);
+pub(crate) struct Landmarks {
+    /// Those that come once, in order.
+    once: Vec<Narrow>,
+    /// Those that come again.
+    again: Vec<Narrow>,
+}
 
 impl Landmarks {
     /// Between two times of a run.
@@ -21,12 +26,18 @@ impl Landmarks {
             return Landmarks::default();
         }
         let mut marks = Vec::new();
-        for Narrow { t, width } in eval.system().narrow(from.min(to), from.max(to)) {
+        for narrow in eval.system().narrow(from.min(to), from.max(to)) {
+            let Narrow { t, width, .. } = narrow;
             let sides = if width > 0.0 { &[-BESIDE, 0.0, BESIDE][..] } else { &[0.0] };
-            marks.extend(sides.iter().map(|side| Narrow { t: t + side * width, width }));
+            marks.extend(sides.iter().map(|side| Narrow { t: t + side * width, ..narrow }));
         }
+        Landmarks::from(marks)
+    }
+
+    fn from(mut marks: Vec<Narrow>) -> Landmarks {
         marks.sort_by(|a, b| a.t.total_cmp(&b.t));
-        Landmarks(marks)
+        let (again, once) = marks.into_iter().partition(|mark| mark.every.is_some());
+        Landmarks { once, again }
     }
 
     /// The step to try from `t` and its end, where `step` is what was wished.
@@ -34,18 +45,36 @@ impl Landmarks {
         let (h, end) = step;
         let met = |mark: &&Narrow| (mark.t - t).abs() > MET * mark.width && h.abs() > mark.width;
         let found = if h > 0.0 {
-            let first = self.0.partition_point(|mark| mark.t <= t);
-            self.0[first..].iter().take_while(|mark| mark.t < end).find(met)
+            let first = self.once.partition_point(|mark| mark.t <= t);
+            self.once[first..].iter().take_while(|mark| mark.t < end).find(met)
         } else {
-            let last = self.0.partition_point(|mark| mark.t < t);
-            self.0[..last].iter().rev().take_while(|mark| mark.t > end).find(met)
+            let last = self.once.partition_point(|mark| mark.t < t);
+            self.once[..last].iter().rev().take_while(|mark| mark.t > end).find(met)
         };
-        found.map_or(step, |mark| (mark.t - t, mark.t))
+        let mut end = found.map_or(end, |mark| mark.t);
+        let mut cut = found.is_some();
+        for mark in self.again.iter().filter(|mark| h.abs() > mark.width) {
+            let next = next(mark, t, h);
+            if (next - t).abs() < (end - t).abs() {
+                (end, cut) = (next, true);
+            }
+        }
+        if cut { (end - t, end) } else { step }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.once.is_empty() && self.again.is_empty()
     }
+}
+
+/// When a mark that comes again comes next, in the direction of a step.
+fn next(mark: &Narrow, t: f64, h: f64) -> f64 {
+    let Some(period) = mark.every else { return f64::INFINITY };
+    let turn = (t - mark.t) / period;
+    let first = if h > 0.0 { turn.floor() + 1.0 } else { turn.ceil() - 1.0 };
+    let at = |turn: f64| mark.t + turn * period;
+    // the one that the last step ended at may be the first by rounding
+    if (at(first) - t).abs() > MET * mark.width { at(first) } else { at(first + h.signum()) }
 }
 
 #[cfg(test)]
@@ -53,8 +82,36 @@ mod tests {
     use super::{Landmarks, Narrow};
 
     #[test]
+    fn marks_that_come_again_are_met_each_time_in_both_directions() {
+        let marks = Landmarks::from(vec![
+            Narrow { t: 0.3, width: 0.01, every: Some(1.0) },
+            Narrow { t: 2.5, width: 0.01, every: None },
+        ]);
+        let mut t = 0.0;
+        let mut met = vec![];
+        while t < 4.0 {
+            t = marks.cut(t, (4.0 - t, 4.0)).1;
+            met.push((t * 10.0).round());
+        }
+        assert_eq!(met, [3.0, 13.0, 23.0, 25.0, 33.0, 40.0]);
+        met.clear();
+        while t > 0.0 {
+            t = marks.cut(t, (-t, 0.0)).1;
+            met.push((t * 10.0).round());
+        }
+        assert_eq!(met, [33.0, 25.0, 23.0, 13.0, 3.0, 0.0]);
+        // a pole has no width, and far away from its first time the next one is met once
+        let poles = Landmarks::from(vec![Narrow { t: 0.1, width: 0.0, every: Some(0.7) }]);
+        let first = poles.cut(1e6, (10.0, 1e6 + 10.0)).1;
+        let second = poles.cut(first, (10.0, first + 10.0)).1;
+        assert!((second - first - 0.7).abs() < 1e-9, "{first} {second}");
+        assert_eq!(marks.cut(0.295, (0.004, 0.299)), (0.004, 0.299));
+    }
+
+    #[test]
     fn long_steps_end_at_the_next_mark_and_short_ones_pass() {
-        let marks = Landmarks(vec![Narrow { t: 5.0, width: 0.1 }, Narrow { t: 8.0, width: 0.5 }]);
+        let at = |t: f64, width: f64| Narrow { t, width, every: None };
+        let marks = Landmarks::from(vec![at(5.0, 0.1), at(8.0, 0.5)]);
         assert_eq!(marks.cut(0.0, (10.0, 10.0)), (5.0, 5.0));
         assert_eq!(marks.cut(5.0, (5.0, 10.0)), (3.0, 8.0));
         assert_eq!(marks.cut(4.99, (0.05, 5.04)), (0.05, 5.04));

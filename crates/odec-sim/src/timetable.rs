@@ -5,16 +5,18 @@
 //! and how long it takes follows from values nearby. So the terms of f that depend on t and parameters alone are kept
 //! as a list, each after its operands, and looked at before a run.
 
-use std::f64::consts::FRAC_PI_2;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::f64::consts::{FRAC_PI_2, TAU};
 
 use odec_ir::builtin::Op;
-use odec_ir::{Element, Kernel, KernelRole, Layout, Node, Program, Role};
+use odec_ir::{Element, Kernel, KernelRole, Layout, Node, Program, Role, Span};
 use odec_ode::accelerated::Narrow;
 
-/// Terms of t that are kept; of a model with more none are looked at.
-const MAX_TERMS: usize = 10_000;
-/// Middles of pulses that are looked at, and those of one oscillation.
-const MAX_MIDDLES: usize = 1_000;
+/// Values of terms that are computed to look at them, some tenths of a second; middles beyond that are left out.
+const MAX_VALUES: usize = 20_000_000;
+/// Quarter turns of an oscillation in a run: each may end three steps. Of an oscillation with more none ends one.
+const MAX_TURNS: f64 = 400_000.0;
 /// Values on each side of a middle: at the length of the run, at half of it, and so on.
 const VALUES: usize = 45;
 /// Part of its largest value by which a term changes in its width.
@@ -116,24 +118,48 @@ impl Form {
 }
 
 /// The terms of f that depend on t and parameters alone.
+#[derive(Default)]
 pub(crate) struct Timetable {
     terms: Vec<Term>,
+    /// Where each was written, as far as that is known.
+    spans: Vec<Option<Span>>,
     /// Depends on t.
     varies: Vec<bool>,
     /// Something that is no term of t uses it.
     exits: Vec<bool>,
+    /// The terms that use each, in order.
+    users: Vec<Vec<u32>>,
+}
+
+/// What the terms do in a short time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Found {
+    pub narrow: Vec<Narrow>,
+    /// Of the first oscillation that turns too often to end steps: where it was written, its period, its quarter turns.
+    pub fast: Option<(Option<Span>, f64, f64)>,
+    /// Middles that were not looked at because there are too many, and those that were.
+    pub left: (usize, usize),
 }
 
 impl Timetable {
     /// The terms of a program; none where all of them are linear in t, waves, or sums of these.
     pub(crate) fn of(program: &Program, layout: &Layout) -> Timetable {
-        let mut table = Timetable { terms: Vec::new(), varies: Vec::new(), exits: Vec::new() };
+        let mut table = Timetable::default();
         for kernel in program.kernels_of(KernelRole::Rhs) {
             table.add(program, layout, kernel);
         }
         let narrow = (0..table.terms.len()).any(|k| table.varies[k] && !table.is_plain(k));
-        if !narrow || table.terms.len() > MAX_TERMS {
-            table.terms.clear();
+        if !narrow {
+            return Timetable::default();
+        }
+        table.users = vec![Vec::new(); table.terms.len()];
+        for (k, term) in table.terms.iter().enumerate() {
+            for operand in term.operands() {
+                let users = &mut table.users[*operand as usize];
+                if users.last() != Some(&(k as u32)) {
+                    users.push(k as u32);
+                }
+            }
         }
         table
     }
@@ -150,9 +176,10 @@ impl Timetable {
         }
     }
 
-    fn push(&mut self, term: Term) -> u32 {
+    fn push(&mut self, term: Term, span: Option<Span>) -> u32 {
         let varies = matches!(term, Term::Time) || term.operands().iter().any(|i| self.varies[*i as usize]);
         self.terms.push(term);
+        self.spans.push(span);
         self.varies.push(varies);
         self.exits.push(false);
         (self.terms.len() - 1) as u32
@@ -178,8 +205,9 @@ impl Timetable {
                 }
                 _ => None,
             };
+            let span = kernel.graph.spans(id).first().copied();
             if let Some(term) = term {
-                places[id.index()] = Some(self.push(term));
+                places[id.index()] = Some(self.push(term, span));
                 continue;
             }
             for operand in operands.iter().flatten() {
@@ -190,8 +218,8 @@ impl Timetable {
                 && op.0.name == "div"
                 && self.varies[*below as usize]
             {
-                let one = self.push(Term::Number(1.0));
-                let quotient = self.push(Term::Call(op, [one, *below, one]));
+                let one = self.push(Term::Number(1.0), None);
+                let quotient = self.push(Term::Call(op, [one, *below, one]), span);
                 self.exits[quotient as usize] = true;
             }
         }
@@ -203,9 +231,10 @@ impl Timetable {
     }
 
     /// What its terms do in a short time between two times, of which the second may be infinite.
-    pub(crate) fn narrow(&self, p: &[f64], span: (f64, f64)) -> Vec<Narrow> {
+    pub(crate) fn look(&self, p: &[f64], span: (f64, f64)) -> Found {
+        let mut found = Found::default();
         if self.terms.is_empty() {
-            return Vec::new();
+            return found;
         }
         let forms = self.forms(p);
         let mut open = vec![false; self.terms.len()];
@@ -214,25 +243,23 @@ impl Timetable {
                 term.operands().iter().for_each(|i| open[*i as usize] = true);
             }
         }
-        let mut found = Vec::new();
-        let mut looks = 0;
-        let mut view = View { table: self, forms: &forms, values: vec![0.0; self.terms.len()] };
+        let mut view = View { table: self, forms: &forms, values: vec![0.0; self.terms.len()], room: MAX_VALUES };
         for u in 0..self.terms.len() {
             let (true, Form::Scaled { scale, shift, inner }) = (open[u], forms[u]) else { continue };
             let cone = self.cone(u);
             match inner {
                 Inner::Time => {
                     let middle = -shift / scale;
-                    if middle > span.0 && middle < span.1 && looks < MAX_MIDDLES {
-                        looks += 1;
-                        found.extend(view.width(u, &cone, middle, span).map(|width| Narrow { t: middle, width }));
+                    if middle > span.0 && middle < span.1 && view.may_look(&cone, &mut found) {
+                        let width = view.width(u, &cone, middle, span);
+                        found.narrow.extend(width.map(|width| Narrow { t: middle, width, every: None }));
                     }
                 }
                 Inner::Wave { rate, phase } => view.waves(u, &cone, (rate, phase), span, &mut found),
             }
         }
-        found.sort_by(|a, b| a.t.total_cmp(&b.t).then(a.width.total_cmp(&b.width)));
-        found.dedup_by_key(|narrow| narrow.t);
+        found.narrow.sort_by(|a, b| a.t.total_cmp(&b.t).then(a.width.total_cmp(&b.width)));
+        found.narrow.dedup_by_key(|narrow| (narrow.t, narrow.every));
         found
     }
 
@@ -271,16 +298,19 @@ impl Timetable {
         forms
     }
 
-    /// What depends on t through one term alone, that term left out.
+    /// What depends on t through one term alone, that term left out; in order.
     fn cone(&self, u: usize) -> Vec<usize> {
-        let mut inside = vec![false; self.terms.len()];
-        inside[u] = true;
-        let mut cone = Vec::new();
-        for k in u + 1..self.terms.len() {
-            let operands = self.terms[k].operands().iter().map(|i| *i as usize);
-            inside[k] = self.varies[k] && operands.into_iter().all(|i| inside[i] || !self.varies[i]);
-            if inside[k] {
+        let mut cone: Vec<usize> = Vec::new();
+        let mut next: BinaryHeap<Reverse<u32>> = self.users[u].iter().copied().map(Reverse).collect();
+        while let Some(Reverse(k)) = next.pop() {
+            let k = k as usize;
+            if cone.last() == Some(&k) {
+                continue;
+            }
+            let inside = |i: usize| i == u || !self.varies[i] || cone.binary_search(&i).is_ok();
+            if self.terms[k].operands().iter().all(|i| inside(*i as usize)) {
                 cone.push(k);
+                next.extend(self.users[k].iter().copied().map(Reverse));
             }
         }
         cone
@@ -292,9 +322,24 @@ struct View<'a> {
     table: &'a Timetable,
     forms: &'a [Form],
     values: Vec<f64>,
+    /// Values that may still be computed.
+    room: usize,
 }
 
 impl View<'_> {
+    /// True where there is room to look at one more middle.
+    fn may_look(&mut self, cone: &[usize], found: &mut Found) -> bool {
+        let values = (2 * VALUES + 3) * cone.len().max(1);
+        let may = values <= self.room;
+        if may {
+            self.room -= values;
+            found.left.1 += 1;
+        } else {
+            found.left.0 += 1;
+        }
+        may
+    }
+
     /// The values of a cone at a time.
     fn evaluate(&mut self, u: usize, cone: &[usize], t: f64) -> Vec<f64> {
         self.values[u] = self.forms[u].value(t);
@@ -346,28 +391,24 @@ impl View<'_> {
         Some(widths.fold(f64::INFINITY, f64::min)).filter(|width| *width < SHORT * length)
     }
 
-    /// The zeros and extremes of a wave, each as wide as the first of its kind.
-    fn waves(
-        &mut self,
-        u: usize,
-        cone: &[usize],
-        (rate, phase): (f64, f64),
-        span: (f64, f64),
-        found: &mut Vec<Narrow>,
-    ) {
+    /// The zeros and extremes of a wave: those of a kind are as wide as the first one, and come again after each period.
+    fn waves(&mut self, u: usize, cone: &[usize], (rate, phase): (f64, f64), span: (f64, f64), found: &mut Found) {
         let turns = |t: f64| (rate * t + phase) / FRAC_PI_2;
-        let (a, b) = (turns(span.0), turns(span.1));
-        let (first, last) = (a.min(b).floor() + 1.0, a.max(b).ceil() - 1.0);
-        if !(last - first < MAX_MIDDLES as f64) {
+        let (start, count) = (turns(span.0), (turns(span.1) - turns(span.0)).abs());
+        let period = TAU / rate.abs();
+        if count.is_finite() && count > MAX_TURNS {
+            found.fast.get_or_insert((self.table.spans[u], period, count));
             return;
         }
-        let mut kinds = [None; 4];
-        for k in 0..=(last - first).max(-1.0) as i64 {
-            let turn = first + k as f64;
+        for k in 0..4 {
+            let turn = if rate > 0.0 { start.floor() + 1.0 + f64::from(k) } else { start.ceil() - 1.0 - f64::from(k) };
             let middle = (turn * FRAC_PI_2 - phase) / rate;
-            let kind = &mut kinds[(turn.rem_euclid(4.0)) as usize];
-            let width = *kind.get_or_insert_with(|| self.width(u, cone, middle, span));
-            found.extend(width.map(|width| Narrow { t: middle, width }));
+            if !(middle > span.0 && middle < span.1) || !self.may_look(cone, found) {
+                continue;
+            }
+            let to = if span.1.is_finite() { span.1 } else { middle + period };
+            let width = self.width(u, cone, middle, (span.0, to));
+            found.narrow.extend(width.map(|width| Narrow { t: middle, width, every: Some(period) }));
         }
     }
 }

@@ -11,6 +11,7 @@ mod machine_code;
 mod monitor;
 mod nested_switches;
 mod parts;
+mod pulses;
 mod sensitivities;
 mod stepper;
 mod steps;

@@ -220,7 +220,8 @@ fn fused_steps_by_the_series_are_what_their_parts_are() {
         let n = code.shape().n;
         let places = Places { n, order: ORDER };
         assert_eq!(places.total(), odec_ir::taylor::step::Places { n, order: ORDER }.len());
-        let (t, h, rtol, atol) = (0.3, 0.01, 1e-6, 1e-8);
+        let (t, h, rtol, atol, unit) = (0.3, 0.01, 1e-6, 1e-8, 0.25_f64);
+        let units = [1.0, unit.powi(ORDER as i32), unit.powi(ORDER as i32 - 1)];
         let mut from = vec![0.0; places.total()];
         let start = code.initial(0.0);
         from[..n].copy_from_slice(&start);
@@ -228,6 +229,7 @@ fn fused_steps_by_the_series_are_what_their_parts_are() {
         code.prepare(ORDER).unwrap();
         code.coefficients(t - h, &start, ORDER, &mut from[n..places.defect()]).unwrap();
         (from[places.step()], from[places.step() + 1]) = (h, rtol);
+        from[places.step() + 2..places.atol()].copy_from_slice(&units[1..]);
         from[places.atol()..].fill(atol);
         let (mut to, mut again) = (vec![7.0; places.total()], vec![7.0; places.total()]);
         code.step(t, ORDER, &from, &mut to).unwrap();
@@ -250,8 +252,8 @@ fn fused_steps_by_the_series_are_what_their_parts_are() {
             let (found, size) = (to[places.defect() + i], slope.abs().max((h * series[i]).abs()));
             assert!((found - defect).abs() <= 1e-15 * size + 1e-300, "{found:e} and {defect:e} of {size:e}");
             let shares = [to[places.defect() + i], series[(ORDER - 1) * n + i], series[(ORDER - 2) * n + i]];
-            for (sum, share) in sums.iter_mut().zip(shares) {
-                *sum += (share / tolerance).powi(2);
+            for ((sum, share), unit) in sums.iter_mut().zip(shares).zip(units) {
+                *sum += (unit * share / tolerance).powi(2);
             }
         }
         for (sum, found) in sums.iter().zip(&to[places.sums()..]) {

@@ -320,6 +320,52 @@ fn a_state_that_grows_out_of_its_tolerance_is_told_with_the_tolerance_to_type() 
 }
 
 #[test]
+fn a_state_that_falls_below_its_tolerance_and_grows_again_is_told_with_the_tolerance_to_type() {
+    // x - ln(x) + y - ln(y) is conserved, so that the peaks of y are as high as the first
+    let text =
+        "state x = 30, y = 1\nx' = x*(1 - y)\ny' = y*(x - 1)\nrun { t = 0 .. 100; rtol = 1e-9; samples = 1000 }\n";
+    let error = |text: &str| {
+        let solution = simulation(text).solve().expect("a run");
+        let (x, y) = (solution.column("x").expect("x"), solution.column("y").expect("y"));
+        let drift = |x: f64, y: f64| x - x.ln() + y - y.ln() - (31.0 - 30f64.ln());
+        x.zip(y).map(|(x, y)| drift(x, y).abs()).fold(0.0, f64::max)
+    };
+    let mut mended = text.to_string();
+    for _ in 0..2 {
+        let list = warnings(&mended);
+        let d = list.iter().find(|d| d.code.code == "W0606").unwrap_or_else(|| panic!("{mended}"));
+        assert!(said(d).contains("below its absolute tolerance of 1e-9, and grows again"), "{}", said(d));
+        assert!(["x*(1 - y)", "y*(x - 1)"].contains(&&mended[d.labels[0].span.range()]), "{}", said(d));
+        let name = if said(d).contains("`atol(x) = ") { "atol(x)" } else { "atol(y)" };
+        let entry = typed(d, name);
+        mended = mended.replace("rtol = 1e-9;", &format!("rtol = 1e-9; {entry};"));
+    }
+    assert!(!codes(&mended).contains(&"W0606"), "{:?}", warnings(&mended).iter().map(said).collect::<Vec<_>>());
+    assert!(error(text) > 1e-2 && error(&mended) < 1e-5, "{:e} and {:e}", error(text), error(&mended));
+    // between two outbreaks
+    let text = "state S = 0.9, I = 1e-4\nS' = 0.02*(1 - S) - 100*S*I\nI' = 100*S*I - 50.02*I\nrun { t = 0 .. 60; samples = 2000 }\n";
+    let list = warnings(text);
+    let d = list.iter().find(|d| d.code.code == "W0606").unwrap_or_else(|| panic!("{text}"));
+    assert!(said(d).contains("`I` falls to") && said(d).contains("atol(I) ="), "{}", said(d));
+}
+
+#[test]
+fn states_that_pass_below_their_tolerance_without_harm_are_not_told() {
+    for text in [
+        // through 0, and to 0 for good
+        "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 100; samples = 1000; rtol = 1e-4; atol = 1e-3 }\n",
+        "state A = 1, B = 0\nA' = -A\nB' = A - 5*B\nrun { t = 0 .. 200 }\n",
+        // what others feed again
+        "state A = 1, B = 0\nA' = -3*A + 3*exp(-(t - 60)^2)\nB' = A - 0.01*B\nrun { t = 0 .. 80; samples = 500 }\n",
+        // steps that follow it
+        "state n = 1\nn' = (t - 20)/2*n*(1 - n/2)\nrun { t = 0 .. 60; max_step = 0.02 }\n",
+        "state n = 1\nn' = (t - 20)/2*n*(1 - n/2)\nrun { t = 0 .. 60; method = rk4; step = 0.02 }\n",
+    ] {
+        assert!(!codes(text).contains(&"W0606"), "{text}");
+    }
+}
+
+#[test]
 fn a_state_of_a_few_tolerances_is_told() {
     let text = "state A = 1, B = 1e-8\nA' = -A\nB' = -B/10\nrun { t = 0 .. 5; atol = 1e-9 }\n";
     let d = one(text, "W0606", "B", &["hardly above its absolute tolerance", "fewer than two of its digits"]);
@@ -463,4 +509,29 @@ fn the_watch_changes_no_bit_and_evaluates_nothing() {
         let counts: [Stats; 2] = [alone.expect(method).stats, result.expect(method).stats];
         assert_eq!(counts[0], counts[1], "{method}");
     }
+}
+
+#[test]
+fn constant_steps_past_the_end_of_a_branch_are_told() {
+    let model = |method: &str, t_end: f64| {
+        format!(
+            "state x = 0\nunknown z = -1.8\nx' = 1\nz^3 - 3*z = x\nrun {{ t = 0 .. {t_end}; method = {method}; step = 0.13; samples = steps }}\n"
+        )
+    };
+    for method in ["auto", "rodas4", "rodas5p", "rodas3", "bdf2", "kencarp4", "backward-euler"] {
+        let text = model(method, 4.0);
+        let Ok(solution) = simulation(&text).solve() else { continue };
+        let d = solution.warnings.iter().find(|d| d.code.code == "W0616").unwrap_or_else(|| panic!("{method}"));
+        assert!(
+            said(d).contains("`z` leaves its branch") && said(d).contains("no solution goes on from -1."),
+            "{}",
+            said(d)
+        );
+        assert_eq!(&text[d.labels[0].span.range()], "z^3 - 3*z = x");
+        // before the end of the branch
+        assert!(!codes(&model(method, 1.9)).contains(&"W0616"), "{method}");
+    }
+    // steep, but one branch
+    let steep = "state x = -3, k = 0\nunknown z = -1\nx' = 1\nk' = -k\nz + tanh(3*z) = x\nrun { t = 0 .. 6; method = bdf2; step = 0.13; samples = steps }\n";
+    assert!(!codes(steep).contains(&"W0616"));
 }

@@ -66,3 +66,39 @@ fn costs_are_counted_and_an_interrupt_ends_them() {
     let (_, costs) = timing::costs(simulation.bound(), &few, watch).expect("costs");
     assert!(costs.iter().all(|c| matches!(c.end, End::Failed(_)) && c.median().is_none()));
 }
+
+#[test]
+fn steps_do_not_depend_on_the_unit_of_time() {
+    let steps = |method: &str, rtol: f64, exponent: i32| {
+        let text = format!(
+            "param s = 2^({exponent})\nstate x = 1, v = 0, z = 1\nx' = s*v\nv' = -s*x\nz' = -s*3*(z - x^2)\n\
+             run {{ t = 0 .. 20/s; rtol = {rtol:e}; method = {method} }}\n"
+        );
+        let loaded = Session::new().load("scaled.ode", &text).expect("a model");
+        let solution = loaded.simulate(&Choices::default(), Purpose::Rows).expect("a run").solve().expect("an end");
+        let last = solution.rows().last().expect("rows")[1..].to_vec();
+        (solution.stats.accepted, solution.stats.rejected, last)
+    };
+    for (method, rtol) in [
+        ("auto", 1e-4),
+        ("auto", 1e-6),
+        ("auto", 1e-9),
+        ("taylor", 1e-6),
+        ("taylor", 1e-9),
+        ("taylor", 1e-12),
+        ("tsit5", 1e-6),
+        ("heun", 1e-4),
+        ("abm", 1e-6),
+        ("rodas5p", 1e-6),
+        ("radau5", 1e-6),
+        ("bdf", 1e-6),
+    ] {
+        let (accepted, rejected, known) = steps(method, rtol, 0);
+        for exponent in [-47, -40, -33, -30, 30, 33, 40, 47] {
+            let found = steps(method, rtol, exponent);
+            assert_eq!((found.0, found.1), (accepted, rejected), "{method} at {rtol:e}, 2^{exponent}");
+            let off = found.2.iter().zip(&known).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 0.1 * rtol, "{method} at {rtol:e}, 2^{exponent}: {off:e}");
+        }
+    }
+}

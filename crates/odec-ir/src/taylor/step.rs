@@ -8,8 +8,8 @@
 //! | [`Places::state`], n | y at the start | y at the end |
 //! | [`Places::series`], n for each order | coefficients of h, h^2, ... there | the same at the end |
 //! | [`Places::defect`], n | | h (p'(h) - f(t1, y1)), p the polynomial of the step |
-//! | [`Places::sums`], 3 | | sums over the states of the squares of the defect, of the last coefficient and of that before, each over its tolerance |
-//! | [`Places::step`], 2 | h, rtol | |
+//! | [`Places::sums`], 3 | | sums over the states of the squares of the defect, of the last coefficient and of that before, each over its tolerance and in the unit of time that is given |
+//! | [`Places::step`], 4 | h, rtol, a unit of time to the power of the order, and of the order less 1 | |
 //! | [`Places::atol`], n | absolute tolerances | |
 //!
 //! The tolerance of a state is `atol + rtol max(|y|, |y1|)`. The time that the kernel is given is that of the end.
@@ -50,14 +50,15 @@ impl Places {
         self.defect() + self.n
     }
 
-    /// h and rtol.
+    /// h, rtol, and the factors of the last coefficient and of that before: their squares would leave the range of numbers where the
+    /// model's unit of time is short or long.
     pub const fn step(self) -> usize {
         self.sums() + 3
     }
 
     /// atol.
     pub const fn atol(self) -> usize {
-        self.step() + 2
+        self.step() + 4
     }
 
     /// Length of a buffer.
@@ -94,7 +95,7 @@ pub fn written(
     }
     let mut write = Write { graph, first, n, fused };
 
-    let (h, rtol) = (write.read(places.step()), write.read(places.step() + 1));
+    let [h, rtol, of_last, of_before] = [0, 1, 2, 3].map(|k| write.read(places.step() + k));
     let (mut end, mut bends) = (Vec::with_capacity(n), Vec::with_capacity(n));
     for (i, &start) in begin.iter().enumerate() {
         let series: Vec<NodeId> = (0..order).map(|k| write.read(places.series() + k * n + i)).collect();
@@ -124,8 +125,13 @@ pub fn written(
         let difference = write.plus(change, h, bend);
         let defect = write.graph.mul(h, difference);
         let weight = write.weight(places.atol() + i, rtol, begin[i], end[i]);
-        for (sum, value) in sums.iter_mut().zip([defect, last, before]) {
-            let share = write.graph.mul(value, weight);
+        for (sum, (value, unit)) in
+            sums.iter_mut().zip([(defect, None), (last, Some(of_last)), (before, Some(of_before))])
+        {
+            let mut share = write.graph.mul(value, weight);
+            if let Some(unit) = unit {
+                share = write.graph.mul(share, unit);
+            }
             *sum = Some(match *sum {
                 Some(sum) => write.plus(sum, share, share),
                 None => write.graph.mul(share, share),

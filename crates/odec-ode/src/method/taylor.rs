@@ -85,9 +85,23 @@ pub fn real_accuracy(order: u32, tolerance: f64) -> f64 {
     while_true(|x| (decay(order, x) - (-x).exp()).abs() <= tolerance)
 }
 
+/// Powers of two between the units of time that coefficients are measured in, so that their squares stay in the range of numbers.
+const UNITS: i32 = 32;
+/// Largest power of two that a coefficient is multiplied by.
+const RANGE: i32 = 1000;
+
+/// The unit of time for steps of a length, a power of two: 1 for usual ones, so that it changes no bit there.
+fn unit_of(h: f64, order: usize) -> f64 {
+    let exponent = if h == 0.0 { 0 } else { ((h.abs().to_bits() >> 52) as i32 - 1023).clamp(-1022, 1023) };
+    let most = RANGE / order as i32 / UNITS * UNITS;
+    let unit = ((exponent + UNITS / 2).div_euclid(UNITS) * UNITS).clamp(-most, most);
+    2f64.powi(unit)
+}
+
 /// Where things are in the buffer of a step: y and the coefficients of h, h^2, ... at its start (n each); then room for what the step finds
 /// beside those of its end: the defect h (p'(h) - f(t1, y1)) of the polynomial p (n), and the sums over the states of the squares of the
-/// defect, of the last coefficient and of that before, each over its tolerance atol + rtol max(|y|, |y1|); then h, rtol and atol (n).
+/// defect, of the last coefficient and of that before, each over its tolerance atol + rtol max(|y|, |y1|), the coefficients in a unit of
+/// time that is a power of two; then h, rtol, that unit to the power of the order and of the order less 1, and atol (n).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     /// Number of states.
@@ -112,14 +126,14 @@ impl Places {
         self.defect() + self.n
     }
 
-    /// h, then rtol.
+    /// h, then rtol and the powers of the unit of time.
     pub const fn step(self) -> usize {
         self.sums() + 3
     }
 
     /// The absolute tolerances.
     pub const fn atol(self) -> usize {
-        self.step() + 2
+        self.step() + 4
     }
 
     /// Length of the buffer.
@@ -148,7 +162,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let mut room = vec![0.0; places.total()];
     room[places.step() + 1] = tolerances.rtol;
     room[places.atol()..].copy_from_slice(&tolerances.atol);
-    let node = || Node { t: 0.0, room: room.clone() };
+    let node = || Node { t: 0.0, unit: 1.0, room: room.clone() };
     Ok(Box::new(Taylor {
         places,
         whole,
@@ -171,6 +185,8 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
 /// A time with its buffer.
 struct Node {
     t: f64,
+    /// The unit of time of the sums in the buffer.
+    unit: f64,
     room: Vec<f64>,
 }
 
@@ -261,14 +277,18 @@ impl Taylor {
         let Places { order, .. } = self.places;
         let sums = &self.now.room[self.places.sums()..];
         let rate = |sum: f64, k: usize| (log2(sum) - self.log_n) * self.shares[order - k];
-        SAFETY * exp2(-rate(sums[1], order).max(rate(sums[2], order - 1)))
+        SAFETY * exp2(-rate(sums[1], order).max(rate(sums[2], order - 1))) * self.now.unit
     }
 
     /// A step from `now` into `next`; the square of its defect over what is allowed.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
         let places = self.places;
         self.next.t = t_new;
+        let unit = unit_of(h, places.order);
+        let before = unit.powi(places.order as i32 - 1);
+        self.next.unit = unit;
         self.now.room[places.step()] = h;
+        self.now.room[places.step() + 2..places.atol()].copy_from_slice(&[before * unit, before]);
         let (now, next) = (&self.now.room, &mut self.next.room);
         let rhs = eval.stats.rhs;
         // a coefficient that is not finite leaves none behind it in its series that is, and so the sums
@@ -287,6 +307,7 @@ impl Taylor {
         let (y, c) = Self::split(&self.now.room, places);
         let (ends, found) = self.next.room.split_at_mut(places.defect());
         let (y1, c1) = ends.split_at_mut(n);
+        let units = [1.0, self.now.room[places.step() + 2], self.now.room[places.step() + 3]];
         let (defect, found) = found.split_at_mut(n);
         sum(y, c, &self.powers, y1, Some(defect));
         if let Some(row) = y1.iter().position(|y| !y.is_finite()) {
@@ -298,8 +319,9 @@ impl Taylor {
             *defect -= h * f;
         }
         let (last, previous) = (&c1[(order - 1) * n..], &c1[(order - 2) * n..(order - 1) * n]);
-        for (out, values) in found.iter_mut().zip([&*defect, last, previous]) {
-            let norm = self.tolerances.norm(values, y, y1);
+        for ((out, values), unit) in found.iter_mut().zip([&*defect, last, previous]).zip(units) {
+            self.rates.iter_mut().zip(values).for_each(|(own, value)| *own = unit * value);
+            let norm = self.tolerances.norm(&self.rates, y, y1);
             *out = norm * norm * n as f64;
         }
         Ok(())
@@ -404,15 +426,16 @@ impl Integrator for Taylor {
         let h = self.now.t - self.before.t;
         let (_, c) = Self::split(&self.before.room, self.places);
         let (last, before) = (&c[(p - 1) * n..], &c[(p - 2) * n..(p - 1) * n]);
+        let units = &self.before.room[self.places.step() + 2..self.places.atol()];
         let (mut own, mut other, mut along) = (0.0, 0.0, 0.0);
         for (i, y) in self.state().iter().enumerate() {
             let weight = 1.0 / self.tolerances.scale(i, y.abs());
-            let (a, b) = (last[i] * weight, before[i] * weight);
+            let (a, b) = (last[i] * weight * units[0], before[i] * weight * units[1]);
             own += a * a;
             other += b * b;
             along += a * b;
         }
-        let factor = p as f64 * h;
+        let factor = p as f64 * (h / self.now.unit);
         (other > 0.0).then(|| (factor.abs() * (own / other).sqrt(), factor * along / other))
     }
 

@@ -8,7 +8,14 @@ use odec_ode::step::{FusedFormula, FusedStep};
 use odec_ode::system::EvalError;
 
 use super::Executor;
-use crate::timetable::Timetable;
+use crate::timetable::{Found, Timetable};
+
+impl Executor {
+    /// What terms of t alone do in a short time between two times, at the parameters as they are.
+    pub(crate) fn pulses(&self, span: (f64, f64)) -> Found {
+        self.timetable.get_or_init(|| Arc::new(Timetable::of(&self.program, &self.layout))).look(&self.p, span)
+    }
+}
 
 impl Accelerated for Executor {
     fn fused_step(&self, formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
@@ -28,7 +35,7 @@ impl Accelerated for Executor {
     }
 
     fn narrow(&self, from: f64, to: f64) -> Vec<Narrow> {
-        self.timetable.get_or_init(|| Arc::new(Timetable::of(&self.program, &self.layout))).narrow(&self.p, (from, to))
+        self.pulses((from, to)).narrow
     }
 
     fn series(&self) -> Option<&dyn Series> {

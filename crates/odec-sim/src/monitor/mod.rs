@@ -3,6 +3,8 @@
 //! that a run costs no more; what it finds is judged by [`report`], which may look at eigenvalues.
 
 mod constant;
+pub mod dips;
+mod folds;
 pub mod mode;
 pub mod report;
 mod rows;
@@ -16,6 +18,9 @@ use odec_ode::method::{Adaptive, Stability};
 
 use crate::bind::{Bound, Spread};
 use crate::columns::Column;
+
+use dips::{Dip, Dips};
+use folds::Folds;
 
 /// States whose course is followed at most; of more columns every second one, every third, and so on.
 pub const FOLLOWED: usize = 128;
@@ -120,6 +125,10 @@ pub struct Findings {
     pub largest: Vec<f64>,
     /// The course of some states.
     pub tracks: Vec<Track>,
+    /// States that were below their absolute tolerance and have grown again.
+    pub dips: Vec<Dip>,
+    /// Constant steps in which an algebraic unknown changed most, each by more than the one before.
+    pub jumps: Vec<Pair>,
     /// Rows.
     pub rows: u64,
     /// Steps, to about `SURVEY`.
@@ -146,6 +155,10 @@ pub struct Monitor {
     opened: Option<Moment>,
     /// Places of states that have been too small so far, and the size at which they are not.
     suspects: Vec<(usize, f64)>,
+    /// Which states are below their absolute tolerance, and which have left it.
+    dips: Dips,
+    /// The algebraic unknowns of constant steps.
+    folds: Folds,
     /// h times spectral radius beyond which stability holds the steps.
     strain: Option<f64>,
     /// The largest state of the first steps.
@@ -182,6 +195,8 @@ impl Monitor {
             doubtful,
             opened: None,
             suspects: if options.fixed { vec![] } else { suspects(bound) },
+            dips: Dips::new(bound),
+            folds: Folds::new(bound),
             strain: strain_limits(method, options.rtol, n).filter(|_| adaptive).map(|limits| limits.0),
             scale: 0.0,
             limit: f64::INFINITY,
@@ -230,6 +245,8 @@ impl Monitor {
             self.measure(y);
             self.findings.ended = true;
         }
+        self.findings.dips = self.dips.found().to_vec();
+        self.findings.jumps = self.folds.kept().to_vec();
         self.findings
     }
 
@@ -241,6 +258,13 @@ impl Monitor {
         if !self.suspects.is_empty() {
             self.suspect(end.state());
         }
+        if !self.folds.none() {
+            self.folds.look(t, end.state());
+        }
+        if !self.dips.none() {
+            let order = end.made_by().order;
+            self.dips.look(t, end.state(), self.stride, order);
+        }
         if self.follows && (self.stride == 1 || steps.is_multiple_of(SKIM)) {
             found = self.follow(t, end.state());
         }
@@ -250,11 +274,12 @@ impl Monitor {
         if steps < SURVEY && steps.is_power_of_two() || steps - self.surveyed >= SURVEY {
             found |= self.survey(end, steps);
         }
-        let suspects = (1..=FOLLOWED).contains(&self.suspects.len());
+        let suspects = self.dips.any() || (1..=FOLLOWED).contains(&self.suspects.len());
         let beyond = |each: u64| each - steps % each;
         self.stride = match steps {
+            _ if !self.folds.none() => 1,
             _ if self.follows && (steps < DENSE || steps % PERIOD < WINDOW) => 1,
-            _ if suspects && steps < DENSE => 1,
+            _ if steps < DENSE && (suspects || !self.dips.none()) => 1,
             _ if suspects => beyond(SUSPECT),
             _ if self.follows => beyond(SKIM),
             _ if steps < SURVEY => steps,

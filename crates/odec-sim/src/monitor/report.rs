@@ -8,7 +8,7 @@ use odec_ode::method::auto::{Traits, partners};
 
 use super::constant::{self, Case, Fault};
 use super::mode::{self, Mode};
-use super::{Findings, Growth, Held, Moment, rows};
+use super::{Findings, Growth, Held, Moment, dips, folds, rows};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::spectrum;
@@ -23,11 +23,11 @@ const LASTING: f64 = 10.0;
 /// Tolerances below which a state has fewer than two digits that are sure.
 pub(super) const FEW_DIGITS: f64 = 100.0;
 /// Most unknowns of which all eigenvalues are computed to tell whether a state grows by itself.
-const MAX_DENSE: usize = 150;
+pub(super) const MAX_DENSE: usize = 150;
 /// Tolerances to which a state has to grow from below one until its start matters.
-const OUTGROWN: f64 = 1e3;
+pub(super) const OUTGROWN: f64 = 1e3;
 /// Part that a state takes in a motion that grows.
-const TAKES_PART: f64 = 0.3;
+pub(super) const TAKES_PART: f64 = 0.3;
 /// Looks at the length of the steps that have to agree.
 const LOOKS: usize = 3;
 /// Mean lengths of steps, in those that are just stable, that stability holds: those of step doubling are twice as long.
@@ -58,10 +58,14 @@ pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
         list.extend(in_the_end(judged));
     }
     list.extend(long_step(judged));
+    list.extend(folds::passed(judged));
     if judged.findings.ended {
-        list.extend(small(judged));
-        list.extend(grown_up(judged));
+        let pulses = pulses(judged);
+        // what a lost pulse drives stays small for another reason
+        list.extend(small(judged).filter(|_| pulses.is_none()));
+        list.extend(grown_up(judged).or_else(|| dips::grown_again(judged)));
         list.extend(rows::missed(judged));
+        list.extend(pulses);
     }
     list
 }
@@ -90,7 +94,7 @@ impl Judged<'_> {
     }
 
     /// Points at the term that makes a mode, or else at the equation or state that it shows in.
-    fn blamed(&self, d: Diagnostic, mode: &Mode, moment: &Moment, says: &str) -> Diagnostic {
+    pub(super) fn blamed(&self, d: Diagnostic, mode: &Mode, moment: &Moment, says: &str) -> Diagnostic {
         if let Some(term) = mode::term(self, mode, moment) {
             let d = d.label(term.span, says);
             return term.through.iter().fold(d, |d, (name, span)| d.label(*span, format!("through `{name}`")));
@@ -362,9 +366,47 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
 }
 
 /// What to type for the absolute tolerance of a state.
-fn tolerance_typed(name: &str, tolerance: f64) -> String {
+pub(super) fn tolerance_typed(name: &str, tolerance: f64) -> String {
     let value = number(power_below(tolerance));
     if name.contains('.') { format!("`--atol '{name}={value}'`") } else { format!("`atol({name}) = {value}`") }
+}
+
+/// Terms of t that were not searched for pulses, where the steps are too long to have met all of them.
+fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let Judged { bound, findings, .. } = judged;
+    let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
+    if bound.options.fixed || bound.executor.is_autonomous() {
+        return None;
+    }
+    let found = bound.executor.pulses((t0.min(t_end), t0.max(t_end)));
+    let shorter = |h: f64| format!("type `max_step = {}` in the run block", below(h));
+    if let Some((span, period, turns)) = found.fast.filter(|fast| (findings.steps as f64) < fast.2) {
+        let headline = format!(
+            "a term of `{}` turns {} times in {} steps: a pulse of it that is shorter than a step may be lost",
+            judged.time(),
+            number((turns / 4.0).round()),
+            findings.steps
+        );
+        let mut d = Diagnostic::warning(&codes::W0617, headline);
+        if let Some(span) = span {
+            d = d.label(span, format!("too fast to be searched for pulses: a period of {}", number(period)));
+        }
+        return Some(d.help(format!("if a pulse may be there, {}", shorter(period / 20.0))));
+    }
+    let (left, looked) = found.left;
+    if left == 0 || findings.steps as usize > 2 * (left + looked) {
+        return None;
+    }
+    let headline = format!(
+        "{left} of {} times at which a term of `{}` may have a pulse were not looked at: there are too many",
+        left + looked,
+        judged.time()
+    );
+    let apart = (t_end - t0).abs() / (left + looked) as f64;
+    Some(
+        Diagnostic::warning(&codes::W0617, headline)
+            .help(format!("so that no step passes over a pulse, {}", shorter(apart / 4.0))),
+    )
 }
 
 /// A constant step that is longer than the run.

@@ -48,4 +48,6 @@ rows! {
     W0609 Advice "a step longer than the run"
     W0610 Advice "an axis that a picture cannot show"
     W0611 Advice "an event whose times lie outside the run"
+    W0616 Advice "a constant step that leaves a branch"
+    W0617 Advice "pulses that odec did not look for"
 }

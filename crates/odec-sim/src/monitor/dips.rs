@@ -1,0 +1,262 @@
+//! States that fall below their absolute tolerance and grow again by themselves: `y' = r(t)*y` makes the error of the
+//! smallest value as many times larger as the value itself, and no error estimate saw that error.
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+
+use super::report::{Judged, MAX_DENSE, OUTGROWN, TAKES_PART, tolerance_typed};
+use super::{Moment, mode};
+use crate::bind::Bound;
+use crate::blame::{declared, number};
+use crate::spectrum;
+use crate::stability::C;
+
+/// Looks below the tolerance without which a state only passes through 0.
+const SEVERAL: u64 = 3;
+/// Relative error of a step from which on the digits of a state are lost; see [`resolved`].
+const LOST: f64 = 1e-2;
+/// Most dips that are kept.
+const KEPT: usize = 8;
+/// Part of the growth out of a dip that an eigenvalue has to explain.
+const EXPLAINS: f64 = 0.3;
+/// Tolerances that the other states which take part in the growth may have then, where a state swings.
+const SMALL: f64 = 10.0;
+/// Least tolerance that is advised.
+const LEAST: f64 = 1e-290;
+
+/// A state that was below its tolerance and has grown to matter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dip {
+    /// Place in y.
+    pub place: usize,
+    /// When it was smallest, and its size then.
+    pub low: (f64, f64),
+    /// Where it was seen to be above its tolerance again.
+    pub left: Moment,
+    /// It went through 0 meanwhile.
+    swings: bool,
+}
+
+/// A state below its tolerance.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    place: usize,
+    looks: u64,
+    /// What was seen last.
+    last: f64,
+    low: (f64, f64),
+    /// A step changed it by more than the method can follow.
+    lost: bool,
+    swings: bool,
+}
+
+/// Where a state is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum At {
+    /// It began at 0 and has not come above its tolerance yet: others feed it.
+    Start,
+    Below,
+    Above,
+}
+
+/// Watches all states of one run.
+#[derive(Debug, Default)]
+pub(super) struct Dips {
+    /// Absolute tolerances; empty where nothing is watched.
+    atol: Vec<f64>,
+    at: Vec<At>,
+    open: Vec<Open>,
+    /// Those that have come above their tolerance, but not yet to matter.
+    leaving: Vec<Dip>,
+    found: Vec<Dip>,
+    /// Order of a method, and the largest change in a step, as a power of e, that it can follow.
+    followed: (u32, f64),
+}
+
+impl Dips {
+    /// For a run of a bound model from its start.
+    pub(super) fn new(bound: &Bound) -> Dips {
+        let y0 = &bound.problem.y0;
+        if bound.options.fixed || y0.len() > MAX_DENSE {
+            return Dips::default();
+        }
+        let mut atol: Vec<f64> = (0..y0.len()).map(|place| bound.atol(place)).collect();
+        for series in bound.states.list().iter().filter(|series| series.name.starts_with("d(")) {
+            atol[series.places()].fill(0.0);
+        }
+        let mut dips = Dips { at: vec![At::Above; atol.len()], atol, ..Dips::default() };
+        for (place, y) in y0.iter().enumerate() {
+            if *y == 0.0 {
+                dips.at[place] = At::Start;
+            }
+        }
+        dips.changes(bound.problem.t0, y0);
+        dips
+    }
+
+    /// Some state is below its tolerance, or has just left it.
+    pub(super) fn any(&self) -> bool {
+        !(self.open.is_empty() && self.leaving.is_empty())
+    }
+
+    /// Nothing is watched.
+    pub(super) fn none(&self) -> bool {
+        self.atol.is_empty()
+    }
+
+    /// What was found.
+    pub(super) fn found(&self) -> &[Dip] {
+        &self.found
+    }
+
+    /// The end of a step, so many steps after the last look, by a method of this order.
+    pub(super) fn look(&mut self, t: f64, y: &[f64], stride: u64, order: u32) {
+        if self.any() {
+            if self.followed.0 != order {
+                self.followed = (order, resolved(order));
+            }
+            self.inside(t, y, (self.followed.1 * stride as f64).exp());
+        }
+        self.changes(t, y);
+    }
+
+    /// Those that are below their tolerance, and those that have left it.
+    fn inside(&mut self, t: f64, y: &[f64], most: f64) {
+        for open in &mut self.open {
+            let (old, new) = (open.last, y[open.place]);
+            let (before, now) = (old.abs(), new.abs());
+            open.looks += 1;
+            open.swings |= old * new < 0.0;
+            open.lost |= open.swings || now > most * before || before > most * now;
+            if now < open.low.1 {
+                open.low = (t, now);
+            }
+            open.last = new;
+        }
+        let Dips { atol, found, .. } = self;
+        self.leaving.retain(|dip| {
+            let grown = y[dip.place].abs() > OUTGROWN * atol[dip.place];
+            if grown {
+                match found.iter().position(|other| other.place == dip.place) {
+                    Some(k) if found[k].low.1 > dip.low.1 => found[k] = dip.clone(),
+                    None if found.len() < KEPT => found.push(dip.clone()),
+                    _ => {}
+                }
+            }
+            !grown
+        });
+    }
+
+    /// Which states have come below their tolerance or above it.
+    fn changes(&mut self, t: f64, y: &[f64]) {
+        for (place, (y_now, (atol, at))) in y.iter().zip(self.atol.iter().zip(&mut self.at)).enumerate() {
+            let below = y_now.abs() < *atol;
+            if below == (*at != At::Above) {
+                continue;
+            }
+            if below {
+                *at = At::Below;
+                self.leaving.retain(|dip| dip.place != place);
+                let low = (t, y_now.abs());
+                self.open.push(Open { place, looks: 1, last: *y_now, low, lost: false, swings: false });
+                continue;
+            }
+            *at = At::Above;
+            let Some(k) = self.open.iter().position(|open| open.place == place) else { continue };
+            let Open { looks, low, lost, swings, .. } = self.open.swap_remove(k);
+            if looks > SEVERAL && lost && self.leaving.len() < KEPT {
+                self.leaving.push(Dip { place, low, left: Moment { t, y: y.to_vec() }, swings });
+            }
+        }
+    }
+}
+
+/// The largest change of `y' = y` in a step, as a power of e, of which a method of this order makes no larger relative
+/// error than [`LOST`]: that of the first term which it leaves out, `x^(p+1)/(p+1)!`.
+fn resolved(order: u32) -> f64 {
+    let factorial: f64 = (1..=order + 1).map(f64::from).product();
+    (LOST * factorial).powf(1.0 / f64::from(order + 1))
+}
+
+/// A state that fell below its tolerance and grew again by itself.
+pub(super) fn grown_again(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let mut dips: Vec<&Dip> = judged.findings.dips.iter().collect();
+    dips.sort_by(|a, b| (a.low.1 / judged.bound.atol(a.place)).total_cmp(&(b.low.1 / judged.bound.atol(b.place))));
+    dips.into_iter().find_map(|dip| told(judged, dip))
+}
+
+/// The warning about a dip; `None` where others feed the state.
+fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
+    let (bound, left) = (judged.bound, &dip.left);
+    let (place, time) = (dip.place, &judged.model.time.name);
+    let (low, atol) = (dip.low.1.max(LEAST), bound.atol(place));
+    let rate = (left.y[place].abs() / low).ln() / (left.t - dip.low.0).abs();
+    let spectrum = mode::spectrum(judged, left)?;
+    let mut growing: Vec<C> =
+        spectrum.values.iter().copied().filter(|l| l.re >= EXPLAINS * rate && l.re > 0.0).collect();
+    growing.sort_by(|a, b| b.re.total_cmp(&a.re));
+    let own = |lambda: &C| {
+        let asked = if judged.backwards() { -*lambda } else { *lambda };
+        let shares = spectrum::participation(&bound.executor, &spectrum, asked);
+        let small = |(k, share): (usize, &f64)| *share <= TAKES_PART || left.y[k].abs() < SMALL * bound.atol(k);
+        shares.get(place).is_some_and(|share| *share > TAKES_PART)
+            && (!dip.swings || shares.iter().enumerate().all(small))
+    };
+    let lambda = growing.into_iter().find(own)?;
+    let name = bound.states.name(place);
+    let headline = format!(
+        "`{name}` falls to {} at {time} = {}, below its absolute tolerance of {}, and grows again with the error that it has there",
+        number(dip.low.1),
+        number(dip.low.0),
+        number(atol)
+    );
+    let mode = mode::mode(judged, &spectrum, lambda, C::from(1.0));
+    let says =
+        format!("this makes it grow: a factor of e in {} at {time} = {}", number(1.0 / lambda.re), number(left.t));
+    let mut d = judged.blamed(Diagnostic::warning(&codes::W0606, headline), &mode, left, &says);
+    if let Some(state) = declared(judged.model, &bound.states, place) {
+        let says =
+            format!("grows to {}: none of its digits is sure after that", number(judged.findings.largest[place]));
+        d = d.label(judged.model.states[state].span, says);
+    }
+    if let Some(span) = bound.asked.atol {
+        d = d.label(span, "");
+    }
+    let series = bound.states.at(place).map_or(name.as_str(), |(series, _)| series.name.as_str());
+    let typed = tolerance_typed(series, low * bound.options.rtol);
+    Some(
+        d.help(format!("its small values have no accuracy, and so the time at which it has grown again: type {typed}")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The dips of one state with atol = 1e-9, looked at after each step by a method of order 5.
+    fn of(values: impl Iterator<Item = f64>) -> Vec<Dip> {
+        let mut dips = Dips { atol: vec![1e-9], at: vec![At::Above], ..Dips::default() };
+        for (k, y) in values.enumerate() {
+            dips.look(k as f64, &[y], 1, 5);
+        }
+        dips.found
+    }
+
+    #[test]
+    fn a_method_follows_the_longer_steps_the_higher_its_order() {
+        // x^2/2 and x^6/720
+        assert!((resolved(1) - 0.02f64.sqrt()).abs() < 1e-12 && (resolved(5) - 7.2f64.powf(1.0 / 6.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn steep_dips_that_grow_again_are_kept_and_others_are_not() {
+        let dip = |each: f64, back: f64| (0..120).map(move |k| (-each * (60.0 - (k as f64 - 60.0).abs() * back)).exp());
+        let found = of(dip(2.0, 1.0));
+        assert!(found.len() == 1 && found[0].low == (60.0, (-120.0f64).exp()), "{found:?}");
+        // steps that a method of order 5 follows
+        assert_eq!(of((0..120).map(|k| (-(60.0 - (f64::from(k) - 60.0).abs())).exp())), []);
+        // stays small
+        assert_eq!(of((0..120).map(|k| (-2.0 * f64::from(k)).exp())), []);
+        // passes through 0
+        assert_eq!(of((0..120).map(|k| f64::from(k - 60))), []);
+    }
+}

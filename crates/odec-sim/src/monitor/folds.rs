@@ -1,0 +1,199 @@
+//! Constant steps that pass the end of a branch of algebraic unknowns. `z^3 - 3*z = x` has no solution near z = -1 from
+//! x = 2 on: a step across ends on another branch, or nowhere, and no error estimate stops it. So the steps in which an
+//! unknown changed most are kept, and at the end the equations are followed along them.
+
+use nalgebra::{DMatrix, DVector};
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_ode::evaluator::all_finite;
+use odec_ode::system::{Mass, System};
+
+use super::report::{Judged, MAX_DENSE};
+use super::{Moment, Pair};
+use crate::bind::Bound;
+use crate::blame::{declared, number};
+
+/// Most steps that are kept.
+const KEPT: usize = 8;
+/// Factor by which the change in a step has to exceed the one before that is kept.
+const MORE: f64 = 1.25;
+/// Part of its size that an unknown changes by at least.
+const VISIBLE: f64 = 0.1;
+/// First and shortest part of a step along which the equations are followed.
+const PARTS: (f64, f64) = (1.0 / 16.0, 1.0 / 65536.0);
+/// Most Newton steps for a part, the factor by which each has to shrink, and the size of the last one.
+const NEWTON: (usize, f64, f64) = (8, 0.3, 1e-9);
+/// Part of its size by which an unknown may differ from where its equations lead.
+const OFF: f64 = 0.1;
+
+/// Watches the algebraic unknowns of one run with constant steps.
+#[derive(Debug, Default)]
+pub(super) struct Folds {
+    /// Places of the unknowns; empty where nothing is watched.
+    unknowns: Vec<usize>,
+    last: Moment,
+    largest: Vec<f64>,
+    /// The largest change so far, as a part of the size of its unknown.
+    most: f64,
+    kept: Vec<Pair>,
+}
+
+impl Folds {
+    pub(super) fn new(bound: &Bound) -> Folds {
+        let (n, y0) = (bound.problem.y0.len(), &bound.problem.y0);
+        let unknowns = match algebraic(&bound.executor) {
+            Some((_, columns)) if bound.options.fixed && n <= MAX_DENSE => columns,
+            _ => vec![],
+        };
+        let largest = unknowns.iter().map(|place| y0[*place].abs()).collect();
+        Folds { largest, last: Moment { t: bound.problem.t0, y: y0.clone() }, unknowns, most: VISIBLE, kept: vec![] }
+    }
+
+    /// Nothing is watched.
+    pub(super) fn none(&self) -> bool {
+        self.unknowns.is_empty()
+    }
+
+    /// The steps in which an unknown changed most, in order.
+    pub(super) fn kept(&self) -> &[Pair] {
+        &self.kept
+    }
+
+    /// The end of a step.
+    pub(super) fn look(&mut self, t: f64, y: &[f64]) {
+        let mut most = 0.0f64;
+        for (place, largest) in self.unknowns.iter().zip(&mut self.largest) {
+            *largest = largest.max(y[*place].abs());
+            most = most.max((y[*place] - self.last.y[*place]).abs() / *largest);
+        }
+        if most > MORE * self.most {
+            self.most = most;
+            if self.kept.len() == KEPT {
+                self.kept.remove(0);
+            }
+            self.kept.push(Pair { from: self.last.clone(), to: Moment { t, y: y.to_vec() } });
+        }
+        self.last.t = t;
+        self.last.y.copy_from_slice(y);
+    }
+}
+
+/// Equations and unknowns of a system without a derivative, by their rows; none where there are none, or M depends on the state.
+fn algebraic(system: &dyn System) -> Option<(Vec<usize>, Vec<usize>)> {
+    let Mass::Constant(pattern, values) = system.mass() else { return None };
+    let n = system.shape().n;
+    let (mut rows, mut columns) = (vec![true; n], vec![true; n]);
+    for (value, (i, j)) in values.iter().zip(pattern.positions()) {
+        if *value != 0.0 {
+            (rows[i], columns[j]) = (false, false);
+        }
+    }
+    let places = |free: &[bool]| (0..n).filter(|k| free[*k]).collect::<Vec<usize>>();
+    let (rows, columns) = (places(&rows), places(&columns));
+    (rows.len() == columns.len() && !rows.is_empty()).then_some((rows, columns))
+}
+
+/// A step that passes the end of a branch.
+pub(super) fn passed(judged: &Judged<'_>) -> Option<Diagnostic> {
+    judged.findings.jumps.iter().find_map(|pair| told(judged, pair))
+}
+
+fn told(judged: &Judged<'_>, pair: &Pair) -> Option<Diagnostic> {
+    let (bound, time) = (judged.bound, &judged.model.time.name);
+    let (end, part) = follow(&bound.executor, pair)?;
+    let (_, unknowns) = algebraic(&bound.executor)?;
+    let off = |place: &usize| {
+        let size = pair.to.y[*place].abs().max(pair.from.y[*place].abs()).max(end[*place].abs());
+        (pair.to.y[*place] - end[*place]).abs() / size
+    };
+    let place = *unknowns.iter().max_by(|a, b| off(a).total_cmp(&off(b)))?;
+    if part == 1.0 && !(off(&place) > OFF) {
+        return None;
+    }
+    let (name, from, to) = (bound.states.name(place), number(pair.from.y[place]), number(pair.to.y[place]));
+    let headline = format!(
+        "`{name}` leaves its branch: a step goes from {from} at {time} = {} to {to} at {time} = {}",
+        number(pair.from.t),
+        number(pair.to.t)
+    );
+    let says = if part < 1.0 {
+        let t = pair.from.t + part * (pair.to.t - pair.from.t);
+        format!("no solution goes on from {} at {time} = {}", number(end[place]), number(t))
+    } else {
+        format!("leads from {from} to {}", number(end[place]))
+    };
+    let mut d = Diagnostic::warning(&codes::W0616, headline);
+    let state = declared(judged.model, &bound.states, place);
+    let equation = judged.model.equations.iter().find(|e| e.owner.is_some() && e.owner == state);
+    if let Some(span) = equation.map(|e| e.span).or(state.map(|k| judged.model.states[k].span)) {
+        d = d.label(span, says);
+    }
+    if let Some(span) = bound.asked.step {
+        d = d.label(span, "");
+    }
+    let help =
+        "the rows after that are no solution of the model: leave out `step`, so that odec says where the solution ends";
+    Some(d.help(help))
+}
+
+/// Follows the unknowns along a step, between whose ends the other states are taken as straight. The state where that ends,
+/// and the part of the step there: 1 at its end. `None` where the start is on no branch, or a value is not finite.
+fn follow(system: &dyn System, pair: &Pair) -> Option<(Vec<f64>, f64)> {
+    let (rows, unknowns) = algebraic(system)?;
+    let Pair { from, to } = pair;
+    let place = |part: f64, values: &[f64]| {
+        let mut y: Vec<f64> = from.y.iter().zip(&to.y).map(|(a, b)| a + part * (b - a)).collect();
+        unknowns.iter().for_each(|k| y[*k] = values[*k]);
+        (from.t + part * (to.t - from.t), y)
+    };
+    let solve = |part: f64, values: &[f64]| {
+        let (t, y) = place(part, values);
+        newton(system, (&rows, &unknowns), t, y)
+    };
+    let mut now = solve(0.0, &from.y)?;
+    let (mut part, mut length) = (0.0, PARTS.0);
+    while part < 1.0 && length >= PARTS.1 {
+        let next = f64::min(part + length, 1.0);
+        match solve(next, &now) {
+            Some(y) => (now, part, length) = (y, next, 2.0 * length),
+            None => length *= 0.5,
+        }
+    }
+    Some((now, part))
+}
+
+/// Solves the equations for the unknowns from a guess that is near; `None` where each Newton step does not clearly shrink.
+fn newton(system: &dyn System, (rows, unknowns): (&[usize], &[usize]), t: f64, mut y: Vec<f64>) -> Option<Vec<f64>> {
+    let (n, m) = (y.len(), rows.len());
+    let pattern = system.jacobian().pattern()?;
+    let (mut values, mut f) = (vec![0.0; pattern.entries()], vec![0.0; n]);
+    let place = |list: &[usize]| {
+        let mut at = vec![usize::MAX; n];
+        list.iter().enumerate().for_each(|(k, place)| at[*place] = k);
+        at
+    };
+    let (row_of, column_of) = (place(rows), place(unknowns));
+    let mut before = f64::INFINITY;
+    for _ in 0..NEWTON.0 {
+        system.rhs(t, &y, &mut f).ok()?;
+        system.jacobian_values(t, &y, &mut values).ok()?;
+        let mut matrix = DMatrix::zeros(m, m);
+        for (value, (i, j)) in values.iter().zip(pattern.positions()) {
+            if row_of[i] < m && column_of[j] < m {
+                matrix[(row_of[i], column_of[j])] = *value;
+            }
+        }
+        let residual = DVector::from_iterator(m, rows.iter().map(|k| f[*k]));
+        let step = matrix.lu().solve(&residual).filter(|step| all_finite(step.as_slice()))?;
+        let size = unknowns.iter().zip(step.iter()).map(|(k, d)| d.abs() / y[*k].abs().max(f64::MIN_POSITIVE));
+        let size = size.fold(0.0, f64::max);
+        unknowns.iter().zip(step.iter()).for_each(|(k, d)| y[*k] -= d);
+        if size <= NEWTON.2 {
+            return Some(y);
+        }
+        if size > NEWTON.1 * before {
+            return None;
+        }
+        before = size;
+    }
+    None
+}

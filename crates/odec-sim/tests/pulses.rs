@@ -1,0 +1,59 @@
+//! Pulses of terms of t that come again: none is lost however long the run is, and odec says where it does not look.
+
+use odec_sim::bind::Purpose;
+use odec_sim::choices::Choices;
+use odec_sim::{Session, Solution};
+
+fn solve(text: &str) -> Solution {
+    let loaded = Session::new().load("test.ode", text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let simulation = loaded.simulate(&Choices::default(), Purpose::Rows).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    simulation.solve().unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn last(solution: &Solution, name: &str) -> f64 {
+    solution.column(name).and_then(Iterator::last).unwrap_or_else(|| panic!("no {name}"))
+}
+
+const ROOT_PI: f64 = 1.772_453_850_905_516;
+
+#[test]
+fn daily_pulses_over_three_years_are_seen_by_every_kind_of_method() {
+    let area = |days: f64| days * ROOT_PI * 0.002 * 24.0 / std::f64::consts::PI;
+    for method in ["auto", "dopri5", "taylor", "radau5", "bdf"] {
+        let text = format!(
+            "state x = 0\nx' = exp(-(sin(pi*(t - 12)/24)/0.002)^2)\nrun {{ t = 0 .. 26280; rtol = 1e-8; method = {method}; samples = 1 }}\n"
+        );
+        let (found, known) = (last(&solve(&text), "x"), area(1095.0));
+        assert!((found - known).abs() < 1e-3 * known, "{method}: {found} and not {known}");
+    }
+    // back in time, and a wave that runs backwards
+    let back = "state x = 0\nx' = -exp(-(sin(pi*(12 - t)/24)/0.002)^2)\nrun { t = 26280 .. 0; samples = 1 }\n";
+    let found = last(&solve(back), "x");
+    assert!((found - area(1095.0)).abs() < 1e-3 * found, "{found}");
+}
+
+#[test]
+fn more_pulses_than_a_thousand_are_looked_at_one_by_one() {
+    let terms: Vec<String> = (0..1500).map(|k| format!("exp(-((t - {k}.37)/0.001)^2)")).collect();
+    let text = format!("state x = 0\nx' = {}\nrun {{ t = 0 .. 1600; samples = 1 }}\n", terms.join(" + "));
+    let (found, known) = (last(&solve(&text), "x"), 1500.0 * 0.001 * ROOT_PI);
+    assert!((found - known).abs() < 1e-3 * known, "{found} and not {known}");
+}
+
+#[test]
+fn an_oscillation_that_is_too_fast_to_be_searched_is_told() {
+    let fast = "state x = 0\nx' = exp(-(sin(pi*t)/0.001)^2) - x\nrun { t = 0 .. 1e6; samples = 10 }\n";
+    let told = |text: &str| {
+        let list = solve(text).warnings;
+        let d = list.iter().find(|d| d.code.code == "W0617");
+        d.map(|d| (d.headline.clone(), d.labels.iter().map(|l| text[l.span.range()].to_string()).collect::<Vec<_>>()))
+    };
+    let (headline, marked) = told(fast).expect("a warning");
+    assert!(headline.contains("turns 500000 times"), "{headline}");
+    assert!(marked.iter().all(|text| "exp(-(sin(pi*t)/0.001)^2)".contains(text.as_str())), "{marked:?}");
+    // few cycles are searched
+    assert_eq!(told(&fast.replace("1e6", "1e3")), None);
+    // a run whose steps follow the oscillation has lost nothing
+    let followed = "state x = 0\nx' = exp(sin(1e3*t)) - x\nrun { t = 0 .. 700; samples = 10; max_step = 1e-3 }\n";
+    assert_eq!(told(followed), None);
+}

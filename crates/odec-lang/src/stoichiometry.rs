@@ -99,7 +99,9 @@ impl Stoichiometry {
             .iter()
             .map(|changes| {
                 let mut row = vec![0; n];
-                changes.iter().for_each(|(species, by)| row[*species] = *by as i128);
+                for (species, by) in changes {
+                    row[*species] = *by as i128;
+                }
                 row
             })
             .collect();
@@ -128,7 +130,7 @@ impl Stoichiometry {
 }
 
 /// Gauss-Jordan elimination in whole numbers: pivots as row and column. `None` where numbers become too large.
-fn eliminate(rows: &mut Vec<Vec<i128>>, n: usize) -> Option<Vec<(usize, usize)>> {
+fn eliminate(rows: &mut [Vec<i128>], n: usize) -> Option<Vec<(usize, usize)>> {
     let mut pivots = Vec::new();
     for col in 0..n {
         let done = pivots.len();
@@ -203,7 +205,9 @@ fn least_multiple(a: i128, b: i128) -> i128 {
 fn reduce(row: &mut [i128]) {
     let common = row.iter().fold(0, |common, x| divisor(common, *x));
     if common > 1 {
-        row.iter_mut().for_each(|x| *x /= common);
+        for x in row {
+            *x /= common;
+        }
     }
 }
 

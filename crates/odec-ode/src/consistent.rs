@@ -168,8 +168,8 @@ impl Consistent {
     /// How much `to` differs from `from` (n values each), in tolerances; true above a small part of them.
     pub fn differ(&mut self, from: &[f64], to: &[f64]) -> bool {
         self.tolerances.weights(from, &mut self.weights);
-        let apart = from.iter().zip(to).zip(&self.weights).map(|((a, b), w)| ((a - b) * w).abs());
-        apart.fold(false, |any, x| any || !(x <= SMALL))
+        let mut apart = from.iter().zip(to).zip(&self.weights).map(|((a, b), w)| ((a - b) * w).abs());
+        apart.any(|x| !(x <= SMALL))
     }
 
     /// y' at a consistent (t, y) into `slope`: M y' is f, and the equations without a derivative go on to hold, so that

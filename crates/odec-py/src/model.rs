@@ -12,6 +12,7 @@ use odec_lang::source::Source;
 use odec_sim::bind::Purpose;
 use odec_sim::choices::Choices;
 use odec_sim::quantities::{Quantities, Quantity};
+use odec_sim::session::{Files, Opened, Unreadable};
 use odec_sim::{Error, Loaded, Session, Simulation};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -378,20 +379,41 @@ pub fn check<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<Bound<'py
     diagnostics(py, Some(&source), &list)
 }
 
-/// The files that a text names. A text that is no model names none.
+/// Files that are at hand, and the names of those that are not.
+struct Wanted {
+    files: HashMap<String, Vec<u8>>,
+    missing: Arc<Mutex<Vec<String>>>,
+}
+
+impl Files for Wanted {
+    fn open(&self, name: &str) -> Result<Opened, Unreadable> {
+        let opened = self.files.open(name);
+        if opened.is_err() {
+            self.missing.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+        }
+        opened
+    }
+}
+
+/// The files that a model and its parts name and that are not among `files`. Those of a part are known once it is there.
 #[pyfunction]
-pub fn named_files(text: &str, name: &str) -> Vec<String> {
-    let Ok(loaded) = Session::new().load(name, text) else { return vec![] };
-    let model = loaded.model();
-    let tables = model.constants.iter().chain(&model.parameters).filter_map(|given| match &given.table {
-        Some(Table::Csv { file, .. }) => Some(file.clone()),
-        _ => None,
-    });
-    let samples = model.inputs.iter().filter_map(|input| match &input.source {
-        Samples::Csv { file, .. } => Some(file.clone()),
-        Samples::Lists(..) => None,
-    });
-    let mut names: Vec<String> = tables.chain(samples).collect();
+pub fn named_files(text: &str, name: &str, files: HashMap<String, Vec<u8>>) -> Vec<String> {
+    let missing = Arc::new(Mutex::new(Vec::new()));
+    let wanted = Wanted { files: files.clone(), missing: Arc::clone(&missing) };
+    let loaded = Session::new().with_files(wanted).load(name, text);
+    let mut names = std::mem::take(&mut *missing.lock().unwrap_or_else(PoisonError::into_inner));
+    if let Ok(loaded) = loaded {
+        let model = loaded.model();
+        names.extend(model.constants.iter().chain(&model.parameters).filter_map(|given| match &given.table {
+            Some(Table::Csv { file, .. }) => Some(file.clone()),
+            _ => None,
+        }));
+        names.extend(model.inputs.iter().filter_map(|input| match &input.source {
+            Samples::Csv { file, .. } => Some(file.clone()),
+            Samples::Lists(..) => None,
+        }));
+    }
+    names.retain(|name| !files.contains_key(name));
     names.sort();
     names.dedup();
     names

@@ -180,6 +180,19 @@ def test_tables_are_read_from_the_folder_of_the_model_and_travel(tmp_path):
         odec.load(folder / "none.ode")
 
 
+def test_parts_of_parts_are_found(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "rate.ode").write_text("param k = 2\nr = 3*k\n")
+    (tmp_path / "parts" / "cell.ode").write_text('use "rate.ode" as q\nstate x = 1\nx\' = -q.r*x\n')
+    (tmp_path / "m.ode").write_text('use "parts/cell.ode" as c\nrun { t = 0 .. 1; rtol = 1e-9 }\n')
+    m = odec.load(tmp_path / "m.ode")
+    np.testing.assert_allclose(m.run(samples=1)["c.x"][-1], np.exp(-6), rtol=1e-6)
+    again = pickle.loads(pickle.dumps(m)).with_({"c.q.k": 1.0})
+    np.testing.assert_allclose(again.run(samples=1)["c.x"][-1], np.exp(-3), rtol=1e-6)
+    with pytest.raises(odec.CompileError, match="E0580"):
+        odec.compile((tmp_path / "m.ode").read_text())
+
+
 def test_sweeps_run_every_point():
     m = odec.compile(DECAY)
     w = m.sweep({"k": odec.geom(0.1, 10, 3), "x": [1.0, 2.0]}, t=1, rtol=1e-9, atol=1e-12)

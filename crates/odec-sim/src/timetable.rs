@@ -403,7 +403,7 @@ impl View<'_> {
         for k in 0..4 {
             let turn = if rate > 0.0 { start.floor() + 1.0 + f64::from(k) } else { start.ceil() - 1.0 - f64::from(k) };
             let middle = (turn * FRAC_PI_2 - phase) / rate;
-            if !(middle > span.0 && middle < span.1) || !self.may_look(cone, found) {
+            if !(middle > span.0 && middle < span.1 && self.may_look(cone, found)) {
                 continue;
             }
             let to = if span.1.is_finite() { span.1 } else { middle + period };

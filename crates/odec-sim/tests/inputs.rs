@@ -491,11 +491,11 @@ fn files_that_make_no_curve_are_refused() {
     let error = refusal(&periodic, "t,flow\n0,1\n1,3\n2,2\n");
     assert!(error.diagnostics[0].headline.contains("line 4"), "{error}");
     let metres = text.replace("linear)", "linear) [m^3/s]");
-    let error = refusal(&metres, "t,flow [l/s]\n0,1\n1,3\n");
-    assert!(error.diagnostics[0].headline.contains("in [l/s]"), "{error}");
+    let error = refusal(&metres, "t,flow [kg/s]\n0,1\n1,3\n");
+    assert!(error.diagnostics[0].headline.contains("in [kg/s]"), "{error}");
     let hours = format!("time t [h]\n{text}");
-    let error = refusal(&hours, "t [d],flow\n0,1\n1,3\n");
-    assert!(error.diagnostics[0].headline.contains("in [d]"), "{error}");
+    let error = refusal(&hours, "t [m],flow\n0,1\n1,3\n");
+    assert!(error.diagnostics[0].headline.contains("in [m]"), "{error}");
     load(&metres, &[("q.csv", "t,flow [m^3 /s]\n0,1\n2,3\n")]).simulate(&tight(), Purpose::Rows).expect("one unit");
 }
 

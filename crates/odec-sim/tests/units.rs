@@ -179,7 +179,8 @@ impl Maker {
             8 => {
                 let side = self.random.one_of(&DIMS);
                 let (a, b) = (self.leaf_of_constants(side), self.leaf_of_constants(side));
-                format!("(if {a} < {b} then {} else {})", self.formula(dim, depth), self.formula(dim, depth))
+                // values lie on a grid: a factor keeps both sides from being equal, where rounding would decide
+                format!("(if {a} < 1.0371*{b} then {} else {})", self.formula(dim, depth), self.formula(dim, depth))
             }
             9 => format!("sqrt(({})^2)", self.formula(dim, depth)),
             10 => format!("twice({}, {})", self.formula(dim, depth), self.formula(dim, depth)),
@@ -220,7 +221,7 @@ impl Maker {
             2 => format!("(1.5 - tanh({quotient}))"),
             3 => format!("1/({number:?} + abs({quotient}))"),
             4 => format!("min({quotient}, {number:?})"),
-            5 => format!("(if {a}/{b} > {number:?} then 1 else 0.5)"),
+            5 => format!("(if {a}/{b} > 1.0371*{number:?} then 1 else 0.5)"),
             6 => format!("hill({a}, {b}, n)"),
             7 => format!("ratio({a}, {b})"),
             8 => format!("lim({a}/{b}, {number:?})"),

@@ -72,7 +72,7 @@ fn expression(kind: &mut ExprKind, at: ExprId, v: &mut impl Visit) {
             ident(name, Role::Word, v);
             for (name, range) in binders {
                 ident(name, Role::Index, v);
-                pair(range.as_mut(), v);
+                pair(range, v);
             }
             for e in condition.iter_mut() {
                 v.operand(e);
@@ -89,7 +89,7 @@ fn operands(list: &mut [ExprId], v: &mut impl Visit) {
     }
 }
 
-fn pair(range: Option<&mut (ExprId, ExprId)>, v: &mut impl Visit) {
+fn pair(range: &mut Option<(ExprId, ExprId)>, v: &mut impl Visit) {
     if let Some((a, b)) = range {
         v.operand(a);
         v.operand(b);
@@ -127,7 +127,7 @@ fn indices(list: &mut [Index], v: &mut impl Visit) {
 pub(crate) fn reference(r: &mut Reference, at: Option<ExprId>, v: &mut impl Visit) {
     v.span(&mut r.span);
     v.span(&mut r.name.span);
-    for name in r.path.iter_mut() {
+    for name in &mut r.path {
         v.span(&mut name.span);
     }
     indices(&mut r.indices, v);
@@ -136,11 +136,11 @@ pub(crate) fn reference(r: &mut Reference, at: Option<ExprId>, v: &mut impl Visi
 
 pub(crate) fn declared(item: &mut Declared, v: &mut impl Visit) {
     reference(&mut item.target, None, v);
-    for e in item.value.iter_mut() {
-        v.operand(e);
+    if let Some(value) = &mut item.value {
+        v.operand(value);
     }
     unit(item.unit.as_mut(), v);
-    pair(item.bounds.as_mut(), v);
+    pair(&mut item.bounds, v);
     if let Some(limit) = &mut item.limit {
         v.span(&mut limit.span);
         v.operand(&mut limit.value);
@@ -254,7 +254,7 @@ fn later(later: &mut Later, v: &mut impl Visit) {
             v.span(&mut part.file_span);
             ident(&mut part.name, Role::Word, v);
             indices(&mut part.indices, v);
-            for each in part.entries.iter_mut() {
+            for each in &mut part.entries {
                 entry(each, Role::Word, v);
             }
         }
@@ -309,7 +309,9 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
             }
         }
         StatementKind::Expect { quantity, time, value, within: tolerance } => {
-            [quantity, time, value].into_iter().for_each(|e| v.operand(e));
+            for e in [quantity, time, value] {
+                v.operand(e);
+            }
             within(tolerance.as_mut(), v);
         }
         StatementKind::Conserve { name, value, within: tolerance } => {

@@ -30,7 +30,7 @@ mod stops;
 mod storm;
 mod system;
 
-pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Observer, Point};
+pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Met, Observer, Point};
 pub use rounds::MAX_ROUNDS;
 pub use runner::{HybridRunner, Pushes};
 pub use stops::{resolution, same};

@@ -2,7 +2,7 @@
 
 use crate::consistent::Consistent;
 use crate::evaluator::Evaluator;
-use crate::hybrid::outcome::HybridCause;
+use crate::hybrid::outcome::{HybridCause, Met};
 use crate::hybrid::system::HybridSystem;
 use crate::linear::Rates;
 use crate::problem::{Cause, Options, Refusal};
@@ -111,7 +111,7 @@ impl Motion {
             Ok(done) => Ok(Some(done)),
             Err(cause) => {
                 let at = eval.fault().map(|(t, y)| (t, y.to_vec()));
-                Err(HybridCause::NoUnknowns(Box::new((cause, at))))
+                Err(HybridCause::NoUnknowns(Box::new(Met { cause, at })))
             }
         }
     }

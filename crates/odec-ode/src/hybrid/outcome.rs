@@ -128,6 +128,15 @@ pub struct HybridOutcome {
     pub pushes: Pushes,
 }
 
+/// What a search for algebraic unknowns met.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Met {
+    /// What it was.
+    pub cause: Cause,
+    /// Time and state, if it was at another place.
+    pub at: Option<(f64, Vec<f64>)>,
+}
+
 /// Why no event can be executed, or no mode is right.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HybridCause {
@@ -190,8 +199,8 @@ pub enum HybridCause {
     },
     /// Both sides of the relations have no value here.
     NoSides,
-    /// Algebraic unknowns have no consistent values here: what was met, and where if that is another place.
-    NoUnknowns(Box<(Cause, Option<(f64, Vec<f64>)>)>),
+    /// Algebraic unknowns have no consistent values here.
+    NoUnknowns(Box<Met>),
     /// The run has passed the surface of a relation and has not met it: its steps are too coarse for it.
     Passed {
         /// The relation.
@@ -259,7 +268,7 @@ impl From<HybridError> for SolveError {
             HybridError::Hybrid(failure) => {
                 let HybridFailure { cause, t, y, stats, course } = *failure;
                 let (cause, at, instant) = match cause {
-                    HybridCause::NoUnknowns(met) => (met.0, met.1, None),
+                    HybridCause::NoUnknowns(met) => (met.cause, met.at, None),
                     cause => (Cause::Instant, None, Some(Box::new(cause))),
                 };
                 SolveError::Failed(Box::new(Failure {

@@ -404,21 +404,29 @@ def compile(
     if not isinstance(text, str):
         raise UsageError(f"`compile` takes a text, not {type(text).__name__}; `odec.load` reads a file")
     found = {key: value.encode() if isinstance(value, str) else bytes(value) for key, value in (files or {}).items()}
-    for wanted in named_files(text, name):
-        if wanted not in found and base is not None:
-            path = Path(base, wanted)
-            allowed = [Path(folder).resolve() for folder in (base, *allow_read)]
-            real = path.resolve()
-            if not any(real.is_relative_to(folder) for folder in allowed):
-                raise UsageError(
-                    f"`{path}` lies outside of the model's folder, and models read their own folder alone; "
-                    f"if you trust the model: `allow_read=[{str(real.parent)!r}]`"
-                )
-            if real.is_file():
-                found[wanted] = real.read_bytes()
+    if base is not None:
+        allowed = [Path(folder).resolve() for folder in (base, *allow_read)]
+        # a part may use further parts, which are known once its file is there
+        while any([_find(wanted, Path(base), allowed, found) for wanted in named_files(text, name, found)]):
+            pass
     model = Model(text, name, found, [])
     warn(model.warnings, 2)
     return model
+
+
+def _find(wanted: str, base: Path, allowed: Sequence[Path], found: dict[str, bytes]) -> bool:
+    """Reads a file that a model names, if it is there and may be read."""
+    path = base / wanted
+    real = path.resolve()
+    if not any(real.is_relative_to(folder) for folder in allowed):
+        raise UsageError(
+            f"`{path}` lies outside of the model's folder, and models read their own folder alone; "
+            f"if you trust the model: `allow_read=[{str(real.parent)!r}]`"
+        )
+    if not real.is_file():
+        return False
+    found[wanted] = real.read_bytes()
+    return True
 
 
 def load(path: str | PathLike[str], *, allow_read: Sequence[str | PathLike[str]] = ()) -> Model:

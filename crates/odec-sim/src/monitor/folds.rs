@@ -142,7 +142,9 @@ fn follow(system: &dyn System, pair: &Pair) -> Option<(Vec<f64>, f64)> {
     let Pair { from, to } = pair;
     let place = |part: f64, values: &[f64]| {
         let mut y: Vec<f64> = from.y.iter().zip(&to.y).map(|(a, b)| a + part * (b - a)).collect();
-        unknowns.iter().for_each(|k| y[*k] = values[*k]);
+        for &k in &unknowns {
+            y[k] = values[k];
+        }
         (from.t + part * (to.t - from.t), y)
     };
     let solve = |part: f64, values: &[f64]| {

@@ -22,6 +22,9 @@ use crate::sample::{self, Recorder, Seen};
 use crate::sweep::Job;
 use crate::trace;
 
+/// Places in the parameter buffer that have one value.
+type Places = (Range<usize>, f64);
+
 /// A model compiled and bound to values. It never changes; threads can share it, and what is made from it by
 /// [`Simulation::with`] shares its machine code.
 pub struct Simulation {
@@ -141,7 +144,7 @@ impl Simulation {
     fn places<'v>(
         &self,
         given: impl Iterator<Item = (&'v str, f64)>,
-    ) -> (Vec<(Range<usize>, f64)>, Vec<(&'v str, f64)>) {
+    ) -> (Vec<Places>, Vec<(&'v str, f64)>) {
         let executor = &self.bound.executor;
         let parameters = Quantities::parameters(executor.program(), executor.layout());
         let (mut places, mut others) = (vec![], vec![]);
@@ -161,7 +164,7 @@ impl Simulation {
     }
 
     /// A copy with these values at these places of the parameter buffer, and the settings of `plan`.
-    fn moved(&self, choices: Choices, plan: RunPlan, places: &[(Range<usize>, f64)]) -> Result<Simulation, Error> {
+    fn moved(&self, choices: Choices, plan: RunPlan, places: &[Places]) -> Result<Simulation, Error> {
         let wrong = |list: Vec<Diagnostic>| self.loaded.error(&choices, list);
         let mut bound = self.bound.fork();
         let changed = bound.change(|p| {

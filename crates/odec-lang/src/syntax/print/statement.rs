@@ -42,14 +42,7 @@ impl Printer<'_> {
             StatementKind::Given(items) => self.declaration("given", items, false),
             StatementKind::Discrete(items) => self.declaration("discrete", items, true),
             StatementKind::Event(event) => self.event(event),
-            StatementKind::Equation { lhs, rhs, .. } => {
-                if self.style == Style::Prefix {
-                    self.put("equation ");
-                }
-                self.expr(*lhs, expr::LOGIC);
-                self.put(" = ");
-                self.expr(*rhs, 0);
-            }
+            StatementKind::Equation { lhs, rhs, .. } => self.equation(*lhs, *rhs),
             StatementKind::Function { name, arguments, body } => {
                 let arguments: Vec<&str> = arguments.iter().map(|argument| argument.name.as_str()).collect();
                 self.put(&format!("fn {}({}) = ", name.name, arguments.join(", ")));
@@ -91,6 +84,15 @@ impl Printer<'_> {
         if let Some(doc) = statement.doc.as_ref().filter(|_| beside) {
             self.put(&format!("  ## {}", doc.replace('\n', " ")));
         }
+    }
+
+    fn equation(&mut self, lhs: ExprId, rhs: ExprId) {
+        if self.style == Style::Prefix {
+            self.put("equation ");
+        }
+        self.expr(lhs, expr::LOGIC);
+        self.put(" = ");
+        self.expr(rhs, 0);
     }
 
     /// Items; where names share a value it is written once, behind the last of them.

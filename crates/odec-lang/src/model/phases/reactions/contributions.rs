@@ -203,7 +203,7 @@ pub(super) fn write(
         let changes = volume.and_then(|volume| volumes.get(&volume.name)).and_then(Option::as_ref);
         let terms = found.0.get(*name).map_or(&[][..], Vec::as_slice);
         let own = facts.equations.contains_key(*name);
-        if (terms.is_empty() && (changes.is_none() || own)) || own {
+        if own || terms.is_empty() && changes.is_none() {
             continue;
         }
         equation(facts, (item, terms), (volume, changes), writer, said);

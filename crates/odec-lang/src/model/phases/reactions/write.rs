@@ -32,7 +32,9 @@ impl Writer {
             .retain(|statement| !matches!(statement.kind, StatementKind::Reaction(_) | StatementKind::Compartment(_)));
         for statement in &mut tree.statements {
             if let StatementKind::State(items) = &mut statement.kind {
-                items.iter_mut().for_each(|item| item.place = None);
+                for item in items {
+                    item.place = None;
+                }
             }
         }
         tree.statements.extend(added);

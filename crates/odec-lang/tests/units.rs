@@ -53,107 +53,110 @@ fn consistent_models_have_no_errors() {
     }
 }
 
+/// A text, the code of its error, and what it says.
+const CONTRADICTIONS: &[(&str, &str, &str)] = &[
+    ("param a = 1 [m], b = 2 [s]\nstate x = 0\nx' = a + b", "E0570", "[m] and [s] cannot be added"),
+    ("param a = 1 [m]\nstate x = 0 [s]\nx' = if x > a then 1 else 0", "E0570", "[s] and [m] cannot be compared"),
+    ("param a = 1 [m]\nstate x = 0\nx' = exp(a)", "E0570", "`exp` takes a pure number, and this is in [m]"),
+    ("param a = 1 [m], b = 2 [s]\nstate x = 0\nx' = min(a, b)", "E0570", "`min` of [m] and [s] has no meaning"),
+    ("param a = 1 [m]\nstate x = 0\nx' = 2^a", "E0570", "an exponent is a pure number, and this one is in [m]"),
+    ("param a = 1 [m]\nstate x = 1\nx' = a^x", "E0570", "a quantity in [m] cannot have an exponent that varies"),
+    (
+        "state x = 1 [m]\nstate v = 1 [m]\nx' = v\nv' = -x/(1 [s])",
+        "E0570",
+        "one side of the equation is in [m/s], the other in [m]",
+    ),
+    (
+        "fn f(V) = V + 65 [mV]\nparam a = 1 [m]\nstate x = 0\nx' = f(a)",
+        "E0570",
+        "`f` takes its `V` in [mV], and this is in [m]",
+    ),
+    (
+        "param a = 1 [m]\nstate x = 0 [s]\nx' = 1\nwhen x > 1 [s] { x := a }",
+        "E0570",
+        "`x` is in [s], and is given a value in [m]",
+    ),
+    ("param a = 1 [m]\nstate x = a [s]\nx' = 1", "E0570", "`x` is in [s], and its value in [m]"),
+    ("param a = 1 [m]\nstate x = 0\nx' = -x\nat a { x += 1 }", "E0570", "a time is in [s], and this is in [m]"),
+    ("param k = 1 [1/sex]\nstate x = 0\nx' = -k*x", "E0571", "there is no unit `sex`"),
+    ("param k = 1 [kg/m2]\nstate x = 0\nx' = -k*x", "E0571", "there is no unit `m2`"),
+    (
+        "param k = 1 [m*]\nstate x = 0\nx' = -k*x",
+        "E0571",
+        "`[m*]` cannot be read as a unit: a unit is missing after the sign",
+    ),
+    (
+        "param T = 20 [degC]\nstate x = 0\nx' = T",
+        "E0572",
+        "the zero of `degC` is not zero, so that no factor converts it",
+    ),
+    ("unit m\nparam k = 1 [m]\nstate x = 0\nx' = k", "E0573", "`m` is a unit already"),
+    ("units strict\nparam k = 1 [1/s]\nstate x = 1 [m]\nx' = -k*(x - 1)", "E0570", "[m] and [1] cannot be added"),
+    (
+        "units strict\nparam k = 1 [1/s]\nstate x = 1 [m]\nx' = -x",
+        "E0570",
+        "one side of the equation is in [m/s], the other in [m]",
+    ),
+    (
+        "param V = 1 [mV], E = 2 [V]\nstate x = 0\nx' = V + E + 65",
+        "E0574",
+        "a number without a unit stands among units of different scale",
+    ),
+    (
+        "param b = 1 [V/s], k = 3\nstate x = 0 [mV]\nx' = b - k*x",
+        "E0574",
+        "`k` has no unit, and a factor would be put in where it is used",
+    ),
+    (
+        "param b = 1 [V/s], k = 3\nstate x = 0 [mV]\ne = b - k*x\nx' = e",
+        "E0574",
+        "`k` has no unit, and a factor would be put in where it is used",
+    ),
+    (
+        "index i = 1..3\nparam c[i] = [1 [m], 20 [cm], 3]\nstate x = 0 [m]\nx' = sum(i: c[i])/(1 [s])",
+        "E0574",
+        "a number without a unit stands among units of different scale",
+    ),
+    (
+        "fn f(x, y, z) = x + y + z\nparam a = 1 [m], b = 20 [cm]\nstate x = 0 [m]\nx' = f(a, b, 5)/(1 [s])",
+        "E0574",
+        "a number without a unit stands among units of different scale",
+    ),
+    (
+        "input q(t) = table([0, 9], [1, 1], linear) [kg/s]\nparam f = 1 [m^3/s]\nstate V = 0\nV' = q(t) + f",
+        "E0570",
+        "[kg/s] and [m^3/s] cannot be added",
+    ),
+    (
+        "input q(t) = table([0, 9], [1, 1], linear)\nparam L = 1 [m]\nstate x = 0\nx' = q(L)",
+        "E0570",
+        "a time is in [s], and this is in [m]",
+    ),
+    (
+        "units strict\nfn lim(a, b) = if a > b then b else a\nparam v = 1 [m/s]\nstate x = 0 [m]\nx' = lim(v, 5)",
+        "E0570",
+        "`lim` takes its `b` in [m/s], and this is in [1]",
+    ),
+    (
+        "param c = 1 [1/s]\nstate x = 0 [m]\nx' = -c*x\noutput x [km]",
+        "E0575",
+        "`x` is recorded in its own unit, which is another one",
+    ),
+    (
+        "index i = 1..3\nparam k = 1 [1/s], a = 2 [m]\nstate u[i] = 1 [m], v[i] = 1 [km]\nu[i]' = -k*(u[i] - u[i-1])\nv[i]' = -k*(v[i] - v[i-1])\nboundary u[0], v[0] = a",
+        "E0575",
+        "these units differ by a factor, which cannot stand here",
+    ),
+    (
+        "param n = 2, a = 2 [m], c = 1 [1/s]\nstate x = 1 [km]\nx' = -c*x*(a^n/(a^n + x^n))",
+        "E0575",
+        "the factor between these units depends on a parameter in an exponent",
+    ),
+];
+
 #[test]
 fn contradictions_are_reported_with_both_units() {
-    for (text, code, said) in [
-        ("param a = 1 [m], b = 2 [s]\nstate x = 0\nx' = a + b", "E0570", "[m] and [s] cannot be added"),
-        ("param a = 1 [m]\nstate x = 0 [s]\nx' = if x > a then 1 else 0", "E0570", "[s] and [m] cannot be compared"),
-        ("param a = 1 [m]\nstate x = 0\nx' = exp(a)", "E0570", "`exp` takes a pure number, and this is in [m]"),
-        ("param a = 1 [m], b = 2 [s]\nstate x = 0\nx' = min(a, b)", "E0570", "`min` of [m] and [s] has no meaning"),
-        ("param a = 1 [m]\nstate x = 0\nx' = 2^a", "E0570", "an exponent is a pure number, and this one is in [m]"),
-        ("param a = 1 [m]\nstate x = 1\nx' = a^x", "E0570", "a quantity in [m] cannot have an exponent that varies"),
-        (
-            "state x = 1 [m]\nstate v = 1 [m]\nx' = v\nv' = -x/(1 [s])",
-            "E0570",
-            "one side of the equation is in [m/s], the other in [m]",
-        ),
-        (
-            "fn f(V) = V + 65 [mV]\nparam a = 1 [m]\nstate x = 0\nx' = f(a)",
-            "E0570",
-            "`f` takes its `V` in [mV], and this is in [m]",
-        ),
-        (
-            "param a = 1 [m]\nstate x = 0 [s]\nx' = 1\nwhen x > 1 [s] { x := a }",
-            "E0570",
-            "`x` is in [s], and is given a value in [m]",
-        ),
-        ("param a = 1 [m]\nstate x = a [s]\nx' = 1", "E0570", "`x` is in [s], and its value in [m]"),
-        ("param a = 1 [m]\nstate x = 0\nx' = -x\nat a { x += 1 }", "E0570", "a time is in [s], and this is in [m]"),
-        ("param k = 1 [1/sex]\nstate x = 0\nx' = -k*x", "E0571", "there is no unit `sex`"),
-        ("param k = 1 [kg/m2]\nstate x = 0\nx' = -k*x", "E0571", "there is no unit `m2`"),
-        (
-            "param k = 1 [m*]\nstate x = 0\nx' = -k*x",
-            "E0571",
-            "`[m*]` cannot be read as a unit: a unit is missing after the sign",
-        ),
-        (
-            "param T = 20 [degC]\nstate x = 0\nx' = T",
-            "E0572",
-            "the zero of `degC` is not zero, so that no factor converts it",
-        ),
-        ("unit m\nparam k = 1 [m]\nstate x = 0\nx' = k", "E0573", "`m` is a unit already"),
-        ("units strict\nparam k = 1 [1/s]\nstate x = 1 [m]\nx' = -k*(x - 1)", "E0570", "[m] and [1] cannot be added"),
-        (
-            "units strict\nparam k = 1 [1/s]\nstate x = 1 [m]\nx' = -x",
-            "E0570",
-            "one side of the equation is in [m/s], the other in [m]",
-        ),
-        (
-            "param V = 1 [mV], E = 2 [V]\nstate x = 0\nx' = V + E + 65",
-            "E0574",
-            "a number without a unit stands among units of different scale",
-        ),
-        (
-            "param b = 1 [V/s], k = 3\nstate x = 0 [mV]\nx' = b - k*x",
-            "E0574",
-            "`k` has no unit, and a factor would be put in where it is used",
-        ),
-        (
-            "param b = 1 [V/s], k = 3\nstate x = 0 [mV]\ne = b - k*x\nx' = e",
-            "E0574",
-            "`k` has no unit, and a factor would be put in where it is used",
-        ),
-        (
-            "index i = 1..3\nparam c[i] = [1 [m], 20 [cm], 3]\nstate x = 0 [m]\nx' = sum(i: c[i])/(1 [s])",
-            "E0574",
-            "a number without a unit stands among units of different scale",
-        ),
-        (
-            "fn f(x, y, z) = x + y + z\nparam a = 1 [m], b = 20 [cm]\nstate x = 0 [m]\nx' = f(a, b, 5)/(1 [s])",
-            "E0574",
-            "a number without a unit stands among units of different scale",
-        ),
-        (
-            "input q(t) = table([0, 9], [1, 1], linear) [kg/s]\nparam f = 1 [m^3/s]\nstate V = 0\nV' = q(t) + f",
-            "E0570",
-            "[kg/s] and [m^3/s] cannot be added",
-        ),
-        (
-            "input q(t) = table([0, 9], [1, 1], linear)\nparam L = 1 [m]\nstate x = 0\nx' = q(L)",
-            "E0570",
-            "a time is in [s], and this is in [m]",
-        ),
-        (
-            "units strict\nfn lim(a, b) = if a > b then b else a\nparam v = 1 [m/s]\nstate x = 0 [m]\nx' = lim(v, 5)",
-            "E0570",
-            "`lim` takes its `b` in [m/s], and this is in [1]",
-        ),
-        (
-            "param c = 1 [1/s]\nstate x = 0 [m]\nx' = -c*x\noutput x [km]",
-            "E0575",
-            "`x` is recorded in its own unit, which is another one",
-        ),
-        (
-            "index i = 1..3\nparam k = 1 [1/s], a = 2 [m]\nstate u[i] = 1 [m], v[i] = 1 [km]\nu[i]' = -k*(u[i] - u[i-1])\nv[i]' = -k*(v[i] - v[i-1])\nboundary u[0], v[0] = a",
-            "E0575",
-            "these units differ by a factor, which cannot stand here",
-        ),
-        (
-            "param n = 2, a = 2 [m], c = 1 [1/s]\nstate x = 1 [km]\nx' = -c*x*(a^n/(a^n + x^n))",
-            "E0575",
-            "the factor between these units depends on a parameter in an exponent",
-        ),
-    ] {
+    for &(text, code, said) in CONTRADICTIONS {
         let found = errors(text);
         assert_eq!(found.first().map(|d| (d.code.code, d.headline.as_str())), Some((code, said)), "{text}\n{found:#?}");
     }

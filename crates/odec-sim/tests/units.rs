@@ -310,7 +310,7 @@ fn model(seed: u64) -> String {
         } else {
             format!("({} + {}) {}", quantity(0.5, dim), quantity(0.5, dim), bracket(dim))
         };
-        let bound = if !maker.unknown { format!(", x{k} >= {}", quantity(-1e6, dim)) } else { String::new() };
+        let bound = if maker.unknown { String::new() } else { format!(", x{k} >= {}", quantity(-1e6, dim)) };
         let _ = writeln!(text, "state x{k} = {start}{bound}");
         maker.names.push((format!("x{k}"), dim));
     }

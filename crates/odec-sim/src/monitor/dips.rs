@@ -249,7 +249,8 @@ mod tests {
 
     #[test]
     fn steep_dips_that_grow_again_are_kept_and_others_are_not() {
-        let dip = |each: f64, back: f64| (0..120).map(move |k| (-each * (60.0 - (f64::from(k) - 60.0).abs() * back)).exp());
+        let dip =
+            |each: f64, back: f64| (0..120).map(move |k| (-each * (60.0 - (f64::from(k) - 60.0).abs() * back)).exp());
         let found = of(dip(2.0, 1.0));
         assert!(found.len() == 1 && found[0].low == (60.0, (-120.0f64).exp()), "{found:?}");
         // steps that a method of order 5 follows

@@ -141,10 +141,7 @@ impl Simulation {
     }
 
     /// Where the parameter buffer has these values, and those that are no parameters of the program.
-    fn places<'v>(
-        &self,
-        given: impl Iterator<Item = (&'v str, f64)>,
-    ) -> (Vec<Places>, Vec<(&'v str, f64)>) {
+    fn places<'v>(&self, given: impl Iterator<Item = (&'v str, f64)>) -> (Vec<Places>, Vec<(&'v str, f64)>) {
         let executor = &self.bound.executor;
         let parameters = Quantities::parameters(executor.program(), executor.layout());
         let (mut places, mut others) = (vec![], vec![]);

@@ -21,6 +21,7 @@ use super::structure;
 use super::{Draft, Fallible, refuse};
 use crate::diagnostic::Diagnostic;
 use crate::model::Model;
+use crate::model::inputs::Between;
 use crate::order::components;
 use crate::report::{Build, error, internal};
 use sigma::{Offsets, Singular};
@@ -30,6 +31,30 @@ use total::total_derivative;
 const MAX_VARIABLES: usize = 400;
 /// Most derivatives of one constraint: each of them is a longer expression than the one before.
 pub(super) const MAX_DERIVATIVES: u32 = 4;
+/// Functions whose values jump.
+const JUMPS: [&str; 17] = [
+    "if",
+    "lt",
+    "le",
+    "eq",
+    "ne",
+    "and",
+    "or",
+    "not",
+    "floor",
+    "ceil",
+    "round",
+    "sign",
+    "fmod",
+    "mod",
+    "copysign",
+    "step",
+    "step_cycle",
+];
+/// Functions whose derivatives jump.
+const BENDS: [&str; 3] = ["abs", "min", "max"];
+/// Pieces of a measured input, whose derivatives jump if it is linear between samples.
+const PIECES: [&str; 2] = ["piece", "cycle"];
 /// Most places that a report shows.
 const MAX_SHOWN: usize = 6;
 
@@ -91,6 +116,7 @@ pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[Form]) 
     let rates: BTreeMap<Element, NodeId> = semi.variables.iter().filter_map(|v| Some((v.element, v.rate?))).collect();
     let own = semi.variables.len() - unknowns.len();
     let times = &offsets.equations[own..];
+    semi.without_jumps(graph, times)?;
     let mut chains = Vec::with_capacity(times.len());
     for (constraint, &times) in semi.constraints.iter().zip(times) {
         let mut chain = vec![constraint.residual];
@@ -206,6 +232,39 @@ impl<'a> Semi<'a> {
                 let headline = "a constraint has to be differentiated in a model with sums over indices";
                 return refuse(error("E0321", headline, span, "the constraint").help(
                     "write the terms of the sums out, or differentiate the constraint by hand until it gives an unknown",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A constraint that jumps would make the state jump with it, and a derivative of it has no value there.
+    fn without_jumps(&self, graph: &Graph, times: &[u32]) -> Fallible<()> {
+        let model = self.setting.model;
+        let linear = model.inputs.iter().any(|input| input.between == Between::Linear);
+        for (constraint, &times) in self.constraints.iter().zip(times).filter(|(_, times)| **times > 0) {
+            let jumps = |name: &str| {
+                let bends = times > 1;
+                JUMPS.contains(&name) || bends && (BENDS.contains(&name) || linear && PIECES.contains(&name))
+            };
+            let changes = |id: NodeId| {
+                let varies = |node: Node| match node {
+                    Node::Time => true,
+                    Node::Read(element) => self.variables.iter().any(|variable| variable.element == element),
+                    _ => false,
+                };
+                graph.live([id]).any(|(_, node)| varies(node))
+            };
+            let jump = graph.live([constraint.residual]).find(|(id, node)| match node {
+                Node::Call(op, _) => jumps(op.0.name) && changes(*id),
+                _ => false,
+            });
+            if jump.is_some() {
+                let span = model.equations[constraint.equation].span;
+                let text = "it jumps, or a derivative of it does that the states need";
+                return refuse(not_kept("a switch", span, text).help(
+                    "write the constraint without conditions, `floor`, `sign`, `abs` and samples with jumps, for instance with a \
+                     steep smooth function or a `spline`",
                 ));
             }
         }

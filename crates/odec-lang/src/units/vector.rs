@@ -102,7 +102,7 @@ impl Vector {
         (!known.is_empty() && known.iter().all(plain)).then_some(Vector(known))
     }
 
-    /// A number other than 1: a known scale without a dimension, such as that of `%`, or of [uM] divided by [mM].
+    /// A number other than 1: a known scale without a dimension, such as that of `%`, or of `[uM]` divided by `[mM]`.
     pub fn is_scale(&self) -> bool {
         !self.is_one() && !self.is_open() && !self.has_dimension() && !self.is_lost()
     }

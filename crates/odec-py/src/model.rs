@@ -248,7 +248,7 @@ impl Core {
     /// The text.
     #[getter]
     fn source_text(&self) -> &str {
-        &self.source().text
+        self.source().model()
     }
 
     /// What the text is called in messages.

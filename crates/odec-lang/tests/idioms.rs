@@ -24,6 +24,8 @@ struct Row {
     answers: Vec<String>,
     /// The lines after the fix, if one is offered.
     mended: Option<String>,
+    /// The lines of somebody who types what the message says.
+    typed: Option<String>,
 }
 
 fn rows(table: &str) -> Vec<Row> {
@@ -36,6 +38,8 @@ fn rows(table: &str) -> Vec<Row> {
         let Some(row) = rows.last_mut() else { continue };
         if let Some(answer) = line.strip_prefix("-> ") {
             row.answers.push(answer.to_owned());
+        } else if let Some(text) = line.strip_prefix("~>") {
+            *row.typed.get_or_insert_default() += &format!("{}\n", text.strip_prefix(' ').unwrap_or(text));
         } else if let Some(text) = line.strip_prefix("=>") {
             *row.mended.get_or_insert_default() += &format!("{}\n", text.strip_prefix(' ').unwrap_or(text));
         } else if !line.is_empty() {
@@ -65,7 +69,8 @@ fn found(row: &Row) -> Row {
     let fixes: Vec<Fix> = found.iter().flat_map(|diagnostic| diagnostic.fixes.clone()).collect();
     let mended = (!fixes.is_empty()).then(|| apply(&text, &fixes));
     let mended = mended.map(|text| text.strip_prefix(BASE).unwrap_or(&text).to_owned());
-    Row { name: row.name.clone(), lines: row.lines.clone(), answers: found.iter().map(answer).collect(), mended }
+    let (answers, typed) = (found.iter().map(answer).collect(), row.typed.clone());
+    Row { name: row.name.clone(), lines: row.lines.clone(), answers, mended, typed }
 }
 
 fn written(row: &Row) -> String {
@@ -76,7 +81,16 @@ fn written(row: &Row) -> String {
     for line in row.mended.iter().flat_map(|text| text.lines()) {
         out += &format!("=> {line}\n");
     }
+    for line in row.typed.iter().flat_map(|text| text.lines()) {
+        out += &format!("~> {line}\n");
+    }
     out + "\n"
+}
+
+/// What a message says to type, between backticks, without the `...` that stand for what is there already.
+fn said(answer: &str) -> Vec<String> {
+    let pieces = answer.split('`').skip(1).step_by(2);
+    pieces.flat_map(|piece| piece.split("...")).map(|piece| piece.trim_matches([' ', '{', '}', '=']).to_owned()).collect()
 }
 
 #[test]
@@ -98,6 +112,14 @@ fn every_idiom_has_its_answer() {
         let lines: Vec<&str> = row.lines.lines().collect();
         if found.answers.len() > lines.len().min(2) {
             wrong.push(format!("{}: {} messages", row.name, found.answers.len()));
+        }
+        if let Some(typed) = &found.typed {
+            let left = errors(&format!("{BASE}{typed}"));
+            let told = found.answers.iter().flat_map(|answer| said(answer));
+            if !left.is_empty() || !told.into_iter().any(|piece| piece.len() > 2 && typed.contains(&piece)) {
+                let left: String = left.iter().map(answer).collect();
+                wrong.push(format!("{}: typed as it is said this leaves\n{left}\n{typed}", row.name));
+            }
         }
         if let Some(mended) = &found.mended {
             let left = errors(&format!("{BASE}{mended}"));

@@ -316,6 +316,11 @@ impl Model {
                 );
                 Err(error("E0717", headline, self.constants[i].span, "declared here").help(help))
             }
+            Some(Symbol::Discrete(i)) => {
+                let headline = format!("`{name}` is a discrete quantity: events alone change it");
+                let report = error("E0408", headline, self.discretes[i].span, "declared here");
+                Err(report.help(format!("vary a parameter or an initial value: {}", self.varied())))
+            }
             found => Err(self.cannot_set(name, found)),
         }
     }
@@ -435,6 +440,13 @@ impl Model {
         reports
     }
 
+    /// Names of parameters and states, as examples.
+    fn varied(&self) -> String {
+        let names = self.parameters.iter().map(|g| g.name.clone()).chain(self.state_names());
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        suggest::list(names.iter().map(String::as_str))
+    }
+
     fn cannot_set(&self, name: &str, found: Option<Symbol>) -> Diagnostic {
         let headline = match found {
             Some(Symbol::Definition(_)) => format!("`{name}` follows from other values and cannot be set"),
@@ -451,9 +463,12 @@ impl Model {
             Some(Symbol::State(i)) => error("E0408", headline, self.states[i].span, "declared here"),
             _ => Diagnostic::error("E0408", headline),
         };
-        match near.first() {
+        match near.iter().find(|near| **near != name) {
             Some(near) => report.help(format!("is it `{near}`?")),
-            None => report,
+            None if names.is_empty() => report,
+            None => {
+                report.help(format!("what can be set are constants, parameters and initial values: {}", self.varied()))
+            }
         }
     }
 

@@ -33,6 +33,16 @@ const ANTIMONY: Dialect = Dialect {
     help: "to make a model of it: write a reaction `A -> B; k*A` as `A -> B  rate k*A`, and declare `state A = 1`, \
            `state B = 0` and `param k = 0.1`",
 };
+const NONMEM: Dialect = Dialect {
+    name: "a NONMEM control stream",
+    help: "to make a model of it: `$PK` lines become `param CL = 2` and definitions, `DADT(1) = ...` becomes `gut' = ...` with \
+           `state gut = 0`, `THETA(1)` becomes a parameter with its estimate, and a dose becomes an event: `at 0 { gut += 100 }`",
+};
+const MADONNA: Dialect = Dialect {
+    name: "a Berkeley Madonna file",
+    help: "to make a model of it: `STARTTIME` and `STOPTIME` become `run { t = 0 .. 10 }`, `INIT x = 1` becomes `state x = 1`, \
+           `d/dt(x) = ...` becomes `x' = ...`, constants become `param k = 1`, and `METHOD`, `DT` and `DISPLAY` are dropped",
+};
 const MARKUP: Dialect = Dialect {
     name: "XML (SBML or CellML, perhaps)",
     help: "models are plain text here: the documentation begins with one of ten lines",
@@ -41,6 +51,12 @@ const PYTHON: Dialect = Dialect {
     name: "a Python program",
     help: "models are equations here, not programs: the documentation begins with one of ten lines",
 };
+
+/// Records that begin the sections of a NONMEM control stream.
+const RECORDS: [&str; 19] = [
+    "PROBLEM", "PROB", "INPUT", "DATA", "SUBROUTINE", "SUBROUTINES", "SUBS", "MODEL", "PK", "DES", "ERROR", "PRED", "THETA",
+    "OMEGA", "SIGMA", "EST", "ESTIMATION", "COV", "TABLE",
+];
 
 /// What a line tells of its language.
 enum Sign {
@@ -97,6 +113,12 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
             return Sign::Own;
         }
         "done" | "d" if rest.is_empty() => return Sign::Of(&XPP),
+        "METHOD" if name_follows && !equals => return Sign::Of(&MADONNA),
+        "STARTTIME" | "STOPTIME" | "DTMIN" | "DTMAX" | "DTOUT" | "TOLERANCE" | "DT" if rest.starts_with('=') => {
+            return Sign::Of(&MADONNA);
+        }
+        "init" | "INIT" | "Init" if name_follows && equals && told(found, &MADONNA) => return Sign::Of(&MADONNA),
+        "DISPLAY" if name_follows && told(found, &MADONNA) => return Sign::Of(&MADONNA),
         "p" | "par" | "params" | "number" | "init" | "i" | "aux" | "wiener" | "markov" | "volt" | "o"
             if name_follows && equals && !line.contains('{') =>
         {
@@ -119,6 +141,9 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
         "def" | "class" if name_follows && line.ends_with(':') => return Sign::Of(&PYTHON),
         _ => {}
     }
+    if line.strip_prefix('$').is_some_and(|rest| RECORDS.contains(&first_word(rest))) || line.starts_with("DADT(") {
+        return Sign::Of(&NONMEM);
+    }
     // `@variables x(t)` is a macro of another language
     let macro_call = line.strip_prefix('@').is_some_and(|rest| rest.starts_with(is_name_char) && !assigned(rest));
     if line.starts_with('@') && !macro_call || (line.starts_with('!') && equals) {
@@ -132,10 +157,15 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
     }
     // XPP's initial values count only beside another sign of it
     let called = rest.starts_with("(0)") && rest[3..].trim_start().starts_with('=');
-    if called && found.iter().any(|(dialect, ..)| dialect.name == XPP.name) {
+    if called && told(found, &XPP) {
         return Sign::Of(&XPP);
     }
     Sign::None
+}
+
+/// A line before has told of this language.
+fn told(found: &[(&'static Dialect, usize, Span)], of: &Dialect) -> bool {
+    found.iter().any(|(dialect, ..)| dialect.name == of.name)
 }
 
 /// Whether `=` follows the first name.

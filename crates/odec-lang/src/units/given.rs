@@ -2,11 +2,15 @@
 
 use std::collections::HashMap;
 
+use super::rational::Rational;
 use super::table::{self, DIMENSIONS, TIME};
 use super::text::{self, Mistake, Read};
 use super::vector::{Atom, Vector};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
+
+/// Powers in which a unit of the model is put into another one.
+const COMPOSED: [i64; 6] = [-1, -2, -3, 1, 2, 3];
 
 /// How much is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +64,11 @@ impl Units {
 
     /// [`Self::text`] with names for units that are not known.
     pub(crate) fn text_with(&self, unit: &Vector, open: &dyn Fn(u32) -> String) -> String {
-        let by_name = |unit: &Vector| self.spelled.get(unit).cloned().or_else(|| named(unit));
+        let by_name = |unit: &Vector| {
+            let known = self.spelled.get(unit).cloned().or_else(|| named(unit));
+            let scaled = unit.iter().any(|(key, _)| matches!(key.atom, Atom::Prime(_)));
+            known.or_else(|| Some(unit).filter(|unit| scaled && unit.has_dimension()).and_then(|unit| self.composed(unit)))
+        };
         let atom = |atom: Atom| match atom {
             Atom::Dimension(d) => {
                 let base = usize::from(d).checked_sub(DIMENSIONS.len()).and_then(|i| self.bases.get(i));
@@ -70,6 +78,46 @@ impl Units {
             _ => String::new(),
         };
         text::write(unit, &by_name, &atom)
+    }
+
+    /// The words of the units that the model writes, each with its unit: `cm` of `[mS/cm^2]`.
+    fn words(&self) -> Vec<(&str, Vector)> {
+        let names = self.spelled.values().flat_map(|text| text.split(|c: char| !c.is_alphabetic()));
+        let mut words: Vec<(&str, Vector)> = names.filter_map(|name| Some((name, self.find(name)?))).collect();
+        words.sort_by_key(|word| word.0);
+        words.dedup_by_key(|word| word.0);
+        words
+    }
+
+    /// A unit by a name and a power of a word of the model: `uA/cm^2`.
+    fn composed(&self, unit: &Vector) -> Option<String> {
+        let mut found: Vec<String> = Vec::new();
+        for (word, base) in self.words() {
+            for power in COMPOSED {
+                let rest = unit.times(&base, Rational::whole(-power));
+                let above = if rest.is_one() { Some("1".to_owned()) } else { self.spelled.get(&rest).cloned().or_else(|| named(&rest)) };
+                let Some(above) = above.filter(|text| text.chars().all(|c| c.is_alphanumeric())) else { continue };
+                let raised = if power.abs() == 1 { word.to_owned() } else { format!("{word}^{}", power.abs()) };
+                found.push(match (power > 0, above.as_str()) {
+                    (true, "1") => raised,
+                    (true, above) => format!("{above}*{raised}"),
+                    (false, above) => format!("{above}/{raised}"),
+                });
+            }
+        }
+        found.into_iter().min_by_key(|text| (text.len(), text.clone()))
+    }
+
+    /// A factor of these dimensions in a unit that the model writes: `1/cm^2`.
+    pub(crate) fn of_dimensions(&self, dimensions: &Vector) -> Option<String> {
+        let words = self.words();
+        let fits = |base: &Vector, power: i64| base.power(Rational::whole(power)).dimensions() == *dimensions;
+        let (word, power) = words.iter().find_map(|(word, base)| {
+            let power = COMPOSED.into_iter().find(|&power| base.has_dimension() && fits(base, power))?;
+            Some((*word, power))
+        })?;
+        let raised = if power.abs() == 1 { word.to_owned() } else { format!("{word}^{}", power.abs()) };
+        Some(if power > 0 { raised } else { format!("1/{raised}") })
     }
 
     /// The unit of a quantity with primes: `V`, `x''`, `t`; `None` if it has none or is not known.
@@ -132,6 +180,9 @@ impl Units {
         match mistake {
             Mistake::Unknown(name) => {
                 let report = Diagnostic::error("E0571", format!("there is no unit `{name}`"));
+                if let Some((_, better)) = ELSEWHERE.iter().find(|(other, _)| other == name) {
+                    return report.help(format!("write `[{}]`", whole.replacen(name, better, 1)));
+                }
                 let names: Vec<&str> = self.bases.iter().map(String::as_str).chain(table::names()).collect();
                 let names = names.into_iter();
                 match (power_meant(name, self), suggest::nearest(name, names).first()) {
@@ -156,6 +207,25 @@ impl Units {
         }
     }
 }
+
+/// How units are written elsewhere, and here.
+const ELSEWHERE: [(&str, &str); 15] = [
+    ("mcg", "ug"),
+    ("mcL", "uL"),
+    ("mcl", "uL"),
+    ("mcM", "uM"),
+    ("mcmol", "umol"),
+    ("cc", "mL"),
+    ("gm", "g"),
+    ("gms", "g"),
+    ("kgs", "kg"),
+    ("hrs", "h"),
+    ("msec", "ms"),
+    ("usec", "us"),
+    ("yrs", "yr"),
+    ("micron", "um"),
+    ("microns", "um"),
+];
 
 /// `m2` is `m^2`.
 fn power_meant(name: &str, units: &Units) -> Option<String> {

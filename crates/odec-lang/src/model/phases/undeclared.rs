@@ -11,6 +11,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::Symbol;
 use crate::report::{Build, error};
 use crate::suggest;
+use crate::syntax::tree::{ExprId, ExprKind, StatementKind};
 
 /// Words that begin a declaration.
 const DECLARING: &[&str] = &["state", "param", "const", "output"];
@@ -73,6 +74,7 @@ impl Judge<'_> {
                 (Some(missing), _) => {
                     report.help(format!("`{missing}` is not declared: is one of the two meant to be it?"))
                 }
+                (None, Some(_)) if twice.name.contains('.') => report.help(self.value_of_part(&twice.name, twice.again)),
                 (None, Some(_)) => report.help("every name is declared once: drop one, or rename one"),
                 (None, None) => {
                     report.help("choose another name, or name the independent variable otherwise: `time s`")
@@ -159,6 +161,10 @@ impl Judge<'_> {
             self.say(report);
             return;
         }
+        if let Some(report) = self.forgotten_unknown(name, uses) {
+            self.say(report);
+            return;
+        }
         let mut near = self.near_names(name);
         if left_side.is_some() {
             near.retain(|n| matches!(self.resolved.model.symbols.get(n), Some(Symbol::State(_))));
@@ -207,6 +213,62 @@ impl Judge<'_> {
             _ => report.help(format!("declare it, `param {name} = 1`, or define it, `{name} = ...`")),
         };
         self.say(report);
+    }
+
+    /// `b.k = 3` gives a value to a part: where it stands instead.
+    fn value_of_part(&self, name: &str, place: Span) -> String {
+        let (part, inner) = name.split_once('.').unwrap_or((name, "k"));
+        let text = &self.input.source.text;
+        let head = text.lines().map(|line| line.split(['{', '#']).next().unwrap_or_default().trim()).find(|line| {
+            let named = line.rsplit_once(" as ").map(|(_, name)| name.split('[').next().unwrap_or_default().trim());
+            line.starts_with("use ") && named == Some(part.split('[').next().unwrap_or(part))
+        });
+        let value = self.input.tree.statements.iter().find_map(|s| match &s.kind {
+            StatementKind::Equation { lhs, rhs, .. } if self.input.span_of(*lhs) == place => {
+                Some(self.input.text(self.input.span_of(*rhs)))
+            }
+            _ => None,
+        });
+        let (head, value) = (head.unwrap_or("use \"part.ode\" as part"), value.unwrap_or("1"));
+        format!("a part gets its values where it is used: write `{head} {{ {inner} = {value} }}`")
+    }
+
+    /// An equation without a derivative that no unknown is declared for: the name is what it determines.
+    fn forgotten_unknown(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
+        let tree = self.input.tree;
+        let plain = uses.iter().all(|u| matches!(u.kind, UseKind::Value | UseKind::Power(_)));
+        // a longer name that is like another one is more probably misspelt
+        if !plain || !self.names.broken.is_empty() || name.chars().count() > 2 && !self.near_names(name).is_empty() {
+            return None;
+        }
+        let primed = |id: ExprId| {
+            let nodes = self.input.nodes_of(id);
+            nodes.iter().any(|id| matches!(&tree.exprs[id.0 as usize].kind, ExprKind::Name(r) if r.primes > 0))
+        };
+        let (mut constraints, mut unknowns) = (Vec::new(), 0);
+        for statement in &tree.statements {
+            match &statement.kind {
+                StatementKind::Equation { lhs, rhs, .. } => {
+                    let defines = matches!(tree.exprs[lhs.0 as usize].kind, ExprKind::Name(_) | ExprKind::Call(..));
+                    if !defines && !primed(*lhs) && !primed(*rhs) {
+                        constraints.push(self.input.span_of(*lhs).to(self.input.span_of(*rhs)));
+                    }
+                }
+                StatementKind::Unknown(items) => unknowns += items.len(),
+                _ => {}
+            }
+        }
+        let &constraint = constraints.get(unknowns)?;
+        let primary = uses.iter().map(|u| u.span).find(|span| span.end <= constraint.start || span.start >= constraint.end);
+        let primary = primary.unwrap_or(uses[0].span);
+        let report = error("E0201", format!("`{name}` is not declared"), primary, "")
+            .also_all(uses.iter().map(|u| u.span).filter(|&s| s != primary), "and here");
+        let outside = uses.iter().all(|u| u.span.end <= constraint.start || u.span.start >= constraint.end);
+        let report = if outside { report.label(constraint, "this equation has no derivative") } else { report };
+        Some(report.help(format!(
+            "if the equation without a derivative determines it, write `unknown {name} = 0`, with a guess of its value; if it \
+             is a number, `param {name} = 1`"
+        )))
     }
 
     /// `e^x` with an undeclared `e`.

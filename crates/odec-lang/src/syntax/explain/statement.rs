@@ -231,6 +231,9 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
 
 fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
     let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
+    if let ("unit", Some(here)) = (word, scene.here().filter(|_| scene.at >= 2)) {
+        return Some(own_unit(scene, here));
+    }
     let what = if word == "model" { "a model" } else { "the variable of time" };
     let Some(here) = scene.here() else {
         let last = scene.before()?;
@@ -246,6 +249,20 @@ fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
             .error("E0118", format!("{what} has one name and nothing after it"))
             .label(scene.span(here), "this is too much")
             .help("a name consists of letters, digits and `_`")
+    })
+}
+
+/// `unit substance = 1e-9 mole`: a unit that others make up has a name already, or is written as they are.
+fn own_unit(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    let report = scene
+        .error("E0118", "`unit` declares a unit of a dimension of its own, which no other unit makes up")
+        .label(scene.span(here), "no value");
+    let text = scene.line[here.end..].trim_start_matches(['=', ':', ' ']).trim_end_matches([';', ' ']);
+    let units = crate::units::Units::default();
+    let known = units.read(text).ok().filter(|_| scene.text(here) == "=");
+    report.help(match known {
+        Some(read) => format!("drop the line, and write `[{}]` where the unit stands", units.text(&read.unit)),
+        None => "write `unit cell` to count something of your own; other units are written as they are: `[nmol/L]`".to_owned(),
     })
 }
 
@@ -487,7 +504,10 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
         scene
             .error("E0118", "`conserve` takes an expression, or a name and an expression")
             .label(scene.span(here), "before `=` stands one name only")
-            .help("write `conserve mass = A + B`"),
+            .help(match scene.line[..here.start].strip_prefix("conserve") {
+                Some(sum) => format!("write `conserve {}`: it keeps the value of the start", sum.trim()),
+                None => "write `conserve mass = A + B`".to_owned(),
+            }),
     )
 }
 

@@ -70,6 +70,15 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
                 .label(scene.span(here), "two dots")
                 .help("ranges stand in `index`, after `in`, and in the time of a run"),
         ),
+        TokenKind::Comma if scene.brackets.is_empty() && scene.rule == Rule::when_head => {
+            let (first, second) = (scene.line[..here.start].trim_end(), scene.line[here.end..].trim());
+            Some(
+                scene
+                    .error("E0118", "conditions are joined by `and` or `or`")
+                    .label(scene.span(here), "a list of conditions")
+                    .help(format!("write `{first} and {second} {{ ... }}`; with `or`, one of them is enough")),
+            )
+        }
         TokenKind::Comma if scene.brackets.is_empty() => Some(
             scene
                 .error("E0118", "a comma does not belong here")

@@ -63,6 +63,7 @@ const UNITS: [&str; 50] = [
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
     let idiom = macros(scene, line)
         .or_else(|| typed(scene, line))
+        .or_else(|| attributes(line))
         .or_else(|| modifiers(line))
         .or_else(|| word(scene, line))
         .or_else(|| boundary(line));
@@ -207,6 +208,59 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     Some(found.help(format!(
         "say what it is: `state {label} = 1`, `param {label} = 1`; a definition needs no declaration: `{label} = ...`"
     )))
+}
+
+/// `param E(unit = "mV") = -65`, `state x(min = 0) = 1`: attributes of Modelica.
+fn attributes(line: &Line<'_>) -> Option<Found> {
+    let word = line.text(0);
+    if !matches!(word, "state" | "param" | "const") {
+        return None;
+    }
+    let open = (2..line.tokens.len()).find(|&k| {
+        line.text(k) == "(" && line.touches(k - 1) && line.is_name(k - 1) && matches!(line.text(k - 2), "," | "state" | "param" | "const")
+    })?;
+    let close = line.close(open)?;
+    let (name, end) = (line.text(open - 1), line.stretch_end(close + 1));
+    let (mut value, mut unit, mut low, mut high) = (None, None, None, None);
+    for argument in line.arguments(open)? {
+        if line.text(argument.start + 1) != "=" {
+            return None;
+        }
+        let text = line.slice(argument.start + 2, argument.end);
+        match line.text(argument.start) {
+            "start" => value = Some(text),
+            "unit" | "displayUnit" => unit = Some(text.trim_matches('"')),
+            "min" => low = Some(text),
+            "max" => high = Some(text),
+            "fixed" | "nominal" | "quantity" => {}
+            _ => return None,
+        }
+    }
+    if unit.is_none() && low.is_none() && high.is_none() {
+        return None;
+    }
+    if line.text(close + 1) == "=" {
+        value = Some(line.slice(close + 2, end));
+    } else if end > close + 1 {
+        return None;
+    }
+    let unit = unit.map(|unit| format!(" [{unit}]")).unwrap_or_default();
+    let mut better = format!(" = {}{unit}", value.unwrap_or("1"));
+    let bounds: Vec<String> = match (word, low, high) {
+        ("state", ..) => [(">=", low), ("<=", high)]
+            .into_iter()
+            .filter_map(|(sign, bound)| Some(format!(", {name} {sign} {}", bound?)))
+            .collect(),
+        (_, Some(low), Some(high)) => vec![format!(" in {low}..{high}")],
+        _ => Vec::new(),
+    };
+    let bounded = low.is_some() || high.is_some();
+    better.push_str(&bounds.concat());
+    let found = Found::new(CODE, "what is said of a name follows its value", line.span(open, close));
+    let found = found.label("attributes").help(format!("write `{word} {name}{better}`"));
+    let span = line.span(open, end - 1);
+    // a bound keeps a state here, and is an assertion there
+    Some(if bounded || value.is_none() { found } else { found.fix(span, better) })
 }
 
 /// `state w(start = 1)`

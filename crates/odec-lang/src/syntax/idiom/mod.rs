@@ -16,6 +16,7 @@ mod program;
 mod rate;
 mod reaction;
 mod sign;
+mod tool;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

@@ -61,14 +61,16 @@ const SOLVERS: [&str; 21] = [
 /// Lines that a model does not need, and headings.
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
     found.extend(
-        needless(scene, line)
+        super::tool::search(scene, line)
+            .or_else(|| needless(scene, line))
             .or_else(|| section(line))
             .or_else(|| solver(scene, line))
             .or_else(|| settings(scene, line)),
     );
+    super::tool::within(scene, line, found);
 }
 
-fn drop(line: &Line<'_>, headline: String, label: &str) -> Found {
+pub(super) fn drop(line: &Line<'_>, headline: String, label: &str) -> Found {
     let newline = usize::from(line.file[line.range.end..].starts_with('\n'));
     let whole = Span::new(line.range.start, line.range.end + newline);
     Found::new(CODE, headline, head_span(line))

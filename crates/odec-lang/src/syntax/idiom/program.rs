@@ -141,6 +141,10 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         );
         return Some((found.over(whole).help(help), next));
     }
+    if let Some(help) = event_of(scene, &branches) {
+        let found = Found::new("E0117", "`if` begins no event", head_span(line)).label("an action under a condition");
+        return Some((found.over(whole).help(help), next));
+    }
     let found = Found::new(CODE, "a choice is a value, equations do not stand inside of it", head_span(line))
         .label("a block of statements")
         .over(whole.clone());
@@ -164,6 +168,26 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         [] => found,
     };
     Some((idiom, next))
+}
+
+/// `if x < 1 ... x = 2 ... end` of a state, which has an equation already: the events that it is here.
+fn event_of(scene: &Scene<'_>, branches: &[Branch<'_>]) -> Option<String> {
+    let of_states = |branch: &Branch<'_>| {
+        !branch.odd && branch.equations.iter().all(|(name, _)| scene.states.contains(name) && scene.rates.contains(name))
+    };
+    let events: Vec<String> = match branches {
+        [yes] | [yes, Branch { condition: None, .. }] if branches.iter().all(of_states) => {
+            let condition = yes.condition.as_deref()?;
+            let heads = [condition.to_owned(), format!("not ({condition})")];
+            let actions = |branch: &Branch<'_>| {
+                let each: Vec<String> = branch.equations.iter().map(|(name, value)| format!("{name} := {value}")).collect();
+                each.join("; ")
+            };
+            heads.iter().zip(branches).map(|(head, branch)| format!("`when {head} {{ {} }}`", actions(branch))).collect()
+        }
+        _ => return None,
+    };
+    Some(format!("write {}: it happens once, where the condition becomes true", events.join(" and ")))
 }
 
 /// Adds what one line of an `if` block holds: the head of a branch, an equation, or both.

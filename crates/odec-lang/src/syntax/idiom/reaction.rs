@@ -2,13 +2,20 @@
 
 use pest::Parser;
 
-use super::line::Line;
+use super::line::{Line, operand};
 use super::{Found, Scene};
+use crate::syntax::explain::token::TokenKind;
 use crate::syntax::grammar::{Grammar, Rule};
 
 const CODE: &str = "E0125";
 /// Words of laws.
 const LAWS: [&str; 3] = ["mass", "rate", "flow"];
+/// What a side without species is called elsewhere.
+const NOTHING: [&str; 10] =
+    ["null", "NULL", "Null", "nil", "None", "none", "nothing", "EmptySet", "emptyset", "empty"];
+/// Calls of Michaelis and Menten's law, and of Hill's.
+const MICHAELIS: [&str; 5] = ["mm", "MM", "michaelis_menten", "MichaelisMenten", "michaelisMenten"];
+const HILL: [&str; 2] = ["hill", "Hill"];
 
 /// `J0: S -> P; k*S`, `A -> B, k`, `2A -> B mass k`, `A <- B mass k`
 pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
@@ -18,8 +25,14 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     if line.find(0, "=").is_some_and(|k| k < arrow) || (0..arrow).any(|k| line.text(k) == "if") {
         return None;
     }
+    if let Some(found) = michaelis(scene, line, arrow) {
+        return Some((found, at + 1));
+    }
     if Grammar::parse(Rule::reaction_line, line.slice(0, end)).is_ok() {
-        return None;
+        return nothing(scene, line, arrow).map(|found| (found, at + 1));
+    }
+    if let Some(found) = named_count(scene, line, arrow) {
+        return Some((found, at + 1));
     }
     let (both, back) = (line.text(arrow) == "<->", line.text(arrow) == "<-");
     let from = (0..arrow).find(|&k| line.text(k) == ":").map_or(0, |k| k + 1);
@@ -52,6 +65,76 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     Some((found.help(help), at + 1))
 }
 
+/// `S -> P  mm(Vm, Km)`, `S -> P  mass mm(Vm, Km)`, `S -> P, hill(S, Vm, Km, n)`: the law in full.
+fn michaelis(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> {
+    let end = line.tokens.len();
+    let at = (arrow + 1..end).find(|&k| MICHAELIS.contains(&line.text(k)) || HILL.contains(&line.text(k)))?;
+    let word = line.text(at);
+    let close = line.close(at + 1).filter(|_| line.text(at + 1) == "(" && !scene.is_function(word))?;
+    let mut law = at;
+    while matches!(line.text(law - 1), "," | ";" | "mass" | "rate" | "flow") {
+        law -= 1;
+    }
+    let arguments = line.arguments(at + 1)?;
+    let list: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
+    let count = if HILL.contains(&word) { 3 } else { 2 };
+    let from = (0..arrow).find(|&k| line.text(k) == ":").map_or(0, |k| k + 1);
+    let (species, values) = match list.len().checked_sub(count)? {
+        // the one that is used up
+        0 if arrow == from + 1 => (line.text(from), &list[..]),
+        1 => (list[0], &list[1..]),
+        _ => return None,
+    };
+    if close + 1 < end || line.text(arrow) != "->" || !scene.states.contains(species) {
+        return None;
+    }
+    let (most, half) = (operand(values[0]), operand(values[1]));
+    let rate = match values.get(2) {
+        Some(n) => {
+            let n = operand(n);
+            format!("{most}*{species}^{n}/({half}^{n} + {species}^{n})")
+        }
+        None => format!("{most}*{species}/({half} + {species})"),
+    };
+    let better = format!("{}  rate {rate}", line.slice(0, law));
+    let found = Found::new(CODE, "a law of a reaction is written as its rate", line.span(at, close));
+    Some(found.label("not declared").help(format!("write `{better}`")).over(line.range.clone()))
+}
+
+/// `A -> null  mass k`: what stands for nothing at all is `0`.
+fn nothing(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> {
+    let at = (0..line.tokens.len()).find(|&k| NOTHING.contains(&line.text(k)) && !scene.knows(line.text(k)))?;
+    let first = at == 0 || matches!(line.text(at - 1), ":") || at == arrow + 1;
+    let last = at + 1 == arrow || LAWS.contains(&line.text(at + 1)) || matches!(line.text(at + 1), ";" | "," | "");
+    (first && last).then(|| {
+        Found::new(CODE, "a side of a reaction without species is `0`", line.span(at, at))
+            .label("nothing")
+            .mend("0")
+            .over(line.range.clone())
+    })
+}
+
+/// `S -> n P  mass k`: the number before a species is none of the model's values.
+fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> {
+    let law = (arrow + 1..line.tokens.len()).find(|&k| LAWS.contains(&line.text(k)))?;
+    let species = |k: usize| scene.states.contains(line.text(k));
+    let at = (0..law).find(|&k| {
+        let next = if line.text(k + 1) == "*" { k + 2 } else { k + 1 };
+        line.is_name(k) && scene.knows(line.text(k)) && !species(k) && next < law && species(next)
+    })?;
+    let next = if line.text(at + 1) == "*" { at + 2 } else { at + 1 };
+    let name = line.text(at);
+    let declared = scene.lines.iter().filter(|other| matches!(other.text(0), "param" | "const")).find_map(|other| {
+        let k = (1..other.tokens.len()).find(|&k| other.text(k) == name && other.text(k + 1) == "=")?;
+        (other.kind(k + 2) == Some(TokenKind::Number)).then(|| other.text(k + 2))
+    });
+    let count = declared.unwrap_or("2");
+    let better = format!("{}{count} {}", &line.file[line.range.start..line.tokens[at].start], line.slice(next, line.tokens.len()));
+    let found = Found::new(CODE, "the number before a species is written as a number", line.span(at, at));
+    let found = found.label("a name").over(line.range.clone());
+    Grammar::parse(Rule::reaction_line, &better).is_ok().then(|| found.help(format!("write `{better}`")))
+}
+
 /// What stands between the species and the law: `;`, `,`, `=`, `(`, or a name that follows a name.
 fn separator(line: &Line<'_>, from: usize) -> Option<usize> {
     (from..line.tokens.len()).find(|&k| {
@@ -64,7 +147,7 @@ fn side(line: &Line<'_>, from: usize, to: usize) -> String {
     let mut terms: Vec<String> = Vec::new();
     for part in line.slice(from, to).split('+') {
         let part = part.trim().trim_end_matches(';').trim();
-        if part.is_empty() || part == "0" {
+        if part.is_empty() || part == "0" || NOTHING.contains(&part) {
             continue;
         }
         let digits = part.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(part.len());

@@ -7,7 +7,7 @@ use super::scope::Scope;
 use super::{Allowed, Resolver};
 use crate::model::{self, Body, Dimension, Indexed, Symbol};
 use crate::report::error;
-use crate::syntax::tree::{ExprId, Ident, Index};
+use crate::syntax::tree::{Action, ExprId, Ident, Index, StatementKind};
 
 impl<'a> Resolver<'a> {
     /// The axes that brackets declare, with an index for each, and the scope that binds these.
@@ -165,6 +165,20 @@ impl<'a> Resolver<'a> {
         self.free.entry(key).or_default().push(span);
     }
 
+    /// What an action of an event changes, if this place is in its target.
+    fn target_at(&self, place: Span) -> Option<&'a str> {
+        let events = self.input.tree.statements.iter().filter_map(|s| match &s.kind {
+            StatementKind::Event(event) => Some(event),
+            _ => None,
+        });
+        events.flat_map(|event| &event.actions).find_map(|action| match action {
+            Action::Change(target, ..) if target.span.start <= place.start && place.end <= target.span.end => {
+                Some(target.name.name.as_str())
+            }
+            _ => None,
+        })
+    }
+
     /// Reports them, once for each statement.
     pub(super) fn report_free(&mut self) {
         for ((_, name), spans) in std::mem::take(&mut self.free) {
@@ -180,9 +194,15 @@ impl<'a> Resolver<'a> {
             if let Some(set) = set {
                 report = report.label(set, "the index");
             }
-            self.say(report.help(format!(
-                "write `[{name}]` on the left side if this is for every `{name}`, or reduce it: `sum({name}: ...)`"
-            )));
+            self.say(report.help(match self.target_at(spans[0]) {
+                Some(target) => format!(
+                    "the index of a target stands alone: `{target}[{name}] := ...` is for every `{name}`, and \
+                     `{target}[{name} in 1..2] := ...` for some"
+                ),
+                None => format!(
+                    "write `[{name}]` on the left side if this is for every `{name}`, or reduce it: `sum({name}: ...)`"
+                ),
+            }));
         }
     }
 }

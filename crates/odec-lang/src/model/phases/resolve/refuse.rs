@@ -29,7 +29,8 @@ impl<'a> Resolver<'a> {
         let report = error("E0301", format!("`{}` is a state: the prime is missing", name.name), target.span, "")
             .label(declared, "declared here")
             .help(format!(
-                "write `{written}{primes} = ...` for its equation; its initial value stands in `state {written} = ...`"
+                "write `{written}{primes} = ...` for its equation; its initial value stands in `{} {written} = ...`",
+                if target.path.is_empty() && !name.name.contains('.') { "state" } else { "params start {" }
             ))
             .fix(end, primes);
         self.say(report);

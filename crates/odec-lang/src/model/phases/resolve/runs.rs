@@ -31,6 +31,14 @@ const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("tend", "t"),
     ("t_end", "t"),
     ("tmax", "t"),
+    ("tstop", "t"),
+    ("t_stop", "t"),
+    ("t_max", "t"),
+    ("tfinal", "t"),
+    ("t_final", "t"),
+    ("stoptime", "t"),
+    ("stop_time", "t"),
+    ("duration", "t"),
     ("total", "t"),
     ("time", "t"),
     ("dt", "step"),
@@ -449,7 +457,12 @@ impl<'a> Resolver<'a> {
         let other =
             OTHER_ENTRIES.iter().find(|(word, _)| word.eq_ignore_ascii_case(&key.name)).map(|(_, entry)| *entry);
         let report = match &near[..] {
-            _ if other == Some("t") => report.help(format!("the span of time is written `{time} = 0 .. 10`")),
+            _ if other == Some("t") => {
+                let rest = self.input.source.text.get(key.span.end as usize..).unwrap_or_default().trim_start();
+                let value = rest.strip_prefix('=').map(|rest| rest.split(['}', ';', ',', '\n']).next().unwrap_or_default().trim());
+                let end = value.filter(|value| value.parse::<f64>().is_ok()).unwrap_or("10");
+                report.help(format!("the span of time is written `{time} = 0 .. {end}`"))
+            }
             _ if other.is_some() => {
                 let entry = other.unwrap_or_default();
                 report.help(format!("write `{entry}`")).fix(key.span, entry)

@@ -176,8 +176,30 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// With `units strict` a number alone is a pure number: beside a quantity it wants the unit of that.
+    fn pure_number(&mut self, clash: &Clash<'a>) -> Option<String> {
+        if self.units.mode != crate::units::Mode::Strict || !clash.site.kind.takes_pure() {
+            return None;
+        }
+        let sides = [(&clash.left, clash.site.left_expr, &clash.right), (&clash.right, clash.site.right_expr, &clash.left)];
+        let bare = |expr: ExprId| {
+            let kind = |e: ExprId| &self.input.tree.exprs[e.0 as usize].kind;
+            matches!(kind(expr), ExprKind::Number(_))
+                || matches!(kind(expr), ExprKind::Neg(inner) if matches!(kind(*inner), ExprKind::Number(_)))
+        };
+        let (number, unit) = sides.into_iter().find_map(|(own, expr, other)| {
+            let expr = expr.filter(|&expr| own.is_one() && !other.is_open() && bare(expr))?;
+            Some((self.input.text(self.span(expr)), other.clone()))
+        })?;
+        let unit = self.words(&unit);
+        Some(format!("write `{number} [{unit}]`: with `units strict`, a number without a unit is a pure number"))
+    }
+
     /// What would make the two fit.
     fn missing(&mut self, clash: &Clash<'a>) -> String {
+        if let Some(help) = self.pure_number(clash) {
+            return help;
+        }
         let missing = clash.quotient.dimensions();
         let wanted = |unit: &Vector, power: i64| {
             unit.dimensions().power(crate::units::rational::Rational::whole(power)) == missing
@@ -207,7 +229,7 @@ impl<'a> Checker<'a> {
             }
         }
         let one = Vector::default();
-        let factor = self.words(&missing);
+        let factor = self.units.of_dimensions(&missing).unwrap_or_else(|| self.words(&missing));
         if clash.left == one && matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
             let unit = self.words(&clash.right);
             return format!("divide by a quantity in [{unit}]; a number can have one, too: `10 [{unit}]`");

@@ -43,6 +43,10 @@ fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         return None;
     }
     let quoted = line.kind(1) == Some(TokenKind::Text);
+    // a quote that is not closed is told of elsewhere
+    if quoted && !(line.text(1).len() > 2 && line.text(1).ends_with('"')) {
+        return None;
+    }
     let next = if quoted { 2 } else { (2..end).find(|&k| !line.touches(k - 1)).unwrap_or(end) };
     let mut file = line.slice(1, next).trim_matches(['"', '\'', ';']).to_owned();
     let named = line.text(next) == "as" && line.is_name(next + 1);

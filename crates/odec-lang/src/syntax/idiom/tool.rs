@@ -316,7 +316,8 @@ fn pulse(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let (time, begin, last) = (scene.time, operand(text(1)), operand(text(2)));
-    let found = Found::new("E0131", format!("`{word}` is no function of this language"), line.span(at, line.close(at + 1)?));
+    let found =
+        Found::new("E0131", format!("`{word}` is no function of this language"), line.span(at, line.close(at + 1)?));
     let help = if text(1) == "0" {
         format!("write its start and end: `(0 <= {time} < {last})`")
     } else {

@@ -477,6 +477,40 @@ pub enum StatementKind {
     Later(Later),
 }
 
+impl StatementKind {
+    /// The items of a statement that declares names with values and units; of any other there are none.
+    pub fn items(&self) -> &[Declared] {
+        match self {
+            StatementKind::Param(items)
+            | StatementKind::Const(items)
+            | StatementKind::State(items)
+            | StatementKind::Unknown(items)
+            | StatementKind::Discrete(items)
+            | StatementKind::Output(items)
+            | StatementKind::Axis(items)
+            | StatementKind::Compartment(items)
+            | StatementKind::Given(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// [`Self::items`], to change them.
+    pub(crate) fn items_mut(&mut self) -> &mut [Declared] {
+        match self {
+            StatementKind::Param(items)
+            | StatementKind::Const(items)
+            | StatementKind::State(items)
+            | StatementKind::Unknown(items)
+            | StatementKind::Discrete(items)
+            | StatementKind::Output(items)
+            | StatementKind::Axis(items)
+            | StatementKind::Compartment(items)
+            | StatementKind::Given(items) => items,
+            _ => &mut [],
+        }
+    }
+}
+
 /// A statement, its place and its doc comment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {

@@ -269,15 +269,6 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
             ident(name, Role::Word, v);
             unit(of.as_mut(), v);
         }
-        StatementKind::Param(items)
-        | StatementKind::Const(items)
-        | StatementKind::State(items)
-        | StatementKind::Unknown(items)
-        | StatementKind::Discrete(items)
-        | StatementKind::Output(items)
-        | StatementKind::Axis(items)
-        | StatementKind::Compartment(items)
-        | StatementKind::Given(items) => items.iter_mut().for_each(|item| declared(item, v)),
         StatementKind::Event(each) => event(each, v),
         StatementKind::Equation { lhs, rhs, equals } => {
             v.operand(lhs);
@@ -324,5 +315,6 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
         StatementKind::Reaction(each) => reaction(each, v),
         StatementKind::Unit(names) => names.iter_mut().for_each(|name| ident(name, Role::Word, v)),
         StatementKind::Later(each) => later(each, v),
+        declaring => declaring.items_mut().iter_mut().for_each(|item| declared(item, v)),
     }
 }

@@ -22,6 +22,7 @@ mod reactions;
 mod sbml;
 mod sizes;
 mod smoke;
+mod steady;
 mod tidy;
 mod unknowns;
 mod warnings;

@@ -65,6 +65,8 @@ pub enum Command {
     Plot(Plot),
     /// Draw where a method is stable, and where the steps of a model lie
     Stability(Stability),
+    /// Find the states of a model that do not change, with their types
+    Steady(Steady),
     /// Measure the order of a method on a model
     Order(Order),
     /// Compare methods on a model: errors, drifts, work
@@ -92,7 +94,7 @@ pub enum Command {
 }
 
 /// A model and the values to use in it.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Clone)]
 pub struct Model {
     /// The model (.ode); `-` reads standard input
     #[arg(value_name = "FILE")]
@@ -328,6 +330,20 @@ pub struct Stability {
     /// The picture.
     #[command(flatten)]
     pub figure: Figure,
+}
+
+/// `odec steady`
+#[derive(Args, Debug)]
+pub struct Steady {
+    /// The model; `--set x=-5:5` draws the starts of a state from a range.
+    #[command(flatten)]
+    pub model: Model,
+    /// Start from N random states too, drawn about the initial values, or from the ranges of `--set x=-5:5`
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=odec_sim::steady::MAX_STARTS), help_heading = "Search")]
+    pub starts: u64,
+    /// Other numbers draw other states
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
+    pub seed: u64,
 }
 
 /// `odec order`

@@ -7,6 +7,7 @@ mod exit;
 mod figure;
 mod flags;
 mod folder;
+mod from_steady;
 mod input;
 mod log;
 mod memory;

@@ -118,8 +118,7 @@ impl Stoichiometry {
             reduce(&mut total);
             basis.push(total);
         }
-        make_positive(&mut basis);
-        make_small(&mut basis);
+        simplify(&mut basis);
         let terms = |total: &Vec<i128>| -> Vec<(usize, i64)> {
             let all = total.iter().enumerate().filter(|(_, factor)| **factor != 0);
             all.map(|(species, factor)| (species, *factor as i64)).collect()
@@ -127,6 +126,12 @@ impl Stoichiometry {
         // a species that nothing changes is no total
         basis.iter().map(terms).filter(|total| total.len() > 1).collect()
     }
+}
+
+/// Adds and takes away sums in whole numbers until few factors are negative and few are there.
+pub fn simplify(basis: &mut [Vec<i128>]) {
+    make_positive(basis);
+    make_small(basis);
 }
 
 /// Gauss-Jordan elimination in whole numbers: pivots as row and column. `None` where numbers become too large.

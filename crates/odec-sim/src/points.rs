@@ -30,7 +30,7 @@ pub struct Range {
 
 impl Range {
     /// The value at a fraction of the range.
-    fn at(&self, fraction: f64) -> f64 {
+    pub(crate) fn at(&self, fraction: f64) -> f64 {
         let (width, ratio, rest) = (self.high - self.low, self.high / self.low, 1.0 - fraction);
         match self.spacing {
             Spacing::Even if width.is_finite() => self.low + width * fraction,
@@ -148,7 +148,7 @@ impl Points {
 
 /// Number `k` of a sequence of uniform numbers in [0, 1): SplitMix64 (Steele, Lea and Flood 2014) started at a scrambled seed,
 /// whose k-th state is known without those before it.
-fn uniform(seed: u64, k: u64) -> f64 {
+pub(crate) fn uniform(seed: u64, k: u64) -> f64 {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let state = scrambled(seed).wrapping_add(GOLDEN.wrapping_mul(k.wrapping_add(1)));
     (scrambled(state) >> 11) as f64 / (1u64 << 53) as f64

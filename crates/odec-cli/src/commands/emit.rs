@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use odec_emit::EmitError;
 use odec_ir::switch::Switching;
-use odec_ir::{Invariants, Program};
+use odec_ir::{Invariants, Program, Span};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lower::Located;
 use odec_sim::{Error, Loaded};
@@ -26,6 +26,10 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     let program = &made_of.program;
     if let Some(invariants) = &program.invariants {
         return Err(loaded.refuse(drifts(invariants)));
+    }
+    let start = loaded.model().run(None).ok().flatten().and_then(|run| run.entries.iter().find(|e| e.key == "start"));
+    if let Some(entry) = start {
+        return Err(loaded.refuse(from_steady(entry.span)));
     }
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.{}", program.name, args.to.extension())));
@@ -135,6 +139,14 @@ fn not_emitted(e: EmitError) -> Error {
         .into(),
         e => error(&codes::E0615, format!("the model cannot be compiled: {e}"), None).into(),
     }
+}
+
+/// What is emitted looks for no steady state.
+fn from_steady(place: Span) -> Diagnostic {
+    let headline = "an emitted program starts from the initial values, and not from a steady state";
+    Diagnostic::error(&codes::E0323, headline)
+        .label(place, "the run starts from a steady state")
+        .help("find it with `odec steady`, write it as the initial values, and leave this entry out")
 }
 
 /// What is emitted makes no projections.

@@ -16,6 +16,7 @@ mod order;
 mod plot;
 mod run;
 mod stability;
+mod steady;
 mod stops;
 mod sweep;
 mod test;
@@ -41,6 +42,7 @@ fn dispatch(command: Command, reporter: Reporter) -> Result<Exit, Error> {
         Command::Test(args) => test::test(&args, reporter),
         Command::Plot(args) => plot::plot(&args, reporter),
         Command::Stability(args) => stability::stability(&args, reporter),
+        Command::Steady(args) => steady::steady(&args, reporter),
         Command::Order(args) => order::order(&args, reporter),
         Command::Compare(args) => compare::compare(&args, reporter),
         Command::Bench(args) => bench::bench(&args, reporter),

@@ -21,6 +21,7 @@ use super::plot::label;
 use crate::args::Run;
 use crate::exit::Exit;
 use crate::flags;
+use crate::from_steady::FromSteady;
 use crate::input::{Inputs, error, keep_apart};
 use crate::log::Log;
 use crate::memory;
@@ -173,6 +174,14 @@ fn summarise(
             .filter(|moved| moved.place < layout.n / groups)
             .map(|moved| Started { name: bound.states.name(moved.place), from: moved.from, to: moved.to })
             .collect(),
+        steady: bound.steady.as_ref().map(|start| FromSteady {
+            kind: start.steady.kind.map_or("without eigenvalues", |kind| kind.name()),
+            reached: start.steady.reached,
+            moved: (0..layout.n / groups)
+                .filter(|&k| start.given[k] != start.steady.y[k])
+                .map(|k| Started { name: bound.states.name(k), from: start.given[k], to: start.steady.y[k] })
+                .collect(),
+        }),
         second_order: layout.second / groups,
         sensitivities: groups - 1,
         parameters: layout.np - bound.values.opened.len(),

@@ -5,6 +5,7 @@ pub(crate) mod data;
 mod evaluate;
 pub(crate) mod evaluator;
 pub mod events;
+mod guesses;
 pub mod inputs;
 pub mod parts;
 pub(crate) mod phases;
@@ -361,7 +362,7 @@ pub struct Run {
 
 /// Entries a run block may have.
 pub const ENTRIES: &[&str] =
-    &["t", "method", "step", "max_step", "max_steps", "rtol", "atol", "samples", "record", "params"];
+    &["t", "method", "step", "max_step", "max_steps", "rtol", "atol", "samples", "record", "params", "start"];
 
 /// `u[3]' = 0.1` of a parameter set.
 #[derive(Clone, Debug, PartialEq)]

@@ -74,6 +74,8 @@ pub struct Settings {
     pub record: Option<Setting<Record>>,
     /// The parameter set of this run.
     pub params: Option<Setting<String>>,
+    /// It starts from a steady state.
+    pub steady: Option<Setting<()>>,
 }
 
 /// How near a value must be.
@@ -240,6 +242,7 @@ impl Model {
                 }
                 ("method", EntryValue::Word(word)) => settings.method = Some(Setting { value: word.clone(), span }),
                 ("params", EntryValue::Word(word)) => settings.params = Some(Setting { value: word.clone(), span }),
+                ("start", EntryValue::Word(_)) => settings.steady = Some(Setting { value: (), span }),
                 ("samples", EntryValue::Word(_)) => settings.samples = Some(Setting { value: Samples::Steps, span }),
                 ("samples", EntryValue::Number(b)) => {
                     let value = Samples::Count(check(*b, whole, &count) as usize);

@@ -34,6 +34,8 @@ rows! {
     E0320 Model "an unknown that has to be differentiated"
     E0321 Model "a constraint that cannot be differentiated"
     E0322 Model "a differentiated constraint where it is not kept"
+    E0323 Model "a steady start where it is not looked for"
+    E0325 Model "the derivative of a boundary that may jump"
     E0401 Setting "an unknown entry of a run"
     E0402 Setting "an entry that is given twice"
     E0403 Setting "an entry with a wrong kind of value"

@@ -17,6 +17,7 @@ fn shape(key: &str) -> &'static str {
         "params" => "the name of a parameter set: `params = hopf`",
         "samples" => "a number, `log(200, 1e-6)`, `steps`, or a list of times: `samples = 200`",
         "record" => "`outputs`, or a list of names: `record = outputs`",
+        "start" => "the word `steady`: `start = steady`",
         "rtol" => "a number: `rtol = 1e-6`",
         "atol" => "a number: `atol = 1e-9`",
         "max_steps" => "a number: `max_steps = 100000`",
@@ -52,6 +53,8 @@ const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("saveat", "samples"),
     ("t_eval", "samples"),
     ("output", "record"),
+    ("init", "start"),
+    ("initial", "start"),
 ];
 
 impl<'a> Resolver<'a> {
@@ -336,7 +339,7 @@ impl<'a> Resolver<'a> {
     fn entry_value(&mut self, key: &'static str, expr: ExprId) -> Option<EntryValue> {
         let tree = self.input.tree;
         match (&tree.exprs[expr.0 as usize].kind, key) {
-            (ExprKind::Name(r), "method" | "params" | "record" | "samples")
+            (ExprKind::Name(r), "method" | "params" | "record" | "samples" | "start")
                 if r.primes == 0 && r.indices.is_empty() && r.path.is_empty() =>
             {
                 if let Some(value) = self.entry_word(key, &r.name) {
@@ -358,7 +361,7 @@ impl<'a> Resolver<'a> {
             (ExprKind::Table(list) | ExprKind::Tuple(list), "samples") => {
                 Some(EntryValue::List(list.iter().map(|&e| self.body(e, Allowed::Anywhere)).collect()))
             }
-            (_, "method" | "params" | "record" | "t") => None,
+            (_, "method" | "params" | "record" | "start" | "t") => None,
             (ExprKind::Table(_) | ExprKind::Tuple(_) | ExprKind::Text(_), _) => None,
             _ => Some(EntryValue::Number(self.body(expr, Allowed::Anywhere))),
         }
@@ -367,7 +370,9 @@ impl<'a> Resolver<'a> {
     fn entry_word(&mut self, key: &'static str, word: &'a Ident) -> Option<EntryValue> {
         match (key, word.name.as_str()) {
             ("method" | "params", name) => Some(EntryValue::Word(name.to_owned())),
-            ("record", "outputs") | ("samples", "steps") => Some(EntryValue::Word(word.name.clone())),
+            ("record", "outputs") | ("samples", "steps") | ("start", "steady") => {
+                Some(EntryValue::Word(word.name.clone()))
+            }
             ("record", name) => {
                 let found = self.model.symbols.get(name).copied();
                 let Some(symbol @ (Symbol::State(_) | Symbol::Definition(_))) = found else {
@@ -458,7 +463,7 @@ impl<'a> Resolver<'a> {
             _ if self.model.symbols.contains_key(&key.name) => {
                 report.help(format!("the value of `{}` changes for one run by a parameter set: `params short {{ {} = 1 }}` and `params = short` here", key.name, key.name))
             }
-            _ => report.help(format!("the entries are {}", suggest::list(ENTRIES.iter().copied()).replace(" and 2 more", ", `record` and `params`"))),
+            _ => report.help(format!("the entries are {}", suggest::list(ENTRIES.iter().copied()).replace(" and 3 more", ", `record`, `params` and `start`"))),
         };
         self.say(report);
     }

@@ -20,6 +20,7 @@ mod modules;
 mod mutation;
 mod reactions;
 mod sbml;
+mod sbml_meaning;
 mod sizes;
 mod smoke;
 mod steady;

@@ -225,7 +225,7 @@ impl<'a> Hybrid<'a> {
                     Cause::Every { .. } => 3,
                     Cause::Rest => 4,
                 });
-                let flags = [start, statement.late, statement.cancel, statement.stops];
+                let flags = [start, statement.late, statement.cancel, statement.stops, statement.alone];
                 table.flags.push(flags.iter().enumerate().map(|(bit, set)| usize::from(*set) << bit).sum());
                 table.conditions.push(condition);
                 table.rests.push(rest);
@@ -256,7 +256,7 @@ impl<'a> Hybrid<'a> {
         self.length("time_count", "length of out of times", TIMES);
         self.list("event_kinds", "what makes each event happen, 0 to 4", table.kinds);
         self.list("event_statements", "the statement of the text that it belongs to", table.statements);
-        self.list("event_flags", "1 from start, 2 late, 4 cancel, 8 stop", table.flags);
+        self.list("event_flags", "1 from start, 2 late, 4 cancel, 8 stop, 16 alone", table.flags);
         self.signed("event_conditions", "its condition in conditions; -1: none", table.conditions);
         self.signed("event_rest", "the event that takes its place where it accumulates; -1: none", table.rests);
         self.signed("event_delays", "its delay in values; -1: none", table.delays);

@@ -267,6 +267,7 @@ impl Model {
         text.push_str(&clause("after", event.delay));
         text.push_str(if event.late { " late" } else { "" });
         text.push_str(if event.cancel { " cancel" } else { "" });
+        text.push_str(if event.alone { " alone" } else { "" });
         text.push_str(&clause("priority", event.priority));
         text.push_str(" {");
         for (k, action) in event.actions.iter().enumerate() {

@@ -329,6 +329,8 @@ pub struct Clauses {
     pub late: Option<Span>,
     /// `cancel`: dropped if the condition turns false before.
     pub cancel: Option<Span>,
+    /// `alone`: executed in a round of its own.
+    pub alone: Option<Span>,
     /// `priority`
     pub priority: Option<ExprId>,
 }

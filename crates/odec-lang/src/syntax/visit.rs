@@ -184,9 +184,8 @@ fn event(event: &mut Event, v: &mut impl Visit) {
         }
     }
     let clauses = &mut event.clauses;
-    for span in [&mut clauses.from_start, &mut clauses.late, &mut clauses.cancel].into_iter().flatten() {
-        v.span(span);
-    }
+    let marks = [&mut clauses.from_start, &mut clauses.late, &mut clauses.cancel, &mut clauses.alone];
+    marks.into_iter().flatten().for_each(|span| v.span(span));
     let values = [&mut clauses.from, &mut clauses.until, &mut clauses.after, &mut clauses.priority];
     values.into_iter().flatten().for_each(|e| v.operand(e));
     if let Some((span, _)) = &mut event.rest {

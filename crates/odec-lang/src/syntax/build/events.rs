@@ -110,6 +110,7 @@ impl Builder<'_> {
             Rule::after => "after",
             Rule::late => "late",
             Rule::cancel => "cancel",
+            Rule::alone => "alone",
             _ => "priority",
         };
         if let Some((_, first)) = seen.iter().find(|(other, _)| *other == word) {
@@ -130,6 +131,7 @@ impl Builder<'_> {
             "cancel" if rule == Rule::when_head => clauses.cancel = Some(span),
             "after" => clauses.after = value,
             "late" => clauses.late = Some(span),
+            "alone" => clauses.alone = Some(span),
             "priority" => clauses.priority = value,
             _ => self.foreign_clause(rule, word, span),
         }

@@ -295,7 +295,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Clauses are written in one order: from, until, after, late, cancel, priority.
+    /// Clauses are written in one order: from, until, after, late, cancel, alone, priority.
     fn event(&mut self, event: &Event) {
         self.put(event.head.keyword());
         self.put(" ");
@@ -313,6 +313,7 @@ impl Printer<'_> {
         }
         self.put(if clauses.late.is_some() { " late" } else { "" });
         self.put(if clauses.cancel.is_some() { " cancel" } else { "" });
+        self.put(if clauses.alone.is_some() { " alone" } else { "" });
         self.clause("priority", clauses.priority);
         self.actions(&event.actions);
         if let Some((_, actions)) = &event.rest {

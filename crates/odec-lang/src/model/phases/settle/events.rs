@@ -119,7 +119,7 @@ impl Events<'_> {
         let fixed = |event: usize| -> Vec<f64> {
             let of = &model.events[event];
             let EventKind::At(times) = &of.kind else { return Vec::new() };
-            if of.delay.is_some() || of.priority.is_some() || !of.locals.is_empty() {
+            if of.delay.is_some() || of.priority.is_some() || of.alone || !of.locals.is_empty() {
                 return Vec::new();
             }
             times.iter().filter_map(|&time| self.literal(time)).collect()

@@ -196,8 +196,8 @@ pub struct Run {
 #[derive(Args, Debug)]
 pub struct Sweep {
     /// The model (.ode); `-` reads standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "join")]
+    pub file: Option<PathBuf>,
     /// Values of a parameter or initial value: `k=0.1:1:50` for 50 evenly spaced ones, `k=0.1:1:50:log` (or `50log`) for equal
     /// ratios, `k=0.5` for one. All combinations of several ranges are run, the last one varying fastest
     #[arg(long, value_name = "NAME=FROM:TO:COUNT", help_heading = "Model")]
@@ -223,6 +223,12 @@ pub struct Sweep {
     /// Threads; as many as there are cores if not given. The rows do not depend on it
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Sweep")]
     pub threads: Option<String>,
+    /// Make part K of N parts, counted from 0, and write it into the folder of `-o`; a part that is there already is left alone
+    #[arg(long, value_name = "K/N", allow_hyphen_values = true, requires = "output", help_heading = "Sweep")]
+    pub shard: Option<String>,
+    /// Join the parts in this folder: the rows are those of the whole sweep on one machine
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["file", "shard", "set", "random"], help_heading = "Sweep")]
+    pub join: Option<PathBuf>,
     /// The run. Without `--samples` each run gives one row, at its end
     #[command(flatten)]
     pub block: RunBlock,

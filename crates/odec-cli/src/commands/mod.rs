@@ -10,17 +10,20 @@ mod explain;
 mod field;
 mod import;
 mod man;
+mod meta;
 mod methods;
 mod new;
 mod order;
 mod plot;
 mod run;
+mod shards;
 mod stability;
 mod steady;
 mod stops;
 mod sweep;
 mod test;
 
+pub use meta::of as described;
 use odec_sim::Error;
 
 use crate::args::{Cli, Command};

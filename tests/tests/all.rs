@@ -11,6 +11,7 @@ mod emit;
 mod errors;
 mod events;
 mod failures;
+mod fmu;
 mod fuzz;
 mod input;
 mod interpreter;

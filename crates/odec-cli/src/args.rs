@@ -515,6 +515,8 @@ pub enum Target {
     Object,
     /// C source, and a header
     C,
+    /// FMU of FMI 3.0 for model exchange: one file for other simulators
+    Fmu,
     /// Cranelift's text
     Clif,
     /// Disassembly
@@ -527,6 +529,7 @@ impl Target {
         match self {
             Target::Object => "o",
             Target::C => "c",
+            Target::Fmu => "fmu",
             Target::Clif => "clif",
             Target::Asm => "s",
         }

@@ -22,6 +22,7 @@ mod signal;
 mod summary;
 mod table;
 mod whole;
+mod zip;
 
 use std::ffi::OsString;
 

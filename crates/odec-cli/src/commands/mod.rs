@@ -8,6 +8,7 @@ mod dump;
 mod emit;
 mod explain;
 mod field;
+mod fmu;
 mod import;
 mod man;
 mod meta;

@@ -214,7 +214,7 @@ fn constraints_and_repeated_events_are_refused() {
                     x^2 + y^2 = 1\n";
     let (_, code, err) = command("pendulum", pendulum, &["steady", "m.ode"]);
     assert!(code != Some(0) && err.contains("E0322"), "{err}");
-    let doses = "state x = 1\nx' = -x\nevery 12 { x += 1 }\n";
+    let doses = "state x = 1\nx' = -x\nevery 12 from 6 { x += 1 }\n";
     let (_, code, err) = command("doses", doses, &["steady", "m.ode"]);
     assert!(code != Some(0) && err.contains("E0639"), "{err}");
     let (row, _) = start("doses", doses, &[]);

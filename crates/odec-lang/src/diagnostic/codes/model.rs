@@ -88,6 +88,7 @@ rows! {
     E0546 Model "an equality inside a condition"
     E0547 Model "an event that reads what the equations give"
     E0548 Model "a mass matrix that events change"
+    E0549 Model "an equality with something that jumps"
     E0553 Model "a bound that makes no sense"
     E0560 Model "delays"
     E0561 Model "noise"

@@ -10,7 +10,7 @@ use super::{Given, Instance, reports};
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{
-    Declared, Expr, ExprId, ExprKind, Ident, Index, Later, Reference, Statement, StatementKind, Tree,
+    Declared, Expr, ExprId, ExprKind, Ident, Index, Later, Matter, Reference, Statement, StatementKind, Tree,
 };
 use crate::syntax::visit::{self, Role, Visit};
 
@@ -253,14 +253,22 @@ fn finish(instance: &Instance, mut statement: Statement, tree: &mut Tree, copied
                 copied.push(Statement { kind: StatementKind::Given(vec![item]), span, doc: None });
             }
             // what each part conserves, all of them conserve together
-            let binders = instance.axes.iter().map(|axis| (axis.clone(), None)).collect();
-            let sum = Ident { name: "sum".to_owned(), span };
-            let value = push(tree, ExprKind::Reduce(sum, binders, None, body), span);
+            let value = over_all(instance, body, span, tree);
             statement.kind = StatementKind::Conserve { name: None, value, within };
+        }
+        StatementKind::Matter(Matter::Elements(value)) if each => {
+            *value = over_all(instance, *value, statement.span, tree);
         }
         _ => {}
     }
     copied.push(statement);
+}
+
+/// The sum of an expression over all parts of an array.
+fn over_all(instance: &Instance, body: ExprId, span: Span, tree: &mut Tree) -> ExprId {
+    let binders = instance.axes.iter().map(|axis| (axis.clone(), None)).collect();
+    let sum = Ident { name: "sum".to_owned(), span };
+    push(tree, ExprKind::Reduce(sum, binders, None, body), span)
 }
 
 fn push(tree: &mut Tree, kind: ExprKind, span: Span) -> ExprId {

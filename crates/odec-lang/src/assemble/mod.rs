@@ -5,6 +5,7 @@
 //! interface   the names that a file declares
 //! resolve     `c[i].V` in the file that uses a part becomes one name, `c[].V`, with its indices
 //! give        the parameters that the user of a part gives it
+//! volumes     which of these make the volume of a compartment
 //! copy        the statements of a part, with its names under that of the part and its index before every axis
 //! reports     what can be wrong, in words
 //! ```
@@ -16,6 +17,7 @@ mod give;
 mod interface;
 mod reports;
 mod resolve;
+mod volumes;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -147,6 +147,22 @@ pub(super) fn given_twice(entry: &Entry, first: Span) -> Diagnostic {
         .help("keep one of the two")
 }
 
+/// What changes with time is given for a volume that the part takes for constant.
+pub(super) fn given_volume(entry: &Entry, value: Span, (species, compartment): &(Ident, Ident)) -> Diagnostic {
+    let (species_name, compartment_name) = (names::plain(&species.name), names::plain(&compartment.name));
+    let headline = format!("how fast the volume of `{compartment_name}` changes is not known to the part");
+    error("E0591", headline, value, "this may change with time")
+        .label(
+            species.span,
+            format!("`{species_name}` is in `{compartment_name}`, and has to become thinner as it grows"),
+        )
+        .help(format!(
+            "make the volume a state of the part, with an equation for its rate: `state V = 1`, `V' = q`, \
+             `compartment {compartment_name} = V`; give the part its rate instead of `{}`",
+            entry.key.name
+        ))
+}
+
 /// An input of a part is a quantity here, and is read at another time.
 pub(super) fn input_elsewhere(at: Span, given: &Given) -> Diagnostic {
     let headline = format!("`{}` is read at another time than now, and its value is known now alone", given.name);

@@ -490,6 +490,8 @@ pub struct Model {
     pub locals: Vec<Local>,
     /// What arrays are outside of their index sets.
     pub boundaries: Vec<Boundary>,
+    /// Elements that reactions change, summed over the indices of the reaction: each of them has to exist.
+    pub changed: Vec<Body>,
     /// Definitions that several statements give, part by part.
     pub pieces: Vec<Piece>,
     /// Index sets whose ends are joined or continued.

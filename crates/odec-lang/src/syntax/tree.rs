@@ -400,6 +400,22 @@ impl Later {
     }
 }
 
+/// What reactions leave to be checked once all parts of a model are there.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Matter {
+    /// Elements that a reaction changes, summed over its indices: they have to exist.
+    Elements(ExprId),
+    /// A state counts what is in a compartment.
+    Inside {
+        /// The state.
+        species: Reference,
+        /// Where it is.
+        compartment: Reference,
+        /// The state that is the volume, where that changes.
+        volume: Option<Reference>,
+    },
+}
+
 /// What a statement is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
@@ -475,6 +491,8 @@ pub enum StatementKind {
     Compartment(Vec<Declared>),
     /// A line with an arrow.
     Reaction(Reaction),
+    /// What has become of reactions, to be checked.
+    Matter(Matter),
     /// A construct of a later version.
     Later(Later),
 }

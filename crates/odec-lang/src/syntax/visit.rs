@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::tree::{
-    Action, BoundaryItem, Declared, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Ident, Index, Later,
+    Action, BoundaryItem, Declared, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Ident, Index, Later, Matter,
     Reaction, Reference, Statement, StatementKind, Tree, Unit, Within,
 };
 
@@ -312,6 +312,13 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
             within(tolerance.as_mut(), v);
         }
         StatementKind::Reaction(each) => reaction(each, v),
+        StatementKind::Matter(Matter::Elements(value)) => v.operand(value),
+        StatementKind::Matter(Matter::Inside { species, compartment, volume }) => {
+            [Some(species), Some(compartment), volume.as_mut()]
+                .into_iter()
+                .flatten()
+                .for_each(|r| reference(r, None, v));
+        }
         StatementKind::Unit(names) => names.iter_mut().for_each(|name| ident(name, Role::Word, v)),
         StatementKind::Later(each) => later(each, v),
         declaring => declaring.items_mut().iter_mut().for_each(|item| declared(item, v)),

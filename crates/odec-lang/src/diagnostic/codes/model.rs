@@ -101,6 +101,8 @@ rows! {
     E0595 Model "indices of a reaction"
     E0596 Model "one name for many reactions"
     E0597 Model "a species beyond the end of its array"
+    E0598 Model "a species that no reaction can change"
+    E0599 Model "an event that sets a volume alone"
     E0570 Setting "units that do not fit together"
     E0571 Model "a unit that does not exist"
     E0572 Model "a unit whose zero is not zero"

@@ -54,6 +54,7 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
         return (None, features);
     }
     let (expanded, mut said) = reactions::expand(tree);
+    said.extend(reactions::jumps(&expanded));
     if !sound(&said) {
         return (None, said);
     }

@@ -2,7 +2,7 @@
 
 use super::{Printer, Style, expr};
 use crate::syntax::tree::{
-    Action, BoundaryItem, Change, Declared, Entry, EntryValue, Event, EventHead, ExprId, Ident, Index, Later,
+    Action, BoundaryItem, Change, Declared, Entry, EntryValue, Event, EventHead, ExprId, Ident, Index, Later, Matter,
     Participant, Reaction, Reference, Statement, StatementKind, Within,
 };
 
@@ -79,6 +79,16 @@ impl Printer<'_> {
             StatementKind::Conserve { name, value, within } => self.conserve(name.as_ref(), *value, within.as_ref()),
             StatementKind::Compartment(items) => self.declaration("compartment", items, false),
             StatementKind::Reaction(reaction) => self.reaction(reaction),
+            StatementKind::Matter(Matter::Elements(value)) => {
+                self.put("elements ");
+                self.expr(*value, 0);
+            }
+            StatementKind::Matter(Matter::Inside { species, compartment, .. }) => {
+                self.put("inside ");
+                self.reference(compartment);
+                self.put(" ");
+                self.reference(species);
+            }
             StatementKind::Later(later) => self.later(later),
         }
         if let Some(doc) = statement.doc.as_ref().filter(|_| beside) {

@@ -59,11 +59,8 @@ impl<'a> Collector<'a> {
                     }
                 }
             }
-            StatementKind::Unknown(items) => {
-                for item in items {
-                    self.declare_unknown(item, found);
-                }
-            }
+            StatementKind::Unknown(items) => items.iter().for_each(|item| self.declare_unknown(item, found)),
+            StatementKind::Matter(matter) => found.matter.push(matter),
             StatementKind::Discrete(items) => {
                 for item in items {
                     self.declare_discrete(item, found);

@@ -4,6 +4,7 @@ mod axes;
 mod boundaries;
 mod events;
 mod inputs;
+mod matter;
 mod outputs;
 mod places;
 mod refuse;

@@ -80,6 +80,7 @@ impl<'a> Resolver<'a> {
         for axis in &found.axes {
             self.resolve_axis(axis);
         }
+        found.matter.iter().for_each(|matter| self.resolve_matter(matter));
         self.resolve_runs(found);
         self.resolve_functions(&found.functions);
         self.report_free();

@@ -19,6 +19,7 @@ mod library;
 mod models;
 mod modules;
 mod mutation;
+mod names;
 mod reactions;
 mod sbml;
 mod sbml_meaning;

@@ -22,6 +22,7 @@ use crate::hybrid::Located;
 use crate::memory::Need;
 use crate::quantities::Quantities;
 use crate::samples::{DEFAULT_SAMPLES, listed_rule, times, with_expectations};
+use crate::select::Sub;
 use crate::start::Moved;
 
 /// Relative tolerance of a run that names none.
@@ -331,10 +332,19 @@ impl RunPlan {
         let rtol = setting(self.choices.rtol, self.settings.rtol.map(|s| s.value)).unwrap_or(DEFAULT_RTOL);
         let atol = setting(self.choices.atol, self.settings.atol.map(|s| s.value)).unwrap_or(DEFAULT_ATOL);
         // One number where all have the same: compiling takes no time that grows with the states.
-        let alike = self.settings.atol_for.is_empty() && self.choices.atol_for.is_empty() && scales.is_empty();
+        let Settings { atol_for, atol_at, .. } = &self.settings;
+        let alike = atol_for.is_empty() && atol_at.is_empty() && self.choices.atol_for.is_empty() && scales.is_empty();
         let mut list = vec![atol; if alike { 1 } else { states.len() }];
         for (k, setting) in &self.settings.atol_for {
             list[states.list()[*k].places()].fill(setting.value);
+        }
+        for (k, at, setting) in atol_at {
+            let subs: Vec<Sub> = at.iter().map(|&(first, last)| Sub::Range(first, last)).collect();
+            let quantity = &states.list()[*k];
+            // elements that do not exist were refused when the entry was read
+            for run in quantity.runs(&subs).unwrap_or_default() {
+                list[quantity.start + run.start..quantity.start + run.end].fill(setting.value);
+            }
         }
         self.chosen_tolerances(states, &mut list)?;
         if !scales.is_empty() {

@@ -48,6 +48,19 @@ pub(super) fn too_large(used: &UsedPart, what: &str) -> Diagnostic {
         .help("equal parts may be an array: `index i = 1..N`, and `as c[i]`")
 }
 
+/// The model has a function by the name of a builtin one that a part calls.
+pub(super) fn builtin_taken(own: &Ident, call: Span) -> Diagnostic {
+    let name = &own.name;
+    error(
+        "E0536",
+        format!("the model defines `{name}`, and a part calls the builtin `{name}`"),
+        own.span,
+        "defined here",
+    )
+    .label(call, "called here, in the file of the part")
+    .help(format!("give the function of the model another name: `fn my_{name}(...)`"))
+}
+
 /// A part by the name of something else.
 pub(super) fn taken(name: &Ident, first: Span) -> Diagnostic {
     error("E0584", format!("`{}` names two things", name.name), name.span, "a part")

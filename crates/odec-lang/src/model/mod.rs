@@ -235,6 +235,8 @@ pub struct Function {
     pub doc: Option<String>,
     /// The name where it is defined.
     pub span: Span,
+    /// It reads names of the model, so that its body was put in where it is called, and is not here.
+    pub put_in: bool,
 }
 
 /// `lhs = rhs`, linear in the highest derivatives.
@@ -341,6 +343,8 @@ pub struct RunEntry {
     pub key: &'static str,
     /// State and order of `atol(B)`.
     pub state: Option<(usize, u8)>,
+    /// Its elements, first and last of each axis (`None`: all of the axis): `atol(u[1]) = 1e-3`. Empty for all elements.
+    pub at: Vec<Option<(Body, Body)>>,
     /// The value.
     pub value: EntryValue,
     /// The whole entry.

@@ -273,9 +273,10 @@ impl<'a> Resolver<'a> {
                 self.say(report.help(format!("write `{name} = ...`")).fix(span, ""));
                 continue;
             }
-            let Some(states) = self.entry_states(key, entry) else { continue };
+            let Some((states, at)) = self.entry_states(key, entry) else { continue };
             let state = states.first().copied();
-            if let Some(first) = list.iter().find(|e| e.key == key && e.state == state) {
+            let twice = list.iter().find(|e| at.is_empty() && e.at.is_empty() && e.key == key && e.state == state);
+            if let Some(first) = twice {
                 self.say(
                     error("E0402", format!("`{name}` is given twice"), entry.key.span, "here again")
                         .label(first.span, "here first")
@@ -301,10 +302,10 @@ impl<'a> Resolver<'a> {
             match value {
                 Some(value) => {
                     for &other in states.iter().skip(1) {
-                        let state = Some(other);
-                        list.push(RunEntry { key, state, value: value.clone(), span: entry.span, value_span });
+                        let (state, at) = (Some(other), at.clone());
+                        list.push(RunEntry { key, state, at, value: value.clone(), span: entry.span, value_span });
                     }
-                    list.push(RunEntry { key, state, value, span: entry.span, value_span });
+                    list.push(RunEntry { key, state, at, value, span: entry.span, value_span });
                 }
                 // half of `t = 0, 10`: the other half has been reported
                 None if !self.readable => {}
@@ -317,9 +318,10 @@ impl<'a> Resolver<'a> {
         list
     }
 
-    /// The states that `atol(x)` is for; none for an entry without an argument. `None`: that was a mistake.
-    fn entry_states(&mut self, key: &str, entry: &'a Entry) -> Option<Vec<(usize, u8)>> {
-        let Some(reference) = &entry.argument else { return Some(Vec::new()) };
+    /// The states that `atol(x)` is for, and which of their elements; none for an entry without an argument. `None`: that
+    /// was a mistake.
+    fn entry_states(&mut self, key: &str, entry: &'a Entry) -> Option<(Vec<(usize, u8)>, Vec<Elements>)> {
+        let Some(reference) = &entry.argument else { return Some((Vec::new(), Vec::new())) };
         if key != "atol" {
             let headline = format!("`{}` is one value for the whole run", entry.key.name);
             let report = error("E0406", headline, reference.span, "");
@@ -333,7 +335,26 @@ impl<'a> Resolver<'a> {
             let report = error("E0406", headline, reference.span, "");
             self.say(report.help("a tolerance of its own, `atol(x) = 1e-12`, is for a state"));
         }
-        states.filter(|states| !states.is_empty())
+        let states = states.filter(|states| !states.is_empty())?;
+        let at = self.tolerance_elements(reference)?;
+        Some((states, at))
+    }
+
+    /// The elements in `atol(u[1, 2..5]) = 1e-3`: for each axis the first and the last, or all.
+    fn tolerance_elements(&mut self, reference: &'a tree::Reference) -> Option<Vec<Elements>> {
+        let rank = self.names.ranks.get(reference.name.name.as_str()).copied().unwrap_or(0);
+        if !reference.indices.is_empty() && reference.indices.len() != rank {
+            self.wrong_rank(reference, rank);
+            return None;
+        }
+        let mut list = Vec::with_capacity(rank);
+        for place in self.places(&reference.indices).0 {
+            list.push(match place {
+                model::Place::At(body) => Some((body, body)),
+                model::Place::Each(local) => self.model.locals[local].range.range,
+            });
+        }
+        Some(list)
     }
 
     fn entry_value(&mut self, key: &'static str, expr: ExprId) -> Option<EntryValue> {
@@ -431,12 +452,6 @@ impl<'a> Resolver<'a> {
             }
         };
         self.uses.mark(Symbol::State(state));
-        if !reference.indices.is_empty() {
-            let headline = format!("a tolerance is for all elements of `{name}`");
-            let report = error("E0406", headline, reference.span, "one element");
-            self.say(report.help(format!("write `atol({name}) = ...`")));
-            return Some(Vec::new());
-        }
         let dim = self.shapes.dim(name);
         let Some(which) = self.which_component(reference, dim) else { return Some(Vec::new()) };
         let all = (0..usize::from(dim.max(1))).filter(|c| which.is_none_or(|w| w == *c));
@@ -468,6 +483,9 @@ impl<'a> Resolver<'a> {
         self.say(report);
     }
 }
+
+/// The first and the last element along an axis; `None` is all of it.
+type Elements = Option<(model::Body, model::Body)>;
 
 /// The first byte of a statement, where it is said that it is there twice.
 fn head(span: Span) -> Span {

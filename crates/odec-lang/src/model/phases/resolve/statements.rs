@@ -28,9 +28,11 @@ impl<'a> Resolver<'a> {
             let value = self.number_body(0.0, f.name.span);
             let doc = f.doc.map(str::to_owned);
             let name = f.name.name.clone();
-            let function = model::Function { name, arguments: Vec::new(), value, doc, span: f.name.span };
+            let function =
+                model::Function { name, arguments: Vec::new(), value, doc, span: f.name.span, put_in: false };
             self.model.functions.push(function);
         }
+        self.resolve_function_ranges();
         self.resolve_inputs();
         for &(name, first, last) in &found.indices {
             let (first, last) = self.extent_range(first, last);
@@ -291,7 +293,7 @@ impl<'a> Resolver<'a> {
                     Some(&Symbol::State(i)) if self.model.states[i].algebraic => {
                         return self.expression_equation(equation);
                     }
-                    Some(&Symbol::State(i)) => self.bare_state(target, i),
+                    Some(&Symbol::State(i)) => self.bare_state(target, i, equation),
                     _ => {}
                 }
                 let (_, scope) = self.places(&target.indices);

@@ -43,9 +43,9 @@ pub fn models() -> Vec<PathBuf> {
     models
 }
 
-/// Those of them that have no events, and no parts, which may have some.
+/// Those of them that have no events, no threshold (`max(x - c, 0)`), and no parts, which may have some.
 pub fn smooth_models() -> Vec<PathBuf> {
-    let events = |line: &str| line.starts_with("discrete ") || line.starts_with("use ");
+    let events = |line: &str| line.starts_with("discrete ") || line.starts_with("use ") || line.contains("= gain*max(");
     let discrete = |path: &PathBuf| text(path).lines().any(events);
     models().into_iter().filter(|path| !discrete(path)).collect()
 }

@@ -133,8 +133,10 @@ fn with_inputs(folder: &Path) -> Vec<std::path::PathBuf> {
         input r(t) = table([0, 1, 2.5], [2, 1, 2], hold, periodic)
         input s(t) = table([0, 0.4, 2], [1, 3, 2], cubic, clamp)";
     let scalar = "state x = 1, v = 0\nx' = v\nv' = q(t)*s(x) - r(t - 0.1)*x\noutput seen = q(t)";
+    // what follows from a parameter is prepared beside the tables
+    let staged = "param k = 2\nstate x = 1, v = 0\nx' = v\nv' = sqrt(k)*q(t)*s(x) - r(t - 0.1)*x\noutput seen = q(t)";
     let array = "index i = 1..3\nstate u[i] = i/5\nu[i]' = s(u[i]) - r(t - 0.3*i)*u[i]";
-    let written = [("inputs", scalar), ("inputs_of_arrays", array)].map(|(name, text)| {
+    let written = [("inputs", scalar), ("inputs_staged", staged), ("inputs_of_arrays", array)].map(|(name, text)| {
         let path = folder.join(format!("{name}.ode"));
         std::fs::write(&path, format!("model {name}\n{tables}\n{text}\n")).expect("a folder");
         path

@@ -109,6 +109,7 @@ fn copy(name: &str) -> PathBuf {
         std::fs::write(folder.join(format!("{name}.ode")), text).expect("a folder");
     };
     arrays("rod", "state u[i] = 1\nu[i]' = u[i-1] - 2*u[i] + u[i+1]\nboundary u[0], u[N+1] = 0");
+    arrays("chain", "state X[i] = 1\nhop[i in 1..9]: X[i] -> X[i+1]  mass 1");
     arrays("ring", "state u[i] = i\nu[i]' = sum(k in 0..N-1: u[i+k])/N\nboundary periodic i");
     arrays("folded", "axis x[i] = (i - 5)^2\nstate u[i] = i\nu[i]' = -u[i]");
     arrays("weighted", "const w[i] = csv(\"weights.csv\")\nstate u[i] = 1\nu[i]' = -w[i]*u[i]");

@@ -321,7 +321,7 @@ fn times_follow_discretes() {
 #[test]
 fn commands_that_leave_events_out_refuse_them() {
     let folder = scratch("events-refused");
-    let others: [&[&str]; 3] = [&["emit", "M", "--to", "object"], &["bench", "M"], &["order", "M"]];
+    let others: [&[&str]; 3] = [&["emit", "M", "--to", "asm"], &["bench", "M"], &["order", "M"]];
     for arguments in others {
         let ran = odec(&folder, RELAXATION, arguments).orderly();
         assert!(ran.code != Some(0) && ran.err.contains("E0504"), "{arguments:?}\n{}", ran.err);

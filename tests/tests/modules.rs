@@ -332,3 +332,32 @@ fn a_program_without_files_says_so() {
     let checked = odec_lang::check(&Source::new("model.ode", "use \"cell.ode\" as c\nstate x = 1\nx' = -x\n"));
     assert!(errors(&checked)[0].headline.contains("gives models no files"), "{:?}", checked.diagnostics);
 }
+
+#[test]
+fn functions_of_parts_mean_in_the_model_what_they_mean_alone() {
+    // the model's time has the name of an argument, and its parameter that of a constant of mathematics
+    let part = "fn f(tau) = tau*t\nstate x = 0, q = 0\nx' = f(3)\nq' = pi\n";
+    let files =
+        folder("time", &[("p.ode", part), ("m.ode", "time tau\nparam pi = 5\nuse \"p.ode\" as c\noutput pi\n")]);
+    let last = rows(&files, "run m.ode --t 0..2 --samples 1 --quiet");
+    let row: Vec<f64> = last.lines().last().expect("a row").split(',').map(|x| x.parse().expect("a number")).collect();
+    assert!((row[1] - 6.0).abs() < 1e-9 && (row[2] - 2.0 * std::f64::consts::PI).abs() < 1e-9, "{row:?}");
+    // a part that calls `max` does not call that of the model
+    let clipped = check(&[("p.ode", "state x = 1\nx' = -max(x, 0)\n")], "use \"p.ode\" as c\nfn max(a, b) = a + b\n");
+    assert_eq!(errors(&clipped).iter().map(|d| d.code.code).collect::<Vec<_>>(), ["E0536"]);
+}
+
+#[test]
+fn a_function_in_an_array_of_parts_reads_its_own_part() {
+    let part = "param k = 1\nstate x = 1\nfn rate(i) = -k*x*i + shift(i)\nfn shift(a) = a*x^2/10\nx' = rate(2)\n";
+    let model = "index i = 1..3\nuse \"p.ode\" as c[i] { k = 0.1*i }\nrun { t = 0 .. 2; samples = 4; rtol = 1e-9 }\n";
+    let by_hand = "index i = 1..3\nstate x[i] = 1\nx[i]' = -0.1*i*x[i]*2 + 2*x[i]^2/10\n\
+                   run { t = 0 .. 2; samples = 4; rtol = 1e-9 }\n";
+    let files = folder("own", &[("p.ode", part), ("m.ode", model), ("hand.ode", by_hand)]);
+    let numbers = |text: String| -> Vec<f64> {
+        text.lines().flat_map(|row| row.split(',')).map(|x| x.parse().expect("a number")).collect()
+    };
+    let (ours, hand) = (numbers(rows(&files, "run m.ode --quiet")), numbers(rows(&files, "run hand.ode --quiet")));
+    assert_eq!(ours.len(), hand.len());
+    assert!(ours.len() == 20 && ours.iter().zip(&hand).all(|(a, b)| (a - b).abs() < 1e-7), "{ours:?} {hand:?}");
+}

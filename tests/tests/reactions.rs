@@ -1,6 +1,7 @@
 //! Reactions through the command: the equations that follow, beside those that a person would write.
 
 use odec_tests::command::{run_in, scratch};
+use odec_tests::mutate::Random;
 use odec_tests::{block, root};
 
 /// The columns and rows of a run of a text.
@@ -26,17 +27,8 @@ fn agree(name: &str, reactions: &str, equations: &str) {
     }
 }
 
-/// A generator of numbers (Knuth's MMIX constants).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % n as u64) as usize
-    }
-}
-
-/// Networks made at random: stoichiometry, catalysts, species that are not changed, both ways, all laws, compartments.
+/// Networks made at random: stoichiometry, catalysts, species that are not changed, both ways, the laws
+/// `mass`, `rate` and `flow`, compartments.
 #[test]
 fn random_networks_have_their_equations() {
     let mut random = Random(7);
@@ -81,7 +73,9 @@ fn random_networks_have_their_equations() {
             let both = random.below(2) == 0;
             let mass = if both { format!("{} - {}", products[0], products[1]) } else { products[0].clone() };
             let flow = apart || random.below(3) == 0;
-            let (law, rate) = if flow {
+            let (law, rate) = if !flow && random.below(2) == 0 {
+                (format!("rate p*({mass})"), format!("p*({mass})"))
+            } else if flow {
                 (format!("flow p*({mass})"), format!("p*({mass})"))
             } else if both {
                 ("mass (0.3, 0.2)".to_owned(), mass)
@@ -126,6 +120,284 @@ fn reactions_of_elements_are_loops() {
                      out' = drain\nin_' = -sum(i: feed[i])\n";
     let run = "output total = sum(i: X[i]) + out + in_\nrun { t = 0 .. 0.2; samples = 2 }\n";
     agree("elements", &format!("{state}{reactions}{run}"), &format!("{state}{equations}{run}"));
+}
+
+/// One species in a reaction that is made at random: of an array the element `i + offset`, or one that is named.
+struct Part {
+    species: usize,
+    offset: i64,
+    /// An element by its number, and how it is written.
+    fixed: Option<(i64, String)>,
+    kept: bool,
+    count: i64,
+}
+
+/// Arrays and scalars with the numbers of their compartments; 2 is none.
+const SPECIES: [(&str, bool, usize); 5] =
+    [("X", true, 0), ("Y", true, 1), ("A", false, 0), ("B", false, 1), ("C", false, 2)];
+const VOLUMES: [f64; 3] = [2.0, 0.5, 1.0];
+
+impl Part {
+    /// `X[i+1]`, `X[N-1]`, `A`
+    fn loops(&self) -> String {
+        let (name, array, _) = SPECIES[self.species];
+        match &self.fixed {
+            _ if !array => name.to_owned(),
+            Some((_, text)) => format!("{name}[{text}]"),
+            None if self.offset == 0 => format!("{name}[i]"),
+            None => format!("{name}[i{:+}]", self.offset),
+        }
+    }
+
+    /// `X3`, `A0`: what it is for one value of the index.
+    fn single(&self, i: i64) -> String {
+        let (name, array, _) = SPECIES[self.species];
+        let at = self.fixed.as_ref().map_or(i + self.offset, |(at, _)| *at);
+        if array { format!("{name}{at}") } else { format!("{name}0") }
+    }
+
+    /// With its number and `$`, as a reaction has it.
+    fn written(&self) -> String {
+        let count = if self.count == 1 { String::new() } else { format!("{} ", self.count) };
+        format!("{count}{}{}", if self.kept { "$" } else { "" }, self.loops())
+    }
+}
+
+/// A species that every index of a range allows.
+fn part(random: &mut Random, n: i64, (from, to): (i64, i64), one_to_one: bool) -> Part {
+    let offset = random.below(3) as i64 - 1;
+    let offset = if from + offset < 1 || to + offset > n { 0 } else { offset };
+    let at = 1 + random.below(n as usize) as i64;
+    let text = [at.to_string(), format!("N-{}", n - at), format!("floor({at}.5)")][random.below(3)].clone();
+    Part {
+        species: random.below(SPECIES.len()),
+        offset,
+        fixed: (random.below(4) == 0).then_some((at, text)),
+        kept: !one_to_one && random.below(5) == 0,
+        count: if one_to_one { 1 } else { 1 + random.below(2) as i64 },
+    }
+}
+
+/// A model with loops, and the same one with a state for each element.
+struct Network {
+    n: i64,
+    loops: String,
+    /// Names of single states, what they are elements of, and their initial values.
+    names: Vec<(String, usize, String)>,
+    /// What reactions do to each.
+    sums: Vec<String>,
+}
+
+impl Network {
+    fn new(n: i64) -> Network {
+        let loops = format!(
+            "const N = {n}\nindex i = 1..N\ncompartment u = 2, v = 0.5\nparam k = 0.3\n\
+             state X[i] = 1 + i/4 in u, Y[i] = 2 - i/8 in v\nstate A = 1 in u, B = 2 in v, C = 3\n"
+        );
+        let mut names = Vec::new();
+        for (species, (name, array, _)) in SPECIES.iter().enumerate() {
+            for at in if *array { 1..=n } else { 0..=0 } {
+                let start = [format!("1 + {at}/4"), format!("2 - {at}/8"), "1".into(), "2".into(), "3".into()];
+                names.push((format!("{name}{at}"), species, start[species].clone()));
+            }
+        }
+        let sums = vec![String::new(); names.len()];
+        Network { n, loops, names, sums }
+    }
+
+    /// A reaction at random, in both forms; `one_to_one`: one molecule becomes one.
+    fn react(&mut self, random: &mut Random, number: usize, one_to_one: bool) {
+        let from = 1 + random.below(self.n as usize) as i64;
+        let range = (from, from + random.below((self.n - from + 1) as usize) as i64);
+        let sides: [Vec<Part>; 2] = std::array::from_fn(|_| {
+            let count = if one_to_one { 1 } else { random.below(3) };
+            (0..count).map(|_| part(random, self.n, range, one_to_one)).collect()
+        });
+        let all = || sides.iter().flatten();
+        let over = all().any(|part| SPECIES[part.species].1 && part.fixed.is_none()) || random.below(3) == 0;
+        let places: Vec<usize> = all().filter(|part| !part.kept).map(|part| SPECIES[part.species].2).collect();
+        let across = places.iter().any(|place| *place != places[0]);
+        let law = if across { 0 } else { random.below(3) };
+        let both = law != 1 && random.below(2) == 0;
+        let product = |side: &[Part], name: &dyn Fn(&Part) -> String| {
+            let factors = side.iter().map(|part| format!("*{}", name(part)).repeat(part.count as usize));
+            format!("k{}", factors.collect::<String>())
+        };
+        let rate = |name: &dyn Fn(&Part) -> String| {
+            let forth = product(&sides[0], name);
+            if both { format!("{forth} - {}", product(&sides[1], name)) } else { forth }
+        };
+        let side = |k: usize| {
+            let parts: Vec<String> = sides[k].iter().map(Part::written).collect();
+            if parts.is_empty() { "0".to_owned() } else { parts.join(" + ") }
+        };
+        let label = if over { format!("r{number}[i in {}..{}]", range.0, range.1) } else { format!("r{number}") };
+        let law_text = match law {
+            0 => format!("flow {}", rate(&Part::loops)),
+            1 => "mass k".to_owned(),
+            _ => format!("rate {}", rate(&Part::loops)),
+        };
+        let arrow = if both { "<->" } else { "->" };
+        self.loops += &format!("{label}: {} {arrow} {}  {law_text}\n", side(0), side(1));
+        for at in if over { range.0..=range.1 } else { 0..=0 } {
+            let value = rate(&|part: &Part| part.single(at));
+            for (sign, part) in
+                sides.iter().zip(["-", "+"]).flat_map(|(side, sign)| side.iter().map(move |p| (sign, p)))
+            {
+                let row = self.names.iter().position(|(name, ..)| *name == part.single(at)).expect("a species");
+                let volume = if law == 0 { VOLUMES[SPECIES[part.species].2] } else { 1.0 };
+                let count = if part.kept { 0 } else { part.count };
+                self.sums[row] += &format!(" {sign} {count}*({value})/{volume:?}");
+            }
+        }
+    }
+
+    /// The amounts of a row together.
+    fn amount(&self, row: &[f64]) -> f64 {
+        let volume = |k: usize| VOLUMES[SPECIES[self.names[k].1].2];
+        row[1..].iter().enumerate().map(|(k, c)| c * volume(k)).sum()
+    }
+}
+
+/// Reactions over ranges, with shifts, single elements, sums and compartments: the equations are those of the same
+/// reactions written one by one for single species, and what goes from one to one keeps the amount.
+#[test]
+fn random_reactions_of_elements_have_their_equations() {
+    let mut random = Random(11);
+    for round in 0..16 {
+        let one_to_one = round % 2 == 0;
+        let mut network = Network::new(3 + random.below(3) as i64);
+        for number in 0..2 + random.below(4) {
+            network.react(&mut random, number, one_to_one);
+        }
+        // what no reaction changes needs one
+        let rest = ["X[i]", "Y[i]", "A", "B", "C"].map(|name| format!("{name} -> {name}  rate 0\n")).concat();
+        let mut singles = "param k = 0.3\n".to_owned();
+        for ((name, _, start), sum) in network.names.iter().zip(&network.sums) {
+            singles += &format!("state {name} = {start}\n{name}' = 0{sum}\n");
+        }
+        let run = "run { t = 0 .. 0.1; samples = 2 }\n";
+        let more = ["--method", "rk4", "--step", "0.01"];
+        let loops = format!("{}{rest}{run}", network.loops);
+        let (_, first) = rows("elements-loops", &loops, &more);
+        let (_, second) = rows("elements-singles", &(singles.clone() + run), &more);
+        for (a, b) in first.iter().zip(&second) {
+            assert_eq!(a.len(), network.names.len() + 1, "{loops}");
+            for (x, y) in a.iter().zip(b) {
+                assert!((x - y).abs() <= 1e-11 * x.abs().max(1.0), "{x} {y}\n{loops}\n{singles}");
+            }
+            let kept = network.amount(a) - network.amount(&first[0]);
+            assert!(!one_to_one || kept.abs() < 1e-9, "{kept}\n{loops}");
+        }
+    }
+}
+
+/// The same monomer in every step: its equation is the sum over the steps.
+#[test]
+fn a_numbered_species_takes_part_in_all_reactions_of_a_range() {
+    let state = "const N = 5\nindex i = 1..N\nparam kp = 0.7, km = 0.2\nstate P[i] = if i == 1 then 2 else 0.1*i\n";
+    let reactions = "grow[i in 1..N-1]: P[1] + P[i] <-> P[i+1]  mass (kp, km)\n";
+    let equations = "index j = 1..N\ngrow[j in 1..N-1] = kp*P[1]*P[j] - km*P[j+1]\n\
+                     P[i]' = -(if i < N then grow[i] else 0) + (if i > 1 then grow[i-1] else 0) \
+                     - (if i == 1 then sum(j in 1..N-1: grow[j]) else 0)\n";
+    let run = "output total = sum(i: i*P[i])\nrun { t = 0 .. 0.5; samples = 3 }\n";
+    agree("monomer", &format!("{state}{reactions}{run}"), &format!("{state}{equations}{run}"));
+}
+
+/// What a run sets can take elements away that a reaction makes; without an index, too, and in an array of parts.
+#[test]
+fn nothing_is_made_beyond_an_end_that_a_run_sets() {
+    let folder = scratch("reactions-ends");
+    let chain = "const N = 4\nindex i = 1..N\nstate X[i] = 1, A = 1\n";
+    let refused = |name: &str, text: &str, more: &[&str]| {
+        std::fs::write(folder.join(name), text).expect("a writable folder");
+        let arguments: Vec<&str> = ["run", name].iter().chain(more).copied().collect();
+        let out = run_in(&folder, &arguments, b"");
+        assert_eq!(out.code, Some(1), "{text}{}", out.err);
+        assert!(out.err.contains("error[E0597]"), "{}", out.err);
+    };
+    let hop = format!("{chain}hop[i in 1..3]: X[i] -> X[i+1]  mass 1\nA -> 0  mass 1\nrun {{ t = 0 .. 1 }}\n");
+    std::fs::write(folder.join("m.ode"), &hop).expect("a writable folder");
+    run_in(&folder, &["run", "m.ode"], b"").success();
+    refused("m.ode", &hop, &["--set", "N=3"]);
+    let one = format!("{chain}A -> X[4]  mass 1\nrun {{ t = 0 .. 1 }}\n");
+    std::fs::write(folder.join("m.ode"), &one).expect("a writable folder");
+    run_in(&folder, &["run", "m.ode"], b"").success();
+    refused("m.ode", &one, &["--set", "N=3"]);
+    // an array over a part of its index
+    let part = "index i = 1..5\nstate A[i] = 1, X[i in 1..3] = 0\nA[i] -> X[i]  mass 1\nrun { t = 0 .. 1 }\n";
+    refused("m.ode", part, &[]);
+    std::fs::write(folder.join("part.ode"), hop.replace("run { t = 0 .. 1 }\n", "")).expect("a writable folder");
+    let array = "index k = 1..2\nuse \"part.ode\" as c[k] { N = 3 }\nrun { t = 0 .. 1 }\n";
+    refused("array.ode", array, &[]);
+}
+
+/// A part with a compartment: the volume may be given by parameters, and reactions of the model divide by it.
+#[test]
+fn compartments_of_parts_keep_their_volumes() {
+    let folder = scratch("reactions-parts");
+    let part = "param V = 2\ncompartment blood = V\nstate C = 1 in blood, R = 0 in blood\n0 -> R  rate 0\n";
+    std::fs::write(folder.join("part.ode"), part).expect("a writable folder");
+    let model = "param W = 4, half = W/2\nindex k = 1..2\nuse \"part.ode\" as c { V = W }\nuse \"part.ode\" as d { V = size }\n\
+                 use \"part.ode\" as e[k] { V = 3 }\nsize = W*2\nstate out = 0\nmove: c.C -> d.C  flow 0.5*c.C\n\
+                 gone: d.C -> out  flow 0.2*d.C\nmix[k]: e[k].C -> out  flow 0.1*k\n\
+                 output total = 4*c.C + 8*d.C + 3*sum(k: e[k].C) + out\nrun { t = 0 .. 2; samples = 4; rtol = 1e-10 }\n";
+    let model = model.replace(", half = W/2", "");
+    std::fs::write(folder.join("m.ode"), &model).expect("a writable folder");
+    let out = run_in(&folder, &["run", "m.ode"], b"").success().text();
+    let totals: Vec<f64> = out.lines().skip(1).filter_map(|line| line.rsplit(',').next()?.parse().ok()).collect();
+    assert_eq!(totals.len(), 5, "{out}");
+    assert!(totals.iter().all(|total| (total - 18.0).abs() < 1e-8), "{totals:?}");
+    // concentrations do not cross
+    let across = model.replace("flow 0.5*c.C", "rate 0.5*c.C");
+    std::fs::write(folder.join("across.ode"), across).expect("a writable folder");
+    let out = run_in(&folder, &["check", "across.ode"], b"");
+    assert!(out.err.contains("E0592"), "{}", out.err);
+    // what changes with time cannot be given, not through a definition or a part between them
+    std::fs::write(folder.join("between.ode"), "param U = 1\nuse \"part.ode\" as p { V = U }\np.C' = 0\n")
+        .expect("a file");
+    for given in ["y", "2*size", "t + 1"] {
+        for (file, name) in [("part.ode", "V"), ("between.ode", "U")] {
+            let text = format!(
+                "state y = 1\ny' = 1\nsize = y + 1\nuse \"{file}\" as c {{ {name} = {given} }}\n{}.C' = 0\n",
+                if name == "U" { "c.p" } else { "c" }
+            );
+            std::fs::write(folder.join("varying.ode"), &text).expect("a writable folder");
+            let out = run_in(&folder, &["check", "varying.ode"], b"");
+            assert!(out.code == Some(1) && out.err.contains("E0591"), "{text}{}", out.err);
+        }
+    }
+}
+
+/// An event that sets a volume says what becomes of what is in it: both ways are possible.
+#[test]
+fn events_say_what_becomes_of_a_concentration() {
+    let text = "state V = 1\nV' = 0.5\ncompartment cell = V\nstate C = 1 in cell, D = 1 in cell\nC -> 0  mass 0\n\
+                at 1 { V += 2; C := C*V/(V + 2); D := D }\noutput c = C*V, d = D*V\nrun { t = 0 .. 2; samples = 2 }\n";
+    let (_, rows) = rows("reactions-jump", text, &[]);
+    let last = rows.last().expect("rows");
+    // V is 1.5 before and 3.5 after
+    let expected = [1.0, 3.5 / 1.5];
+    for (a, b) in last[last.len() - 2..].iter().zip(expected) {
+        assert!((a - b).abs() < 1e-6, "{last:?}");
+    }
+}
+
+/// Many totals are found, and those with too large factors are left out.
+#[test]
+fn totals_of_many_reactions_are_found() {
+    let folder = scratch("reactions-many");
+    let many: String = (0..400).map(|k| format!("state A{k} = 1, B{k} = 0\nA{k} -> B{k}  mass 1\n")).collect();
+    std::fs::write(folder.join("m.ode"), many).expect("a writable folder");
+    let out = run_in(&folder, &["dump", "m.ode", "--stage", "reactions"], b"").success().text();
+    assert_eq!(out.lines().filter(|line| line.starts_with("conserve A")).count(), 400);
+    assert!(out.lines().any(|line| line == "conserve A399 + B399"));
+    let large = "state A = 1, B = 1, C = 1, D = 1, Y = 0\n999983 A -> Y  rate A\n999979 B -> Y  rate B\n\
+                 999961 C -> Y  rate C\n999959 D -> Y  rate D\n";
+    std::fs::write(folder.join("m.ode"), large).expect("a writable folder");
+    let out = run_in(&folder, &["dump", "m.ode", "--stage", "reactions"], b"").success().text();
+    assert!(!out.contains("\nconserve"), "{out}");
+    assert!(out.contains("totals are left out"), "{out}");
 }
 
 /// Amounts stay where volumes change.

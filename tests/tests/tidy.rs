@@ -233,6 +233,7 @@ fn crates_depend_as_the_architecture_says() {
                     "csv",
                     "png",
                     "terminal_size",
+                    "flate2",
                     "zmij",
                 ],
             ),

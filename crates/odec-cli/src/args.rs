@@ -65,6 +65,8 @@ pub enum Command {
     Plot(Plot),
     /// Draw where a method is stable, and where the steps of a model lie
     Stability(Stability),
+    /// Find the states of a model that do not change, with their types
+    Steady(Steady),
     /// Measure the order of a method on a model
     Order(Order),
     /// Compare methods on a model: errors, drifts, work
@@ -92,7 +94,7 @@ pub enum Command {
 }
 
 /// A model and the values to use in it.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Clone)]
 pub struct Model {
     /// The model (.ode); `-` reads standard input
     #[arg(value_name = "FILE")]
@@ -194,8 +196,8 @@ pub struct Run {
 #[derive(Args, Debug)]
 pub struct Sweep {
     /// The model (.ode); `-` reads standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "join")]
+    pub file: Option<PathBuf>,
     /// Values of a parameter or initial value: `k=0.1:1:50` for 50 evenly spaced ones, `k=0.1:1:50:log` (or `50log`) for equal
     /// ratios, `k=0.5` for one. All combinations of several ranges are run, the last one varying fastest
     #[arg(long, value_name = "NAME=FROM:TO:COUNT", help_heading = "Model")]
@@ -221,6 +223,12 @@ pub struct Sweep {
     /// Threads; as many as there are cores if not given. The rows do not depend on it
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Sweep")]
     pub threads: Option<String>,
+    /// Make part K of N parts, counted from 0, and write it into the folder of `-o`; a part that is there already is left alone
+    #[arg(long, value_name = "K/N", allow_hyphen_values = true, requires = "output", help_heading = "Sweep")]
+    pub shard: Option<String>,
+    /// Join the parts in this folder: the rows are those of the whole sweep on one machine
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["file", "shard", "set", "random"], help_heading = "Sweep")]
+    pub join: Option<PathBuf>,
     /// The run. Without `--samples` each run gives one row, at its end
     #[command(flatten)]
     pub block: RunBlock,
@@ -328,6 +336,20 @@ pub struct Stability {
     /// The picture.
     #[command(flatten)]
     pub figure: Figure,
+}
+
+/// `odec steady`
+#[derive(Args, Debug)]
+pub struct Steady {
+    /// The model; `--set x=-5:5` draws the starts of a state from a range.
+    #[command(flatten)]
+    pub model: Model,
+    /// Start from N random states too, drawn about the initial values, or from the ranges of `--set x=-5:5`
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=odec_sim::steady::MAX_STARTS), help_heading = "Search")]
+    pub starts: u64,
+    /// Other numbers draw other states
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
+    pub seed: u64,
 }
 
 /// `odec order`
@@ -493,6 +515,8 @@ pub enum Target {
     Object,
     /// C source, and a header
     C,
+    /// FMU of FMI 3.0 for model exchange: one file for other simulators
+    Fmu,
     /// Cranelift's text
     Clif,
     /// Disassembly
@@ -505,6 +529,7 @@ impl Target {
         match self {
             Target::Object => "o",
             Target::C => "c",
+            Target::Fmu => "fmu",
             Target::Clif => "clif",
             Target::Asm => "s",
         }

@@ -1,8 +1,6 @@
 //! Exit codes of the process: part of the interface, hence named once and never renumbered. Which diagnostic ends with which
 //! stands in the table of codes.
 
-use std::process::ExitCode;
-
 use odec_lang::diagnostic::Class;
 
 /// How the process ended. The numbers are documented in `--help` and in `docs/command.md`.
@@ -17,16 +15,12 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The model is wrong.
-    pub const MODEL: Exit = Exit::Because(Class::Model);
     /// The command line is wrong.
     pub const USAGE: Exit = Exit::Because(Class::Usage);
     /// The run failed.
     pub const RUN: Exit = Exit::Because(Class::Run);
     /// An expectation of the model is not kept.
     pub const PROMISE: Exit = Exit::Because(Class::Promise);
-    /// A file cannot be read or written.
-    pub const FILE: Exit = Exit::Because(Class::Io);
     /// odec itself is wrong.
     pub const INTERNAL: Exit = Exit::Because(Class::Internal);
 
@@ -48,12 +42,6 @@ impl Exit {
 impl From<Class> for Exit {
     fn from(class: Class) -> Exit {
         if class.ends() { Exit::Because(class) } else { Exit::Success }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit.code())
     }
 }
 

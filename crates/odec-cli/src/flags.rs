@@ -4,7 +4,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
 use odec_ode::linear::LinearSolver;
 use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
-use odec_sim::points::{Range, Spacing};
+use odec_sim::points::{MAX_RUNS, Range, Spacing};
 use odec_sim::select::names;
 
 use crate::args::{Model, RunBlock};
@@ -169,6 +169,19 @@ fn assignment<'a>(flag: &str, text: &'a str) -> Result<(String, &'a str)> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_string(), value.trim())),
         _ => Err(bad(flag, text, "a name, `=` and a number are needed", example_of(flag))),
+    }
+}
+
+/// `3/10`: the number of a part, from 0, and the number of parts.
+pub fn shard(text: &str) -> Result<(u64, u64)> {
+    let wrong = |expected: &str| bad("--shard", text, expected, "0/10");
+    let (k, n) = text.split_once('/').ok_or_else(|| wrong("the number of a part, `/` and the number of parts"))?;
+    match (k.trim().parse::<u64>(), n.trim().parse::<u64>()) {
+        (Ok(k), Ok(n)) if k < n && n <= MAX_RUNS => Ok((k, n)),
+        (Ok(_), Ok(n)) if (1..=MAX_RUNS).contains(&n) => {
+            Err(wrong(&format!("parts are counted from 0, so that the last one is {}/{n}", n - 1)))
+        }
+        _ => Err(wrong("two whole numbers are needed, and there is at least one part")),
     }
 }
 

@@ -70,6 +70,13 @@ impl Inputs {
     }
 }
 
+impl Inputs {
+    /// The files of the model beside its text.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().skip(1).map(|(path, _)| path.as_path())
+    }
+}
+
 /// True where two paths lead to one file, by links of either kind too.
 fn same(a: &Path, b: &Path) -> bool {
     if a == b {

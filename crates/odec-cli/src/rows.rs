@@ -1,4 +1,4 @@
-//! Rows as CSV: whole rows only, flushed often enough that what is computed is kept whatever happens next.
+//! Rows as CSV, JSON lines or a table of another form. In lines: whole rows only, flushed often enough that what is computed is kept whatever happens next.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::input::{error, plain};
 use crate::memory::file_limit;
 use crate::signal;
+use crate::table::{Column, Format, Meta, Table};
 
 /// Bytes gathered before they are written.
 const BLOCK: usize = 1 << 16;
@@ -34,6 +35,17 @@ enum Output {
     File(File, PathBuf),
 }
 
+/// How rows are written.
+enum Form {
+    Csv,
+    /// An aligned table, with the widths of its columns.
+    Aligned(Vec<usize>),
+    /// Objects of JSON, with what stands in front of each value.
+    JsonLines(Vec<Vec<u8>>),
+    /// A file that is whole at the end; `None` before the header and after the end.
+    Table(Format, PathBuf, Meta, Option<Table>),
+}
+
 /// A table on standard output or in a file.
 pub struct Rows {
     output: Output,
@@ -43,8 +55,7 @@ pub struct Rows {
     flushed: Instant,
     /// Bytes that a file may have.
     limit: Option<u64>,
-    /// Widths of the columns of an aligned table; none of CSV.
-    widths: Option<Vec<usize>>,
+    form: Form,
     /// Rows so far, the header not counted.
     pub count: u64,
 }
@@ -70,6 +81,28 @@ impl Rows {
         }
     }
 
+    /// The same in the form that the extension of the file asks for; `meta` is said of the rows as a whole where the form has a place
+    /// for it.
+    pub fn formatted(output: Option<&Path>, meta: impl FnOnce() -> Meta) -> Result<Rows, Box<Diagnostic>> {
+        let Some(path) = output.filter(|path| *path != Path::new("-")) else { return Rows::to_output(output) };
+        Rows::in_form(path, Format::of(path)?, meta())
+    }
+
+    /// Into a file of this form.
+    pub fn in_form(path: &Path, format: Format, meta: Meta) -> Result<Rows, Box<Diagnostic>> {
+        match format {
+            Format::Csv => Rows::file(path),
+            Format::JsonLines => Ok(Rows { form: Form::JsonLines(vec![]), ..Rows::file(path)? }),
+            // nothing goes to standard output
+            format => Ok(Rows { form: Form::Table(format, path.to_path_buf(), meta, None), ..Rows::stdout() }),
+        }
+    }
+
+    /// True for rows of numbers with types, which is no text.
+    pub fn typed(&self) -> bool {
+        matches!(self.form, Form::Table(..))
+    }
+
     /// Into a new file, or over an old one. What is in it stays until there is something to write.
     pub fn file(path: &Path) -> Result<Rows, Box<Diagnostic>> {
         let options = File::options().write(true).create(true).truncate(false).open(path);
@@ -84,39 +117,58 @@ impl Rows {
             written: 0,
             flushed: Instant::now(),
             limit: file_limit(),
-            widths: None,
+            form: Form::Csv,
             count: 0,
         }
     }
 
     /// The same as an aligned table for people, with rounded numbers, each row with its number from 0.
     pub fn aligned(self) -> Rows {
-        Rows { widths: Some(vec![]), ..self }
+        Rows { form: Form::Aligned(vec![]), ..self }
     }
 
     /// The names of the columns.
     pub fn header(&mut self, names: impl Iterator<Item = String>) -> Result<(), RowsError> {
-        if let Some(widths) = &mut self.widths {
-            let mut line = format!("{:>STEP_WIDTH$}", "step");
-            for name in names {
-                let width = WIDTH.max(name.chars().count() + 2);
-                widths.push(width);
-                line.push_str(&format!("{name:>width$}"));
+        match &mut self.form {
+            Form::Aligned(widths) => {
+                let mut line = format!("{:>STEP_WIDTH$}", "step");
+                for name in names {
+                    let width = WIDTH.max(name.chars().count() + 2);
+                    widths.push(width);
+                    line.push_str(&format!("{name:>width$}"));
+                }
+                self.buffer.extend_from_slice(line.as_bytes());
+                self.buffer.push(b'\n');
             }
-            self.buffer.extend_from_slice(line.as_bytes());
-            self.buffer.push(b'\n');
-            return self.write_if_due();
-        }
-        let mut writer = csv::Writer::from_writer(vec![]);
-        // a vector takes everything: no call can fail
-        for name in names {
-            let _ = writer.write_field(&name);
-        }
-        let _ = writer.write_record(None::<&[u8]>);
-        if let Ok(bytes) = writer.into_inner() {
-            self.buffer.extend_from_slice(&bytes);
+            Form::JsonLines(keys) => {
+                for name in names {
+                    let before = if keys.is_empty() { '{' } else { ',' };
+                    keys.push(format!("{before}{}:", serde_json::Value::from(name)).into_bytes());
+                }
+            }
+            Form::Csv => {
+                let mut writer = csv::Writer::from_writer(vec![]);
+                // a vector takes everything: no call can fail
+                for name in names {
+                    let _ = writer.write_field(&name);
+                }
+                let _ = writer.write_record(None::<&[u8]>);
+                if let Ok(bytes) = writer.into_inner() {
+                    self.buffer.extend_from_slice(&bytes);
+                }
+            }
+            Form::Table(..) => return self.columns(names.map(Column::number).collect()),
         }
         self.write_if_due()
+    }
+
+    /// The columns of rows with types.
+    pub fn columns(&mut self, columns: Vec<Column>) -> Result<(), RowsError> {
+        if let Form::Table(format, path, meta, table) = &mut self.form {
+            let begun = Table::begin(path, *format, columns, std::mem::take(meta));
+            *table = Some(begun.map_err(RowsError::Failed)?);
+        }
+        Ok(())
     }
 
     /// A line of CSV fields, which are quoted where they have to be.
@@ -136,25 +188,53 @@ impl Rows {
 
     /// One row.
     pub fn row(&mut self, values: &[f64]) -> Result<(), RowsError> {
-        if let Some(widths) = &self.widths {
-            let mut line = format!("{:>STEP_WIDTH$}", self.count);
-            for (v, width) in values.iter().zip(widths) {
-                line.push_str(&format!("{:>width$}", rounded(*v)));
+        match &mut self.form {
+            Form::Aligned(widths) => {
+                let mut line = format!("{:>STEP_WIDTH$}", self.count);
+                for (v, width) in values.iter().zip(widths) {
+                    line.push_str(&format!("{:>width$}", rounded(*v)));
+                }
+                self.buffer.extend_from_slice(line.as_bytes());
             }
-            self.buffer.extend_from_slice(line.as_bytes());
-            self.buffer.push(b'\n');
-            self.count += 1;
-            return self.write_if_due();
-        }
-        for (k, &v) in values.iter().enumerate() {
-            if k > 0 {
-                self.buffer.push(b',');
+            Form::JsonLines(keys) => {
+                for (key, &v) in keys.iter().zip(values) {
+                    self.buffer.extend_from_slice(key);
+                    // JSON has finite numbers alone
+                    if v.is_finite() {
+                        number(&mut self.buffer, v);
+                    } else {
+                        self.buffer.extend_from_slice(b"null");
+                    }
+                }
+                self.buffer.push(b'}');
             }
-            number(&mut self.buffer, v);
+            Form::Csv => {
+                for (k, &v) in values.iter().enumerate() {
+                    if k > 0 {
+                        self.buffer.push(b',');
+                    }
+                    number(&mut self.buffer, v);
+                }
+            }
+            Form::Table(.., table) => {
+                self.count += 1;
+                return match table {
+                    Some(table) => table.row(values).map_err(RowsError::Failed),
+                    None => Ok(()),
+                };
+            }
         }
         self.buffer.push(b'\n');
         self.count += 1;
         self.write_if_due()
+    }
+
+    /// Writes what is left, and gives a file its name that is whole at the end.
+    pub fn finish(&mut self) -> Result<(), RowsError> {
+        match &mut self.form {
+            Form::Table(.., table) => table.take().map_or(Ok(()), |table| table.finish().map_err(RowsError::Failed)),
+            _ => self.flush(),
+        }
     }
 
     /// Writes what has waited long enough; called between rows that are far apart.
@@ -185,6 +265,9 @@ impl Rows {
 
     /// Writes what is gathered.
     pub fn flush(&mut self) -> Result<(), RowsError> {
+        if self.typed() {
+            return Ok(());
+        }
         let _whole = signal::writing();
         self.flushed = Instant::now();
         if let (Output::File(file, _), 0) = (&self.output, self.written) {

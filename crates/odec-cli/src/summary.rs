@@ -8,6 +8,7 @@ use odec_sim::blame::constraints::how_often;
 use odec_sim::sample::Drift;
 use serde::Serialize;
 
+use crate::from_steady::FromSteady;
 use crate::report::Paint;
 use crate::rows::shortest;
 
@@ -51,6 +52,9 @@ pub struct Summary {
     pub constraints: Vec<Differentiated>,
     /// What was moved to a consistent value at the start: name, guess, value.
     pub moved: Vec<Started>,
+    /// The steady state that the run starts from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady: Option<FromSteady>,
     /// How many of them are velocities.
     pub second_order: usize,
     /// Parameters by which derivatives of each of them are computed.
@@ -319,6 +323,11 @@ const MAX_STARTED: usize = 4;
 
 /// `z from 0 to 1, w from 0 to 2 and 3 more, so that the equations hold`
 fn started(moved: &[Started]) -> String {
+    format!("{}, so that the equations hold", moves(moved))
+}
+
+/// `z from 0 to 1, w from 0 to 2 and 3 more`
+pub fn moves(moved: &[Started]) -> String {
     let one = |start: &Started| {
         let (mut from, mut to) = (brief(start.from), brief(start.to));
         if from == to {
@@ -329,7 +338,7 @@ fn started(moved: &[Started]) -> String {
     let shown: Vec<String> = moved.iter().take(MAX_STARTED).map(one).collect();
     let more = moved.len().saturating_sub(MAX_STARTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}, so that the equations hold", shown.join(", "))
+    format!("{}{more}", shown.join(", "))
 }
 
 impl From<&Drift> for Conserved {
@@ -384,6 +393,9 @@ impl Summary {
         }
         if !self.moved.is_empty() {
             lines.push(("start".into(), started(&self.moved)));
+        }
+        if let Some(steady) = &self.steady {
+            lines.push(("steady".into(), steady.line()));
         }
         lines.extend(self.counts.lines());
         if let Some(events) = &self.events {

@@ -24,22 +24,30 @@ pub fn write_files(files: &[(PathBuf, Vec<u8>)]) -> Written<()> {
 }
 
 /// A file under another name. One that is not published is removed.
-struct Draft {
+pub struct Draft {
     path: PathBuf,
+    file: File,
     /// None where there is nothing to rename: a device is written at once.
     draft: Option<PathBuf>,
+    written: u64,
+    /// Bytes that a file may have.
+    limit: Option<u64>,
 }
 
 impl Draft {
     fn new(path: &Path, bytes: &[u8]) -> Written<Draft> {
+        let mut draft = Draft::begin(path)?;
+        draft.write(bytes)?;
+        Ok(draft)
+    }
+
+    /// An empty file.
+    pub fn begin(path: &Path) -> Written<Draft> {
         let old = path.metadata();
-        if file_limit().is_some_and(|limit| bytes.len() as u64 > limit) {
-            return Err(not_written(path, &std::io::ErrorKind::FileTooLarge.into()));
-        }
+        let limit = file_limit();
         if old.as_ref().is_ok_and(|old| !old.is_file()) {
-            let mut file = File::create(path).map_err(|e| cannot_write(path, &e))?;
-            file.write_all(bytes).map_err(|e| not_written(path, &e))?;
-            return Ok(Draft { path: path.to_path_buf(), draft: None });
+            let file = File::create(path).map_err(|e| cannot_write(path, &e))?;
+            return Ok(Draft { path: path.to_path_buf(), file, draft: None, written: 0, limit });
         }
         if old.is_ok() {
             // a file that may not be written is not replaced either
@@ -47,19 +55,52 @@ impl Draft {
         }
         // through a link to the file that it names
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let draft = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
-        let mut file = File::create(&draft).map_err(|e| cannot_write(&path, &e))?;
-        let made = Draft { path, draft: Some(draft) };
-        file.write_all(bytes).map_err(|e| not_written(&made.path, &e))?;
+        let draft = beside(&path, "part");
+        let file = File::create(&draft).map_err(|e| cannot_write(&path, &e))?;
         if let Ok(old) = old {
             // a failure leaves the usual permissions
             let _ = file.set_permissions(old.permissions());
         }
-        Ok(made)
+        Ok(Draft { path, file, draft: Some(draft), written: 0, limit })
     }
 
-    fn publish(mut self) -> Written<()> {
+    /// Writes more.
+    pub fn write(&mut self, bytes: &[u8]) -> Written<()> {
+        let after = self.written + bytes.len() as u64;
+        if self.limit.is_some_and(|limit| after > limit) {
+            return Err(not_written(&self.path, &std::io::ErrorKind::FileTooLarge.into()));
+        }
+        self.file.write_all(bytes).map_err(|e| not_written(&self.path, &e))?;
+        self.written = after;
+        Ok(())
+    }
+
+    /// Bytes so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Where the file will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file of the same folder to write and read, which nobody else sees.
+    pub fn spool(&self) -> Written<File> {
+        let path = if self.draft.is_some() {
+            beside(&self.path, "spool")
+        } else {
+            std::env::temp_dir().join(format!("odec.{}.spool", std::process::id()))
+        };
+        let options = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+        let file = options.map_err(|e| cannot_write(&path, &e))?;
+        // without a name it is gone when the process ends, however it ends
+        let _ = std::fs::remove_file(&path);
+        Ok(file)
+    }
+
+    /// Gives the file its name.
+    pub fn publish(mut self) -> Written<()> {
         match self.draft.take() {
             None => Ok(()),
             Some(draft) => std::fs::rename(&draft, &self.path).map_err(|e| {
@@ -78,6 +119,15 @@ impl Drop for Draft {
     }
 }
 
-fn not_written(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
+/// The name of a hidden file in the same folder, which no other process takes.
+pub fn beside(path: &Path, what: &str) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // the moment too: machines that share the folder may have processes of the same number
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+    path.with_file_name(format!(".{name}.{}-{now}.{what}", std::process::id()))
+}
+
+/// A write that failed.
+pub fn not_written(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
     Box::new(error(&codes::E0704, format!("`{}` cannot be written: {}", path.display(), plain(e)), None))
 }

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | C source with the interface of [`odec_ir::interface`] | `c.rs`, loops in `nests.rs` |
 //! | the same of a model with events: guards, modes, assignments | `hybrid.rs` |
+//! | files of an FMU for FMI 3.0: XML and C | `fmu.rs` |
 //! | header for that C source and for the object file of `odec-jit` | `header.rs` |
 //!
 //! A new target is one file with a function from program and [`Options`] to text, and one row of [`targets`].
 
 mod c;
 mod driver;
+mod fmu;
 mod header;
 mod hybrid;
 mod literal;
@@ -17,6 +19,7 @@ mod nests;
 
 pub use c::c_source;
 pub use driver::{Inputs, c_driver, driver_input, driver_transcript};
+pub use fmu::{Fmu, FmuContext, FmuUnit, MAX_VARIABLES, fmu};
 pub use header::c_header;
 pub use hybrid::{c_header_with_events, c_source_with_events};
 
@@ -46,10 +49,10 @@ pub enum EmitError {
     BadPrefix(String),
     /// The extents or tables do not fit the model.
     NotBound(BindError),
-    /// The model counts: `floor`, `ceil`, `round` or `mod` of what changes, which no table says how to follow.
-    Counters,
-    /// The model has events beside measured inputs, whose samples no table of stops holds.
-    Samples,
+    /// The model has a mass matrix or algebraic unknowns, and the target holds y' = f alone.
+    NotExplicit,
+    /// The model has so many variables, more than [`MAX_VARIABLES`].
+    TooManyVariables(usize),
     /// The program contradicts itself: one made by hand, for lowering never makes such.
     Malformed(Malformed),
 }
@@ -58,8 +61,8 @@ impl std::fmt::Display for EmitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             EmitError::BadPrefix(prefix) => write!(f, "`{prefix}` cannot begin a C identifier"),
-            EmitError::Counters => write!(f, "`floor`, `ceil`, `round` and `mod` of what changes are not written"),
-            EmitError::Samples => write!(f, "events beside measured inputs are not written"),
+            EmitError::NotExplicit => write!(f, "the equations do not give all derivatives explicitly"),
+            EmitError::TooManyVariables(n) => write!(f, "{n} variables are more than {MAX_VARIABLES}"),
             EmitError::NotBound(why) => write!(f, "the extents do not fit: {why}"),
             EmitError::Malformed(why) => write!(f, "the program contradicts itself: {why}"),
         }

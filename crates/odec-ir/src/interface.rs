@@ -3,6 +3,8 @@
 //! Every symbol is `<prefix>_<suffix>`. Functions are the kernels, all with the signature
 //! `void (double t, const double *y, const double *p, const double *w, double *out)`; the rest is constant data.
 
+pub mod events;
+
 use crate::layout::Layout;
 use crate::nest::BoundProgram;
 use crate::nest::bind::{BindError, BoundKernel, BoundMatrix, MAX_ENTRIES};

@@ -32,7 +32,7 @@ pub use compiled::Compiled;
 pub use error::JitError;
 pub use function::Function;
 pub use host::fuses;
-pub use object::object;
+pub use object::{object, object_with_events};
 pub use strategy::Strategy;
 pub use text::{asm_text, clif_text};
 

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use cranelift_module::{DataDescription, DataId, Linkage, Module};
 use cranelift_object::{ObjectBuilder, ObjectModule};
+use odec_ir::interface::events::EventInterface;
 use odec_ir::interface::{self, Content, FUNCTIONS, Settled};
 use odec_ir::nest::bind::{BoundKernel, TableId, Word};
+use odec_ir::switch::Switching;
 use odec_ir::{KernelRole, Program};
 
 use crate::abi::DOUBLE;
@@ -20,6 +22,19 @@ use crate::{JitError, code, unit};
 /// # Errors
 /// [`JitError::BadPrefix`], or what no code can be written for.
 pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
+    written(program, None, prefix)
+}
+
+/// The same of a program with modes, with the functions and tables of its events.
+///
+/// # Errors
+/// As of [`object`].
+pub fn object_with_events(program: &Program, switching: &Switching, prefix: &str) -> Result<Vec<u8>, JitError> {
+    let events = EventInterface::of(program, switching).map_err(|why| JitError::NotBound(why.to_string()))?;
+    written(program, Some(&events), prefix)
+}
+
+fn written(program: &Program, events: Option<&EventInterface>, prefix: &str) -> Result<Vec<u8>, JitError> {
     if !interface::is_prefix(prefix) {
         return Err(JitError::BadPrefix(prefix.to_string()));
     }
@@ -30,7 +45,13 @@ pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
     for function in FUNCTIONS {
         define(&mut module, &format!("{prefix}_{}", function.suffix), (&settled, &source), function.role)?;
     }
-    for constant in settled.constants() {
+    for function in events.iter().flat_map(|events| &events.functions) {
+        let source = Source::unbuffered(&function.settled.program);
+        let name = format!("{prefix}_{}", function.suffix);
+        define(&mut module, &name, (&function.settled, &source), KernelRole::Outputs)?;
+    }
+    let further = events.iter().flat_map(|events| events.constants.iter().cloned());
+    for constant in settled.constants().into_iter().chain(further) {
         let name = format!("{prefix}_{}", constant.suffix);
         let id = module.declare_data(&name, Linkage::Export, false, false)?;
         let description = describe(&mut module, &constant.content)?;
@@ -48,11 +69,13 @@ fn define(
 ) -> Result<(), JitError> {
     let (program, layout) = (&settled.program, &settled.layout);
     let (runs, tables) = settled.runs(role);
+    let has_data = role == KernelRole::Prepare && layout.data > 0;
     let mut known: HashMap<u32, DataId> = HashMap::new();
     let mut calls = Vec::with_capacity(runs.len());
     for run in runs {
         let routine = source.routine(&program.kernels[run.kernel])?;
-        if routine.scalar.is_some() {
+        // a kernel without loops is the only one of its role; tables of the program are copied by a function before it
+        if routine.scalar.is_some() && !has_data {
             return unit::define(module, Some(name), &routine).map(|_| ());
         }
         // As in memory: a matrix without entries needs none of its kernels.
@@ -63,7 +86,7 @@ fn define(
         calls.push((function, arguments(module, run, tables, &mut known)?));
     }
     let mut first = None;
-    if role == KernelRole::Prepare && layout.data > 0 {
+    if has_data {
         let bytes = settled.data().iter().flat_map(|number| number.to_ne_bytes()).collect();
         first = Some(Filling::Copy(anonymous(module, bytes)?, layout.np + layout.staged, layout.data));
     } else if role.is_matrix() {
@@ -85,7 +108,8 @@ fn arguments(
         Word::Integer(value) => value.to_ne_bytes(),
         Word::Table(_) => [0; DOUBLE],
     });
-    arguments.define(words.collect::<Vec<u8>>().into_boxed_slice());
+    let words: Vec<u8> = words.collect();
+    arguments.define(if words.is_empty() { vec![0; DOUBLE] } else { words }.into_boxed_slice());
     for (k, word) in run.words.iter().enumerate() {
         let Word::Table(TableId(table)) = *word else { continue };
         let data = if let Some(&data) = known.get(&table) {

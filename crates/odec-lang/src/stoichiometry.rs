@@ -3,11 +3,32 @@
 use std::fmt;
 
 use crate::syntax::tree::{Reaction, Statement, StatementKind, Tree};
+use crate::units::rational::gcd;
 
 /// Most species for which totals are sought.
 const MAX_SPECIES: usize = 2_000;
-/// Largest number of the elimination.
+/// Largest number of the elimination, and of a total.
 const LARGEST: i128 = 1 << 60;
+/// Most multiplications and additions with which totals are sought: a second or so.
+const MAX_WORK: usize = 100_000_000;
+
+/// Why totals are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// A factor is larger than [`LARGEST`].
+    Factors,
+    /// More than [`MAX_SPECIES`] species, or more work than [`MAX_WORK`].
+    Work,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeftOut::Factors => write!(f, "their factors would be larger than {LARGEST}"),
+            LeftOut::Work => write!(f, "there are too many species and reactions to look for them"),
+        }
+    }
+}
 
 /// What one run of each reaction changes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,12 +109,20 @@ impl Stoichiometry {
 
     /// Sums of amounts that no reaction changes, each as species with their factors; none where species have indices or
     /// numbers are no whole numbers.
-    pub fn totals(&self) -> Vec<Vec<(usize, i64)>> {
+    ///
+    /// # Errors
+    /// Where the numbers become too large, or the work does.
+    pub fn totals(&self) -> Result<Vec<Vec<(usize, i64)>>, LeftOut> {
         let n = self.species.len();
         let whole = self.changes.iter().flatten().all(|(_, by)| by.fract() == 0.0 && by.abs() < 1e6);
-        if n > MAX_SPECIES || !whole || self.species.iter().any(|name| name.contains('[')) {
-            return Vec::new();
+        if !whole || self.species.iter().any(|name| name.contains('[')) {
+            return Ok(Vec::new());
         }
+        if n > MAX_SPECIES {
+            return Err(LeftOut::Work);
+        }
+        let mut work = Work(0);
+        work.add(n.saturating_mul(self.changes.len()))?;
         let mut rows: Vec<Vec<i128>> = self
             .changes
             .iter()
@@ -105,35 +134,60 @@ impl Stoichiometry {
                 row
             })
             .collect();
-        let Some(pivots) = eliminate(&mut rows, n) else { return Vec::new() };
-        let free = (0..n).filter(|species| pivots.iter().all(|(_, col)| col != species));
+        let pivots = eliminate(&mut rows, n, &mut work)?;
+        let mut is_free = vec![true; n];
+        pivots.iter().for_each(|(_, col)| is_free[*col] = false);
         let mut basis: Vec<Vec<i128>> = Vec::new();
-        for free in free {
-            let scale = pivots.iter().fold(1, |scale, (row, col)| least_multiple(scale, rows[*row][*col]));
+        for free in (0..n).filter(|species| is_free[*species]) {
+            work.add(n)?;
+            // only what the species is tied to
+            let tied = || pivots.iter().filter(|(row, _)| rows[*row][free] != 0);
+            let scale = tied().try_fold(1, |scale, (row, col)| least_multiple(scale, rows[*row][*col]))?;
             let mut total = vec![0; n];
             total[free] = scale;
-            for (row, col) in &pivots {
+            for (row, col) in tied() {
                 total[*col] = -scale / rows[*row][*col] * rows[*row][free];
             }
             reduce(&mut total);
-            basis.push(total);
+            basis.push(bounded(total)?);
         }
-        make_positive(&mut basis);
-        make_small(&mut basis);
-        let terms = |total: &Vec<i128>| -> Vec<(usize, i64)> {
+        make_positive(&mut basis, &mut work)?;
+        make_small(&mut basis, &mut work)?;
+        let terms = |total: &Vec<i128>| -> Result<Vec<(usize, i64)>, LeftOut> {
             let all = total.iter().enumerate().filter(|(_, factor)| **factor != 0);
-            all.map(|(species, factor)| (species, *factor as i64)).collect()
+            let factor = |factor: i128| i64::try_from(factor).map_err(|_| LeftOut::Factors);
+            all.map(|(species, own)| Ok((species, factor(*own)?))).collect()
         };
+        let mut totals = basis.iter().map(terms).collect::<Result<Vec<_>, _>>()?;
         // a species that nothing changes is no total
-        basis.iter().map(terms).filter(|total| total.len() > 1).collect()
+        totals.retain(|total| total.len() > 1);
+        Ok(totals)
     }
 }
 
-/// Gauss-Jordan elimination in whole numbers: pivots as row and column. `None` where numbers become too large.
-fn eliminate(rows: &mut [Vec<i128>], n: usize) -> Option<Vec<(usize, usize)>> {
+/// Adds and takes away sums in whole numbers until few factors are negative and few are there, or it takes too long.
+pub fn simplify(basis: &mut [Vec<i128>]) {
+    let mut work = Work(0);
+    // what was done until then holds as well
+    let _ = make_positive(basis, &mut work).and_then(|()| make_small(basis, &mut work));
+}
+
+/// Operations so far.
+struct Work(usize);
+
+impl Work {
+    fn add(&mut self, operations: usize) -> Result<(), LeftOut> {
+        self.0 = self.0.saturating_add(operations);
+        if self.0 > MAX_WORK { Err(LeftOut::Work) } else { Ok(()) }
+    }
+}
+
+/// Gauss-Jordan elimination in whole numbers: pivots as row and column.
+fn eliminate(rows: &mut [Vec<i128>], n: usize, work: &mut Work) -> Result<Vec<(usize, usize)>, LeftOut> {
     let mut pivots = Vec::new();
     for col in 0..n {
         let done = pivots.len();
+        work.add(rows.len())?;
         let Some(at) = (done..rows.len()).find(|row| rows[*row][col] != 0) else { continue };
         rows.swap(done, at);
         reduce(&mut rows[done]);
@@ -142,68 +196,108 @@ fn eliminate(rows: &mut [Vec<i128>], n: usize) -> Option<Vec<(usize, usize)>> {
             if k == done || row[col] == 0 {
                 continue;
             }
+            work.add(n)?;
             let (a, b) = (pivot[col], row[col]);
             for (x, p) in row.iter_mut().zip(&pivot) {
                 *x = *x * a - p * b;
             }
             reduce(row);
             if row.iter().any(|x| x.abs() > LARGEST) {
-                return None;
+                return Err(LeftOut::Factors);
             }
         }
         pivots.push((done, col));
     }
-    Some(pivots)
+    Ok(pivots)
 }
 
-/// Adds totals to one another so that fewer factors are negative.
-fn make_positive(basis: &mut [Vec<i128>]) {
-    for _ in 0..basis.len() {
+fn negative(total: &[i128]) -> usize {
+    total.iter().filter(|x| **x < 0).count()
+}
+
+/// Adds totals to one another so that fewer factors are negative, until nothing changes.
+fn make_positive(basis: &mut [Vec<i128>], work: &mut Work) -> Result<(), LeftOut> {
+    let mut wrong: Vec<usize> = basis.iter().map(|total| negative(total)).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
         for k in 0..basis.len() {
             for other in 0..basis.len() {
-                let negative = |total: &[i128]| total.iter().filter(|x| **x < 0).count();
-                let flipped: Vec<i128> = basis[k].iter().map(|x| -x).collect();
-                if negative(&flipped) < negative(&basis[k]) {
-                    basis[k] = flipped;
+                if wrong[k] == 0 {
+                    break;
                 }
-                if other == k || negative(&basis[k]) == 0 || negative(&basis[other]) > 0 {
+                work.add(basis[k].len())?;
+                let flipped: Vec<i128> = basis[k].iter().map(|x| -x).collect();
+                let count = negative(&flipped);
+                if count < wrong[k] {
+                    (basis[k], wrong[k], changed) = (flipped, count, true);
+                }
+                if other == k || wrong[k] == 0 || wrong[other] > 0 {
                     continue;
                 }
                 let mut sum: Vec<i128> = basis[k].iter().zip(&basis[other]).map(|(a, b)| a + b).collect();
                 reduce(&mut sum);
-                if negative(&sum) < negative(&basis[k]) {
-                    basis[k] = sum;
+                let count = negative(&sum);
+                if count < wrong[k] {
+                    (basis[k], wrong[k], changed) = (bounded(sum)?, count, true);
                 }
             }
         }
     }
+    Ok(())
 }
 
-/// Takes totals out of others that hold them.
-fn make_small(basis: &mut [Vec<i128>]) {
-    for _ in 0..basis.len() {
+/// Takes totals out of others that hold them, until nothing changes.
+fn make_small(basis: &mut [Vec<i128>], work: &mut Work) -> Result<(), LeftOut> {
+    let held = |total: &[i128]| -> Vec<usize> { (0..total.len()).filter(|i| total[*i] != 0).collect() };
+    let mut places: Vec<Vec<usize>> = basis.iter().map(|total| held(total)).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
         for k in 0..basis.len() {
+            if negative(&basis[k]) > 0 {
+                continue;
+            }
             for other in 0..basis.len() {
+                work.add(1 + places[other].len())?;
+                if other == k
+                    || places[other].is_empty()
+                    || places[other].iter().any(|i| basis[k][*i] < basis[other][*i])
+                {
+                    continue;
+                }
                 let rest: Vec<i128> = basis[k].iter().zip(&basis[other]).map(|(a, b)| a - b).collect();
-                if other != k && rest.iter().all(|x| *x >= 0) {
-                    basis[k] = rest;
+                work.add(rest.len())?;
+                // a total that holds negative factors would make this one larger
+                if negative(&basis[other]) == 0 {
+                    places[k] = held(&rest);
+                    (basis[k], changed) = (rest, true);
                 }
             }
         }
     }
+    Ok(())
 }
 
-fn divisor(a: i128, b: i128) -> i128 {
-    if b == 0 { a.abs() } else { divisor(b, a % b) }
+fn least_multiple(a: i128, b: i128) -> Result<i128, LeftOut> {
+    let product = (a / gcd(a, b)).checked_mul(b).and_then(i128::checked_abs);
+    product.filter(|product| *product <= LARGEST).ok_or(LeftOut::Factors)
 }
 
-fn least_multiple(a: i128, b: i128) -> i128 {
-    (a / divisor(a, b) * b).abs()
+/// A total whose factors are not too large.
+fn bounded(total: Vec<i128>) -> Result<Vec<i128>, LeftOut> {
+    if total.iter().any(|x| x.abs() > LARGEST) { Err(LeftOut::Factors) } else { Ok(total) }
 }
 
 /// Divides by what all have in common.
 fn reduce(row: &mut [i128]) {
-    let common = row.iter().fold(0, |common, x| divisor(common, *x));
+    let mut common = 0;
+    for x in row.iter().filter(|x| **x != 0) {
+        common = gcd(common, *x);
+        if common == 1 {
+            return;
+        }
+    }
     if common > 1 {
         for x in row {
             *x /= common;
@@ -233,7 +327,10 @@ impl fmt::Display for Stoichiometry {
             }
             writeln!(f)?;
         }
-        let totals = self.totals();
+        let totals = match self.totals() {
+            Ok(totals) => totals,
+            Err(why) => return writeln!(f, "\n# conserved totals are left out: {why}"),
+        };
         if !totals.is_empty() {
             writeln!(f, "\n# conserved by all reactions, whatever their rates")?;
         }

@@ -20,15 +20,18 @@ const BALL: &str = "param g = 9.81, e = 0.8\nstate h = 1, h' = 0\ndiscrete hits 
 #[test]
 fn clauses_are_read_in_any_order() {
     let heads = [
-        "when h < 0 from start after 2 late cancel priority 1",
-        "when h < 0 priority 1 cancel late after 2 from start",
-        "when h < 0\n  after 2 late\n  cancel priority 1\n  # a comment\n  from start",
+        "when h < 0 from start after 2 late cancel alone priority 1",
+        "when h < 0 priority 1 alone cancel late after 2 from start",
+        "when h < 0\n  after 2 late\n  cancel alone priority 1\n  # a comment\n  from start",
     ];
     for head in heads {
         let model = model(&format!("{BALL}{head} {{ h' := 0 }}"));
         let event = &model.events[0];
         assert!(matches!(event.kind, EventKind::When { from_start: true, crossing: false, rest: None, .. }), "{head}");
-        assert!(event.late && event.cancel && event.delay.is_some() && event.priority.is_some(), "{head}");
+        assert!(
+            event.late && event.cancel && event.alone && event.delay.is_some() && event.priority.is_some(),
+            "{head}"
+        );
     }
 }
 
@@ -128,7 +131,7 @@ fn vectors_change_by_their_components() {
 
 #[test]
 fn events_read_back() {
-    let events = "## lands\nwhen h < 0 and hits < 9 from start after 0.5 late cancel priority 2 { h' := -e*h'; hits += 1 }\n\
+    let events = "## lands\nwhen h < 0 and hits < 9 from start after 0.5 late cancel alone priority 2 { h' := -e*h'; hits += 1 }\n\
                   rest { h := 0; stop \"at rest\" }\nwhen h' == 0 { hits -= 1 }\nat [1, 2] { h := h + 1 }\n\
                   every 12 from 1 until 40 after e { hits := 0 }\nwhen not (hits > 2 or still == 1) { }";
     let once = model(&format!("{BALL}{events}"));

@@ -60,8 +60,14 @@ pub trait Series {
     fn is_short(&self, _order: usize) -> bool {
         false
     }
-    /// True where nothing in f jumps or bends: then a step that is right at its end is right inside too.
+    /// True where nothing in f jumps or bends: then a step that is right at its end is right inside too, unless
+    /// [`Series::fades`].
     fn is_smooth(&self) -> bool {
+        false
+    }
+    /// True where a term of f may come and go inside a step and leave nothing at its ends, as `exp(-20000*(1 - u)^2)` does: the
+    /// coefficients at both ends are 0 there to any order.
+    fn fades(&self) -> bool {
         false
     }
     /// Makes ready for [`Series::step`] of this order; false where it is not to be had, and [`Series::coefficients`] have to do.

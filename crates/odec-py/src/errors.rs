@@ -1,12 +1,11 @@
 //! From errors of `odec-sim` to the exceptions of the package, with their diagnostics as plain data.
 
+use odec_cli::rendered;
 use odec_lang::diagnostic::{Class, Diagnostic, Severity};
 use odec_lang::source::Source;
 use odec_sim::Error;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-
-use crate::report::full;
 
 /// The Python class that an error becomes.
 fn class_name(class: Class) -> &'static str {
@@ -46,8 +45,8 @@ pub fn diagnostic<'py>(py: Python<'py>, source: Option<&Source>, d: &Diagnostic)
     fields.set_item("column", column)?;
     fields.set_item("end_line", end_line)?;
     fields.set_item("end_column", end_column)?;
-    fields.set_item("rendered", full(source, d, false, false))?;
-    fields.set_item("coloured", full(source, d, true, false))?;
+    fields.set_item("rendered", rendered(source, d, false, false))?;
+    fields.set_item("coloured", rendered(source, d, true, false))?;
     module(py)?.getattr("Diagnostic")?.call((), Some(&fields))
 }
 

@@ -2,20 +2,31 @@
 //! defaults and exceptions are there; what is here takes and gives numbers, texts and NumPy arrays.
 
 mod errors;
+mod files;
 mod kernels;
 mod model;
-mod report;
 mod run;
 mod settings;
 mod sweep;
 
+use std::ffi::OsString;
+
 use pyo3::prelude::*;
+
+/// The command `odec` with these words, of which the first is its name; gives the exit code.
+#[pyfunction]
+fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
+    py.detach(|| odec_cli::command(&words))
+}
 
 /// What the package `odec` is made of.
 #[pymodule(gil_used = false)]
 fn _odec(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<model::Core>()?;
+    module.add_function(wrap_pyfunction!(command, module)?)?;
+    module.add_function(wrap_pyfunction!(files::save_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(files::imported, module)?)?;
     module.add_function(wrap_pyfunction!(model::check, module)?)?;
     module.add_function(wrap_pyfunction!(model::named_files, module)?)?;
     module.add_function(wrap_pyfunction!(model::methods, module)?)?;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use odec_ir::layout::Layout;
+use odec_ir::names::plain;
 use odec_lang::diagnostic::Class;
 use odec_lang::model::inputs::Source as Samples;
 use odec_lang::model::{Model, Overrides, Symbol, Table};
@@ -32,6 +33,7 @@ struct Key {
     run: Option<String>,
     params: Option<String>,
     open: Vec<String>,
+    sensitivities: bool,
     /// Values that are part of the program.
     fixed: Vec<(String, u64)>,
 }
@@ -121,10 +123,12 @@ impl Core {
     pub fn simulation(&self, settings: &Settings, runs: bool) -> Result<Simulation, Error> {
         let purpose = if runs { Purpose::Rows } else { Purpose::Steps };
         let mut choices = self.choices(settings)?;
-        if choices.sensitivities {
+        let model = self.model();
+        let opened = |(name, _): &(String, f64)| is_parameter(model, name) || choices.open.contains(name);
+        if choices.sensitivities && !self.values.iter().all(opened) {
+            // to open more names would be to derive by them too
             return self.origin.loaded.simulate(&choices, purpose);
         }
-        let model = self.model();
         for (name, _) in &self.values {
             if is_initial(model, name) && !choices.open.contains(name) {
                 choices.open.push(name.clone());
@@ -135,7 +139,8 @@ impl Core {
         let fixed = fixed.map(|(name, value)| (name.clone(), value.to_bits())).collect();
         let (run, params) = settings.names();
         let (run, params) = (run.map(str::to_owned), params.map(str::to_owned));
-        let key = Key { runs, run, params, open: choices.open.clone(), fixed };
+        let sensitivities = choices.sensitivities;
+        let key = Key { runs, run, params, open: choices.open.clone(), sensitivities, fixed };
         let found = lock(&self.origin.programs).iter().find(|(other, _)| *other == key).map(|(_, base)| base.clone());
         if let Some(base) = found {
             return base.again(&choices);
@@ -189,7 +194,7 @@ type Named = (String, Vec<usize>, Vec<(String, i64)>);
 fn named(quantities: &[Quantity]) -> Vec<Named> {
     let of = |q: &Quantity| {
         let shape = q.axes.iter().map(|axis| axis.len).collect();
-        (q.name.clone(), shape, q.axes.iter().map(|axis| (axis.name.clone(), axis.first)).collect())
+        (plain(&q.name), shape, q.axes.iter().map(|axis| (axis.name.clone(), axis.first)).collect())
     };
     quantities.iter().map(of).collect()
 }
@@ -317,7 +322,7 @@ impl Core {
         let states = model.states.iter().map(|s| (&s.name, &s.unit));
         let definitions = model.definitions.iter().map(|d| (&d.name, &d.unit));
         let all = std::iter::once((&model.time.name, &model.time.unit)).chain(given).chain(states).chain(definitions);
-        all.filter_map(|(name, unit)| Some((name.clone(), unit.clone()?))).collect()
+        all.filter_map(|(name, unit)| Some((plain(name), unit.clone()?))).collect()
     }
 
     /// Doc comments, by name.
@@ -326,7 +331,7 @@ impl Core {
         let given = model.constants.iter().chain(&model.parameters).map(|g| (&g.name, &g.doc));
         let states = model.states.iter().map(|s| (&s.name, &s.doc));
         let all = given.chain(states).chain(model.definitions.iter().map(|d| (&d.name, &d.doc)));
-        all.filter_map(|(name, doc)| Some((name.clone(), doc.clone()?))).collect()
+        all.filter_map(|(name, doc)| Some((plain(name), doc.clone()?))).collect()
     }
 
     /// The equations, line by line, as the compiler understood them: left and right side.
@@ -342,29 +347,19 @@ impl Core {
 
     /// Values of the elements of a parameter, constant or state by their names; refused where it has other elements.
     fn spread(&self, py: Python<'_>, name: &str, values: Vec<f64>) -> PyResult<Vec<(String, f64)>> {
-        let list = self.parameters(py)?;
-        let parameter =
-            list.into_iter().find(|(own, ..)| own == name).map(|(name, _, shape, axes)| (name, shape, axes));
-        let known = parameter.or_else(|| self.quantities().into_iter().find(|(own, ..)| own == name));
-        let Some((_, shape, axes)) = known.filter(|(_, shape, _)| !shape.is_empty()) else {
+        let choices = Choices { set: self.values.clone(), ..Choices::default() };
+        let lowered = py.detach(|| self.origin.loaded.program(&choices)).map_err(|error| exception(py, &error))?;
+        let parameters = Quantities::parameters(&lowered.program, &Layout::of(&lowered.program));
+        let lists = [&parameters, &self.shape.states, &self.shape.outputs];
+        let found = lists.iter().find_map(|list| list.list().iter().find(|q| plain(&q.name) == name));
+        let Some(quantity) = found.filter(|quantity| !quantity.axes.is_empty()) else {
             return Err(usage(py, &format!("`{name}` is no array of parameters or states: it takes one number")));
         };
-        let count: usize = shape.iter().product();
-        if count != values.len() {
-            return Err(usage(py, &format!("`{name}` has {count} elements, and {} values are given", values.len())));
+        if quantity.len != values.len() {
+            let wrong = format!("`{name}` has {} elements, and {} values are given", quantity.len, values.len());
+            return Err(usage(py, &wrong));
         }
-        let stem = name.find(['\'', '.']).unwrap_or(name.len());
-        let element = |(k, value): (usize, f64)| {
-            let mut rest = k;
-            let mut at: Vec<String> = vec![];
-            for (len, (_, first)) in shape.iter().zip(&axes).rev() {
-                at.push((first + (rest % len) as i64).to_string());
-                rest /= len;
-            }
-            at.reverse();
-            (format!("{}[{}]{}", &name[..stem], at.join(","), &name[stem..]), value)
-        };
-        Ok(values.into_iter().enumerate().map(element).collect())
+        Ok(values.into_iter().enumerate().map(|(k, value)| (quantity.element(k), value)).collect())
     }
 }
 

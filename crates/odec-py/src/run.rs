@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use odec_ir::names::plain;
 use odec_lang::diagnostic::Diagnostic;
 use odec_ode::problem::{Outcome, Samples, SolveError, Stats, Stop};
 use odec_sim::memory::Need;
@@ -59,7 +60,7 @@ impl Prepared {
                 if whole {
                     let shape: Vec<usize> = quantity.axes.iter().map(|axis| axis.len).collect();
                     let first: Vec<(&str, i64)> = quantity.axes.iter().map(|a| (a.name.as_str(), a.first)).collect();
-                    all.set_item(&quantity.name, (k, shape, first))?;
+                    all.set_item(plain(&quantity.name), (k, shape, first))?;
                     k += quantity.len.max(1);
                 } else {
                     k += 1;

@@ -82,12 +82,25 @@ struct Swept {
     raised: Option<PyErr>,
 }
 
-fn swept(core: &Core, names: &[String], table: Vec<f64>, settings: &Settings, threads: usize) -> Result<Swept, Error> {
+/// Of a part of a sweep: how many points the whole has, and the least and the greatest value of each name in it.
+type Whole = (u64, Vec<(f64, f64)>);
+
+fn swept(
+    core: &Core,
+    names: &[String],
+    (table, whole): (Vec<f64>, Option<Whole>),
+    settings: &Settings,
+    threads: usize,
+) -> Result<Swept, Error> {
     let mut choices = core.choices(settings)?;
     let points = Points::listed(names, table).ok_or_else(|| {
         let headline = format!("a sweep has at least one name and at most {MAX_RUNS} points");
         Error::from(Diagnostic::error(&odec_lang::diagnostic::codes::E0716, headline))
     })?;
+    let points = match whole {
+        Some((count, ends)) => points.of_whole(count, &ends),
+        None => points,
+    };
     // a value of the model gives way to those of the sweep
     choices.set.retain(|(name, _)| !names.contains(name));
     choices.set.extend(points.ranges().iter().map(|range| (range.name.clone(), range.low)));
@@ -121,6 +134,7 @@ fn swept(core: &Core, names: &[String], table: Vec<f64>, settings: &Settings, th
 impl Core {
     /// Runs all points of a table, a row for each: columns, rows of all runs, rows of each run, counts, warnings, numbers of failed
     /// runs, and exceptions of the first of them.
+    #[pyo3(signature = (names, table, settings, threads, whole = None))]
     fn sweep_rows<'py>(
         &self,
         py: Python<'py>,
@@ -128,6 +142,7 @@ impl Core {
         table: Vec<f64>,
         settings: Settings,
         threads: Option<usize>,
+        whole: Option<Whole>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = match threads {
@@ -135,7 +150,7 @@ impl Core {
             Some(n) if (1..=MAX_THREADS).contains(&n) => n,
             Some(n) => return Err(usage(py, &format!("`threads={n}`: from 1 to {MAX_THREADS} threads are started"))),
         };
-        let swept = py.detach(|| swept(self, &names, table, &settings, threads));
+        let swept = py.detach(|| swept(self, &names, (table, whole), &settings, threads));
         let Swept { simulation, rows, counts: each, failed, explained, stats, warnings, raised } =
             swept.map_err(|error| exception(py, &error))?;
         if let Some(raised) = raised {

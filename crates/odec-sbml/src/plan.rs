@@ -57,6 +57,8 @@ pub enum Section {
     Reactions,
     /// Derivatives that formulas use.
     Rates,
+    /// Values that events keep from their triggers to their executions.
+    Kept,
 }
 
 /// A quantity.
@@ -85,8 +87,12 @@ pub struct Happening {
     pub priority: Option<Math>,
     /// Right sides are read at the execution.
     pub late: bool,
+    /// They are those of the trigger for SBML. Of an event that is neither late nor early, both are the same.
+    pub early: bool,
     /// Dropped if the condition turns false.
     pub cancel: bool,
+    /// Executed in a round of its own.
+    pub alone: bool,
     /// The condition counts as false before the start.
     pub from_start: bool,
     /// Keys and what they become.

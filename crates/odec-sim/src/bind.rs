@@ -22,6 +22,7 @@ use crate::hybrid::Located;
 use crate::memory::Need;
 use crate::quantities::Quantities;
 use crate::samples::{DEFAULT_SAMPLES, listed_rule, times, with_expectations};
+use crate::select::Sub;
 use crate::start::Moved;
 
 /// Relative tolerance of a run that names none.
@@ -45,6 +46,8 @@ pub enum Purpose {
     Method,
     /// Steps that the host asks for one after the other: an end need not be known, and there are no rows.
     Steps,
+    /// Steady states: the run does not start from one.
+    Equilibria,
 }
 
 /// What the run block and the caller say together; kernels are lowered with its `overrides`.
@@ -95,8 +98,14 @@ pub struct Bound {
     pub asked: Asked,
     /// The model declares algebraic unknowns.
     pub guesses: bool,
+    /// Unknowns whose guesses start values read, by place in y, with the start value.
+    pub guesses_read: Vec<(std::ops::Range<usize>, Span)>,
     /// What the search for a consistent start moved.
     pub moved: Vec<Moved>,
+    /// The run starts from a steady state.
+    pub from_steady: bool,
+    /// That state.
+    pub steady: Option<crate::steady::Start>,
 }
 
 /// Whether rows are there to show the whole course of a run: a list of times, each step or the end alone are what
@@ -125,6 +134,8 @@ pub struct Asked {
     pub atol: Option<Span>,
     /// `samples`
     pub samples: Option<Span>,
+    /// `start`
+    pub start: Option<Span>,
 }
 
 impl RunPlan {
@@ -204,7 +215,7 @@ impl RunPlan {
         let (rule, _) = self.sample_rule();
         let asked = || self.asked_samples(t0, t_end);
         let samples = match self.purpose {
-            Purpose::Steps => Samples::Times(vec![]),
+            Purpose::Steps | Purpose::Equilibria => Samples::Times(vec![]),
             Purpose::Test => asked().map(|_| with_expectations(&self.expectations, t0, t_end))?,
             _ => asked()?,
         };
@@ -248,6 +259,7 @@ impl RunPlan {
         (bound.problem.t0, bound.problem.t_end) = (settings.t0, settings.t_end);
         (bound.samples, bound.spread, bound.choice) = (settings.samples, settings.spread, settings.choice);
         (bound.columns, bound.logarithmic) = (columns, settings.logarithmic);
+        bound.from_steady = self.settings.steady.is_some() && self.purpose != Purpose::Equilibria;
         (bound.values, bound.conservation) = (self.values, self.conservation);
         Ok(())
     }
@@ -261,6 +273,7 @@ impl RunPlan {
             rtol: s.rtol.map(|e| e.span).filter(|_| c.rtol.is_none()),
             atol: s.atol.map(|e| e.span).filter(|_| c.atol.is_none()),
             samples: s.samples.as_ref().map(|e| e.span).filter(|_| c.samples.is_none()),
+            start: s.steady.map(|e| e.span),
         }
     }
 
@@ -274,7 +287,7 @@ impl RunPlan {
                 }
             }
         }
-        if self.purpose == Purpose::Steps {
+        if matches!(self.purpose, Purpose::Steps | Purpose::Equilibria) {
             return Ok((t0, t_end.unwrap_or(t0)));
         }
         let Some(t_end) = t_end else {
@@ -319,10 +332,19 @@ impl RunPlan {
         let rtol = setting(self.choices.rtol, self.settings.rtol.map(|s| s.value)).unwrap_or(DEFAULT_RTOL);
         let atol = setting(self.choices.atol, self.settings.atol.map(|s| s.value)).unwrap_or(DEFAULT_ATOL);
         // One number where all have the same: compiling takes no time that grows with the states.
-        let alike = self.settings.atol_for.is_empty() && self.choices.atol_for.is_empty() && scales.is_empty();
+        let Settings { atol_for, atol_at, .. } = &self.settings;
+        let alike = atol_for.is_empty() && atol_at.is_empty() && self.choices.atol_for.is_empty() && scales.is_empty();
         let mut list = vec![atol; if alike { 1 } else { states.len() }];
         for (k, setting) in &self.settings.atol_for {
             list[states.list()[*k].places()].fill(setting.value);
+        }
+        for (k, at, setting) in atol_at {
+            let subs: Vec<Sub> = at.iter().map(|&(first, last)| Sub::Range(first, last)).collect();
+            let quantity = &states.list()[*k];
+            // elements that do not exist were refused when the entry was read
+            for run in quantity.runs(&subs).unwrap_or_default() {
+                list[quantity.start + run.start..quantity.start + run.end].fill(setting.value);
+            }
         }
         self.chosen_tolerances(states, &mut list)?;
         if !scales.is_empty() {
@@ -527,13 +549,13 @@ impl Ready {
         if let Some(located) = &located {
             located.start_discretes(t0, &mut executor);
         }
-        let y0 = vec![0.0; executor.layout().n];
-        let asked = plan.asked();
+        let (asked, from_steady) =
+            (plan.asked(), plan.settings.steady.is_some() && plan.purpose != Purpose::Equilibria);
         let budget = plan.choices.max_memory;
         let mut bound = Bound {
+            problem: Problem { t0, t_end, y0: vec![0.0; executor.layout().n] },
             executor,
             located,
-            problem: Problem { t0, t_end, y0 },
             options,
             samples,
             logarithmic,
@@ -547,8 +569,12 @@ impl Ready {
             balances: Balances::default(),
             asked,
             guesses: model.states.iter().any(|state| state.algebraic),
+            guesses_read: Vec::new(),
             moved: Vec::new(),
+            from_steady,
+            steady: None,
         };
+        bound.note_guesses(model);
         Need::of_run(&bound).within(budget).map_err(|d| vec![*d])?;
         bound.start().map_err(|why| vec![bound.no_start(model, source, &why)])?;
         if let Some(located) = &bound.located {

@@ -37,7 +37,10 @@ impl Bound {
             balances: self.balances.clone(),
             asked: self.asked,
             guesses: self.guesses,
+            guesses_read: self.guesses_read.clone(),
             moved: self.moved.clone(),
+            from_steady: self.from_steady,
+            steady: self.steady.clone(),
         }
     }
 }

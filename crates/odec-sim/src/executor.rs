@@ -4,6 +4,7 @@
 mod beyond;
 mod kept;
 mod parameters;
+mod rounded;
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,6 +27,7 @@ use crate::steps::Steps;
 use crate::timetable::Timetable;
 
 pub use parameters::ByParameters;
+pub use rounded::RoundedRhs;
 
 /// What executes the kernels.
 #[derive(Clone)]

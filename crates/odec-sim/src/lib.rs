@@ -37,6 +37,7 @@ pub mod session;
 pub mod spectrum;
 pub mod stability;
 pub mod start;
+pub mod steady;
 mod steps;
 pub mod sweep;
 mod timetable;

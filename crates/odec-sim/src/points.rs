@@ -30,7 +30,7 @@ pub struct Range {
 
 impl Range {
     /// The value at a fraction of the range.
-    fn at(&self, fraction: f64) -> f64 {
+    pub(crate) fn at(&self, fraction: f64) -> f64 {
         let (width, ratio, rest) = (self.high - self.low, self.high / self.low, 1.0 - fraction);
         match self.spacing {
             Spacing::Even if width.is_finite() => self.low + width * fraction,
@@ -69,7 +69,11 @@ pub enum Design {
 pub struct Points {
     ranges: Vec<Range>,
     design: Design,
+    /// Number of the first one.
+    first: u64,
     len: u64,
+    /// How many there are in the sweep that these are a part of.
+    whole: u64,
     /// Coordinates of points that are listed, point after point; empty of others.
     listed: Vec<f64>,
 }
@@ -81,7 +85,7 @@ impl Points {
             Design::Grid => ranges.iter().try_fold(1u64, |n, range| n.checked_mul(range.count))?,
             Design::Random { runs, .. } => runs,
         };
-        (len <= MAX_RUNS).then_some(Points { ranges, design, len, listed: Vec::new() })
+        (len <= MAX_RUNS).then_some(Points { ranges, design, first: 0, len, whole: len, listed: Vec::new() })
     }
 
     /// The points of a list: `values` has the coordinates of one point after the other, in the order of `names`. `None` if there are
@@ -98,7 +102,37 @@ impl Points {
             Range { name: name.clone(), low, high, count: len, spacing: Spacing::Even }
         };
         let ranges = names.iter().enumerate().map(range).collect();
-        Some(Points { ranges, design: Design::Grid, len, listed: values })
+        Some(Points { ranges, design: Design::Grid, first: 0, len, whole: len, listed: values })
+    }
+
+    /// Part `k`, from 0, of `n` parts of nearly one size. The points are those of the whole, and so are the ranges.
+    pub fn part(self, k: u64, n: u64) -> Points {
+        // a product of two numbers of 64 bits fits
+        let border = |k: u64| (u128::from(k) * u128::from(self.len) / u128::from(n.max(1))) as u64;
+        let (begin, end) = (border(k), border(k + 1));
+        let each = self.ranges.len();
+        let listed = self.listed.get(begin as usize * each..end as usize * each).unwrap_or_default().to_vec();
+        // a list has its own points alone
+        let first = if self.listed.is_empty() { self.first + begin } else { 0 };
+        Points { first, len: end - begin, listed, ..self }
+    }
+
+    /// The same points as a part of a sweep of so many, over ranges with these ends.
+    pub fn of_whole(mut self, whole: u64, ends: &[(f64, f64)]) -> Points {
+        for (range, (low, high)) in self.ranges.iter_mut().zip(ends) {
+            (range.low, range.high) = (*low, *high);
+        }
+        Points { whole, ..self }
+    }
+
+    /// Number of the first one in the sweep that these are a part of.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// How many there are in the sweep that these are a part of.
+    pub fn whole(&self) -> u64 {
+        self.whole
     }
 
     /// How many there are.
@@ -121,6 +155,11 @@ impl Points {
         self.ranges.iter().map(|range| range.name.as_str())
     }
 
+    /// All that the points follow from, whichever part of them this is.
+    pub fn described(&self) -> String {
+        format!("{:?} {:?} {:?}", self.ranges, self.design, self.listed)
+    }
+
     /// The coordinates of point `k`, one for each range.
     pub fn fill(&self, k: u64, point: &mut [f64]) {
         if !self.listed.is_empty() {
@@ -128,6 +167,7 @@ impl Points {
             point.copy_from_slice(&self.listed[k as usize * each..][..each]);
             return;
         }
+        let k = self.first + k;
         match self.design {
             Design::Grid => {
                 let mut rest = k;
@@ -148,7 +188,7 @@ impl Points {
 
 /// Number `k` of a sequence of uniform numbers in [0, 1): SplitMix64 (Steele, Lea and Flood 2014) started at a scrambled seed,
 /// whose k-th state is known without those before it.
-fn uniform(seed: u64, k: u64) -> f64 {
+pub(crate) fn uniform(seed: u64, k: u64) -> f64 {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let state = scrambled(seed).wrapping_add(GOLDEN.wrapping_mul(k.wrapping_add(1)));
     (scrambled(state) >> 11) as f64 / (1u64 << 53) as f64
@@ -188,6 +228,28 @@ mod tests {
             assert!(found.is_sorted() && found.iter().all(|x| x.is_finite()), "{found:?}");
             let middle = if spacing == Spacing::Even { 0.0 } else { 2.0 };
             assert!((found[2] - middle).abs() <= 1e-9, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn parts_have_the_points_of_the_whole() {
+        let ranges = || vec![range(1.0, 100.0, 7, Spacing::Logarithmic), range(0.1, 0.3, 3, Spacing::Even)];
+        let drawn = Design::Random { runs: 10, seed: 7 };
+        let names = ["a".to_owned(), "b".to_owned()];
+        let wholes = [
+            Points::new(ranges(), Design::Grid).expect("few"),
+            Points::new(ranges(), drawn).expect("few"),
+            Points::listed(&names, (0..26).map(f64::from).collect()).expect("few"),
+        ];
+        for whole in wholes {
+            for n in [1, 2, 3, 5, 40] {
+                let parts: Vec<Points> = (0..n).map(|k| whole.clone().part(k, n)).collect();
+                let found: Vec<Vec<f64>> = parts.iter().flat_map(list).collect();
+                assert_eq!(found, list(&whole), "{n} parts");
+                assert!(parts.iter().all(|part| part.ranges() == whole.ranges() && part.whole() == whole.len()));
+                let sizes: Vec<u64> = parts.iter().map(Points::len).collect();
+                assert!(sizes.iter().max().unwrap_or(&0) - sizes.iter().min().unwrap_or(&0) <= 1, "{sizes:?}");
+            }
         }
     }
 

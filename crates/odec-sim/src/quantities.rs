@@ -104,7 +104,7 @@ impl Quantity {
     }
 
     /// Runs of elements that lie next to each other, in their order; `subs` has one entry for each axis.
-    fn runs(&self, subs: &[Sub]) -> Result<Vec<Range<usize>>, Misnamed> {
+    pub(crate) fn runs(&self, subs: &[Sub]) -> Result<Vec<Range<usize>>, Misnamed> {
         // one element of no axis yet; each axis splits what there is
         let mut runs: Vec<Range<usize>> = std::iter::once(0..1).collect();
         for (k, axis) in self.axes.iter().enumerate() {

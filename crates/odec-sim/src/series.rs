@@ -95,6 +95,11 @@ impl SeriesKernels {
         self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().is_ok_and(Recurrences::smooth)
     }
 
+    /// True where a function of the equations may come and go within a step.
+    pub(crate) fn fades(&self, program: &Program) -> bool {
+        self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().is_ok_and(Recurrences::fades)
+    }
+
     /// True where the code of fused steps of an order is short and without branches. If so it is made.
     pub(crate) fn is_short(&self, program: &Program, execution: Execution, order: usize) -> bool {
         let Ok(recurrences) = self.recurrences.get_or_init(|| Recurrences::of(program)) else { return false };

@@ -26,10 +26,10 @@ pub struct Spectrum {
 }
 
 /// M y' = f linearised: M w' = J w, both dense.
-struct Pencil {
-    jacobian: DMatrix<f64>,
+pub(crate) struct Pencil {
+    pub jacobian: DMatrix<f64>,
     /// None where M = I.
-    mass: Option<DMatrix<f64>>,
+    pub mass: Option<DMatrix<f64>>,
 }
 
 fn dense(n: usize, pattern: &Pattern, values: &[f64]) -> DMatrix<f64> {
@@ -74,7 +74,7 @@ pub fn linearised(system: &dyn System, t: f64, y: &[f64]) -> Option<DMatrix<f64>
 }
 
 impl Pencil {
-    fn at(system: &dyn System, t: f64, y: &[f64]) -> Option<Pencil> {
+    pub fn at(system: &dyn System, t: f64, y: &[f64]) -> Option<Pencil> {
         let (n, pattern) = (system.shape().n, system.jacobian().pattern()?);
         let mut values = vec![0.0; pattern.entries()];
         system.jacobian_values(t, y, &mut values).ok()?;
@@ -99,7 +99,7 @@ impl Pencil {
         Some(((&self.jacobian - mass * shift).lu().solve(mass)?, shift))
     }
 
-    fn eigenvalues(&self) -> Option<Vec<C>> {
+    pub fn eigenvalues(&self) -> Option<Vec<C>> {
         match &self.mass {
             None => eigenvalues(&self.jacobian),
             Some(mass) => {

@@ -1,17 +1,19 @@
 //! The state at the start of a run: initial values, and consistent values of algebraic unknowns.
 
-use odec_lang::diagnostic::Diagnostic;
+use odec_ir::Span;
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
-use odec_ode::invariants::Projection;
+use odec_ode::invariants::{Projection, Stage};
 use odec_ode::problem::{Cause, Failure, Stats};
 use odec_ode::system::System;
 
 use crate::bind::Bound;
-use crate::blame;
+use crate::blame::{self, number};
 use crate::executor::Executor;
+use crate::steady::{NoSteady, Search, Start};
 
 /// Why a run has no start.
 #[derive(Clone, Debug)]
@@ -22,6 +24,10 @@ pub enum NoStart {
     Inconsistent(Box<Failure>),
     /// Initial values do not meet the constraints: each state that would have to move, and where to.
     NotKept(Vec<Moved>),
+    /// A start value reads the guess of an unknown, which starts elsewhere: what moved, and the start value.
+    ReadsGuess(Moved, Span),
+    /// The run is to start from a steady state, and none was found.
+    NotSteady(NoSteady),
 }
 
 /// A start is moved by this part of the largest state that the same constraints tie, at most: by what digits that were left out make.
@@ -45,8 +51,23 @@ impl Bound {
     /// every derivative, starts from what it says where no consistent values are found: a warning has told what is wrong with it.
     ///
     /// # Errors
-    /// A value that is not finite; algebraic equations without a solution near the guesses. `problem.y0` then holds the guesses.
+    /// A value that is not finite; algebraic equations without a solution near the guesses, `problem.y0` then holds the guesses; no
+    /// steady state where the run is to start from one.
     pub fn start(&mut self) -> Result<(), NoStart> {
+        self.steady = None;
+        self.put_start()?;
+        if !self.from_steady {
+            return Ok(());
+        }
+        let steady = Search::new(self).and_then(|search| search.start()).map_err(NoStart::NotSteady)?;
+        let given = std::mem::replace(&mut self.problem.y0, steady.y.clone());
+        self.moved.clear();
+        self.steady = Some(Start { steady, given });
+        Ok(())
+    }
+
+    /// Puts the initial values, and moves algebraic unknowns to consistent ones.
+    fn put_start(&mut self) -> Result<(), NoStart> {
         let (t0, y0) = (self.problem.t0, &mut self.problem.y0);
         self.executor.start(t0, y0);
         self.moved.clear();
@@ -74,6 +95,12 @@ impl Bound {
         let pairs = guess.iter().zip(y0.iter()).enumerate();
         let moved = pairs.filter(|(_, (from, to))| from != to);
         self.moved.extend(moved.map(|(place, (from, to))| Moved { place, from: *from, to: *to }));
+        let far = |m: &Moved| (m.to - m.from).abs() > self.options.rtol * m.to.abs() + self.atol(m.place);
+        for (unknowns, span) in &self.guesses_read {
+            if let Some(moved) = self.moved.iter().find(|m| unknowns.contains(&m.place) && far(m)) {
+                return Err(NoStart::ReadsGuess(*moved, *span));
+            }
+        }
         Ok(())
     }
 
@@ -92,8 +119,57 @@ impl Bound {
             }
             NoStart::Inconsistent(failure) => blame::failed(model, source, self, failure),
             NoStart::NotKept(moved) => blame::constraints::not_kept(model, self, moved),
+            NoStart::ReadsGuess(moved, span) => self.reads_guess(*moved, *span),
+            NoStart::NotSteady(why) => blame::steady::none(model, self, why, 0),
         }
     }
+}
+
+impl Bound {
+    /// Notes which start values read the guesses of unknowns.
+    pub(crate) fn note_guesses(&mut self, model: &Model) {
+        let places = |unknown: usize| {
+            let name = model.states[unknown].derivative(0);
+            self.states.list().iter().find(|states| states.name == name).map(crate::quantities::Quantity::places)
+        };
+        let read = model.guesses_read().into_iter();
+        self.guesses_read = read.filter_map(|(unknown, span)| Some((places(unknown)?, span))).collect();
+    }
+
+    /// A start value that was computed with a guess.
+    fn reads_guess(&self, moved: Moved, span: Span) -> Diagnostic {
+        let (name, from, to) = (self.states.name(moved.place), number(moved.from), shortest(moved.to));
+        let headline =
+            format!("this start value reads the guess {from} of `{name}`, which starts at {}", number(moved.to));
+        Diagnostic::error(&codes::E0642, headline)
+            .label(span, format!("computed with `{name} = {from}`"))
+            .help(format!("write the guess `{name} = {to}`, or a start value that does not read `{name}`"))
+    }
+}
+
+/// The shortest text of a number.
+fn shortest(v: f64) -> String {
+    let text = format!("{v:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// For each column of a stage the largest state that the same constraints tie, at either of two starts.
+fn tied_sizes(residual: &dyn System, stage: &Stage, sizes: impl Fn(usize) -> f64) -> Vec<f64> {
+    let place = |column: usize| stage.columns.iter().position(|own| *own == column);
+    let mut groups: Vec<usize> = (0..stage.columns.len()).collect();
+    let entries: Vec<(usize, usize)> = residual.jacobian().pattern().map_or(Vec::new(), |p| p.positions().collect());
+    for row in &stage.rows {
+        let tied: Vec<usize> = entries.iter().filter(|(r, _)| r == row).filter_map(|(_, c)| place(*c)).collect();
+        let Some(&first) = tied.first() else { continue };
+        let group = groups[first];
+        let others: Vec<usize> = tied.iter().map(|k| groups[*k]).collect();
+        groups.iter_mut().filter(|own| others.contains(own)).for_each(|own| *own = group);
+    }
+    let size = |group: usize| {
+        let members = stage.columns.iter().zip(&groups).filter(|(_, own)| **own == group);
+        members.fold(0.0f64, |most, (column, _)| most.max(sizes(*column)))
+    };
+    groups.iter().map(|group| size(*group)).collect()
 }
 
 /// Moves a start onto the constraints that were differentiated, and says which states it moved.
@@ -109,8 +185,8 @@ fn onto_constraints(executor: &Executor, t0: f64, y0: &mut [f64]) -> Result<Vec<
     }
     let (mut moved, mut far) = (Vec::new(), false);
     for stage in invariants.stages {
-        let largest = stage.columns.iter().fold(0.0f64, |most, &k| most.max(given[k].abs()).max(y0[k].abs()));
-        for &place in &stage.columns {
+        let sizes = tied_sizes(invariants.residual, stage, |k| given[k].abs().max(y0[k].abs()));
+        for (&place, largest) in stage.columns.iter().zip(sizes) {
             let by = (y0[place] - given[place]).abs();
             if by > ROUNDING * largest {
                 moved.push(Moved { place, from: given[place], to: y0[place] });

@@ -173,7 +173,8 @@ impl Job<'_> {
     /// Runs all points on so many threads. True if the collector or the caller ended it early.
     pub fn run(&self, threads: usize, collector: &mut dyn Collector) -> bool {
         let len = self.points.len();
-        if len >= MANY {
+        // of the whole sweep, so that a part is made by the same code
+        if self.points.whole() >= MANY {
             self.bound.executor.expect_many_runs();
         }
         let (threads, size) = self.shares(threads);

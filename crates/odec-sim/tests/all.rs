@@ -3,6 +3,7 @@
 mod bind;
 mod bounds;
 mod derivatives;
+mod event_problems;
 mod executor;
 mod fused_steps;
 mod inputs;

@@ -66,6 +66,21 @@ fn tolerances_of_single_states_find_their_place() {
 }
 
 #[test]
+fn tolerances_of_single_elements_find_their_place() {
+    let text = "const N = 4\nindex i = 1..N\nstate u[i] = 1, v = 1\nu[i]' = -u[i]\nv' = -v\n\
+                run { t = 0 .. 1; atol = 1e-7; atol(u[1]) = 1e-3; atol(u[3..N]) = 1e-5; atol(u) = 1e-6 }\n";
+    let bound = rows(text, &Choices::default()).expect("a run");
+    assert_eq!(bound.options.atol, [1e-3, 1e-6, 1e-5, 1e-5, 1e-7]);
+    // of two the later one counts, and an index names all of its elements
+    let text = text.replace("atol(u) = 1e-6", "atol(u[i]) = 1e-6; atol(u[i in 2..3]) = 1e-4");
+    let bound = rows(&text, &Choices::default()).expect("a run");
+    assert_eq!(bound.options.atol, [1e-6, 1e-4, 1e-4, 1e-6, 1e-7]);
+    // an element that a changed size has not
+    let choices = Choices { set: vec![("N".into(), 2.0)], ..Choices::default() };
+    assert_eq!(rows(&text, &choices).err().as_deref(), Some("E0406 E0406"));
+}
+
+#[test]
 fn what_a_run_without_a_method_needs() {
     let text: String = (0..220).map(|k| format!("state x{k} = 1\nx{k}' = -x{k}\n")).collect();
     let bound = rows(&text, &Choices { t_end: Some(1.0), ..Choices::default() }).expect("a run");

@@ -57,3 +57,36 @@ fn an_oscillation_that_is_too_fast_to_be_searched_is_told() {
     let followed = "state x = 0\nx' = exp(sin(1e3*t)) - x\nrun { t = 0 .. 700; samples = 10; max_step = 1e-3 }\n";
     assert_eq!(told(followed), None);
 }
+
+/// A term of the states that is on for a short part of each turn and 0 to all digits in between: coefficients at the ends of a step say
+/// nothing of it.
+#[test]
+fn pulses_that_a_state_makes_are_seen() {
+    type Gate = (&'static str, fn(f64) -> f64);
+    let gates: [Gate; 4] = [
+        ("exp(-2000*(1 - u)^2)", |u| (-2000.0 * (1.0 - u).powi(2)).exp()),
+        ("exp(-20000*(1 - u)^2)", |u| (-20000.0 * (1.0 - u).powi(2)).exp()),
+        ("(1 + tanh(400*(u - 0.99)))/2", |u| f64::midpoint(1.0, (400.0 * (u - 0.99)).tanh())),
+        ("1/(1 + exp(300*(0.99 - u)))", |u| 1.0 / (1.0 + (300.0 * (0.99 - u)).exp())),
+    ];
+    let (end, steps) = (62.8, 300_000);
+    for (gate, value) in gates {
+        for w in [0.93, 1.0, 1.1] {
+            let h = end / f64::from(steps);
+            let at = |k: i32| {
+                let s = h * f64::from(k);
+                value((w * s).cos()) * (1.0 - (-50.0 * (end - s)).exp())
+            };
+            let known = h * ((1..steps).map(at).sum::<f64>() + 0.5 * (at(0) + at(steps)));
+            for (method, rtol) in [("auto", 1e-6), ("auto", 1e-8), ("taylor", 1e-6), ("taylor", 1e-9)] {
+                let text = format!(
+                    "state x = 0, y = 0, u = 1, v = 0\nx' = -50*(x - {gate})\ny' = x\nu' = {w}*v\nv' = -{w}*u\n\
+                     run {{ t = 0 .. {end}; rtol = {rtol}; atol = 1e-10; method = {method}; samples = 1 }}\n"
+                );
+                let found = last(&solve(&text), "y");
+                let error = (found - known).abs() / known;
+                assert!(error < 1e3 * rtol, "{gate}, w = {w}, {method} at {rtol}: {found} and not {known}");
+            }
+        }
+    }
+}

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use odec_emit::EmitError;
 use odec_ir::switch::Switching;
-use odec_ir::{Invariants, Program};
+use odec_ir::{Invariants, Program, Span};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lower::Located;
 use odec_sim::{Error, Loaded};
 
 use super::dump::not_compiled;
+use super::fmu;
 use crate::args::{Emit, RunBlock, Target};
 use crate::exit::Exit;
 use crate::flags;
@@ -27,15 +28,31 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     if let Some(invariants) = &program.invariants {
         return Err(loaded.refuse(drifts(invariants)));
     }
+    let start = loaded.model().run(None).ok().flatten().and_then(|run| run.entries.iter().find(|e| e.key == "start"));
+    if let Some(entry) = start {
+        return Err(loaded.refuse(from_steady(entry.span)));
+    }
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.{}", program.name, args.to.extension())));
     let on_stdout = path == Path::new("-");
     let paired = matches!(args.to, Target::Object | Target::C);
     let header = path.with_extension("h");
+    let mut told = String::new();
     if paired && (on_stdout || header == path) {
         return Err(alone(&path, args.to).into());
     }
-    let (main, second) = made(args, &made_of)?;
+    let (main, second) = match args.to {
+        Target::Fmu => {
+            if on_stdout {
+                return Err(no_text(args.to).into());
+            }
+            let options = options(args, program);
+            let (bytes, library) = fmu::written(loaded.model(), program, made_of.switching.as_ref(), &options)?;
+            told = format!(", {library}");
+            (bytes, None)
+        }
+        _ => made(args, &made_of)?,
+    };
     if on_stdout {
         return print(&String::from_utf8_lossy(&main));
     }
@@ -48,7 +65,7 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     write_files(&files)?;
     if !reporter.quiet() && reporter.human() {
         let names: Vec<String> = files.iter().map(|(p, _)| p.display().to_string()).collect();
-        say(&format!("wrote {}\n", names.join(" and ")));
+        say(&format!("wrote {}{told}\n", names.join(" and ")));
     }
     Ok(Exit::Success)
 }
@@ -61,14 +78,18 @@ struct Made {
 }
 
 impl Made {
-    /// C source holds events; nothing else does.
+    /// C source and object files hold events, and FMUs all that switches; nothing else does.
     fn of(args: &Emit, loaded: &Loaded, reporter: Reporter) -> Result<Made, Error> {
-        if args.to == Target::C && !loaded.model().events.is_empty() {
+        let events = !loaded.model().events.is_empty();
+        if args.to == Target::Fmu || (matches!(args.to, Target::C | Target::Object) && events) {
             let choices = flags::choices(&args.model, &RunBlock::default())?;
             let (lowered, located) = loaded.located(&choices)?;
             reporter.diagnostics(Some(loaded.source()), &lowered.warnings, Detail::Short);
             if let Some(Located { program, switching }) = located {
                 return Ok(Made { program, switching: Some(switching) });
+            }
+            if !events {
+                return Ok(Made { program: lowered.program, switching: None });
             }
         }
         loaded.without_events()?;
@@ -77,29 +98,43 @@ impl Made {
     }
 }
 
+/// What names begin with.
+fn options(args: &Emit, program: &Program) -> odec_emit::Options {
+    match &args.prefix {
+        Some(prefix) => odec_emit::Options { prefix: prefix.clone() },
+        None => odec_emit::Options::of(program),
+    }
+}
+
 /// The bytes of the file, and the text of the header that comes with it.
 fn made(args: &Emit, made: &Made) -> Result<(Vec<u8>, Option<String>), Error> {
     let program = &made.program;
-    let options = match &args.prefix {
-        Some(prefix) => odec_emit::Options { prefix: prefix.clone() },
-        None => odec_emit::Options::of(program),
+    let options = options(args, program);
+    let header = match &made.switching {
+        Some(switching) => odec_emit::c_header_with_events(program, switching, &options),
+        None => odec_emit::c_header(program, &options),
     };
-    let header = || odec_emit::c_header(program, &options).map_err(not_emitted);
     Ok(match args.to {
         Target::Clif => (odec_jit::clif_text(program).map_err(not_compiled)?.into_bytes(), None),
         Target::Asm => (odec_jit::asm_text(program).map_err(not_compiled)?.into_bytes(), None),
         // the header first: it refuses a prefix that is no C name
         Target::Object => {
-            let header = header()?;
-            (odec_jit::object(program, &options.prefix).map_err(not_compiled)?, Some(header))
+            let header = header.map_err(not_emitted)?;
+            let object = match &made.switching {
+                Some(switching) => odec_jit::object_with_events(program, switching, &options.prefix),
+                None => odec_jit::object(program, &options.prefix),
+            };
+            (object.map_err(not_compiled)?, Some(header))
         }
-        Target::C if made.switching.is_some() => {
-            let Some(switching) = &made.switching else { return Err(not_emitted(EmitError::Counters)) };
-            let source = odec_emit::c_source_with_events(program, switching, &options).map_err(not_emitted)?;
-            let header = odec_emit::c_header_with_events(program, switching, &options).map_err(not_emitted)?;
-            (source.into_bytes(), Some(header))
+        // written by `fmu`
+        Target::Fmu => (Vec::new(), None),
+        Target::C => {
+            let source = match &made.switching {
+                Some(switching) => odec_emit::c_source_with_events(program, switching, &options),
+                None => odec_emit::c_source(program, &options),
+            };
+            (source.map_err(not_emitted)?.into_bytes(), Some(header.map_err(not_emitted)?))
         }
-        Target::C => (odec_emit::c_source(program, &options).map_err(not_emitted)?.into_bytes(), Some(header()?)),
     })
 }
 
@@ -113,19 +148,27 @@ fn alone(path: &Path, to: Target) -> Diagnostic {
     error(&codes::E0705, headline, Some(format!("give a name that ends in `.{}`", to.extension())))
 }
 
-fn not_emitted(e: EmitError) -> Error {
+/// A form that no terminal shows.
+fn no_text(to: Target) -> Diagnostic {
+    let help = Some(format!("give a name that ends in `.{}`", to.extension()));
+    error(&codes::E0705, "`-o -`: an FMU is an archive, and no text".to_string(), help)
+}
+
+pub(super) fn not_emitted(e: EmitError) -> Error {
     match e {
         EmitError::BadPrefix(prefix) => {
             let headline = format!("`--prefix {prefix}`: no C name begins like this");
             error(&codes::E0705, headline, Some("for example `--prefix robertson`".to_string())).into()
         }
-        EmitError::Counters => {
-            let help = "count with a discrete and an event: `when x > next { n += 1; next += 1 }`".to_string();
-            error(&codes::E0504, e.to_string(), Some(help)).into()
+        EmitError::NotExplicit => {
+            let headline = "FMI's model exchange holds equations `x' = f` alone, and this model has others".to_string();
+            let help =
+                "solve the equations for the derivatives, and give unknowns as definitions, where that can be done";
+            error(&codes::E0811, headline, Some(help.to_string())).into()
         }
-        EmitError::Samples => {
-            let help = "write the input as a formula in `t`, or as a `discrete` that events set".to_string();
-            error(&codes::E0504, e.to_string(), Some(help)).into()
+        EmitError::TooManyVariables(n) => {
+            let headline = format!("an FMU with {n} variables; the most are {}", odec_emit::MAX_VARIABLES);
+            error(&codes::E0812, headline, Some("make the index sets smaller".to_string())).into()
         }
         EmitError::Malformed(_) => error(
             &codes::E0900,
@@ -135,6 +178,14 @@ fn not_emitted(e: EmitError) -> Error {
         .into(),
         e => error(&codes::E0615, format!("the model cannot be compiled: {e}"), None).into(),
     }
+}
+
+/// What is emitted looks for no steady state.
+fn from_steady(place: Span) -> Diagnostic {
+    let headline = "an emitted program starts from the initial values, and not from a steady state";
+    Diagnostic::error(&codes::E0323, headline)
+        .label(place, "the run starts from a steady state")
+        .help("find it with `odec steady`, write it as the initial values, and leave this entry out")
 }
 
 /// What is emitted makes no projections.

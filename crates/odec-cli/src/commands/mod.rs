@@ -8,18 +8,23 @@ mod dump;
 mod emit;
 mod explain;
 mod field;
+mod fmu;
 mod import;
 mod man;
+mod meta;
 mod methods;
 mod new;
 mod order;
 mod plot;
 mod run;
+mod shards;
 mod stability;
+mod steady;
 mod stops;
 mod sweep;
 mod test;
 
+pub use meta::of as described;
 use odec_sim::Error;
 
 use crate::args::{Cli, Command};
@@ -41,6 +46,7 @@ fn dispatch(command: Command, reporter: Reporter) -> Result<Exit, Error> {
         Command::Test(args) => test::test(&args, reporter),
         Command::Plot(args) => plot::plot(&args, reporter),
         Command::Stability(args) => stability::stability(&args, reporter),
+        Command::Steady(args) => steady::steady(&args, reporter),
         Command::Order(args) => order::order(&args, reporter),
         Command::Compare(args) => compare::compare(&args, reporter),
         Command::Bench(args) => bench::bench(&args, reporter),

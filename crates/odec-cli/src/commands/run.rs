@@ -17,10 +17,12 @@ use odec_sim::select::names;
 use odec_sim::session::Solved;
 use odec_sim::{Error, Simulation};
 
+use super::meta;
 use super::plot::label;
 use crate::args::Run;
 use crate::exit::Exit;
 use crate::flags;
+use crate::from_steady::FromSteady;
 use crate::input::{Inputs, error, keep_apart};
 use crate::log::Log;
 use crate::memory;
@@ -30,6 +32,7 @@ use crate::rows::{Rows, RowsError, print};
 use crate::session::{conclude, fail, simulate_chosen};
 use crate::signal;
 use crate::summary::{Differentiated, Events, Kept, LinearSummary, Started, Summary, Times, seconds};
+use crate::table::Format;
 use crate::whole::write_file;
 
 /// Solves and writes.
@@ -49,8 +52,11 @@ pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
         [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref()), ("--events", args.events.as_deref())];
     keep_apart(&Inputs::of(&args.model, simulation.model()), &outputs)?;
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    let rows = Rows::to_output(output)?;
-    let rows = if args.table { rows.aligned() } else { rows };
+    let rows = if args.table {
+        Rows::to_output(text_for(output)?)?.aligned()
+    } else {
+        Rows::formatted(output, || meta::of(&simulation))?
+    };
     let log = args.events.as_deref().map(|path| Log::new(path, simulation.model(), simulation.source()));
     let names = (0..simulation.bound().columns.len()).map(|k| {
         if args.units {
@@ -65,6 +71,18 @@ pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
         say(&summary.human((reporter.paint(), reporter.width()), destination.as_deref()));
     }
     Ok(exit.or(write_stats(args.stats.as_deref(), &summary.json(), reporter)))
+}
+
+/// The file of an aligned table, whose name must not promise another form.
+fn text_for(output: Option<&Path>) -> Result<Option<&Path>, Box<Diagnostic>> {
+    if let Some(path) = output
+        && Format::of(path)? != Format::Csv
+    {
+        let headline = format!("`--table` writes text for people, and `{}` promises another form", path.display());
+        let help = "leave out `--table`, or name the file `rows.txt`".to_string();
+        return Err(Box::new(error(&codes::E0850, headline, Some(help))));
+    }
+    Ok(output)
 }
 
 /// Refuses rows and statistics that both want standard output.
@@ -112,7 +130,7 @@ fn execute(
     let clock = Instant::now();
     let Solved { result, seen } = simulation.run(&mut writer);
     if writer.trouble.is_none() && !matches!(result, Err(SolveError::Refused(_))) {
-        writer.trouble = writer.rows.flush().err();
+        writer.trouble = writer.rows.finish().err();
     }
     let logged = writer.log.take().and_then(|log| log.finish().err());
     let solve = seconds(clock.elapsed());
@@ -173,6 +191,14 @@ fn summarise(
             .filter(|moved| moved.place < layout.n / groups)
             .map(|moved| Started { name: bound.states.name(moved.place), from: moved.from, to: moved.to })
             .collect(),
+        steady: bound.steady.as_ref().map(|start| FromSteady {
+            kind: start.steady.kind.map_or("without eigenvalues", |kind| kind.name()),
+            reached: start.steady.reached,
+            moved: (0..layout.n / groups)
+                .filter(|&k| start.given[k] != start.steady.y[k])
+                .map(|k| Started { name: bound.states.name(k), from: start.given[k], to: start.steady.y[k] })
+                .collect(),
+        }),
         second_order: layout.second / groups,
         sensitivities: groups - 1,
         parameters: layout.np - bound.values.opened.len(),

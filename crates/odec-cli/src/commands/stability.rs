@@ -180,7 +180,7 @@ fn aligned(lines: &[(String, String)]) -> String {
     lines.iter().map(|(l, r)| format!("{l}{}  {r}\n", " ".repeat(width - l.chars().count()))).collect()
 }
 
-fn complex(v: C) -> String {
+pub(super) fn complex(v: C) -> String {
     let four = |v: f64| number(format!("{v:.3e}").parse().unwrap_or(v));
     match four(v.im.abs()) {
         _ if v.im.abs() <= 1e-9 * v.norm() => four(v.re),

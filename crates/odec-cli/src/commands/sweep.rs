@@ -14,29 +14,37 @@ use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, NoValues};
 use odec_sim::{Error, Simulation};
 use serde::Serialize;
 
+use super::meta;
 use super::run::{after, one_output, write_stats};
+use super::shards::{self, Failed, Part};
 use crate::args::{Model, Sweep};
 use crate::exit::Exit;
 use crate::flags;
 use crate::input::{Inputs, error, keep_apart};
 use crate::progress::Runs;
 use crate::report::{Detail, Reporter, say};
-use crate::rows::{self, Rows, shortest};
+use crate::rows::{self, Rows, RowsError, shortest};
 use crate::session::{fail, simulate_chosen};
 use crate::signal;
 use crate::summary::{Counts, aligned, counted, duration, grouped, seconds, short_duration, written};
+use crate::table::{Column, Kind};
 
 /// Seed of drawn points unless another is given.
 const SEED: u64 = 1;
+/// Failed runs of which a part says why.
+const EXPLAINED: usize = 100;
 /// Most ranges that the summary lists.
 const LISTED: usize = 4;
 
 /// Runs all points and writes.
 pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
+    if let Some(folder) = &args.join {
+        return shards::join(folder, args.output.as_deref(), reporter);
+    }
     one_output(args.stats.as_deref(), args.output.as_deref())?;
     let Asked { points, threads, plain } = Asked::of(args)?;
     let model = Model {
-        file: args.file.clone(),
+        file: args.file.clone().unwrap_or_default(),
         set: plain,
         params: args.params.clone(),
         allow_read: args.allow_read.clone(),
@@ -49,14 +57,54 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     choices.open = points.names().map(str::to_string).collect();
     let simulation = simulate_chosen(&model, &choices, Purpose::Rows, (reporter, Detail::Short))?;
     let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
-    keep_apart(&Inputs::of(&model, simulation.model()), &outputs)?;
+    let inputs = Inputs::of(&model, simulation.model());
+    keep_apart(&inputs, &outputs)?;
+    let (part, points) = match (&args.shard, &args.output) {
+        (Some(text), Some(folder)) => {
+            let (part, points) = Part::of((text, folder), &simulation, points, &inputs)?;
+            (Some(part), points)
+        }
+        _ => (None, points),
+    };
+    if let Some(part) = &part
+        && part.made()?
+    {
+        if !reporter.quiet() && reporter.human() {
+            say(&part.there());
+        }
+        return Ok(Exit::Success);
+    }
     let clock = Instant::now();
     let clock = || seconds(clock.elapsed());
     let job = simulation.sweep(&points, &signal::asked_to_stop, &clock);
     job.check().map_err(|list| simulation.error(list))?;
     job.need(threads).within(simulation.choices().max_memory)?;
-    let rows = Rows::to_output(args.output.as_deref())?;
-    Ok(execute(&job, &simulation, rows, args, threads, reporter))
+    let rows = match &part {
+        Some(part) => Rows::file(part.draft())?,
+        None => Rows::formatted(args.output.as_deref(), || meta::of(&simulation))?,
+    };
+    let (exit, made) = execute(&job, &simulation, rows, args, threads, reporter);
+    match (part, made) {
+        (Some(part), Some((rows, failed))) => {
+            let (runs, failed) = (job.points.len(), failures_of(&job, &failed));
+            part.publish(runs, rows, failed)?;
+        }
+        // what is not whole is no part
+        _ => {}
+    }
+    Ok(exit)
+}
+
+/// What a certificate says of runs that failed.
+fn failures_of(job: &Job<'_>, failed: &[Lost]) -> Vec<Failed> {
+    let mut point = vec![0.0; job.points.ranges().len()];
+    let mut of = |(k, trouble): &Lost| {
+        job.points.fill(*k, &mut point);
+        let values = job.points.names().map(str::to_string).zip(point.iter().copied()).collect();
+        let why = trouble.as_ref().and_then(|trouble| Some(job.explain(*k, trouble).first()?.headline.clone()));
+        Failed { point: job.points.first() + k, values, why }
+    };
+    failed.iter().map(|one| of(one)).collect()
 }
 
 /// What the flags of the sweep say.
@@ -114,10 +162,9 @@ fn execute(
     args: &Sweep,
     threads: usize,
     reporter: Reporter,
-) -> Exit {
+) -> (Exit, Option<(u64, Vec<Lost>)>) {
     signal::listen();
-    let names = job.points.names().map(str::to_string);
-    let trouble = rows.header(names.chain(simulation.bound().columns.names())).err();
+    let trouble = begin(&mut rows, job, simulation).err();
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let on_terminal = output.is_none() && std::io::IsTerminal::is_terminal(&std::io::stdout());
     let visible = reporter.terminal() && !reporter.quiet() && !on_terminal;
@@ -130,13 +177,14 @@ fn execute(
         runs: 0,
         failed: 0,
         first: None,
+        lost: vec![],
         warned: BTreeMap::new(),
         each: args.stats.is_some().then(Vec::new),
     };
     let clock = Instant::now();
     let ended = if writer.trouble.is_none() { job.run(threads, &mut writer) } else { true };
     if writer.trouble.is_none() {
-        writer.trouble = writer.rows.flush().err();
+        writer.trouble = writer.rows.finish().err();
     }
     let solve = seconds(clock.elapsed());
     writer.progress.finish();
@@ -159,7 +207,24 @@ fn execute(
     }
     let json = || json(job, simulation, &writer, (threads, solve));
     let stats = args.stats.as_deref();
-    exit.or(stats.map_or(Exit::Success, |path| write_stats(Some(path), &json(), reporter)))
+    let exit = exit.or(stats.map_or(Exit::Success, |path| write_stats(Some(path), &json(), reporter)));
+    let whole = !ended && writer.trouble.is_none();
+    (exit, whole.then(|| (writer.rows.count, writer.lost)))
+}
+
+/// The columns. Rows with types also have the number of the run in front, and behind whether it came to its end.
+fn begin(rows: &mut Rows, job: &Job<'_>, simulation: &Simulation) -> Result<(), RowsError> {
+    let columns = &simulation.bound().columns;
+    if !rows.typed() {
+        return rows.header(job.points.names().map(str::to_string).chain(columns.names()));
+    }
+    // no two columns have one name: the initial value of x is x(0)
+    let start =
+        |name: &str| if columns.names().any(|other| other == name) { format!("{name}(0)") } else { name.to_string() };
+    let names = job.points.names().map(start).chain(columns.names());
+    let point = Column { name: "point".to_string(), kind: Kind::Whole };
+    let ok = Column { name: "ok".to_string(), kind: Kind::Flag };
+    rows.columns(std::iter::once(point).chain(names.map(Column::number)).chain([ok]).collect())
 }
 
 /// One warning for each kind, with the number of the runs that it is about.
@@ -196,6 +261,9 @@ fn failures(job: &Job<'_>, k: u64, trouble: &NoValues, writer: &PointWriter) -> 
     error(&codes::E0621, headline, Some(help))
 }
 
+/// A run that failed, and of the first ones why.
+type Lost = (u64, Option<NoValues>);
+
 /// The cost of one run.
 #[derive(Serialize)]
 struct Cost {
@@ -218,6 +286,8 @@ struct PointWriter {
     runs: u64,
     failed: u64,
     first: Option<(u64, NoValues)>,
+    /// All that failed.
+    lost: Vec<Lost>,
     /// By code: how many runs have such a warning, and that of the first.
     warned: BTreeMap<&'static str, (u64, Diagnostic)>,
     each: Option<Vec<Cost>>,
@@ -245,6 +315,7 @@ impl Collector for PointWriter {
         if let Some(trouble) = &done.trouble {
             self.failed += 1;
             self.first.get_or_insert_with(|| (k, trouble.clone()));
+            self.lost.push((k, (self.lost.len() < EXPLAINED).then(|| trouble.clone())));
             if matches!(trouble, NoValues::Refused(_)) {
                 // what a solver refuses once it will refuse again
                 return ControlFlow::Break(());
@@ -252,8 +323,11 @@ impl Collector for PointWriter {
         }
         for row in values.chunks(values.len() / done.rows.max(1)) {
             self.row.clear();
+            let typed = self.rows.typed();
+            self.row.extend(typed.then_some(k as f64));
             self.row.extend_from_slice(point);
             self.row.extend_from_slice(row);
+            self.row.extend(typed.then_some(f64::from(u8::from(done.trouble.is_none()))));
             if let Err(trouble) = self.rows.row(&self.row) {
                 self.trouble = Some(trouble);
                 return ControlFlow::Break(());

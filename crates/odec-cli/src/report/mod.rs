@@ -12,6 +12,7 @@ use odec_lang::source::Source;
 
 use crate::args::{ColorChoice, Common, MessageFormat};
 
+pub use human::full;
 pub use paint::Paint;
 
 /// Diagnostics shown in full; more are counted. Past the first few they mostly repeat each other.

@@ -71,6 +71,8 @@ pub struct Event {
     pub late: bool,
     /// Dropped where the condition turns false before.
     pub cancel: bool,
+    /// Executed in a round of its own; of several chance decides which comes first.
+    pub alone: bool,
     /// The run ends.
     pub stops: bool,
     /// The statement.

@@ -100,7 +100,7 @@ pub(super) fn is_switch(node: Node) -> bool {
     match node {
         Node::Call(op, _) => {
             let choice = matches!(op.0.name, "if" | "and" | "or" | "not");
-            op.0.switches && !choice
+            op.0.switches && !choice || op.0.name == "atan2"
         }
         Node::Reduce(ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax, ..) => true,
         _ => false,

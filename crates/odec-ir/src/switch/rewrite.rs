@@ -3,6 +3,8 @@
 mod results;
 mod roots;
 
+use std::f64::consts::PI;
+
 use super::keys::Key;
 use super::locate::{Known, Sketch, is_switch};
 use super::times::{Clock, Times, knots};
@@ -348,6 +350,7 @@ impl<'a> Rewrite<'a> {
                 self.truth(id, a, b, true, true).map(|first| self.graph.apply(&logic::IF, &[first, a, b]))
             }
             ("sign", &[a]) => self.sign(id, a, zero),
+            ("atan2", &[y, x]) => self.angle(id, [y, x], zero, moded),
             ("floor", &[u]) => self.count(id, u),
             ("ceil", &[u]) => {
                 let opposite = self.graph.neg(u);
@@ -373,6 +376,20 @@ impl<'a> Rewrite<'a> {
         let (one, minus) = (self.graph.constant(1.0), self.graph.constant(-1.0));
         let otherwise = self.graph.apply(&logic::IF, &[negative, minus, zero]);
         Some(self.graph.apply(&logic::IF, &[positive, one, otherwise]))
+    }
+
+    /// An angle that goes on across its cut, where x < 0 and y = 0: the opposite one, half a turn away.
+    fn angle(&mut self, id: NodeId, [y, x]: [NodeId; 2], zero: NodeId, moded: &NodeMap) -> Option<NodeId> {
+        let Node::Call(op, _) = self.kernel.graph.node(id) else { return None };
+        let right = self.truth(id, x, zero, false, true)?;
+        let above = self.truth(id, y, zero, true, false)?;
+        let [up, down] = [PI, -PI].map(|half| self.graph.constant(half));
+        let half = self.graph.apply(&logic::IF, &[above, up, down]);
+        let opposite = [self.graph.neg(y), self.graph.neg(x)];
+        let opposite = self.graph.apply(op.0, &opposite);
+        let turned = self.graph.add(opposite, half);
+        let plain = self.copy(id, moded);
+        Some(self.graph.apply(&logic::IF, &[right, plain, turned]))
     }
 
     /// True where no operand varies inside a step.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::powers::{self, Powers};
-use crate::builtin::{Builtin, Op, arithmetic, exponential, gamma};
+use crate::builtin::{Builtin, Op, arithmetic, error_function, exponential, gamma, trigonometric};
 use crate::graph::{Graph, Node, NodeId};
 use crate::nest::{Element, ReduceOp, Store, Target};
 use crate::program::{ArrayId, KernelRole, Program, Role};
@@ -13,6 +13,18 @@ pub const MAX_NODES: usize = 200_000;
 
 /// Functions whose derivatives do not close: each derivative of a polygamma function is the next one.
 static WITHOUT: &[&Builtin] = &[&gamma::GAMMA, &gamma::LGAMMA, &gamma::DIGAMMA, &gamma::TRIGAMMA];
+
+/// Functions that may come and go within a step and leave nothing at its ends: the coefficients of `exp(-400)`, and those of a `tanh`
+/// that rounds to 1, are 0 to any order. All others show a pulse in their coefficients by the pole beside it.
+static FADING: &[&Builtin] = &[
+    &exponential::EXP,
+    &exponential::EXPM1,
+    &error_function::ERF,
+    &error_function::ERFC,
+    &trigonometric::SINH,
+    &trigonometric::COSH,
+    &trigonometric::TANH,
+];
 
 /// Why a program has no recurrences.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +88,8 @@ pub(super) struct KernelSeries {
     pub rows: Vec<(ArrayId, NodeId)>,
     /// No node jumps or bends.
     pub smooth: bool,
+    /// Some node may come and go within a step.
+    pub fades: bool,
 }
 
 impl Recurrences {
@@ -112,7 +126,8 @@ impl Recurrences {
             let rows = kernel.stores.iter().zip(&roots).filter_map(row).collect();
             let builder = Builder { graph, powers, varies: Vec::new(), leaf: &varies };
             let (graph, rules, smooth) = builder.rules(roots)?;
-            parts.push(KernelSeries { number, scalar, graph, rules, rows, smooth });
+            let fades = rules.iter().any(|(&id, rule)| matches!(rule, Rule::Chain(_)) && fades(graph.nodes()[id]));
+            parts.push(KernelSeries { number, scalar, graph, rules, rows, smooth, fades });
         }
         Ok(Recurrences { parts })
     }
@@ -127,10 +142,20 @@ impl Recurrences {
         self.parts.iter().all(|part| part.smooth)
     }
 
+    /// True where the equations hold a function that may come and go within a step: `exp`, `tanh`, `erf` and their like.
+    pub fn fades(&self) -> bool {
+        self.parts.iter().any(|part| part.fades)
+    }
+
     /// True for a scalar program: its series can be written out.
     pub fn is_scalar(&self) -> bool {
         self.parts.iter().all(|part| part.scalar)
     }
+}
+
+/// True of a function of [`FADING`], and of a power with an exponent that varies.
+fn fades(node: Node) -> bool {
+    matches!(node, Node::Call(op, _) if op == Op(&arithmetic::POW) || FADING.iter().any(|row| Op(row) == op))
 }
 
 struct Builder<'a> {
@@ -220,6 +245,12 @@ impl Builder<'_> {
         }
         if op == Op(&arithmetic::POW) {
             return Ok(self.power(id, args[0], args[1]));
+        }
+        if op == Op(&trigonometric::TANH) {
+            // by 1 - c^2: the coefficients of its other form, 1/cosh^2, are not in the range of numbers where |u| is in the hundreds
+            let (one, square) = (self.graph.constant(1.0), self.graph.mul(id, id));
+            let slope = self.graph.sub(one, square);
+            return Ok((Rule::Chain(vec![(slope.index(), at(0))]), vec![slope]));
         }
         let mut terms = Vec::new();
         let mut needs = Vec::new();

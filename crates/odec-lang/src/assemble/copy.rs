@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 use odec_ir::Span;
 
 use super::interface::{Kind, outer};
-use super::{Given, Instance, reports};
+use super::{Given, Instance, functions, reports};
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{
-    Declared, Expr, ExprId, ExprKind, Ident, Index, Later, Reference, Statement, StatementKind, Tree,
+    Declared, Expr, ExprId, ExprKind, Ident, Index, Later, Matter, Reference, Statement, StatementKind, Tree,
 };
 use crate::syntax::visit::{self, Role, Visit};
 
@@ -18,13 +18,17 @@ use crate::syntax::visit::{self, Role, Visit};
 pub(super) fn statements(instance: &Instance, tree: &mut Tree, said: &mut Vec<Diagnostic>) -> Vec<Statement> {
     let mut part = instance.flat.tree.clone();
     part.statements.retain(|statement| !is_dropped(&statement.kind));
+    functions::free_arguments(instance, &mut part);
+    constants(instance, &mut part);
+    let indexed = functions::indexed(instance, &part);
     let mut given = take_given(instance, &mut part);
     replace_inputs(instance, &mut part, said);
     let mut counter = Counter { instance, count: 0 };
     visit::visit(&mut part, &mut counter);
     given.iter_mut().filter_map(|(_, item)| item.as_mut()).for_each(|item| visit::declared(item, &mut counter));
+    let calls = functions::calls(&part, &indexed);
     let spare = tree.exprs.len() as u32;
-    for _ in 0..counter.count {
+    for _ in 0..counter.count + calls.len() {
         for axis in &instance.axes {
             tree.exprs.push(Expr { kind: ExprKind::Name(reference(&axis.name, axis.span)), span: axis.span });
         }
@@ -35,6 +39,7 @@ pub(super) fn statements(instance: &Instance, tree: &mut Tree, said: &mut Vec<Di
     let mut copier = Copier { instance, spare, offset, arguments, words };
     visit::visit(&mut part, &mut copier);
     given.iter_mut().filter_map(|(_, item)| item.as_mut()).for_each(|item| visit::declared(item, &mut copier));
+    functions::pass_indices(instance, &mut part, (&indexed, &calls), copier.spare);
     tree.exprs.append(&mut part.exprs);
     tree.broken.extend(part.broken.iter().map(|name| format!("{}.{name}", instance.name.name)));
     let mut copied: Vec<Statement> = Vec::new();
@@ -110,7 +115,7 @@ fn replace_inputs(instance: &Instance, part: &mut Tree, said: &mut Vec<Diagnosti
 }
 
 /// The arguments of the function whose body an expression belongs to.
-fn arguments(part: &Tree) -> HashMap<ExprId, Vec<String>> {
+pub(super) fn arguments(part: &Tree) -> HashMap<ExprId, Vec<String>> {
     let mut all = HashMap::new();
     for statement in &part.statements {
         if let StatementKind::Function { arguments, body, .. } = &statement.kind {
@@ -119,6 +124,34 @@ fn arguments(part: &Tree) -> HashMap<ExprId, Vec<String>> {
         }
     }
     all
+}
+
+/// Named numbers of mathematics that the part does not declare are these numbers, whatever the model calls so.
+fn constants(instance: &Instance, part: &mut Tree) {
+    let own = arguments(part);
+    for k in 0..part.exprs.len() {
+        let ExprKind::Name(r) = &part.exprs[k].kind else { continue };
+        let name = r.name.name.as_str();
+        let plain = r.indices.is_empty() && r.path.is_empty() && r.primes == 0;
+        let argument = own.get(&ExprId(k as u32)).is_some_and(|names| names.iter().any(|other| other == name));
+        let known = instance.flat.interface.get(name).is_some() || name == instance.time.1 || argument;
+        if let Some((_, value)) = MATHEMATICAL.iter().find(|(known, _)| *known == name).filter(|_| plain && !known) {
+            part.exprs[k].kind = ExprKind::Number(*value);
+        }
+    }
+}
+
+/// A part that calls a builtin function must not meet one of the model by its name.
+pub(super) fn builtins(instance: &Instance, functions: &[Ident], said: &mut Vec<Diagnostic>) {
+    for own in functions {
+        let call = instance.flat.tree.exprs.iter().find_map(|expr| match &expr.kind {
+            ExprKind::Call(name, _) if name.name == own.name && instance.flat.interface.get(&name.name).is_none() => {
+                Some(name.span)
+            }
+            _ => None,
+        });
+        said.extend(call.map(|call| reports::builtin_taken(own, call)));
+    }
 }
 
 /// The words in the calls of `table`, which are no names.
@@ -136,7 +169,7 @@ fn reference(name: &str, span: Span) -> Reference {
 }
 
 /// A reference to what is another quantity in each part of an array.
-fn varies(instance: &Instance, reference: &Reference) -> bool {
+pub(super) fn varies(instance: &Instance, reference: &Reference) -> bool {
     !instance.axes.is_empty() && instance.interface.get(&reference.name.name).is_some_and(|member| member.kind.varies())
 }
 
@@ -253,14 +286,22 @@ fn finish(instance: &Instance, mut statement: Statement, tree: &mut Tree, copied
                 copied.push(Statement { kind: StatementKind::Given(vec![item]), span, doc: None });
             }
             // what each part conserves, all of them conserve together
-            let binders = instance.axes.iter().map(|axis| (axis.clone(), None)).collect();
-            let sum = Ident { name: "sum".to_owned(), span };
-            let value = push(tree, ExprKind::Reduce(sum, binders, None, body), span);
+            let value = over_all(instance, body, span, tree);
             statement.kind = StatementKind::Conserve { name: None, value, within };
+        }
+        StatementKind::Matter(Matter::Elements(value)) if each => {
+            *value = over_all(instance, *value, statement.span, tree);
         }
         _ => {}
     }
     copied.push(statement);
+}
+
+/// The sum of an expression over all parts of an array.
+fn over_all(instance: &Instance, body: ExprId, span: Span, tree: &mut Tree) -> ExprId {
+    let binders = instance.axes.iter().map(|axis| (axis.clone(), None)).collect();
+    let sum = Ident { name: "sum".to_owned(), span };
+    push(tree, ExprKind::Reduce(sum, binders, None, body), span)
 }
 
 fn push(tree: &mut Tree, kind: ExprKind, span: Span) -> ExprId {

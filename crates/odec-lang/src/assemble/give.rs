@@ -1,6 +1,7 @@
 //! The parameters that the user of a part gives it: which stay parameters, and which vary and become definitions.
 
 use super::interface::{Interface, Kind};
+use super::volumes::{self, is_steady};
 use super::{Given, Instance, reports};
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::MATHEMATICAL;
@@ -37,6 +38,12 @@ pub(super) fn parameters(
             _ => !is_constant(tree, own, value),
         };
         let name = name.to_owned();
+        if varies && !is_steady(tree, own, value) {
+            if let Some(species) = volumes::of(&instance.flat.tree, &name) {
+                said.push(reports::given_volume(entry, tree.exprs[value.0 as usize].span, &species));
+                continue;
+            }
+        }
         instance.given.push(Given { name: name.clone(), value, varies, input, span: entry.key.span });
         if varies {
             instance.interface.becomes(&name, Kind::Definition);

@@ -5,6 +5,8 @@
 //! interface   the names that a file declares
 //! resolve     `c[i].V` in the file that uses a part becomes one name, `c[].V`, with its indices
 //! give        the parameters that the user of a part gives it
+//! volumes     which of these make the volume of a compartment
+//! functions   arguments of the functions of a part
 //! copy        the statements of a part, with its names under that of the part and its index before every axis
 //! reports     what can be wrong, in words
 //! ```
@@ -12,10 +14,12 @@
 //! Places stay what they are: those of a part lie in its own file ([`Source::file_at`]).
 
 mod copy;
+mod functions;
 mod give;
 mod interface;
 mod reports;
 mod resolve;
+mod volumes;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -142,6 +146,14 @@ impl Assembler<'_> {
                 units.extend(names.iter().map(|name| name.name.clone()));
             }
         }
+        let functions: Vec<Ident> = tree
+            .statements
+            .iter()
+            .filter_map(|statement| match &statement.kind {
+                StatementKind::Function { name, .. } => Some(name.clone()),
+                _ => None,
+            })
+            .collect();
         let mut used = std::collections::BTreeSet::new();
         for statement in std::mem::take(&mut tree.statements) {
             let StatementKind::Later(Later::Use(part)) = &statement.kind else {
@@ -151,6 +163,7 @@ impl Assembler<'_> {
             let Some(instance) = instances.get(&part.name.name).filter(|_| used.insert(part.name.name.clone())) else {
                 continue;
             };
+            copy::builtins(instance, &functions, &mut self.said);
             for mut copied in copy::statements(instance, &mut tree, &mut self.said) {
                 if let StatementKind::Unit(names) = &mut copied.kind {
                     names.retain(|name| !units.contains(&name.name));

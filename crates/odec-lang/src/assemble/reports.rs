@@ -48,6 +48,19 @@ pub(super) fn too_large(used: &UsedPart, what: &str) -> Diagnostic {
         .help("equal parts may be an array: `index i = 1..N`, and `as c[i]`")
 }
 
+/// The model has a function by the name of a builtin one that a part calls.
+pub(super) fn builtin_taken(own: &Ident, call: Span) -> Diagnostic {
+    let name = &own.name;
+    error(
+        "E0536",
+        format!("the model defines `{name}`, and a part calls the builtin `{name}`"),
+        own.span,
+        "defined here",
+    )
+    .label(call, "called here, in the file of the part")
+    .help(format!("give the function of the model another name: `fn my_{name}(...)`"))
+}
+
 /// A part by the name of something else.
 pub(super) fn taken(name: &Ident, first: Span) -> Diagnostic {
     error("E0584", format!("`{}` names two things", name.name), name.span, "a part")
@@ -145,6 +158,22 @@ pub(super) fn given_twice(entry: &Entry, first: Span) -> Diagnostic {
     error("E0583", format!("`{}` is given twice", entry.key.name), entry.key.span, "given again")
         .label(first, "given here first")
         .help("keep one of the two")
+}
+
+/// What changes with time is given for a volume that the part takes for constant.
+pub(super) fn given_volume(entry: &Entry, value: Span, (species, compartment): &(Ident, Ident)) -> Diagnostic {
+    let (species_name, compartment_name) = (names::plain(&species.name), names::plain(&compartment.name));
+    let headline = format!("how fast the volume of `{compartment_name}` changes is not known to the part");
+    error("E0591", headline, value, "this may change with time")
+        .label(
+            species.span,
+            format!("`{species_name}` is in `{compartment_name}`, and has to become thinner as it grows"),
+        )
+        .help(format!(
+            "make the volume a state of the part, with an equation for its rate: `state V = 1`, `V' = q`, \
+             `compartment {compartment_name} = V`; give the part its rate instead of `{}`",
+            entry.key.name
+        ))
 }
 
 /// An input of a part is a quantity here, and is read at another time.

@@ -8,6 +8,7 @@ use super::Page;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
+use crate::units::Mode;
 
 /// Functions whose argument is an angle in radians.
 const ANGLES: [&str; 3] = ["sin", "cos", "tan"];
@@ -72,7 +73,7 @@ fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str
                 let headline = format!("`{}` is declared in [{text}], and its name says {ending}", name.name);
                 let report = warning("W0511", headline, unit.span, format!("[{text}]"));
                 let report = report.label(name.span, format!("ends in `_{ending}`"));
-                found.push(report.help("give the value in the unit that is meant; odec converts neither"));
+                found.push(report.help("the bracket counts: give the value in it, and let the name say the same"));
             }
         }
     }
@@ -81,6 +82,10 @@ fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str
 
 /// `sin(theta)` of a name that is declared in degrees.
 fn of_degrees(page: &Page<'_>, name: &str, argument: ExprId, declared: &HashMap<&str, Span>) -> Option<Diagnostic> {
+    // where units are checked, an angle in degrees is converted
+    if page.model.units.mode != Mode::Off {
+        return None;
+    }
     let ExprKind::Name(reference) = &page.expr(argument).kind else { return None };
     let span = declared.get(reference.name.name.as_str())?;
     let text = page.text(argument);

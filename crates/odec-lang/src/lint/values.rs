@@ -87,13 +87,21 @@ impl<'a> Values<'a> {
     }
 
     fn deep(&mut self, id: ExprId, depth: usize) -> Option<f64> {
+        let value = self.unconverted(id, depth)?;
+        Some(self.page.model.units.factors.get(&id).map_or(value, |factor| factor * value))
+    }
+
+    fn unconverted(&mut self, id: ExprId, depth: usize) -> Option<f64> {
         if depth > MAX_DEPTH {
             return None;
         }
         let page = self.page;
         match &page.expr(id).kind {
             ExprKind::Number(value) => Some(*value),
-            // units are not converted: their sizes would be guessed
+            // with `units off` the sizes of quantities would be guessed
+            ExprKind::Quantity(a, _) if self.page.model.units.mode != crate::units::Mode::Off => {
+                self.deep(*a, depth + 1)
+            }
             ExprKind::Name(name) if name.indices.is_empty() && name.path.is_empty() => {
                 self.name(&name.name.name, name.primes, depth)
             }

@@ -9,6 +9,7 @@ use odec_ir::nest::{Access, AccessId, Element, ReduceOp};
 use odec_ir::{ArrayId, Graph, Node, NodeId, Span, derive};
 
 use super::builder::{KernelBuilder, Outcome, Progress};
+use super::reduction::JUMPS;
 use super::{Fallible, refuse};
 use crate::model::{Body, Level, Model, Place, Symbol, TermId, TermKind};
 use crate::order::{components, is_cycle};
@@ -191,6 +192,12 @@ impl KernelBuilder<'_, '_> {
     /// The derivative by time of what a boundary says.
     pub fn slope(&mut self, root: NodeId, span: Span) -> Outcome {
         let live = self.graph.reachable([root]);
+        if (0..live.len()).any(|i| live[i] && self.jumps(NodeId(i as u32))) {
+            let headline = "this boundary may jump, and its derivative, which is infinite there, is used";
+            let help = "write it without conditions, `floor` and discretes, for instance with a steep smooth function or `min` and \
+                        `max`; or say what the derivative is there: a second boundary with a prime, `u[0]' = ...`";
+            return refuse(error("E0325", headline, span, "an equation holds the derivative of this").help(help));
+        }
         let mut slopes: Vec<Option<NodeId>> = vec![None; live.len()];
         for i in (0..live.len()).filter(|&i| live[i]) {
             let id = NodeId(i as u32);
@@ -213,6 +220,25 @@ impl KernelBuilder<'_, '_> {
         }
         let node = slopes[root.index()].unwrap_or_else(|| self.graph.constant(0.0));
         Ok(Progress::Done(node))
+    }
+
+    /// A node whose value jumps along a run: a discrete, or a switch of what changes.
+    fn jumps(&self, id: NodeId) -> bool {
+        let array = |node: Node| match node {
+            Node::Read(Element::At(access)) => Some(self.space.access(access).array),
+            _ => None,
+        };
+        let is_discrete = |node: Node| array(node).is_some_and(|array| self.world.arrays.discretes.contains(&array));
+        let changes = |node: Node| {
+            node == Node::Time || is_discrete(node) || array(node).is_some_and(|array| self.state_of(array).is_some())
+        };
+        match self.graph.node(id) {
+            Node::Call(op, _) if JUMPS.contains(&op.0.name) => {
+                let live = self.graph.reachable([id]);
+                (0..live.len()).any(|i| live[i] && changes(self.graph.node(NodeId(i as u32))))
+            }
+            node => is_discrete(node),
+        }
     }
 
     /// The derivative of an element of a state by time.

@@ -153,6 +153,7 @@ fn one(world: &mut World<'_>, event: &model::Event, results: &mut Results) -> Fa
         priority,
         late: event.late,
         cancel: event.cancel,
+        alone: event.alone,
         stops: event.stop.is_some(),
         span: event.head,
     })

@@ -92,6 +92,8 @@ pub struct Event {
     pub late: bool,
     /// It is dropped if its condition turns false before it is executed.
     pub cancel: bool,
+    /// It is executed in a round of its own; of several at one instant chance decides which comes first.
+    pub alone: bool,
     /// Among events that are due at one instant those of the highest priority come first.
     pub priority: Option<Body>,
     /// What it changes.

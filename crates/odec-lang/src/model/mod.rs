@@ -5,6 +5,7 @@ pub(crate) mod data;
 mod evaluate;
 pub(crate) mod evaluator;
 pub mod events;
+mod guesses;
 pub mod inputs;
 pub mod parts;
 pub(crate) mod phases;
@@ -234,6 +235,8 @@ pub struct Function {
     pub doc: Option<String>,
     /// The name where it is defined.
     pub span: Span,
+    /// It reads names of the model, so that its body was put in where it is called, and is not here.
+    pub put_in: bool,
 }
 
 /// `lhs = rhs`, linear in the highest derivatives.
@@ -340,6 +343,8 @@ pub struct RunEntry {
     pub key: &'static str,
     /// State and order of `atol(B)`.
     pub state: Option<(usize, u8)>,
+    /// Its elements, first and last of each axis (`None`: all of the axis): `atol(u[1]) = 1e-3`. Empty for all elements.
+    pub at: Vec<Option<(Body, Body)>>,
     /// The value.
     pub value: EntryValue,
     /// The whole entry.
@@ -361,7 +366,7 @@ pub struct Run {
 
 /// Entries a run block may have.
 pub const ENTRIES: &[&str] =
-    &["t", "method", "step", "max_step", "max_steps", "rtol", "atol", "samples", "record", "params"];
+    &["t", "method", "step", "max_step", "max_steps", "rtol", "atol", "samples", "record", "params", "start"];
 
 /// `u[3]' = 0.1` of a parameter set.
 #[derive(Clone, Debug, PartialEq)]
@@ -489,6 +494,8 @@ pub struct Model {
     pub locals: Vec<Local>,
     /// What arrays are outside of their index sets.
     pub boundaries: Vec<Boundary>,
+    /// Elements that reactions change, summed over the indices of the reaction: each of them has to exist.
+    pub changed: Vec<Body>,
     /// Definitions that several statements give, part by part.
     pub pieces: Vec<Piece>,
     /// Index sets whose ends are joined or continued.

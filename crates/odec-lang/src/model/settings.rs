@@ -68,12 +68,17 @@ pub struct Settings {
     pub atol: Option<Setting<f64>>,
     /// Absolute tolerance of single states: position in [`Model::state_names`], value.
     pub atol_for: Vec<(usize, Setting<f64>)>,
+    /// Absolute tolerance of single elements: position in [`Model::state_names`], first and last index along each axis,
+    /// value. They hold whatever is said for the whole array; of two, the later one.
+    pub atol_at: Vec<(usize, Vec<(i64, i64)>, Setting<f64>)>,
     /// When rows are recorded.
     pub samples: Option<Setting<Samples>>,
     /// What they hold.
     pub record: Option<Setting<Record>>,
     /// The parameter set of this run.
     pub params: Option<Setting<String>>,
+    /// It starts from a steady state.
+    pub steady: Option<Setting<()>>,
 }
 
 /// How near a value must be.
@@ -230,16 +235,12 @@ impl Model {
                 }
                 ("atol", EntryValue::Number(b)) => {
                     let value = check(*b, |x| x >= 0.0 && x.is_finite(), "0 or positive");
-                    match entry.state {
-                        None => settings.atol = number(value),
-                        Some((state, order)) => {
-                            let before: usize = self.states[..state].iter().map(|s| usize::from(s.order)).sum();
-                            settings.atol_for.push((before + usize::from(order), Setting { value, span }));
-                        }
-                    }
+                    let report = self.absolute(entry, Setting { value, span }, values, &mut settings);
+                    errors.extend(report.err());
                 }
                 ("method", EntryValue::Word(word)) => settings.method = Some(Setting { value: word.clone(), span }),
                 ("params", EntryValue::Word(word)) => settings.params = Some(Setting { value: word.clone(), span }),
+                ("start", EntryValue::Word(_)) => settings.steady = Some(Setting { value: (), span }),
                 ("samples", EntryValue::Word(_)) => settings.samples = Some(Setting { value: Samples::Steps, span }),
                 ("samples", EntryValue::Number(b)) => {
                     let value = Samples::Count(check(*b, whole, &count) as usize);
@@ -264,6 +265,57 @@ impl Model {
             }
         }
         if errors.is_empty() { Ok(settings) } else { Err(errors) }
+    }
+
+    /// Takes up an absolute tolerance: of all states, of one, or of some of its elements.
+    fn absolute(
+        &self,
+        entry: &super::RunEntry,
+        setting: Setting<f64>,
+        values: &Values,
+        settings: &mut Settings,
+    ) -> Result<(), Diagnostic> {
+        let Some((state, order)) = entry.state else {
+            settings.atol = Some(setting);
+            return Ok(());
+        };
+        let before: usize = self.states[..state].iter().map(|s| usize::from(s.order)).sum();
+        let place = before + usize::from(order);
+        if entry.at.is_empty() {
+            settings.atol_for.push((place, setting));
+        } else {
+            let at = self.elements(entry, state, values)?;
+            settings.atol_at.push((place, at, setting));
+        }
+        Ok(())
+    }
+
+    /// First and last index along each axis of the elements that an entry is for.
+    fn elements(&self, entry: &super::RunEntry, state: usize, values: &Values) -> Result<Vec<(i64, i64)>, Diagnostic> {
+        let axes = &self.states[state].indexed.axes;
+        let one = |(at, axis): (&Option<(Body, Body)>, &super::Dimension)| {
+            // a range that is none is said where it is declared
+            let whole = self.bounds_of(axis, values).unwrap_or((i64::MIN, i64::MAX));
+            let Some((first, last)) = at else { return Ok(whole) };
+            for end in [first, last] {
+                let value = self.number(*end, values);
+                if super::data::whole(value).is_none_or(|k| k < whole.0 || k > whole.1) {
+                    let name = &self.states[state].name;
+                    let headline = format!("`{name}` has no element {value} along `{}`", axis.name);
+                    let report = error("E0406", headline, self.span(*end), format!("this is {value}"));
+                    return Err(report.help(format!("`{}` runs from {} to {}", axis.name, whole.0, whole.1)));
+                }
+            }
+            let number = |body: &Body| self.number(*body, values) as i64;
+            let (a, b) = (number(first), number(last));
+            if a > b {
+                let report =
+                    error("E0406", format!("no element lies in {a}..{b}"), self.span(*first), "an empty range");
+                return Err(report.help(format!("write the smaller end first: `{b}..{a}`")));
+            }
+            Ok((a, b))
+        };
+        entry.at.iter().zip(axes).map(one).collect()
     }
 
     /// The name of what is recorded; that of an element has its indices as numbers.

@@ -75,7 +75,7 @@ impl Display for Model {
         for input in &self.inputs {
             writeln!(f, "input {}", self.input_text(input))?;
         }
-        for function in &self.functions {
+        for function in self.functions.iter().filter(|function| !function.put_in) {
             let arguments = function.arguments.join(", ");
             write!(f, "fn {}({arguments}) = ", function.name)?;
             self.write_expression(f, function.value, &function.arguments)?;
@@ -104,6 +104,20 @@ impl Display for Model {
             writeln!(f, "conserve {named}{}{}", self.show(c.value), self.within(c.within))?;
         }
         self.write_runs(f)
+    }
+}
+
+impl Model {
+    /// The state of `atol(u[1..3])`, with the elements that it is for.
+    fn toleranced(&self, entry: &super::RunEntry, state: usize, order: u8) -> String {
+        let name = self.states[state].derivative(order);
+        let one = |(place, axis): (&Option<(super::Body, super::Body)>, &super::Dimension)| match place {
+            None => axis.name.clone(),
+            Some((first, last)) if first == last => self.show(*first).to_string(),
+            Some((first, last)) => format!("{}..{}", self.show(*first), self.show(*last)),
+        };
+        let at: Vec<String> = entry.at.iter().zip(&self.states[state].indexed.axes).map(one).collect();
+        names::element(&name, &at)
     }
 }
 
@@ -191,7 +205,7 @@ impl Model {
             writeln!(f, "run {name}{{")?;
             for entry in &run.entries {
                 let key = if entry.key == "t" { &self.time.name } else { entry.key };
-                let state = entry.state.map(|(i, k)| format!("({})", self.states[i].derivative(k))).unwrap_or_default();
+                let state = entry.state.map(|(i, k)| format!("({})", self.toleranced(entry, i, k))).unwrap_or_default();
                 writeln!(f, "  {key}{state} = {}", self.entry(&entry.value))?;
             }
             for expect in self.expects.iter().filter(|e| e.run == Some(i)) {
@@ -267,6 +281,7 @@ impl Model {
         text.push_str(&clause("after", event.delay));
         text.push_str(if event.late { " late" } else { "" });
         text.push_str(if event.cancel { " cancel" } else { "" });
+        text.push_str(if event.alone { " alone" } else { "" });
         text.push_str(&clause("priority", event.priority));
         text.push_str(" {");
         for (k, action) in event.actions.iter().enumerate() {

@@ -61,7 +61,7 @@ pub const KEYWORDS: [(&str, Keyword); 24] = [
 pub const RESERVED: [&str; 6] = ["if", "then", "else", "and", "or", "not"];
 
 /// Words that begin a clause in the head of an event.
-pub const CLAUSES: [&str; 6] = ["after", "late", "cancel", "priority", "from", "until"];
+pub const CLAUSES: [&str; 7] = ["after", "late", "cancel", "alone", "priority", "from", "until"];
 
 /// What a block is headed by that says where an event accumulates to.
 pub const REST: &str = "rest";

@@ -329,6 +329,8 @@ pub struct Clauses {
     pub late: Option<Span>,
     /// `cancel`: dropped if the condition turns false before.
     pub cancel: Option<Span>,
+    /// `alone`: executed in a round of its own.
+    pub alone: Option<Span>,
     /// `priority`
     pub priority: Option<ExprId>,
 }
@@ -396,6 +398,22 @@ impl Later {
             Later::Boundary(..) => Vec::new(),
         }
     }
+}
+
+/// What reactions leave to be checked once all parts of a model are there.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Matter {
+    /// Elements that a reaction changes, summed over its indices: they have to exist.
+    Elements(ExprId),
+    /// A state counts what is in a compartment.
+    Inside {
+        /// The state.
+        species: Reference,
+        /// Where it is.
+        compartment: Reference,
+        /// The state that is the volume, where that changes.
+        volume: Option<Reference>,
+    },
 }
 
 /// What a statement is.
@@ -473,8 +491,44 @@ pub enum StatementKind {
     Compartment(Vec<Declared>),
     /// A line with an arrow.
     Reaction(Reaction),
+    /// What has become of reactions, to be checked.
+    Matter(Matter),
     /// A construct of a later version.
     Later(Later),
+}
+
+impl StatementKind {
+    /// The items of a statement that declares names with values and units; of any other there are none.
+    pub fn items(&self) -> &[Declared] {
+        match self {
+            StatementKind::Param(items)
+            | StatementKind::Const(items)
+            | StatementKind::State(items)
+            | StatementKind::Unknown(items)
+            | StatementKind::Discrete(items)
+            | StatementKind::Output(items)
+            | StatementKind::Axis(items)
+            | StatementKind::Compartment(items)
+            | StatementKind::Given(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// [`Self::items`], to change them.
+    pub(crate) fn items_mut(&mut self) -> &mut [Declared] {
+        match self {
+            StatementKind::Param(items)
+            | StatementKind::Const(items)
+            | StatementKind::State(items)
+            | StatementKind::Unknown(items)
+            | StatementKind::Discrete(items)
+            | StatementKind::Output(items)
+            | StatementKind::Axis(items)
+            | StatementKind::Compartment(items)
+            | StatementKind::Given(items) => items,
+            _ => &mut [],
+        }
+    }
 }
 
 /// A statement, its place and its doc comment.

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::tree::{
-    Action, BoundaryItem, Declared, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Ident, Index, Later,
+    Action, BoundaryItem, Declared, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Ident, Index, Later, Matter,
     Reaction, Reference, Statement, StatementKind, Tree, Unit, Within,
 };
 
@@ -184,9 +184,8 @@ fn event(event: &mut Event, v: &mut impl Visit) {
         }
     }
     let clauses = &mut event.clauses;
-    for span in [&mut clauses.from_start, &mut clauses.late, &mut clauses.cancel].into_iter().flatten() {
-        v.span(span);
-    }
+    let marks = [&mut clauses.from_start, &mut clauses.late, &mut clauses.cancel, &mut clauses.alone];
+    marks.into_iter().flatten().for_each(|span| v.span(span));
     let values = [&mut clauses.from, &mut clauses.until, &mut clauses.after, &mut clauses.priority];
     values.into_iter().flatten().for_each(|e| v.operand(e));
     if let Some((span, _)) = &mut event.rest {
@@ -269,15 +268,6 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
             ident(name, Role::Word, v);
             unit(of.as_mut(), v);
         }
-        StatementKind::Param(items)
-        | StatementKind::Const(items)
-        | StatementKind::State(items)
-        | StatementKind::Unknown(items)
-        | StatementKind::Discrete(items)
-        | StatementKind::Output(items)
-        | StatementKind::Axis(items)
-        | StatementKind::Compartment(items)
-        | StatementKind::Given(items) => items.iter_mut().for_each(|item| declared(item, v)),
         StatementKind::Event(each) => event(each, v),
         StatementKind::Equation { lhs, rhs, equals } => {
             v.operand(lhs);
@@ -322,7 +312,15 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
             within(tolerance.as_mut(), v);
         }
         StatementKind::Reaction(each) => reaction(each, v),
+        StatementKind::Matter(Matter::Elements(value)) => v.operand(value),
+        StatementKind::Matter(Matter::Inside { species, compartment, volume }) => {
+            [Some(species), Some(compartment), volume.as_mut()]
+                .into_iter()
+                .flatten()
+                .for_each(|r| reference(r, None, v));
+        }
         StatementKind::Unit(names) => names.iter_mut().for_each(|name| ident(name, Role::Word, v)),
         StatementKind::Later(each) => later(each, v),
+        declaring => declaring.items_mut().iter_mut().for_each(|item| declared(item, v)),
     }
 }

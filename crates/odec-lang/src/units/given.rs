@@ -8,6 +8,7 @@ use super::text::{self, Mistake, Read};
 use super::vector::{Atom, Vector};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
+use crate::syntax::tree::ExprId;
 
 /// Powers in which a unit of the model is put into another one.
 const COMPOSED: [i64; 6] = [-1, -2, -3, 1, 2, 3];
@@ -39,6 +40,8 @@ pub struct Units {
     pub of: HashMap<String, Vector>,
     /// How the model writes its units, and where the first of equal ones stands in the order of the text.
     pub spelled: HashMap<Vector, String>,
+    /// Factors between units, by the expressions of the tree that they multiply.
+    pub(crate) factors: HashMap<ExprId, f64>,
     /// Atoms of units that were looked at: what the check cost.
     pub work: u64,
 }

@@ -12,7 +12,8 @@ pub struct Rational {
 /// Largest denominator of an exponent that is written as a decimal number.
 const MAX_DENOMINATOR: i64 = 1_000_000;
 
-fn gcd(mut a: i128, mut b: i128) -> i128 {
+/// Greatest common divisor, not negative.
+pub(crate) fn gcd(mut a: i128, mut b: i128) -> i128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }

@@ -6,7 +6,8 @@
 //!       of these the highest (priority, rank) are one round: all values are read before one is written
 //! ```
 //!
-//! The order of the events never counts: two that write one quantity in a round are an error, what they add is
+//! An event that is `alone` has a round of its own: of several that are due, a generator with a fixed seed picks one.
+//! The order of the others never counts: two that write one quantity in a round are an error, what they add is
 //! summed in the order of size.
 
 use crate::hybrid::accumulation::{Accumulation, Limit};
@@ -32,6 +33,21 @@ struct Queued {
     /// Derivatives of the values by each parameter, and of the time.
     derivatives: Vec<f64>,
     times: Vec<f64>,
+}
+
+/// Chance, the same in every run: SplitMix64 (Steele, Lea and Flood 2014).
+#[derive(Clone, Debug, Default)]
+struct Chance(u64);
+
+impl Chance {
+    /// Uniform in `0..n`.
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % n.max(1) as u64) as usize
+    }
 }
 
 /// Vectors that are taken and given back.
@@ -89,6 +105,7 @@ pub(super) struct Rounds {
     changes: Vec<Change>,
     derivatives: Vec<f64>,
     due: Vec<(f64, u32, usize)>,
+    chance: Chance,
     /// The events of the instant.
     pub executed: Vec<Executed>,
 }
@@ -105,6 +122,7 @@ impl Rounds {
             changes: Vec::new(),
             derivatives: Vec::new(),
             due: Vec::new(),
+            chance: Chance::default(),
             executed: Vec::new(),
         }
     }
@@ -112,6 +130,7 @@ impl Rounds {
     /// Conditions at the start of a run, from modes by comparison.
     pub fn begin(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) {
         self.queue.clear();
+        self.chance = Chance::default();
         self.accumulations.fill(Accumulation::default());
         model.conditions(t, y, &mut self.was);
         for (was, event) in self.was.iter_mut().zip(model.events()) {
@@ -277,6 +296,7 @@ impl Rounds {
         let Some(highest) = self.due.iter().copied().max_by(by) else { return Ok(false) };
         self.due.retain(|due| by(due, &highest).is_eq());
         self.due.sort_unstable_by_key(|due| due.2);
+        self.pick(model);
         for k in 0..self.due.len() {
             let event = self.due[k].2;
             let Some(at) = self.queue.iter().position(|queued| queued.event == event && is_due(queued, t)) else {
@@ -286,6 +306,20 @@ impl Rounds {
             self.execute(model, derived, event, queued.values.map(|values| (values, queued.derivatives)), (t, y))?;
         }
         Ok(true)
+    }
+
+    /// Of what is due, one event that is `alone`, or all that are not.
+    fn pick(&mut self, model: &dyn HybridSystem) {
+        let is_alone = |event: usize| model.events()[event].alone;
+        if self.due.len() < 2 || !self.due.iter().any(|due| is_alone(due.2)) {
+            return;
+        }
+        let picked = self.due[self.chance.below(self.due.len())].2;
+        if is_alone(picked) {
+            self.due.retain(|due| due.2 == picked);
+        } else {
+            self.due.retain(|due| !is_alone(due.2));
+        }
     }
 
     /// Nothing is to be changed.

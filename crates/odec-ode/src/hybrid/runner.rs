@@ -17,6 +17,7 @@ use std::ops::ControlFlow;
 
 use bounds::Bounds;
 pub use bounds::Pushes;
+use landing::Edge;
 
 use crate::checks::{bad, in_order};
 use crate::control::Tolerances;
@@ -55,8 +56,7 @@ pub struct HybridRunner {
     met: Vec<f64>,
     /// Steps in turn that did not come to a surface which their dense output leads to.
     crawling: u32,
-    /// The run is on a surface that it has just landed on.
-    on_edge: bool,
+    on_edge: Edge,
     /// Errors are controlled.
     adaptive: bool,
     /// How far in time a landing is from its surface, along the motion that was measured last.
@@ -150,7 +150,7 @@ impl HybridRunner {
             tight: None,
             met: vec![f64::NEG_INFINITY; model.relations().len()],
             crawling: 0,
-            on_edge: false,
+            on_edge: Edge::None,
             adaptive: !options.fixed,
             shift: None,
             bounds: Bounds::default(),
@@ -283,7 +283,7 @@ impl HybridRunner {
                 return Err(error.into());
             }
             landed = self.within(model, (t, made.ahead), landed, !made.quiet)?;
-            self.on_edge = false;
+            self.on_edge = Edge::None;
             let now = self.runner.time();
             let stopped = self.rows_inside(model, now, wanted, observer).is_break();
             if stopped || observer.made(&mut Made { runner: &mut self.runner, model }).is_break() {
@@ -452,7 +452,7 @@ impl HybridRunner {
         let landed = matches!(begins, Begins::Time(Some(_)));
         if happened.changed || landed {
             self.instants += u64::from(happened.changed);
-            (self.fresh, self.on_edge) = (true, landed);
+            (self.fresh, self.on_edge) = (true, if landed { Edge::Surface } else { Edge::Stop(t) });
             if let Err(error) = self.runner.resume(model.system(), &self.y) {
                 self.before_edge(model, error)?;
             }

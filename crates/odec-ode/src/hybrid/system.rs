@@ -64,6 +64,8 @@ pub struct Event {
     pub late: bool,
     /// It is dropped where its condition turns false before it is executed.
     pub cancel: bool,
+    /// It is executed in a round of its own. Of several at one instant and of one priority chance decides which comes first.
+    pub alone: bool,
     /// Among events of equal priority those of the highest rank alone form a round.
     pub rank: u32,
     /// The run ends after the instant at which it is executed.
@@ -83,6 +85,7 @@ impl Event {
             from_start: false,
             late: false,
             cancel: false,
+            alone: false,
             rank: 0,
             stops: false,
             rest: None,

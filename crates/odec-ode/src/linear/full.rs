@@ -134,12 +134,12 @@ impl<S: Scalar> Full<S> {
             // a pivot vanished
             self.form(parts);
             self.solver().without_code()?;
-            self.take_code();
+            self.take_code(self.right.len());
             return Ok(());
         }
         self.form(parts);
         let made = self.solver().factor();
-        self.take_code();
+        self.take_code(self.right.len());
         made
     }
 
@@ -172,17 +172,17 @@ impl<S: Scalar> Full<S> {
             Ok(()) => {
                 x.copy_from_slice(b);
                 solver.solve(x);
-                self.take_code();
+                // not the length of `right`, which may be out on loan as b
+                self.take_code(b.len());
             }
             // A matrix that is singular to rounding leaves the caller with a solution that is not finite.
             Err(_) => x.fill(S::from(f64::NAN)),
         }
     }
 
-    /// Takes the code that the solver has now, for further matrices.
+    /// Takes the code that the solver has now, for further matrices of n rows.
     #[cold]
-    fn take_code(&mut self) {
-        let n = self.right.len();
+    fn take_code(&mut self, n: usize) {
         let code = self.solver().code();
         self.direct = code.map(|code| Box::new(Direct::new::<S>(code, &self.origin, n)));
     }

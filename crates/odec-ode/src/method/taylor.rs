@@ -34,6 +34,8 @@ const RETREAT: f64 = 0.4;
 const GROWN: f64 = 1.2;
 const AT_REST: f64 = 4.0;
 const LOOKS: u32 = 7;
+/// Looks inside any other step where terms of f may come and go unseen by its ends (`Series::fades`).
+const FEWER: u32 = 3;
 /// The defect h |p'(h) - f| at the end of a step, in tolerances of the last terms, beyond which the polynomial is no solution: f has
 /// switched to another branch inside the step, or the coefficients misjudged it.
 const DEFECT: f64 = 100.0;
@@ -174,6 +176,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         next: node(),
         powers: vec![0.0; order],
         smooth: series.is_some_and(Series::is_smooth),
+        fades: series.is_some_and(Series::fades),
         state: vec![0.0; n],
         slope: vec![0.0; n],
         rates: vec![0.0; n],
@@ -206,6 +209,8 @@ struct Taylor {
     powers: Vec<f64>,
     /// Nothing in f jumps or bends.
     smooth: bool,
+    /// Terms of f may come and go inside a step.
+    fades: bool,
     /// A state inside a step, the slope of its polynomial there over the part of the step, and f.
     state: Vec<f64>,
     slope: Vec<f64>,
@@ -331,12 +336,12 @@ impl Taylor {
 impl Taylor {
     /// Where in a step, as a part of it, f is not what the series says: something wakes up there, or switches there and back,
     /// that neither end of the step shows. With the row that shows it most.
-    fn passed_over(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Option<(f64, usize)> {
+    fn passed_over(&mut self, eval: &mut Evaluator<'_>, h: f64, looks: u32) -> Option<(f64, usize)> {
         let Taylor { places, tolerances, now, powers: room, smooth, state, slope, rates, .. } = self;
         // where f jumps, a step across it is as short as the test at its end asks
         let allowed = if *smooth { 1.0 } else { DEFECT };
         let (y, c) = Taylor::split(&now.room, *places);
-        (1..=LOOKS).map(|k| f64::from(k) / f64::from(LOOKS + 1)).find_map(|part| {
+        (1..=looks).map(|k| f64::from(k) / f64::from(looks + 1)).find_map(|part| {
             powers(part * h, room);
             sum(y, c, room, state, Some(&mut *slope));
             let known = eval.rhs(now.t + part * h, state, rates).is_ok();
@@ -397,9 +402,14 @@ impl Integrator for Taylor {
         }
         let grown = h.abs() > GROWN * (self.now.t - self.before.t).abs();
         let from_rest = grown && !eval.autonomous() && self.radius() > AT_REST * h.abs();
-        if !self.fixed
-            && (from_rest || !self.smooth)
-            && let Some((part, row)) = self.passed_over(eval, h)
+        let looks = match (from_rest || !self.smooth || (grown && self.fades), self.fades) {
+            _ if self.fixed => 0,
+            (true, _) => LOOKS,
+            (false, true) => FEWER,
+            (false, false) => 0,
+        };
+        if looks > 0
+            && let Some((part, row)) = self.passed_over(eval, h, looks)
         {
             return Attempt::Rejected { next: 0.5 * part * h, error: f64::INFINITY, row };
         }

@@ -8,19 +8,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._errors import CompileError, Diagnostic, OdecError, OdecWarning, RunError, UsageError
-from ._model import CFunc, Log, Model, Range, check, compile, geom, lin, load, log
-from ._odec import __version__, methods
-from ._scipy import solve_ivp
-from ._solution import Event, Solution, Sweep
+if TYPE_CHECKING:
+    from ._errors import CompileError, Diagnostic, OdecError, OdecWarning, RunError, UsageError
+    from ._fit import Data, Fit
+    from ._model import CFunc, Log, Model, Range, check, compile, geom, lin, load, log
+    from ._odec import __version__, methods
+    from ._scipy import solve_ivp
+    from ._solution import Event, Solution, Sweep
+
+# The modules of the names, which are imported on first use: the command `odec` has no need of NumPy.
+_PLACES = {
+    "_errors": "CompileError Diagnostic OdecError OdecWarning RunError UsageError",
+    "_fit": "Data Fit",
+    "_model": "CFunc Log Model Range check compile geom lin load log",
+    "_odec": "__version__ methods",
+    "_scipy": "solve_ivp",
+    "_solution": "Event Solution Sweep",
+}
 
 __all__ = [
     "CFunc",
     "CompileError",
+    "Data",
     "Diagnostic",
     "Event",
+    "Fit",
     "Log",
     "Model",
     "OdecError",
@@ -40,6 +54,21 @@ __all__ = [
     "methods",
     "solve_ivp",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    for module, names in _PLACES.items():
+        if name in names.split():
+            value = getattr(import_module(f"odec.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'odec' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: Any) -> None:

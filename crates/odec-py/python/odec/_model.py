@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NoReturn, Union
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union
 
 import numpy as np
 
 from ._errors import Diagnostic, RunError, UsageError
-from ._odec import Core, check as _check, drawn_points, named_files, range_values
+from ._odec import Core, check as _check, drawn_points, imported, named_files, range_values
+from ._parts import Parts, Swept, swept
 from ._solution import F64, Event, Floats, Solution, Sweep, need, warn
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from ._fit import Data, Fit
 
 Number = Union[float, int]
 Values = Mapping[str, Union[Number, Floats]]
@@ -185,7 +192,7 @@ class Model(Core):
             given = value.values() if isinstance(value, Range) else np.asarray(value)
             if given.ndim == 0:
                 # a value for a whole array takes the place of those of its elements
-                for other in [other for other in chosen if other.split("[")[0] == name]:
+                for other in [other for other in chosen if re.sub(r"\[[^]]*\]", "", other) == name]:
                     del chosen[other]
                 chosen[name] = _number(name, value)
             else:
@@ -247,7 +254,8 @@ class Model(Core):
                 asked = dict(settings, samples_word=None, samples_count=None, samples_log=None, samples_times=times.tolist())
                 return self._run(asked, False, None, depth=0)
 
-        solution = Solution(self, columns, groups, rows, stats, warnings, events, tuple(settings["sens"]), again)
+        by = tuple(settings["sens"])
+        solution = Solution(self, columns, groups, rows, stats, warnings, events, by, again, settings)
         if end is not None:
             time, error = end
             raise RunError("", error.diagnostics, time, solution)
@@ -274,25 +282,63 @@ class Model(Core):
         run: str | None = None,
         linear: str | None = None,
         threads: int | None = None,
+        executor: Executor | None = None,
+        shards: int | None = None,
+        out: str | PathLike[str] | None = None,
         errors: Literal["keep", "raise"] = "keep",
     ) -> Sweep:
         """Runs the model at many points on all cores, one row for each unless `samples` asks for more.
 
         `over` gives values by name: all combinations are run, the last name varying fastest. A data frame has a point in each row.
         With `random`, so many points are drawn from ranges. A run that fails is kept with NaN, or raised with `errors="raise"`.
+
+        `executor` is any executor of `concurrent.futures`: its workers make `shards` parts, each on one thread. With `out`, parts are kept
+        in this folder, and a sweep that is called again takes those that are there. The rows do not depend on any of these.
         """
         if errors not in ("keep", "raise"):
             raise UsageError(f'`errors` is "keep" or "raise", not {errors!r}')
         names, table = _points(over, random, seed)
         settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear)
-        found = self.sweep_rows(names, table.ravel().tolist(), settings, threads)
+        if executor is None and shards is None and out is None:
+            found: Swept = swept(self, names, table, settings, threads)
+        else:
+            parts = Parts(self, names, table, settings, shards, None if out is None else Path(out))
+            found = parts.made(executor, threads)
         columns, rows, counts, stats, warnings, bad, why = found
         if errors == "raise" and bad:
             raise why[bad[0]]
         points = {name: table[:, k] for k, name in enumerate(names)}
         known = self.warnings
         warnings = [d for d in warnings if d not in known]
-        return Sweep(self, points, columns, rows, counts, stats, warnings, bad, why)
+        return Sweep(self, points, columns, rows, counts, stats, warnings, bad, why, settings)
+
+    def fit(
+        self,
+        data: Data | Sequence[Data] | Mapping[str, Any] | Any,
+        params: Sequence[str] | Mapping[str, Range | Number | None],
+        *,
+        sigma: float | Mapping[str, Any] | None = None,
+        loss: str = "linear",
+        starts: int = 1,
+        seed: int = 1,
+        executor: Executor | None = None,
+        rtol: float = 1e-8,
+        atol: float | Mapping[str, float] | None = None,
+        method: str | None = None,
+        max_steps: int | None = None,
+    ) -> Fit:
+        """The values of parameters and initial values that bring the model nearest to data: least squares with exact derivatives.
+
+        `data` has the times and the measured quantities by name, as a mapping or a data frame; NaN is a value that is missing. Several
+        sets are a list of `odec.Data`, each with values of its own. `params` says what is fitted: a list of names, or names with ranges:
+        `odec.lin(0, 1)` bounds a parameter, `odec.geom(0.1, 10)` bounds it and fits its logarithm, a number is where to start. `sigma` is
+        the standard deviation of the data, for all or by name. With `starts`, the fit begins at so many points: the values of the model,
+        and others drawn from the ranges. `loss` is one of SciPy's `least_squares`.
+        """
+        from ._fit import fit
+
+        options = {"rtol": rtol, "atol": atol, "method": method, "max_steps": max_steps}
+        return fit(self, data, params, sigma, loss, starts, seed, executor, options)
 
     def jac_sparse(self, t: float, y: Floats) -> Any:
         """df/dy as `scipy.sparse.csc_array`."""
@@ -317,12 +363,10 @@ class Model(Core):
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = "".join(
-            f"<tr><td style='text-align:right'><code>{escape(left)}</code></td>"
-            f"<td style='text-align:left'><code>= {escape(right)}</code></td></tr>"
-            for left, right in self.equation_texts()
-        )
-        return f"<p><b>{escape(self.name)}</b></p><table>{rows}</table>"
+        from ._mathml import equation
+
+        lines = "".join(f"<div>{equation(left, right)}</div>" for left, right in self.equation_texts())
+        return f"<p><b>{escape(self.name)}</b></p>{lines}"
 
     def __repr__(self) -> str:
         chosen = "".join(f", {name} = {value:g}" for name, value in self.values)
@@ -430,16 +474,20 @@ def _find(wanted: str, base: Path, allowed: Sequence[Path], found: dict[str, byt
 
 
 def load(path: str | PathLike[str], *, allow_read: Sequence[str | PathLike[str]] = ()) -> Model:
-    """Reads and compiles a model file, with the files that it names."""
+    """Reads and compiles a model file, with the files that it names: `.ode`, or SBML as `.xml` or `.sbml`."""
     path = Path(path)
-    if path.suffix != ".ode":
-        raise UsageError(f"`{path}`: this version reads models from files that end in `.ode`")
+    if path.suffix not in (".ode", ".xml", ".sbml"):
+        raise UsageError(f"`{path}`: models are read from files that end in `.ode`, and SBML from `.xml` and `.sbml`")
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"`{path}` is not UTF-8 text: byte {error.start}") from None
-    model = compile(text, name=fspath(path), base=path.parent, allow_read=allow_read)
-    return model
+    name = fspath(path)
+    if path.suffix != ".ode":
+        text, doubts = imported(text, name)
+        warn(doubts, 2)
+        return Model(text, f"{name}, imported", {}, [])
+    return compile(text, name=name, base=path.parent, allow_read=allow_read)
 
 
 def check(text: str, *, name: str = "<string>") -> list[Diagnostic]:

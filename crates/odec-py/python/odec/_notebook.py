@@ -25,8 +25,8 @@ def magic(shell: Any, line: str, cell: str) -> Any:
     if len(words) != 3 or words[1] != "--t":
         raise UsageError("behind the name `%%odec` takes `--t 0..5` and nothing else")
     try:
-        start, _, end = words[2].rpartition("..")
-        span = (float(start or 0), float(end))
+        start, end = words[2].split("..")
+        span = (float(start), float(end))
     except ValueError:
         raise UsageError(f"`--t {words[2]}`: start and end are needed, with two dots between them") from None
     solution = model.run(span)

@@ -14,7 +14,18 @@ _Floats = Sequence[float] | npt.NDArray[np.floating[Any]]
 _I32 = npt.NDArray[np.int32]
 _Named = tuple[str, list[int], list[tuple[str, int]]]
 
-__all__ = ["Core", "__version__", "check", "drawn_points", "methods", "named_files", "range_values"]
+__all__ = [
+    "Core",
+    "__version__",
+    "check",
+    "command",
+    "drawn_points",
+    "imported",
+    "methods",
+    "named_files",
+    "range_values",
+    "save_rows",
+]
 __version__: str
 
 @disjoint_base
@@ -66,12 +77,21 @@ class Core:
         list[Any],
         tuple[float, RunError] | None,
     ]: ...
+    def described(self, settings: dict[str, Any]) -> list[tuple[str, str]]: ...
     def sweep_rows(
-        self, names: list[str], table: list[float], settings: dict[str, Any], threads: int | None
+        self,
+        names: list[str],
+        table: list[float],
+        settings: dict[str, Any],
+        threads: int | None,
+        whole: tuple[int, list[tuple[float, float]]] | None = None,
     ) -> tuple[
         tuple[str, ...], _F64, npt.NDArray[np.int64], dict[str, Any], list[Diagnostic], list[int], dict[int, RunError]
     ]: ...
 
+def command(words: list[str]) -> int: ...
+def imported(text: str, name: str) -> tuple[str, list[Diagnostic]]: ...
+def save_rows(path: str, columns: list[tuple[str, str]], rows: _F64, meta: list[tuple[str, str]]) -> None: ...
 def check(text: str, name: str) -> list[Diagnostic]: ...
 def named_files(text: str, name: str, files: dict[str, bytes]) -> list[str]: ...
 def methods() -> dict[str, str]: ...

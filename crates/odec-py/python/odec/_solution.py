@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Union, overload
 
 import numpy as np
@@ -85,6 +87,7 @@ class Solution:
         events: list[Event],
         sens: tuple[str, ...] = (),
         again: Callable[[F64], Solution] | None = None,
+        settings: dict[str, Any] | None = None,
     ) -> None:
         self.model = model
         self._all = columns
@@ -95,6 +98,7 @@ class Solution:
         self.events = events
         self._by = sens
         self._again = again
+        self._settings = settings
         self._index: dict[str, int] | None = None
 
     @property
@@ -169,7 +173,15 @@ class Solution:
         rows[order] = ordered._rows
         rows.setflags(write=False)
         return Solution(
-            self.model, self._all, self._groups, rows, ordered.stats, ordered.warnings, ordered.events, self._by
+            self.model,
+            self._all,
+            self._groups,
+            rows,
+            ordered.stats,
+            ordered.warnings,
+            ordered.events,
+            self._by,
+            settings=self._settings,
         )
 
     def to_numpy(self) -> F64:
@@ -180,7 +192,8 @@ class Solution:
         """A data frame of pandas with the times as its index."""
         pandas = need("pandas", "to_pandas")
         index = pandas.Index(self.t, name=self._all[0])
-        return pandas.DataFrame(self.y, index=index, columns=list(self.columns))
+        # a copy: the caller may write into it
+        return pandas.DataFrame(self.y.copy(), index=index, columns=list(self.columns))
 
     def to_polars(self) -> Any:
         """A data frame of polars, the time first."""
@@ -192,6 +205,15 @@ class Solution:
         arrow = need("pyarrow", "to_arrow")
         columns = [np.ascontiguousarray(self._rows[:, k]) for k in range(len(self._all))]
         return arrow.table(columns, names=list(self._all))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the rows in the form that the name asks for: `.csv`, `.jsonl`, `.parquet`, `.npz`, `.arrow`.
+
+        Parquet, npz and Arrow also keep the text of the model, the values that were chosen, the method, the tolerances, the version of
+        odec, and the units. The file is there whole or not at all.
+        """
+        columns = [(name, "number") for name in self._all]
+        _save(path, columns, self._rows, self.model.described(self._settings or {}) if self._settings else [], self.to_arrow)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows for programs that take Arrow streams; by pyarrow."""
@@ -216,28 +238,48 @@ class Solution:
         return xarray.Dataset(variables, coordinates)
 
     def plot(self, *names: str, ax: Any = None, log: str = "") -> Any:
-        """Curves over the time by matplotlib: of `names`, or of all that is one number. `log` is "x", "y" or "xy". Gives the axes."""
+        """Curves over the time by matplotlib: of `names`, or of all that is one number. `log` is "x", "y" or "xy". Gives the axes.
+
+        A single array with one index is a map over time and index, and one with two indices a map of its last row.
+        """
         if ax is None:
             ax = need("matplotlib.pyplot", "plot").gca()
-        units = self.model.units
-        chosen = names or tuple(name for name in self._groups if self[name].ndim == 1)
-
-        def label(name: str) -> str:
-            return f"{name} [{units[name]}]" if name in units else name
-
+        chosen = names or tuple(name for name in self._groups if self[name].ndim == 1) or tuple(self._groups)[:1]
+        if len(chosen) == 1 and self[chosen[0]].ndim in (2, 3):
+            return self._map(chosen[0], ax)
         for name in chosen:
             values = self[name]
             for k, curve in enumerate(values.reshape(len(values), -1).T):
-                ax.plot(self.t, curve, label=label(name) if k == 0 else None)
-        ax.set_xlabel(label(self._all[0]))
+                ax.plot(self.t, curve, label=self._label(name) if k == 0 else None)
+        ax.set_xlabel(self._label(self._all[0]))
         if "x" in log:
             ax.set_xscale("log")
         if "y" in log:
             ax.set_yscale("log")
         if len(chosen) == 1:
-            ax.set_ylabel(label(chosen[0]))
+            ax.set_ylabel(self._label(chosen[0]))
         else:
             ax.legend()
+        return ax
+
+    def _label(self, name: str) -> str:
+        unit = self.model.units.get(name)
+        return f"{name} [{unit}]" if unit else name
+
+    def _map(self, name: str, ax: Any) -> Any:
+        """An array as colours."""
+        values, (_, shape, axes) = self[name], self._groups[name]
+        places = [np.arange(first, first + length) for length, (_, first) in zip(shape, axes)]
+        if values.ndim == 2:
+            drawn = ax.pcolormesh(self.t, places[0], values.T, shading="nearest")
+            ax.set_xlabel(self._label(self._all[0]))
+            ax.set_ylabel(axes[0][0])
+        else:
+            drawn = ax.pcolormesh(places[0], places[1], values[-1].T, shading="nearest")
+            ax.set_xlabel(axes[0][0])
+            ax.set_ylabel(axes[1][0])
+            ax.set_title(f"{self._all[0]} = {self.t[-1]:g}")
+        ax.figure.colorbar(drawn, ax=ax, label=self._label(name))
         return ax
 
     def _repr_html_(self) -> str:
@@ -256,7 +298,7 @@ class Solution:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.model, self._all, dict(self._groups), self._rows, dict(self.stats), self.warnings, self.events)
-        return (_solution, (*state, self._by))
+        return (_solution, (*state, self._by, self._settings))
 
 
 def _solution(
@@ -268,9 +310,10 @@ def _solution(
     warnings: list[Diagnostic],
     events: list[Event],
     by: tuple[str, ...],
+    settings: dict[str, Any] | None,
 ) -> Solution:
     rows.setflags(write=False)
-    return Solution(model, columns, groups, rows, stats, warnings, events, by)
+    return Solution(model, columns, groups, rows, stats, warnings, events, by, settings=settings)
 
 
 class Sweep:
@@ -291,6 +334,7 @@ class Sweep:
         warnings: list[Diagnostic],
         bad: Sequence[int],
         failed: Mapping[int, RunError],
+        settings: dict[str, Any] | None = None,
     ) -> None:
         self.model = model
         self.points = points
@@ -299,6 +343,7 @@ class Sweep:
         self.stats = stats
         self.warnings = warnings
         self.failed = failed
+        self._settings = settings
         self.point = np.repeat(np.arange(len(counts)), counts)
         self.ok = np.ones(len(counts), dtype=bool)
         self.ok[list(bad)] = False
@@ -335,9 +380,50 @@ class Sweep:
         """The same as a data frame of polars."""
         return need("polars", "to_polars").DataFrame(self._table())
 
+    def to_arrow(self) -> Any:
+        """The same as a table of pyarrow."""
+        return need("pyarrow", "to_arrow").table(self._table())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The same for programs that take Arrow streams; by pyarrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the table in the form that the name asks for, as `Solution.save` does."""
+        table = self._table()
+        kinds = {"i": "whole", "b": "flag"}
+        columns = [(name, kinds.get(values.dtype.kind, "number")) for name, values in table.items()]
+        rows = np.column_stack([values.astype(np.float64) for values in table.values()])
+        _save(path, columns, rows, self.model.described(self._settings) if self._settings else [], self.to_arrow)
+
     def __repr__(self) -> str:
         failed = int((~self.ok).sum())
         return f"<odec.Sweep of {self.model.name}: {len(self.ok)} runs, {failed} failed, {len(self._rows)} rows>"
+
+
+def _save(
+    path: str | PathLike[str],
+    columns: list[tuple[str, str]],
+    rows: F64,
+    meta: list[tuple[str, str]],
+    to_arrow: Callable[[], Any],
+) -> None:
+    name = fspath(path)
+    if not name.endswith((".arrow", ".feather", ".ipc")):
+        from ._odec import save_rows
+
+        save_rows(name, columns, np.ascontiguousarray(rows), meta)
+        return
+    arrow = need("pyarrow", "save as .arrow")
+    table = to_arrow().replace_schema_metadata(dict(meta))
+    hidden = f"{name}.{os.getpid()}.part"
+    try:
+        with arrow.OSFile(hidden, "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+        os.replace(hidden, name)
+    finally:
+        if os.path.exists(hidden):
+            os.remove(hidden)
 
 
 def warn(diagnostics: list[Diagnostic], depth: int) -> None:

@@ -1,133 +1,211 @@
 //! Events: what they set, in amounts where amounts are the states.
+//!
+//! An event that sets a concentration sets the amount that is in the compartment as it is before the event. An event that changes
+//! the size of a compartment keeps all amounts in it, so that a concentration that is a state is divided by the new size.
+
+use std::collections::BTreeMap;
 
 use odec_ir::Span;
 use odec_lang::diagnostic::codes;
 
+use super::order::take_turns;
 use super::start::Start;
 use super::symbols::{Kind, Symbol};
-use super::{Decider, amount_only, primary};
+use super::{Decider, amount_only, primary, value_key};
 use crate::math::{Math, Op};
 use crate::model::{Event, Species};
-use crate::plan::{Happening, amount, concentration};
+use crate::plan::{Happening, Role, Section, amount, concentration};
+
+/// Comes before every other event of an instant: it keeps values of a trigger, which no other event reads.
+const FIRST: f64 = 1e300;
+
+/// What an event becomes: what is set, and of an event that reads in part at its trigger and in part at its execution, the event
+/// that keeps the values of the trigger.
+struct Made<'e> {
+    event: &'e Event,
+    keeper: Option<Happening>,
+    happening: Happening,
+}
 
 impl Decider<'_, '_> {
     /// All of them. An event without a trigger never happens, and one that sets nothing changes nothing.
-    pub(super) fn events(&mut self) -> Vec<Happening> {
+    pub(super) fn events(&mut self, equations: &[(Math, Span)]) -> Vec<Happening> {
         let model = self.symbols.model;
         let ranked = model.events.iter().any(|event| event.priority.is_some());
-        let made: Vec<(&Event, Happening)> =
-            model.events.iter().filter_map(|event| Some((event, self.event(event, ranked)?))).collect();
-        let start = Start::of(&self.quantities);
-        for (event, happening) in &made {
+        let mut made: Vec<Made<'_>> = vec![];
+        for (number, event) in model.events.iter().enumerate() {
+            made.extend(self.event(event, number, ranked));
+        }
+        let start = Start::of(&self.quantities, equations, &model.functions);
+        for Made { event, happening, .. } in &made {
             if start.on_an_edge(&happening.trigger) {
                 let headline = "both sides of a comparison in the trigger of an event are equal at the start";
                 let label = "whether the event happens there, odec cannot tell as SBML does";
                 self.report.error(&codes::E0808, headline, event.base.span, label);
             }
         }
-        for event in start.competing(&made) {
-            let headline = "events of one priority keep each other from happening, in an order left to chance";
-            self.report.error(&codes::E0808, headline, event.base.span, "one of them");
-        }
-        made.into_iter().map(|(_, happening)| happening).collect()
+        let mut all: Vec<Happening> =
+            made.into_iter().flat_map(|m| m.keeper.into_iter().chain([m.happening])).collect();
+        take_turns(&start, &mut all);
+        all
     }
 
-    fn event(&mut self, event: &Event, ranked: bool) -> Option<Happening> {
+    fn event<'e>(&mut self, event: &'e Event, number: usize, ranked: bool) -> Option<Made<'e>> {
         let trigger = self.meaning(event.trigger.as_ref()?);
         if trigger == Math::Bool(false) || event.assignments.is_empty() {
             return None;
         }
         let delay = event.delay.as_ref().map(|math| self.meaning(math));
         let priority = event.priority.as_ref().map(|math| self.meaning(math));
-        let mut actions = vec![];
+        let mut values = vec![];
         for assignment in &event.assignments {
             let value = self.meaning(&assignment.math);
-            if let Some(action) = self.action(event, &assignment.variable, value, assignment.base.span) {
-                actions.push(action);
+            if self.can_set(&assignment.variable, assignment.base.span) {
+                values.push((assignment.variable.as_str(), value));
             }
         }
-        actions.extend(self.kept_amounts(event));
         let title = match (event.base.id.as_str(), event.base.name.as_str()) {
             (id, "") => id.to_string(),
             ("", name) => name.to_string(),
             (id, name) if id == name => id.to_string(),
             (id, name) => format!("{id}: {name}"),
         };
-        Some(Happening {
+        let mut happening = Happening {
             title,
             trigger,
             late: !event.early && (delay.is_some() || ranked),
+            early: event.early,
             cancel: !event.persistent,
+            alone: false,
             from_start: !event.initially,
             delay,
             priority,
-            actions,
-        })
+            actions: vec![],
+        };
+        let mut keeper = None;
+        if event.early && self.reads_at_execution(event, &values) {
+            let own = if event.base.id.is_empty() { format!("event_{}", number + 1) } else { event.base.id.clone() };
+            let mut kept = happening.clone();
+            kept.title = format!("values that {own} has at its trigger");
+            kept.priority = Some(Math::Number(FIRST));
+            for (id, value) in &mut values {
+                let key = format!("{own}.{id}");
+                self.add(&key, Role::Discrete(Math::Number(0.0)), Section::Kept, None);
+                kept.actions.push((key.clone(), std::mem::replace(value, Math::name(key))));
+            }
+            keeper = Some(kept);
+            (happening.late, happening.early) = (true, false);
+        }
+        happening.actions = self.actions(event, &values);
+        Some(Made { event, keeper, happening })
     }
 
-    fn action(&mut self, event: &Event, id: &str, value: Math, span: Span) -> Option<(String, Math)> {
+    /// Says where an event sets what it cannot.
+    fn can_set(&mut self, id: &str, span: Span) -> bool {
         match self.symbols.kind(id) {
-            Kind::State | Kind::Kept => {}
+            Kind::State | Kind::Kept => return true,
             Kind::Unknown => {
                 let headline = format!("an event sets `{id}`, which an algebraic rule determines");
                 self.report.error(&codes::E0808, headline, span, "odec cannot set it");
-                return None;
             }
             Kind::Fixed | Kind::Defined => {
                 let headline = format!("both an event and a rule set `{id}`");
                 self.report.error(&codes::E0809, headline, span, "the event");
-                return None;
             }
         }
-        let key = primary(&self.symbols, id);
-        match self.symbols.table.get(id).copied() {
-            Some(Symbol::Species(species)) if !amount_only(&self.symbols, species) && key == amount(id) => {
-                let volume = self.volume_after(event, species, span)?;
-                Some((key, value.times(volume)))
-            }
-            _ => Some((key, value)),
-        }
+        false
     }
 
-    /// The size of the compartment of a species after an event.
-    fn volume_after(&mut self, event: &Event, species: &Species, span: Span) -> Option<Math> {
-        let set = event.assignments.iter().find(|a| a.variable == species.compartment);
-        if let Some(set) = set {
-            return Some(self.meaning(&set.math));
-        }
-        if event.delay.is_some() && event.early && self.symbols.kind(&species.compartment) != Kind::Fixed {
-            let headline = format!(
-                "a delayed event sets the concentration of `{}` to a value of its trigger, and its compartment changes",
-                species.base.id
-            );
-            self.report.error(&codes::E0808, headline, span, "odec imports this for constant compartments alone");
-            return None;
-        }
-        Some(self.volume(species))
-    }
-
-    /// An event that sets the size of a compartment keeps the amounts in it; where a concentration is the state, it is set.
-    fn kept_amounts(&mut self, event: &Event) -> Vec<(String, Math)> {
+    /// What is set, with what that changes.
+    fn actions(&mut self, event: &Event, values: &[(&str, Math)]) -> Vec<(String, Math)> {
         let model = self.symbols.model;
+        let given: BTreeMap<String, Math> =
+            values.iter().map(|(id, value)| (value_key(&self.symbols, id), value.clone())).collect();
         let mut actions = vec![];
+        for (id, value) in values {
+            if !matches!(self.symbols.table.get(id), Some(Symbol::Species(_))) {
+                actions.push(((*id).to_string(), value.clone()));
+            }
+        }
         for species in &model.species {
             let id = species.base.id.as_str();
-            let Some(set) = event.assignments.iter().find(|a| a.variable == species.compartment) else { continue };
-            let stays = self.symbols.kind(id) == Kind::State && primary(&self.symbols, id) == concentration(id);
-            if !stays || event.assignments.iter().any(|a| a.variable == id) {
+            let value = values.iter().find(|(of, _)| *of == id).map(|(_, value)| value.clone());
+            if amount_only(&self.symbols, species) {
+                actions.extend(value.map(|value| (amount(id), value)));
                 continue;
             }
-            if event.delay.is_some() && event.early {
-                let headline =
-                    format!("a delayed event sets the compartment of `{id}`, whose concentration has a rate");
-                self.report.error(&codes::E0808, headline, set.base.span, "odec does not import this");
+            let volume = self.volume(species);
+            let key = primary(&self.symbols, id);
+            if key == amount(id) {
+                actions.extend(value.map(|value| (key, value.times(volume))));
                 continue;
             }
-            let after = self.meaning(&set.math);
-            let key = concentration(id);
-            let before = Math::Apply(Op::Times, vec![Math::name(&key), self.volume(species)]);
-            actions.push((key, before.over(after)));
+            let new = match self.symbols.kind(id) {
+                Kind::State => self.size_after(event, species, &given),
+                _ => None,
+            };
+            match (new, value) {
+                (None, None) => {}
+                (None, Some(value)) => actions.push((key, value)),
+                (Some(new), value) => {
+                    let before = value.unwrap_or_else(|| Math::name(&key));
+                    actions.push((key, before.times(volume).over(new)));
+                }
+            }
         }
         actions
+    }
+
+    /// The size of the compartment of a species after an event, if the event changes it.
+    fn size_after(&mut self, event: &Event, species: &Species, given: &BTreeMap<String, Math>) -> Option<Math> {
+        let id = species.compartment.as_str();
+        match self.symbols.kind(id) {
+            Kind::Kept | Kind::State => given.get(id).cloned(),
+            Kind::Fixed => None,
+            Kind::Defined | Kind::Unknown => {
+                let start = Start::of(&self.quantities, &[], &self.symbols.model.functions);
+                let reads = start.reads(&Math::name(id));
+                let own = |key: &str| {
+                    given.contains_key(key) || given.contains_key(&concentration(key.trim_start_matches('#')))
+                };
+                if reads.iter().any(|key| own(key)) || self.symbols.kind(id) == Kind::Unknown {
+                    let headline = format!(
+                        "an event changes what the size of the compartment of `{}` follows from, and a rule gives the rate of its \
+                         concentration",
+                        species.base.id
+                    );
+                    self.report.error(&codes::E0808, headline, event.base.span, "odec does not import this");
+                }
+                None
+            }
+        }
+    }
+
+    /// True for an event whose values are those of its trigger, if it needs sizes or concentrations of its execution too, which
+    /// may be other ones.
+    fn reads_at_execution(&mut self, event: &Event, values: &[(&str, Math)]) -> bool {
+        let model = self.symbols.model;
+        let mut needed = vec![];
+        for species in &model.species {
+            let id = species.base.id.as_str();
+            if amount_only(&self.symbols, species) || self.symbols.kind(&species.compartment) == Kind::Fixed {
+                continue;
+            }
+            let is_set = values.iter().any(|(of, _)| *of == id);
+            let resized = values.iter().any(|(of, _)| *of == species.compartment);
+            let of_amount = primary(&self.symbols, id) == amount(id);
+            if is_set && of_amount || resized && !of_amount {
+                needed.push(species.compartment.clone());
+                needed.push(primary(&self.symbols, id));
+            }
+        }
+        if needed.is_empty() || event.delay.is_some() {
+            return !needed.is_empty();
+        }
+        let start = Start::of(&self.quantities, &[], &model.functions);
+        let reads = start.reads(&Math::Apply(Op::Plus, needed.into_iter().map(Math::name).collect()));
+        let others = model.events.iter().filter(|other| !std::ptr::eq(*other, event));
+        let mut set = others.flat_map(|other| &other.assignments);
+        set.any(|a| reads.contains(primary(&self.symbols, &a.variable).as_str()))
     }
 }

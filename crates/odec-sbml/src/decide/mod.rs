@@ -3,6 +3,7 @@
 
 mod algebraic;
 mod events;
+mod order;
 mod start;
 mod symbols;
 
@@ -13,6 +14,7 @@ use crate::math::{Math, Op};
 use crate::model::{Model, Reaction, Reference, RuleKind, Species};
 use crate::plan::{Plan, Quantity, Role, Section, amount, concentration, rate};
 use crate::report::Report;
+use start::Start;
 use symbols::{Kind, Symbol, Symbols};
 
 /// The plan of a model, unless it contradicts itself.
@@ -31,8 +33,9 @@ pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
     decider.reactions();
     decider.rates();
     let rules = model.rules.iter().filter(|rule| rule.kind == RuleKind::Algebraic);
-    let equations = rules.map(|rule| (decider.meaning(&rule.math), rule.base.span)).collect();
-    let events = decider.events();
+    let equations: Vec<(Math, Span)> = rules.map(|rule| (decider.meaning(&rule.math), rule.base.span)).collect();
+    let events = decider.events(&equations);
+    decider.check_start(&equations);
     let plan = Plan {
         id: model.base.id.clone(),
         name: model.base.name.clone(),
@@ -284,6 +287,19 @@ impl<'m> Decider<'m, '_> {
                     self.report.warning(&codes::W0802, headline, reaction.base.span, "how fast it is, is not said");
                 }
             }
+        }
+    }
+
+    /// Refuses values at the start that depend on what an algebraic rule determines.
+    fn check_start(&mut self, equations: &[(Math, Span)]) {
+        let start = Start::of(&self.quantities, equations, &self.symbols.model.functions);
+        for key in start.unsettled(equations) {
+            let id = key.trim_matches(['#', '[', ']']);
+            let rule = self.symbols.initial.get(id).map(|rule| rule.base.span);
+            let headline = format!("the value of `{id}` at the start depends on what an algebraic rule determines");
+            let at = rule.or_else(|| equations.first().map(|(_, span)| *span)).unwrap_or_default();
+            let label = if rule.is_some() { "this value" } else { "the rule" };
+            self.report.error(&codes::E0808, headline, at, label);
         }
     }
 

@@ -3,59 +3,114 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::math::{Math, Op};
-use crate::model::Event;
-use crate::plan::{Happening, Quantity, Role};
+use odec_ir::Span;
 
-/// Longest chain of definitions that is followed.
-const MAX_CHAIN: usize = 30;
+use crate::math::{Math, Op};
+use crate::model::Function;
+use crate::plan::{Quantity, Role};
+
+/// Longest chain of definitions, and deepest formula, that is followed.
+pub const MAX_CHAIN: usize = 60;
+
+/// An equation holds at the start if its sides differ by no more.
+const CONSISTENT: f64 = 1e-12;
+
+/// Largest body of a function that is followed.
+const MAX_BODY: usize = 1000;
 
 /// Quantities by key.
 pub struct Start<'q> {
     roles: BTreeMap<&'q str, &'q Role>,
+    /// What the equations of algebraic rules name: every algebraic unknown may depend on it.
+    tied: BTreeSet<&'q str>,
+    functions: BTreeMap<&'q str, &'q Function>,
+    /// Algebraic unknowns count as what the search for them begins with.
+    guessed: bool,
 }
 
 /// A value at the start, and whether it changes by itself.
 type Known = (f64, bool);
 
 impl<'q> Start<'q> {
-    /// Of the quantities of a plan.
-    pub fn of(quantities: &'q [Quantity]) -> Start<'q> {
-        Start { roles: quantities.iter().map(|q| (q.key.as_str(), &q.role)).collect() }
+    /// Of the quantities of a plan, its algebraic equations and its functions.
+    pub fn of(quantities: &'q [Quantity], equations: &'q [(Math, Span)], functions: &'q [Function]) -> Start<'q> {
+        let mut tied = BTreeSet::new();
+        equations.iter().for_each(|(math, _)| names(math, &mut |key| _ = tied.insert(key)));
+        Start {
+            roles: quantities.iter().map(|q| (q.key.as_str(), &q.role)).collect(),
+            tied,
+            functions: functions.iter().map(|f| (f.base.id.as_str(), f)).collect(),
+            guessed: false,
+        }
     }
 
-    /// The value of a formula at the time 0, where it is simple enough to say.
-    fn value(&self, math: &Math, chain: usize) -> Option<Known> {
-        if chain == 0 {
-            return None;
-        }
+    /// The value of a formula at the time 0, where it is simple enough to say. A condition is 1 or 0.
+    pub fn value(&self, math: &Math, chain: usize) -> Option<Known> {
+        let chain = chain.checked_sub(1)?;
         match math {
             Math::Number(v) => Some((*v, false)),
+            Math::Bool(b) => Some((f64::from(*b), false)),
             Math::Time(_) => Some((0.0, true)),
             Math::Name(key, _) => match self.roles.get(key.as_str())? {
                 Role::Parameter(v) => Some((*v, false)),
-                Role::Defined(math) => self.value(math, chain - 1),
-                Role::Discrete(start) => self.value(start, chain - 1).map(|(v, _)| (v, false)),
-                Role::State(start, _) => self.value(start, chain - 1).map(|(v, _)| (v, true)),
+                Role::Defined(math) => self.value(math, chain),
+                Role::Discrete(start) => self.value(start, chain).map(|(v, _)| (v, false)),
+                Role::State(start, _) => self.value(start, chain).map(|(v, _)| (v, true)),
+                Role::Unknown(start) if self.guessed => self.value(start, chain),
                 Role::Unknown(_) => None,
             },
-            Math::Apply(op, list) => {
-                let known: Option<Vec<Known>> = list.iter().map(|m| self.value(m, chain - 1)).collect();
-                let known = known?;
-                let moves = known.iter().any(|k| k.1);
-                let values: Vec<f64> = known.iter().map(|k| k.0).collect();
-                let value = match (op, values.as_slice()) {
-                    (Op::Plus, list) => list.iter().sum(),
-                    (Op::Times, list) => list.iter().product(),
-                    (Op::Minus, [a]) => -a,
-                    (Op::Minus, [a, b]) => a - b,
-                    (Op::Divide, [a, b]) => a / b,
-                    _ => return None,
-                };
-                Some((value, moves))
+            Math::Call(f, list, _) => {
+                let function = self.functions.get(f.as_str())?;
+                let body = function.body.clone().map(&mut |m| match m {
+                    Math::Name(id, _) => {
+                        function.arguments.iter().position(|a| a == id).and_then(|k| list.get(k)).cloned()
+                    }
+                    _ => None,
+                });
+                (body.size() <= MAX_BODY).then(|| self.value(&body, chain))?
             }
-            _ => None,
+            Math::Piecewise(pieces, otherwise) => {
+                let mut moves = false;
+                for (value, condition) in pieces {
+                    let (holds, changes) = self.value(condition, chain)?;
+                    moves |= changes;
+                    if holds != 0.0 {
+                        return self.value(value, chain).map(|(v, m)| (v, m || moves));
+                    }
+                }
+                self.value(otherwise.as_deref()?, chain).map(|(v, m)| (v, m || moves))
+            }
+            Math::Apply(op, list) => {
+                let known: Option<Vec<Known>> = list.iter().map(|m| self.value(m, chain)).collect();
+                let known = known?;
+                let values: Vec<f64> = known.iter().map(|k| k.0).collect();
+                applied(*op, &values).map(|value| (value, known.iter().any(|k| k.1)))
+            }
+            Math::RateOf(..) => None,
         }
+    }
+
+    /// Keys of states and discrete quantities whose values at the start depend on an algebraic unknown that is not known there:
+    /// odec computes them from what the search for it begins with.
+    pub fn unsettled(mut self, equations: &[(Math, Span)]) -> Vec<&'q str> {
+        self.guessed = true;
+        let holds = |math: &Math| self.value(math, MAX_CHAIN).is_some_and(|(v, _)| v.abs() <= CONSISTENT);
+        if equations.iter().all(|(math, _)| holds(math)) {
+            return vec![];
+        }
+        let unknown = |key: &&str| matches!(self.roles[*key], Role::Unknown(_));
+        let found = self.roles.iter().filter(|(_, role)| match role {
+            Role::State(start, _) | Role::Discrete(start) => self.reads(start).iter().any(|key| unknown(&key)),
+            _ => false,
+        });
+        found.map(|(key, _)| *key).collect()
+    }
+
+    /// True if nothing changes the value of a formula.
+    pub fn is_fixed(&self, math: &Math) -> bool {
+        let mut fixed = true;
+        math.visit(&mut |m| fixed &= !matches!(m, Math::Time(_) | Math::RateOf(..) | Math::Call(..)));
+        fixed && self.reads(math).iter().all(|key| matches!(self.roles[key], Role::Parameter(_) | Role::Defined(_)))
     }
 
     /// True for a condition that holds at the start by equality, of quantities that move apart.
@@ -75,64 +130,22 @@ impl<'q> Start<'q> {
         found
     }
 
-    /// Keys that a formula reads, through definitions.
-    fn reads(&self, math: &Math) -> BTreeSet<&'q str> {
+    /// Keys that a formula reads, through definitions. What reads an algebraic unknown reads all that the rules name.
+    pub fn reads(&self, math: &Math) -> BTreeSet<&'q str> {
         let mut found = BTreeSet::new();
         let mut open: Vec<&str> = vec![];
         names(math, &mut |key| open.push(key));
         while let Some(key) = open.pop() {
             let Some((key, role)) = self.roles.get_key_value(key) else { continue };
-            if found.insert(*key)
-                && let Role::Defined(math) = role
-            {
-                names(math, &mut |key| open.push(key));
-            }
-        }
-        found
-    }
-
-    /// Events without persistence that can cancel each other in a circle. odec executes events of one priority together; SBML
-    /// executes one of them, and its choice cancels the others.
-    pub fn competing<'e>(&self, events: &[(&'e Event, Happening)]) -> Vec<&'e Event> {
-        let open: Vec<usize> = (0..events.len()).filter(|k| events[*k].1.cancel).collect();
-        let mut readers: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for &k in &open {
-            for key in self.reads(&events[k].1.trigger) {
-                readers.entry(key).or_default().push(k);
-            }
-        }
-        let rank = |k: usize| events[k].1.priority.as_ref().map(|p| self.value(p, MAX_CHAIN).filter(|known| !known.1));
-        let may_tie = |a: usize, b: usize| match (rank(a), rank(b)) {
-            (Some(Some(a)), Some(Some(b))) => a.0 == b.0,
-            _ => true,
-        };
-        let mut cancels: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-        for &a in &open {
-            for (key, _) in &events[a].1.actions {
-                for &b in readers.get(key.as_str()).into_iter().flatten() {
-                    if a != b && may_tie(a, b) {
-                        cancels.entry(a).or_default().insert(b);
-                    }
+            if found.insert(*key) {
+                match role {
+                    Role::Defined(math) => names(math, &mut |key| open.push(key)),
+                    Role::Unknown(_) => open.extend(&self.tied),
+                    _ => {}
                 }
             }
         }
-        // an event that cancels none of those that are left is in no circle
-        loop {
-            let free: Vec<usize> = cancels.iter().filter(|(_, list)| list.is_empty()).map(|(k, _)| *k).collect();
-            let known: BTreeSet<usize> = cancels.keys().copied().collect();
-            let mut changed = !free.is_empty();
-            for k in free {
-                cancels.remove(&k);
-            }
-            for list in cancels.values_mut() {
-                let before = list.len();
-                list.retain(|k| known.contains(k));
-                changed |= list.len() != before;
-            }
-            if !changed {
-                return cancels.keys().map(|k| events[*k].0).collect();
-            }
-        }
+        found
     }
 }
 
@@ -142,4 +155,47 @@ fn names<'m>(math: &'m Math, see: &mut impl FnMut(&'m str)) {
             see(key);
         }
     });
+}
+
+/// The value of an operator, where it is simple enough to say.
+fn applied(op: Op, values: &[f64]) -> Option<f64> {
+    let truth = |v: &f64| *v != 0.0;
+    Some(match (op, values) {
+        (Op::Plus, list) => list.iter().sum(),
+        (Op::Times, list) => list.iter().product(),
+        (Op::Minus, [a]) => -a,
+        (Op::Minus, [a, b]) => a - b,
+        (Op::Divide, [a, b]) => a / b,
+        (Op::Power, [a, b]) => a.powf(*b),
+        (Op::Root, [n, x]) => x.powf(1.0 / n),
+        (Op::Log, [b, x]) => x.ln() / b.ln(),
+        (Op::Extreme("max"), [first, rest @ ..]) => rest.iter().fold(*first, |a, b| a.max(*b)),
+        (Op::Extreme("min"), [first, rest @ ..]) => rest.iter().fold(*first, |a, b| a.min(*b)),
+        (Op::Builtin(name), [x]) => match name {
+            "exp" => x.exp(),
+            "ln" => x.ln(),
+            "abs" => x.abs(),
+            "floor" => x.floor(),
+            "ceil" => x.ceil(),
+            "sin" => x.sin(),
+            "cos" => x.cos(),
+            "tan" => x.tan(),
+            "tanh" => x.tanh(),
+            _ => return None,
+        },
+        (Op::Compare(sign), [_, _, ..]) => f64::from(values.windows(2).all(|p| match sign {
+            "<" => p[0] < p[1],
+            "<=" => p[0] <= p[1],
+            ">" => p[0] > p[1],
+            ">=" => p[0] >= p[1],
+            "==" => p[0] == p[1],
+            _ => p[0] != p[1],
+        })),
+        (Op::And, list) => f64::from(list.iter().all(truth)),
+        (Op::Or, list) => f64::from(list.iter().any(truth)),
+        (Op::Xor, list) => f64::from(list.iter().filter(|v| truth(v)).count() % 2 == 1),
+        (Op::Not, [a]) => f64::from(!truth(a)),
+        (Op::Implies, [a, b]) => f64::from(!truth(a) || truth(b)),
+        _ => return None,
+    })
 }

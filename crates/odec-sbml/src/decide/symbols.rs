@@ -220,6 +220,43 @@ impl<'m> Symbols<'m> {
         for function in &self.model.functions {
             self.check_formula(&function.body, Some(function), report);
         }
+        self.check_cycles(report);
+    }
+
+    /// Says where functions call one another in a circle: those that are left when functions that call none of them are taken out.
+    fn check_cycles(&self, report: &mut Report) {
+        let mut calls: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for function in &self.model.functions {
+            let mut called = BTreeSet::new();
+            function.body.visit(&mut |m| {
+                if let Math::Call(other, ..) = m {
+                    called.insert(other.as_str());
+                }
+            });
+            calls.insert(&function.base.id, called);
+        }
+        let mut callers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (function, called) in &calls {
+            called.iter().for_each(|other| callers.entry(other).or_default().push(function));
+            // a function that is not there has its own message
+        }
+        let mut open: Vec<&str> = calls.iter().filter(|(_, called)| called.is_empty()).map(|(f, _)| *f).collect();
+        open.extend(callers.keys().filter(|id| !self.functions.contains_key(**id)));
+        while let Some(done) = open.pop() {
+            calls.remove(done);
+            for caller in callers.get(done).into_iter().flatten() {
+                if let Some(left) = calls.get_mut(caller)
+                    && left.remove(done)
+                    && left.is_empty()
+                {
+                    open.push(caller);
+                }
+            }
+        }
+        if let Some(function) = self.model.functions.iter().find(|f| calls.contains_key(f.base.id.as_str())) {
+            let headline = format!("the function `{}` calls itself, or functions that do", function.base.id);
+            report.error(&codes::E0806, headline, function.base.span, "its value would never be known");
+        }
     }
 
     fn check_formula(&self, math: &Math, of: Option<&Function>, report: &mut Report) {

@@ -69,12 +69,12 @@ impl Reader<'_> {
     }
 
     fn product(&mut self) -> Result<Math, String> {
-        let mut left = self.signed()?;
+        let mut left = self.power()?;
         loop {
             if self.take('*') {
-                left = joined(Op::Times, left, self.signed()?);
+                left = joined(Op::Times, left, self.power()?);
             } else if self.take('/') {
-                let under = Math::Apply(Op::Divide, vec![Math::Number(1.0), self.signed()?]);
+                let under = Math::Apply(Op::Divide, vec![Math::Number(1.0), self.power()?]);
                 left = match left {
                     // a/b as it stands; a/b/c as a/(b*c) would round otherwise
                     Math::Apply(Op::Times, mut list) => {
@@ -95,6 +95,21 @@ impl Reader<'_> {
         }
     }
 
+    /// Powers bind less tightly than signs, and associate to the left: `-a^2` is the square of `-a`, and `a^b^c` is `(a^b)^c`
+    /// (SBML Level 1 Version 2, table 5).
+    fn power(&mut self) -> Result<Math, String> {
+        let mut left = self.signed()?;
+        let mut powers = 0;
+        while self.take('^') {
+            powers += 1;
+            if powers > MAX_BRACKETS {
+                return Err(format!("it has more than {MAX_BRACKETS} powers one upon the other"));
+            }
+            left = Math::Apply(Op::Power, vec![left, self.signed()?]);
+        }
+        Ok(left)
+    }
+
     fn signed(&mut self) -> Result<Math, String> {
         let mut negative = false;
         loop {
@@ -104,23 +119,8 @@ impl Reader<'_> {
                 break;
             }
         }
-        let value = self.power()?;
+        let value = self.atom()?;
         Ok(if negative { Math::Apply(Op::Minus, vec![value]) } else { value })
-    }
-
-    fn power(&mut self) -> Result<Math, String> {
-        let base = self.atom()?;
-        if !self.take('^') {
-            return Ok(base);
-        }
-        // a sign may stand before the exponent; chains of powers are bounded with the brackets
-        self.depth += 1;
-        if self.depth > MAX_BRACKETS {
-            return Err(format!("its powers are nested deeper than {MAX_BRACKETS} levels"));
-        }
-        let exponent = self.signed()?;
-        self.depth -= 1;
-        Ok(Math::Apply(Op::Power, vec![base, exponent]))
     }
 
     fn atom(&mut self) -> Result<Math, String> {
@@ -251,8 +251,11 @@ mod tests {
         let apply = |op, list: &[Math]| Math::Apply(op, list.to_vec());
         let minus = apply(Op::Minus, &[apply(Op::Times, &[name("b"), name("c")])]);
         assert_eq!(read("a - b*c"), Ok(apply(Op::Plus, &[name("a"), minus])));
-        let power = apply(Op::Power, &[name("a"), Math::Number(2.0)]);
-        assert_eq!(read("-a^2"), Ok(apply(Op::Minus, &[power])));
+        let negative = |n| apply(Op::Minus, &[name(n)]);
+        assert_eq!(read("-a^2"), Ok(apply(Op::Power, &[negative("a"), Math::Number(2.0)])));
+        let power = apply(Op::Power, &[name("a"), negative("b")]);
+        assert_eq!(read("a^-b^c"), Ok(apply(Op::Power, &[power.clone(), name("c")])));
+        assert_eq!(read("2*a^-b"), Ok(apply(Op::Times, &[Math::Number(2.0), power])));
         assert_eq!(read(" a / b "), Ok(apply(Op::Divide, &[name("a"), name("b")])));
         assert_eq!(read("1.5e-3"), Ok(Math::Number(1.5e-3)));
         assert_eq!(read("pow(a, 2)"), Ok(apply(Op::Power, &[name("a"), Math::Number(2.0)])));

@@ -18,6 +18,9 @@ const PRODUCT: u8 = 6;
 const POWER: u8 = 8;
 const ATOM: u8 = 9;
 
+/// The largest number whose factorial is a double.
+const MAX_FACTORIAL: f64 = 170.0;
+
 /// What is put in place of calls in the conditions of events: odec has no equality beside other conditions there, so that a
 /// function that is true or false cannot be compared with 0.
 pub struct Inlined<'a> {
@@ -150,6 +153,10 @@ impl<'a> Writer<'a> {
             (Op::Rem, [a, b]) => {
                 let (whole, by) = (self.over(a, b), within(self.value(b), POWER));
                 (format!("{} - {by}*whole_part({whole})", within(self.value(a), SUM)), SUM)
+            }
+            (Op::Factorial, [Math::Number(n)]) if n.fract() == 0.0 && (0.0..=MAX_FACTORIAL).contains(n) => {
+                // the gamma function is off by rounding
+                number((1..=*n as u32).map(f64::from).product())
             }
             (Op::Factorial, [n]) => (format!("gamma({} + 1)", within(self.value(n), SUM)), ATOM),
             (Op::Reciprocal(name), _) => quotient("1".to_string(), function(name).0),

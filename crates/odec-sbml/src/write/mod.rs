@@ -30,6 +30,7 @@ pub fn write(plan: &Plan) -> (String, BTreeMap<String, String>) {
     out.section(Section::Stoichiometries, "Stoichiometries");
     out.section(Section::Reactions, "Reactions: amount per time");
     out.section(Section::Rates, "Derivatives that formulas use");
+    out.section(Section::Kept, "Values of triggers, for events that read at their executions too");
     out.equations();
     out.events();
     out.outputs();
@@ -212,7 +213,7 @@ impl Out<'_> {
             None if event.cancel => head.push_str(" after 0"),
             None => {}
         }
-        for (clause, there) in [(" late", event.late), (" cancel", event.cancel)] {
+        for (clause, there) in [(" late", event.late), (" cancel", event.cancel), (" alone", event.alone)] {
             head.push_str(if there { clause } else { "" });
         }
         if let Some(priority) = &event.priority {
@@ -235,7 +236,7 @@ impl Out<'_> {
     fn outputs(&mut self) {
         let plan = self.plan;
         let recorded = |q: &&Quantity| {
-            let own = !matches!(q.section, Section::Locals | Section::Rates);
+            let own = !matches!(q.section, Section::Locals | Section::Rates | Section::Kept);
             own && !matches!(q.role, Role::State(..) | Role::Unknown(_))
         };
         let (constant, varying): (Vec<&Quantity>, Vec<&Quantity>) =

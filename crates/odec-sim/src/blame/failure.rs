@@ -156,7 +156,14 @@ impl Failed<'_> {
             return report;
         }
         let headline = format!("the equations without a derivative do not determine the unknowns {}", self.when);
-        self.by_equation(Diagnostic::error(&codes::E0641, headline), row, "one of them").help(
+        let report = self.by_equation(Diagnostic::error(&codes::E0641, headline), row, "one of them");
+        if !self.bound.executor.program().is_scalar() {
+            return report.help(
+                "a constraint on the states is not differentiated in a model with index sets: differentiate it by hand until it \
+                 gives the unknown, and write the result in its place",
+            );
+        }
+        report.help(
             "an equation that holds no unknown, or holds it with the factor 0, is a constraint on the states: differentiate it \
              by time until it gives the unknown, and write the result in its place",
         )

@@ -9,6 +9,7 @@ mod inputs;
 mod instant;
 mod refusal;
 mod seen;
+pub mod steady;
 mod watch;
 
 pub use extents::{extents, not_compiled};

@@ -52,6 +52,10 @@ impl Series for Executor {
         self.series.is_smooth(&self.program)
     }
 
+    fn fades(&self) -> bool {
+        self.series.fades(&self.program)
+    }
+
     fn is_short(&self, order: usize) -> bool {
         self.scalar && self.series.is_short(&self.program, self.execution(), order)
     }

@@ -108,6 +108,7 @@ impl Happenings {
                     Cause::Rest => event.trigger = Trigger::Rest,
                 }
                 (event.late, event.cancel, event.stops) = (statement.late, statement.cancel, statement.stops);
+                event.alone = statement.alone;
                 all.events.push(event);
                 all.of.push((k, element));
                 all.conditions.push(condition);

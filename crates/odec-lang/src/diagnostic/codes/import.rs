@@ -1,4 +1,4 @@
-//! Codes 08: files of other languages that become models.
+//! Codes 08: files of other languages that become models, or that models become, and files that rows go into.
 
 use super::{Class, Code, rows};
 
@@ -13,6 +13,12 @@ rows! {
     E0808 Model "a part of SBML that odec does not import"
     E0809 Model "an SBML quantity that is determined twice"
     E0810 Model "an SBML rule that determines nothing"
+    E0811 Model "equations that FMI does not hold"
+    E0812 Model "an FMU beyond a limit"
+    E0850 Usage "a kind of file that odec does not write"
+    E0851 Usage "rows that are too many for a kind of file"
+    E0852 Usage "parts of different sweeps"
+    E0853 Io "parts that are missing or damaged"
     W0801 Advice "an SBML quantity without a value"
     W0802 Advice "a part of SBML that is left out"
 }

@@ -35,6 +35,8 @@ rows! {
     E0636 Run "constraints that depend on one another"
     E0637 Run "a start that does not meet the constraints"
     E0638 Run "a state that cannot be kept on the constraints"
+    E0639 Run "steady states of equations that depend on time"
+    E0640 Run "no steady state was found"
     E0641 Run "algebraic unknowns that the equations do not determine"
     E0642 Run "no consistent start"
     W0601 Advice "a conserved quantity that drifts"
@@ -50,4 +52,5 @@ rows! {
     W0611 Advice "an event whose times lie outside the run"
     W0616 Advice "a constant step that leaves a branch"
     W0617 Advice "pulses that odec did not look for"
+    W0620 Advice "a steady start that the motion does not come to"
 }

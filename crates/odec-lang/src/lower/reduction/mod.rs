@@ -32,7 +32,7 @@ const MAX_VARIABLES: usize = 400;
 /// Most derivatives of one constraint: each of them is a longer expression than the one before.
 pub(super) const MAX_DERIVATIVES: u32 = 4;
 /// Functions whose values jump.
-const JUMPS: [&str; 17] = [
+pub(super) const JUMPS: [&str; 17] = [
     "if",
     "lt",
     "le",
@@ -109,14 +109,14 @@ pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[Form]) 
     let (mut solved, residuals) = derivatives(setting, graph, forms, &owner, &left)?;
     let semi = Semi::of(setting, graph, &solved, left.iter().copied().zip(residuals), &unknowns);
     if semi.variables.len() > MAX_VARIABLES {
-        return Ok(None);
+        return refuse(semi.too_many());
     }
     semi.without_sums(graph)?;
     let Some(offsets) = semi.offsets(graph)? else { return Ok(None) };
     let rates: BTreeMap<Element, NodeId> = semi.variables.iter().filter_map(|v| Some((v.element, v.rate?))).collect();
     let own = semi.variables.len() - unknowns.len();
     let times = &offsets.equations[own..];
-    semi.without_jumps(graph, times)?;
+    semi.without_jumps(graph, &offsets.equations)?;
     let mut chains = Vec::with_capacity(times.len());
     for (constraint, &times) in semi.constraints.iter().zip(times) {
         let mut chain = vec![constraint.residual];
@@ -222,6 +222,16 @@ impl<'a> Semi<'a> {
         Semi { setting, variables, constraints }
     }
 
+    fn too_many(&self) -> Diagnostic {
+        let count = self.variables.len();
+        let headline = format!(
+            "a constraint may have to be differentiated among {count} states and unknowns: at most {MAX_VARIABLES} are looked at"
+        );
+        let span = self.constraints.first().map_or(Span::default(), |c| self.setting.model.equations[c.equation].span);
+        error("E0321", headline, span, "an equation that gives no derivative")
+            .help("differentiate the constraints by hand until each gives an unknown, or make the model smaller")
+    }
+
     /// Sums over indices in constraints are not differentiated here.
     fn without_sums(&self, graph: &Graph) -> Fallible<()> {
         let rates = self.variables.iter().filter_map(|v| v.rate);
@@ -238,37 +248,42 @@ impl<'a> Semi<'a> {
         Ok(())
     }
 
-    /// A constraint that jumps would make the state jump with it, and a derivative of it has no value there.
+    /// A constraint that jumps would make the state jump with it, and a derivative of it has no value there; so does a derivative of a
+    /// state that is differentiated with it. `times` are those of the variables with a derivative, then of the constraints.
     fn without_jumps(&self, graph: &Graph, times: &[u32]) -> Fallible<()> {
         let model = self.setting.model;
-        let linear = model.inputs.iter().any(|input| input.between == Between::Linear);
-        for (constraint, &times) in self.constraints.iter().zip(times).filter(|(_, times)| **times > 0) {
-            let jumps = |name: &str| {
-                let bends = times > 1;
-                JUMPS.contains(&name) || bends && (BENDS.contains(&name) || linear && PIECES.contains(&name))
-            };
-            let changes = |id: NodeId| {
-                let varies = |node: Node| match node {
-                    Node::Time => true,
-                    Node::Read(element) => self.variables.iter().any(|variable| variable.element == element),
-                    _ => false,
-                };
-                graph.live([id]).any(|(_, node)| varies(node))
-            };
-            let jump = graph.live([constraint.residual]).find(|(id, node)| match node {
-                Node::Call(op, _) => jumps(op.0.name) && changes(*id),
-                _ => false,
-            });
-            if jump.is_some() {
-                let span = model.equations[constraint.equation].span;
+        let rates = self.variables.iter().filter_map(|v| {
+            let equation = model.equations.iter().find(|e| e.target == Some(v.state));
+            Some((v.rate?, equation.map_or(model.states[v.state].span, |e| e.span)))
+        });
+        let constraints = self.constraints.iter().map(|c| (c.residual, model.equations[c.equation].span));
+        for ((node, span), &times) in rates.chain(constraints).zip(times).filter(|(_, times)| **times > 0) {
+            if self.jumps(graph, node, times > 1) {
                 let text = "it jumps, or a derivative of it does that the states need";
                 return refuse(not_kept("a switch", span, text).help(
-                    "write the constraint without conditions, `floor`, `sign`, `abs` and samples with jumps, for instance with a \
+                    "write this equation without conditions, `floor`, `sign`, `abs` and samples with jumps, for instance with a \
                      steep smooth function or a `spline`",
                 ));
             }
         }
         Ok(())
+    }
+
+    /// An expression jumps where time or a variable passes some value, or, if `bends`, its derivative does.
+    fn jumps(&self, graph: &Graph, root: NodeId, bends: bool) -> bool {
+        let linear = self.setting.model.inputs.iter().any(|input| input.between == Between::Linear);
+        let jumps =
+            |name: &str| JUMPS.contains(&name) || bends && (BENDS.contains(&name) || linear && PIECES.contains(&name));
+        let varies = |node: Node| match node {
+            Node::Time => true,
+            Node::Read(element) => self.variables.iter().any(|variable| variable.element == element),
+            _ => false,
+        };
+        let changes = |id: NodeId| graph.live([id]).any(|(_, node)| varies(node));
+        graph.live([root]).any(|(id, node)| match node {
+            Node::Call(op, _) => jumps(op.0.name) && changes(id),
+            _ => false,
+        })
     }
 
     /// The variables that an expression reads.

@@ -57,6 +57,8 @@ pub struct Happening<'a> {
     pub late: bool,
     /// Dropped if the condition turns false before.
     pub cancel: bool,
+    /// Executed in a round of its own.
+    pub alone: bool,
     /// Those of the highest priority come first.
     pub priority: Option<Expr>,
     /// What it changes.
@@ -78,6 +80,7 @@ impl<'a> Happening<'a> {
             after: None,
             late: false,
             cancel: false,
+            alone: false,
             priority: None,
             writes: &[],
             stops: false,
@@ -126,7 +129,7 @@ impl Parts {
         let made = self.made(event, kind, event.writes, (delay, priority));
         self.model.events.push(made);
         if let Some(writes) = event.rest.filter(|_| happens) {
-            let plain = Happening { stops: false, late: false, cancel: false, ..*event };
+            let plain = Happening { stops: false, late: false, cancel: false, alone: false, ..*event };
             let made = self.made(&plain, EventKind::Rest, writes, (None, None));
             self.model.events.push(made);
         }
@@ -147,6 +150,7 @@ impl Parts {
             delay,
             late: event.late,
             cancel: event.cancel,
+            alone: event.alone,
             priority,
             actions,
             stop: event.stops.then(|| Stop { text: None, span: odec_ir::Span::default() }),

@@ -425,7 +425,7 @@ impl Parts {
         let head = format!("run {label}{{ {} = ", self.model.time.name);
         let span = self.ranged(&head, from, to, origin, 0..3);
         let value = EntryValue::Range(from, to);
-        let entries = vec![RunEntry { key: "t", state: None, value, span, value_span: span }];
+        let entries = vec![RunEntry { key: "t", state: None, at: Vec::new(), value, span, value_span: span }];
         self.model.runs.push(Run { name: name.map(str::to_owned), entries, span });
     }
 

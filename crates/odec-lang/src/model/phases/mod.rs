@@ -9,6 +9,7 @@
 //!      ─ units    ─▶ Found    the unit of every expression, and the factors between units
 //!      ─ resolve  ─▶ Resolved expressions as terms, names as what they stand for
 //!      ─ undeclared           names that stand for nothing, once all uses are known
+//!      ─ rates    ─▶ Model    derivatives of definitions, as definitions
 //!      ─ settle   ─▶ Model    orders, initial values, orders of evaluation, owners of equations, runs
 //!      ─ warnings             what is probably not meant
 //! ```
@@ -17,6 +18,7 @@
 
 mod features;
 mod names;
+mod rates;
 pub(crate) mod reactions;
 pub(crate) mod reports;
 mod resolve;
@@ -54,6 +56,7 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
         return (None, features);
     }
     let (expanded, mut said) = reactions::expand(tree);
+    said.extend(reactions::jumps(&expanded));
     if !sound(&said) {
         return (None, said);
     }
@@ -69,7 +72,11 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     if !sound(&said) || !readable {
         return (None, said);
     }
-    let Resolved { model, starts, uses } = resolved;
+    let Resolved { mut model, starts, mut uses } = resolved;
+    said.extend(rates::form(&mut model, &mut uses));
+    if !sound(&said) {
+        return (None, said);
+    }
     let (mut model, more) = settle::order(model, &starts, source);
     let ordered = sound(&more);
     said.extend(more);
@@ -85,6 +92,7 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     }
     said.extend(warnings::find(&model, &uses));
     model.units = units.units;
+    model.units.factors = units.factors;
     (Some(model), said)
 }
 

@@ -1,7 +1,7 @@
 //! The second phase: which names are vectors. That is decided by their values before any expression is resolved, so
 //! that order does not matter.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Input;
 use super::names::{Declarations, Names};
@@ -14,7 +14,7 @@ use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident};
 pub(super) type Dim = u8;
 
 /// Names of the components.
-pub(super) const COMPONENTS: [char; 3] = ['x', 'y', 'z'];
+pub(super) const COMPONENTS: [char; 4] = ['x', 'y', 'z', 'w'];
 
 /// Arguments of a call by their shapes, and what comes out.
 pub(super) type Calls = HashMap<(usize, Vec<Dim>), Dim>;
@@ -82,9 +82,18 @@ impl<'a> Shapes<'a> {
         let mut edges = Vec::with_capacity(names.len());
         for (_, value) in &names {
             let mut list: Vec<usize> = Vec::new();
-            for id in self.input.nodes_of(*value) {
-                if let ExprKind::Name(r) = &tree.exprs[id.0 as usize].kind {
-                    list.extend(by_name.get(r.name.name.as_str()).into_iter().flatten());
+            // functions read names, too
+            let (mut open, mut seen) = (vec![*value], HashSet::new());
+            while let Some(body) = open.pop() {
+                for id in self.input.nodes_of(body) {
+                    match &tree.exprs[id.0 as usize].kind {
+                        ExprKind::Name(r) => list.extend(by_name.get(r.name.name.as_str()).into_iter().flatten()),
+                        ExprKind::Call(f, _) => {
+                            let called = self.functions.get(&f.name).filter(|&&f| seen.insert(f));
+                            open.extend(called.and_then(|&f| self.bodies.get(f)).map(|f| f.0));
+                        }
+                        _ => {}
+                    }
                 }
             }
             list.sort_unstable();

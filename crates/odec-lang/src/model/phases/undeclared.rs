@@ -74,6 +74,8 @@ impl Judge<'_> {
                 (Some(missing), _) => {
                     report.help(format!("`{missing}` is not declared: is one of the two meant to be it?"))
                 }
+                (None, Some(_)) if self.is_constraint(twice.again) => report
+                    .help(format!("every name is defined once; for a constraint write `0 = {} - (...)`", twice.name)),
                 (None, Some(_)) if twice.name.contains('.') => report.help(self.value_of_part(&twice.name, twice.again)),
                 (None, Some(_)) => report.help("every name is declared once: drop one, or rename one"),
                 (None, None) => {
@@ -90,6 +92,15 @@ impl Judge<'_> {
             uses.sort_by_key(|u| u.span);
             self.report_undeclared(name, &uses);
         }
+    }
+
+    /// The place is the left side of an equation, in a model with unknowns.
+    fn is_constraint(&self, place: Span) -> bool {
+        use crate::syntax::tree::StatementKind;
+        let statements = &self.input.tree.statements;
+        let left = |kind: &StatementKind| matches!(kind, StatementKind::Equation { lhs, .. } if self.input.span_of(*lhs) == place);
+        statements.iter().any(|s| matches!(s.kind, StatementKind::Unknown(_)))
+            && statements.iter().any(|s| left(&s.kind))
     }
 
     /// A definition whose derivative is used was meant to be a state.

@@ -38,6 +38,9 @@ impl Warnings<'_> {
         for (_, d) in self.model.definitions.iter().enumerate().filter(|(i, _)| !used(Symbol::Definition(*i))) {
             unused.push((d.span, d.name.clone()));
         }
+        for (_, d) in self.model.discretes.iter().enumerate().filter(|(i, _)| !used(Symbol::Discrete(*i))) {
+            unused.push((d.span, d.name.clone()));
+        }
         // The components of a vector are used together, and an array of initial values is no name.
         unused.retain(|(_, name)| !name.contains(['.', '\'']) || name.ends_with(".x"));
         for (_, name) in &mut unused {

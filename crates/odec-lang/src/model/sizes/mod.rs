@@ -4,6 +4,7 @@
 mod coverage;
 mod expects;
 mod guarded;
+mod matter;
 mod reads;
 
 use std::collections::HashMap;
@@ -72,6 +73,9 @@ impl Model {
             sizes.tables();
             sizes.coverage();
             sizes.boundaries();
+        }
+        if sizes.reports.is_empty() {
+            sizes.changed();
         }
         if sizes.reports.is_empty() {
             sizes.accesses();

@@ -72,7 +72,11 @@ impl Builder<'_> {
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::logic => head = Some(EventHead::When(self.logic(part))),
-                Rule::sum if rule == Rule::at_head => head = Some(EventHead::At(self.sum(part), None)),
+                Rule::sum if rule == Rule::at_head => {
+                    let time = self.sum(part);
+                    self.refuse_tuple(time);
+                    head = Some(EventHead::At(time, None));
+                }
                 Rule::sum => head = Some(EventHead::Every(self.sum(part))),
                 Rule::times => {
                     let (mut list, mut unit) = (None, None);
@@ -96,6 +100,22 @@ impl Builder<'_> {
         (head, clauses)
     }
 
+    /// `at (5, 10) { }`: a list of times stands in square brackets.
+    fn refuse_tuple(&mut self, time: ExprId) {
+        let ExprKind::Tuple(list) = self.tree.exprs[time.0 as usize].kind.clone() else { return };
+        let texts: Vec<&str> =
+            list.iter().map(|&e| self.text.get(self.span_of(e).range()).unwrap_or_default()).collect();
+        let (span, better) = (self.span_of(time), format!("[{}]", texts.join(", ")));
+        self.report(
+            Diagnostic::error("E0118", "several times stand in square brackets")
+                .label(span, "a vector")
+                .help(format!("write `at {better} {{ ... }}`"))
+                .fix(span, better),
+        );
+        // as it was meant, so that nothing more is said of it
+        self.tree.exprs[time.0 as usize].kind = ExprKind::Table(list);
+    }
+
     fn clause(
         &mut self,
         rule: Rule,
@@ -110,6 +130,7 @@ impl Builder<'_> {
             Rule::after => "after",
             Rule::late => "late",
             Rule::cancel => "cancel",
+            Rule::alone => "alone",
             _ => "priority",
         };
         if let Some((_, first)) = seen.iter().find(|(other, _)| *other == word) {
@@ -125,11 +146,22 @@ impl Builder<'_> {
         let value = part.into_inner().find(|part| part.as_rule() == Rule::sum).map(|sum| self.sum(sum));
         match word {
             "from" if rule == Rule::when_head => self.start_of_when(value, span, clauses),
-            "from" if rule == Rule::every_head => clauses.from = value,
+            "from" if rule == Rule::every_head => {
+                if value.is_some_and(|value| self.is_start(value)) && !self.declares("start") {
+                    self.report(
+                        Diagnostic::error("E0544", "`from start` belongs to `when`")
+                            .label(span, "behind `every` this is the time of the first one")
+                            .help("write `from 0`, or leave it out: the first one is at 0"),
+                    );
+                } else {
+                    clauses.from = value;
+                }
+            }
             "until" if rule == Rule::every_head => clauses.until = value,
             "cancel" if rule == Rule::when_head => clauses.cancel = Some(span),
             "after" => clauses.after = value,
             "late" => clauses.late = Some(span),
+            "alone" => clauses.alone = Some(span),
             "priority" => clauses.priority = value,
             _ => self.foreign_clause(rule, word, span),
         }
@@ -138,11 +170,7 @@ impl Builder<'_> {
     /// `from start`, and nothing else behind a condition.
     fn start_of_when(&mut self, value: Option<ExprId>, span: Span, clauses: &mut Clauses) {
         let Some(value) = value else { return };
-        let start = match &self.tree.exprs[value.0 as usize].kind {
-            ExprKind::Name(r) => r.name.name == "start" && r.indices.is_empty() && r.primes == 0 && r.path.is_empty(),
-            _ => false,
-        };
-        if start {
+        if self.is_start(value) {
             clauses.from_start = Some(span);
             return;
         }
@@ -153,6 +181,24 @@ impl Builder<'_> {
                 .label(span, "after `when` this is `from start` alone")
                 .help(format!("put the time into the condition: `t >= {time} and ...`")),
         );
+    }
+
+    /// The word `start` alone.
+    fn is_start(&self, value: ExprId) -> bool {
+        match &self.tree.exprs[value.0 as usize].kind {
+            ExprKind::Name(r) => r.name.name == "start" && r.indices.is_empty() && r.primes == 0 && r.path.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// The text has a declaration of this name, as far as that can be told before all of it is read.
+    fn declares(&self, name: &str) -> bool {
+        let begins = |at: usize| {
+            let (before, after) = (&self.text[..at], self.text[at + name.len()..].trim_start());
+            let whole = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            whole && after.starts_with('=') && !after.starts_with("==")
+        };
+        self.text.match_indices(name).any(|(at, _)| begins(at))
     }
 
     fn foreign_clause(&mut self, rule: Rule, word: &str, span: Span) {

@@ -10,9 +10,104 @@ use crate::syntax::keyword::{CLAUSES, REST};
 /// Words that begin an event elsewhere.
 const ELSEWHERE: [&str; 8] = ["if", "on", "while", "event", "whenever", "upon", "reset", "once"];
 
+/// Words that stand in the head of an event elsewhere, and what to write for them. `$1` is what follows the word.
+const FOREIGN_CLAUSES: [(&[&str], &str); 7] = [
+    (&["delay", "delayed", "wait"], "write `after $1`, the time from the condition to the actions"),
+    (&["starting", "start", "beginning", "offset", "since"], "write `from $1`, the time of the first one"),
+    (&["ending", "end", "till", "upto"], "write `until $1`: nothing happens at that time or later"),
+    (
+        &["repeat", "count", "addl", "times"],
+        "a series ends at a time: `every 12 from 0 until 60 { ... }` happens 5 times, at 0, 12, 24, 36 and 48",
+    ),
+    (
+        &["persistent", "nonpersistent"],
+        "an event with `after` is executed whatever the condition does until then; `cancel` drops it if that turns false",
+    ),
+    (
+        &["direction", "rising", "falling", "up", "down"],
+        "the condition says the direction: `when x < 0` as x falls below 0, `when x > 0` as it rises, `when x == 0` both",
+    ),
+    (
+        &["crosses", "crossing", "reaches", "hits", "passes", "exceeds"],
+        "write `> $1` for rising, `< $1` for falling, `== $1` for each crossing",
+    ),
+];
+
+/// Words that do something in an event elsewhere.
+const ENDING: [&str; 6] = ["terminate", "halt", "abort", "exit", "quit", "finish"];
+const SETTING: [&str; 4] = ["reset", "set", "let", "assign"];
+
+/// An action as other languages write it: `reinit(h', 0)`, `terminate("small")`, `reset x`, `1 := x`, `(h, v) := (0, 1)`.
+fn foreign_action(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let first = scene.tokens.first().copied()?;
+    let (word, line) = (scene.text(first), scene.line.trim());
+    let inside = line.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')).map(|(inside, _)| inside.trim());
+    let span = scene.span(first);
+    let found = |label: &str| scene.error("E0117", format!("`{word}` begins no action")).label(span, label);
+    if matches!(word, "reinit" | "setval")
+        && let Some((name, value)) = inside.and_then(|inside| inside.split_once(','))
+    {
+        return Some(found("a name changes by `:=`").help(format!("write `{} := {}`", name.trim(), value.trim())));
+    }
+    if ENDING.contains(&word) {
+        let text = inside.filter(|text| text.starts_with('"')).map(|text| format!(" {text}")).unwrap_or_default();
+        return Some(found("a run is ended by `stop`").help(format!("write `stop{text}`")));
+    }
+    let name = scene.tokens.get(1).copied().filter(|next| next.kind == TokenKind::Name);
+    if let Some(name) = name.filter(|_| SETTING.contains(&word)) {
+        let text = scene.text(name);
+        return Some(found("a name changes by `:=`").help(format!("write `{text} := 0`, with the value that it gets")));
+    }
+    let assigned = scene.tokens.iter().any(|token| token.kind == TokenKind::Assign);
+    (assigned && scene.at == 0 && first.kind != TokenKind::Name).then(|| {
+        scene
+            .error("E0118", "an action begins with the name that it changes")
+            .label(span, "no name")
+            .help("write `x := 1`; each name has its own action, with `;` between them: `x := 1; y := 0`")
+    })
+}
+
+/// `h := 0 h' := 1`: two actions without a sign between them.
+fn two_actions(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    let before = scene.before().filter(|before| before.ends_value())?;
+    let is_assign = |token: &Token| token.kind == TokenKind::Assign;
+    let (first, second) = (scene.tokens[..scene.at].iter(), scene.tokens[scene.at..].iter());
+    let both = scene.brackets.is_empty() && here.kind == TokenKind::Name;
+    (both && first.into_iter().any(is_assign) && second.into_iter().any(is_assign)).then(|| {
+        scene
+            .error("E0129", "a `;` is missing between two actions")
+            .label(scene.span(here), "the second begins here")
+            .fix(scene.behind(before), ";")
+    })
+}
+
+/// A word in a head that is no clause here: `delay 2`, `starting 6`, `5 times`.
+fn foreign_clause(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    scene.before().filter(|before| before.ends_value() && scene.brackets.is_empty())?;
+    let counted = here.kind == TokenKind::Number && scene.after().is_some_and(|next| scene.text(next) == "times");
+    let word = if counted { scene.after()? } else { here };
+    let text = scene.text(word);
+    let (_, help) = FOREIGN_CLAUSES.iter().find(|(words, _)| word.kind == TokenKind::Name && words.contains(&text))?;
+    let rest = scene.line[word.end..].split(" {").next().unwrap_or_default().trim();
+    let rest = rest.trim_start_matches(['=', ':', ' ']);
+    let help = help.replace("$1", if rest.is_empty() { "2" } else { rest });
+    Some(
+        scene
+            .error("E0117", format!("`{text}` is no clause of an event"))
+            .label(scene.span(word), "the clauses are `from`, `until`, `after`, `late`, `cancel` and `priority`")
+            .help(help),
+    )
+}
+
 /// An action that the grammar rejected.
 pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
+    if let Some(foreign) = foreign_action(scene) {
+        return Some(foreign);
+    }
     let Some(here) = scene.here() else { return lone_name(scene) };
+    if let Some(two) = two_actions(scene, here) {
+        return Some(two);
+    }
     let text = scene.text(here);
     if scene.brackets.is_empty() && (here.kind == TokenKind::Equals || text == "==") && scene.wants("`:=`") {
         return Some(
@@ -64,7 +159,9 @@ fn lone_name(scene: &Scene<'_>) -> Option<Diagnostic> {
         scene
             .error("E0128", format!("`{line}` alone is no action"))
             .label(scene.span(last), "`:=`, `+=` or `-=` is missing")
-            .help(format!("each name has its own action: `{line} := 0; v := 0`"))
+            .help(format!(
+                "each name has its own action: write `{line} := 0;` with its value, and the next one behind it"
+            ))
     })
 }
 
@@ -73,7 +170,19 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
     let text = scene.text(here);
     let second = scene.tokens.get(1).copied();
+    if let Some(clause) = foreign_clause(scene, here) {
+        return Some(clause);
+    }
     match (scene.rule, here.kind) {
+        (_, TokenKind::Equals) if scene.before().is_some_and(|word| CLAUSES.contains(&scene.text(word))) => {
+            let (word, next) = (scene.before()?, scene.after()?);
+            Some(
+                scene
+                    .error("E0118", format!("`{}` is followed by its value", scene.text(word)))
+                    .label(scene.span(here), "not needed")
+                    .fix(Span::new(scene.base + here.start, scene.base + next.start), ""),
+            )
+        }
         (Rule::when_head, TokenKind::Equals) if scene.before()?.ends_value() => Some(
             scene
                 .error("E0124", "a condition compares with `==`")
@@ -147,6 +256,14 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .help(format!("write `{head} {rest} {{ stop }}`")),
         );
     }
+    if CLAUSES.contains(&word) && second.begins_value() && !scene.tokens.iter().any(|t| t.kind == TokenKind::Equals) {
+        return Some(
+            scene
+                .error("E0117", format!("`{word}` belongs to the head of an event"))
+                .label(scene.span(first), "no event begins with it, and none goes on behind its block")
+                .help(format!("write it before the block: `when C {} {{ ... }}`", scene.line.trim())),
+        );
+    }
     let assign = scene.tokens.iter().position(|token| token.kind == TokenKind::Assign)?;
     if !ELSEWHERE.contains(&word) || scene.touching(first, second) && second.kind != TokenKind::Open {
         return None;
@@ -175,6 +292,14 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
             "write a second event, `when not (...) { ... }`, or choose on the right side: `x := if c then 1 else 0`",
         ));
     }
+    if matches!(word, "elsewhen" | "elseif" | "elif" | "elsif") {
+        let condition = line[word.len()..].trim().trim_end_matches([':', ' ']);
+        return Some(
+            Diagnostic::error("E0117", format!("events have no `{word}`"))
+                .label(span, "not here")
+                .help(format!("write a second event on a line of its own: `when {condition} {{ ... }}`")),
+        );
+    }
     if word == REST {
         return Some(
             Diagnostic::error("E0544", "`rest` stands alone before its block")
@@ -193,6 +318,14 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
         return None;
     }
     let condition = line[word.len()..].trim().trim_end_matches([':', ' ']);
+    if let Some((label, condition)) = condition.split_once(':').filter(|_| word == "event") {
+        let (label, condition) = (label.trim(), condition.trim());
+        return Some(
+            Diagnostic::error("E0117", "`event` begins no event")
+                .label(span, "an event begins with `when`, `at` or `every`")
+                .help(format!("write `when {condition} {{ ... }}`; a comment above names it: `## {label}`")),
+        );
+    }
     Some(
         Diagnostic::error("E0117", format!("`{word}` begins no event"))
             .label(span, "an event begins with `when`, `at` or `every`")

@@ -116,6 +116,23 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<Found> {
                 .help(help),
         );
     }
+    if let ("PULSE", [_, _, _]) = (word, &arguments[..]) {
+        // Berkeley Madonna: an amount, the first time and the interval
+        let (amount, first, interval) = (text(0, "100"), text(1, "0"), text(2, "12"));
+        let help = format!("repeated amounts are an event: `every {interval} from {first} {{ x += {amount} }}`");
+        return Some(
+            Found::new(CODE, format!("`{word}` is no function of this language"), span).label("doses").help(help),
+        );
+    }
+    if let ("squarepulse", [_, _]) = (word, &arguments[..]) {
+        // Berkeley Madonna: the start and the duration
+        let (start, length) = (operand(&text(0, "5")), operand(&text(1, "2")));
+        return Some(
+            Found::new(CODE, format!("`{word}` is no function of this language"), span)
+                .label("a pulse")
+                .help(format!("write its start and end: `({start} < t < {start} + {length})`")),
+        );
+    }
     if PULSES.contains(&word) {
         let from =
             if word.eq_ignore_ascii_case("dirac") || word == "DiracDelta" { "1".to_string() } else { text(0, "1") };

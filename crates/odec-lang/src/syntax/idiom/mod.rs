@@ -8,6 +8,7 @@ mod array;
 mod call;
 mod declare;
 mod doubtful;
+mod happen;
 mod latex;
 mod line;
 mod name;
@@ -267,7 +268,8 @@ fn points_at(errors: &[Span], range: &Range<usize>) -> bool {
 /// All idioms of one line; of two at one place the first counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<Found>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<Found>); 8] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<Found>); 9] = [
+        happen::search,
         latex::search,
         needless::search,
         declare::search,

@@ -273,6 +273,12 @@ fn repeat(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         .over(range(scene, at, next));
     if word == "while" {
         let headline = "there are no loops: equations hold all the time";
+        let condition = (1..line.tokens.len()).find(|&k| matches!(line.text(k), "{" | ":" | "do"));
+        if let Some(end) = condition.filter(|_| scene.lines[at..next].iter().any(assigns)) {
+            let help =
+                format!("write `when {} {{ ... }}`: it happens once, where that turns true", bare(line.slice(1, end)));
+            return Some((Found { headline: headline.to_string(), ..found }.help(help), next));
+        }
         return Some((
             Found { headline: headline.to_string(), ..found }
                 .help("what holds only at times is a choice: `x' = if c then a else b`"),
@@ -288,6 +294,13 @@ fn repeat(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         .iter()
         .flat_map(|line| equations(line, line.range.start == scene.lines[at].range.start))
         .collect();
+    let event = (1..line.tokens.len()).find(|&k| matches!(line.text(k), "when" | "at" | "every") && k > index_at);
+    if let Some(k) = event.filter(|_| next == at + 1) {
+        let text = line.slice(k, line.tokens.len());
+        let inner = if line.text(k - 1) == "{" { text.strip_suffix('}').unwrap_or(text).trim_end() } else { text };
+        let help = format!("write `{inner}` without a loop: an index in its head makes one event for each");
+        return Some((found.help(help), next));
+    }
     let declare = if scene.indices.contains(index) { String::new() } else { format!("`index {index} = {range}` and ") };
     let help = match body.first() {
         Some((left, right)) => format!("write {declare}`{left} = {right}`, without a loop"),
@@ -465,11 +478,35 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
             Found::new("E0133", "an event is written with braces", head_span(line)).over(range(scene, at, next));
         return Some((found.label("an event").help(format!("write `{better}`")), next));
     }
+    // Antimony: `at 2 after (x > 1): x = 0`
+    let after = (1..end).find(|&k| line.text(k) == "after").filter(|_| line.text(0) == "at");
+    if let Some((k, colon)) = after.and_then(|k| Some((k, line.find(k, ":")?))) {
+        let body = line.slice(colon + 1, end).replacen('=', ":=", 1);
+        let condition = bare(line.slice(k + 1, colon));
+        let better = format!("when {condition} after {} {{ {body} }}", line.slice(1, k));
+        let found = Found::new("E0133", "an event is written with braces", head_span(line)).over(line.range.clone());
+        return Some((found.label("an event").help(format!("write `{better}`")), at + 1));
+    }
     let colon = line.find(1, ":").filter(|_| line.text(0) == "at" && line.text(1) == "(")?;
     let body = line.slice(colon + 1, end).replacen('=', ":=", 1);
     let better = format!("when {} {{ {body} }}", bare(line.slice(1, colon)));
     let found = Found::new("E0133", "an event is written with braces", head_span(line)).over(line.range.clone());
     Some((found.label("an event").help(format!("write `{better}`")), at + 1))
+}
+
+/// `global -1 h {v=-0.8*v}` of XPP: the direction, what passes through 0, the changes.
+fn xpp_event(line: &Line<'_>) -> Option<String> {
+    let open = (1..line.tokens.len()).find(|&k| line.text(k) == "{")?;
+    let close = line.close(open).unwrap_or(line.tokens.len());
+    let head = line.slice(1, open).trim();
+    let signs = [("-1", "<"), ("+1", ">"), ("1", ">"), ("0", "==")];
+    let (sign, quantity) = signs.iter().find_map(|(direction, sign)| {
+        let rest = head.strip_prefix(direction)?;
+        rest.starts_with(char::is_whitespace).then(|| (sign, rest.trim()))
+    })?;
+    let changes: Vec<String> =
+        line.slice(open + 1, close).split(';').map(|one| one.trim().replacen('=', " := ", 1)).collect();
+    Some(format!("write `when {quantity} {sign} 0 {{ {} }}`", changes.join("; ")))
 }
 
 /// `u_i { y = 1 }`, `k { 2 }`, `parameters { real b; }`, `global 1 y-1 {y=0}`
@@ -478,7 +515,8 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let word = line.text(0);
     if word == "global" && line.whole().contains('{') {
         let found = Found::new("E0133", "an event is written with braces", head_span(line)).over(line.range.clone());
-        return Some((found.label("an event").help("write `when y > 1 { y := 0 }`"), at + 1));
+        let help = xpp_event(line).unwrap_or_else(|| "write `when y > 1 { y := 0 }`".to_owned());
+        return Some((found.label("an event").help(help), at + 1));
     }
     let two = word == "transformed" && line.text(2) == "{";
     if !line.is_name(0) || line.text(1) != "{" && !two || crate::syntax::explain::is_keyword(word) {

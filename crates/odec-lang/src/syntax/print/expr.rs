@@ -11,7 +11,7 @@ const NOT: u8 = 3;
 const COMPARISON: u8 = 4;
 pub(super) const SUM: u8 = 5;
 const PRODUCT: u8 = 6;
-const MINUS: u8 = 7;
+pub(super) const MINUS: u8 = 7;
 const POWER: u8 = 8;
 const ATOM: u8 = 9;
 /// Brackets around anything.

@@ -7,7 +7,7 @@ mod statement;
 
 use std::fmt;
 
-use super::tree::{ExprId, Ident, Reference, Tree, Unit};
+use super::tree::{ExprId, Ident, Index, Reference, Tree, Unit};
 
 /// How expressions are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,22 @@ impl Tree {
     pub(crate) fn reference_text(&self, reference: &Reference) -> String {
         let mut printer = Printer { tree: self, style: Style::Source, out: String::new() };
         printer.reference(reference);
+        printer.out
+    }
+
+    /// What stands in one place of a bracket.
+    pub(crate) fn index_text(&self, index: &Index) -> String {
+        match index {
+            Index::At(at) => self.expr_text(*at),
+            Index::In(name, ..) => name.name.clone(),
+            Index::Range(from, to) => format!("{}..{}", self.expr_text(*from), self.expr_text(*to)),
+        }
+    }
+
+    /// An expression, as a user would write it where it is a factor.
+    pub(crate) fn expr_text(&self, id: ExprId) -> String {
+        let mut printer = Printer { tree: self, style: Style::Source, out: String::new() };
+        printer.expr(id, expr::MINUS);
         printer.out
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Printer, Style, expr};
 use crate::syntax::tree::{
-    Action, BoundaryItem, Change, Declared, Entry, EntryValue, Event, EventHead, ExprId, Ident, Index, Later,
+    Action, BoundaryItem, Change, Declared, Entry, EntryValue, Event, EventHead, ExprId, Ident, Index, Later, Matter,
     Participant, Reaction, Reference, Statement, StatementKind, Within,
 };
 
@@ -79,6 +79,16 @@ impl Printer<'_> {
             StatementKind::Conserve { name, value, within } => self.conserve(name.as_ref(), *value, within.as_ref()),
             StatementKind::Compartment(items) => self.declaration("compartment", items, false),
             StatementKind::Reaction(reaction) => self.reaction(reaction),
+            StatementKind::Matter(Matter::Elements(value)) => {
+                self.put("elements ");
+                self.expr(*value, 0);
+            }
+            StatementKind::Matter(Matter::Inside { species, compartment, .. }) => {
+                self.put("inside ");
+                self.reference(compartment);
+                self.put(" ");
+                self.reference(species);
+            }
             StatementKind::Later(later) => self.later(later),
         }
         if let Some(doc) = statement.doc.as_ref().filter(|_| beside) {
@@ -295,7 +305,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Clauses are written in one order: from, until, after, late, cancel, priority.
+    /// Clauses are written in one order: from, until, after, late, cancel, alone, priority.
     fn event(&mut self, event: &Event) {
         self.put(event.head.keyword());
         self.put(" ");
@@ -313,6 +323,7 @@ impl Printer<'_> {
         }
         self.put(if clauses.late.is_some() { " late" } else { "" });
         self.put(if clauses.cancel.is_some() { " cancel" } else { "" });
+        self.put(if clauses.alone.is_some() { " alone" } else { "" });
         self.clause("priority", clauses.priority);
         self.actions(&event.actions);
         if let Some((_, actions)) = &event.rest {

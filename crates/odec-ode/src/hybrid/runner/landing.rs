@@ -36,6 +36,21 @@ const EDGE: f64 = 1e-3;
 /// A run that is further than so many tolerances beyond a surface, without having met it, has lost it.
 const LOST: f64 = 10.0;
 
+/// A run that has no derivative a little behind a stop either goes on this much further behind it,
+const FURTHER: f64 = 64.0;
+/// up to this part of the time, or of what is left of the run.
+const BEHIND: f64 = 1e-9;
+
+/// What the run has just come to.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) enum Edge {
+    #[default]
+    None,
+    Surface,
+    /// This known time, or the start.
+    Stop(f64),
+}
+
 /// Where a landing came to.
 enum Landing {
     There(Landed),
@@ -339,27 +354,38 @@ impl HybridRunner {
     }
 
     /// A run that has just landed where f has a value and no derivative, as `sqrt(x - 1)` has none at 1, goes on a little further along
-    /// its motion, by some units of what times are told apart by. True where it does.
+    /// its motion, by some units of what times are told apart by. At a stop it goes on as much later. True where it does.
     pub(super) fn leave_edge(&mut self, model: &dyn HybridSystem, error: &SolveError) -> Result<bool, HybridError> {
-        if !(std::mem::take(&mut self.on_edge) && has_no_derivative(error)) {
+        let edge = std::mem::take(&mut self.on_edge);
+        if edge == Edge::None || !has_no_derivative(error) {
             return Ok(false);
         }
         self.y.copy_from_slice(self.runner.state());
-        self.go_further(model)
+        self.go_further(model, edge)
     }
 
-    /// The same where a method cannot even begin at the state `y` of an instant.
+    /// The same where a method cannot even begin at the state `y` of an instant. At a stop f itself need have no value:
+    /// `exp(-1/sin(t))` has none just before its sine is positive, and a stop is exact to rounding.
     pub(super) fn before_edge(&mut self, model: &dyn HybridSystem, error: SolveError) -> Result<(), HybridError> {
-        let left = std::mem::take(&mut self.on_edge) && has_no_derivative(&error) && self.go_further(model)?;
-        if left { Ok(()) } else { Err(error.into()) }
+        let edge = std::mem::take(&mut self.on_edge);
+        let leads_on = match edge {
+            Edge::None => false,
+            Edge::Surface => has_no_derivative(&error),
+            Edge::Stop(_) => has_no_derivative(&error) || has_no_value(&error),
+        };
+        if leads_on && self.go_further(model, edge)? { Ok(()) } else { Err(error.into()) }
     }
 
-    fn go_further(&mut self, model: &dyn HybridSystem) -> Result<bool, HybridError> {
+    fn go_further(&mut self, model: &dyn HybridSystem, edge: Edge) -> Result<bool, HybridError> {
         let t = self.runner.time();
-        if !self.modes.slope_at(model, t, &self.y) {
+        let further = SHORTEST * resolution(t);
+        let moves = self.modes.slope_at(model, t, &self.y);
+        if let Edge::Stop(stop) = edge {
+            return Ok(self.go_later(model, (t, stop), moves));
+        }
+        if !moves {
             return Ok(false);
         }
-        let further = SHORTEST * resolution(t);
         for (y, slope) in self.y.iter_mut().zip(self.modes.slope()) {
             *y += further * slope;
         }
@@ -367,6 +393,28 @@ impl HybridRunner {
         // the derivative there is large, and is right for no longer step
         self.runner.begin_with(further);
         Ok(true)
+    }
+
+    /// Goes on behind a stop, where the method can; false where it cannot near to it.
+    fn go_later(&mut self, model: &dyn HybridSystem, (t, stop): (f64, f64), moves: bool) -> bool {
+        let farthest = (stop + BEHIND * stop.abs().max(self.span.1 - stop)).min(self.span.1);
+        // a series may need more room than f
+        let mut further = (SHORTEST * resolution(t)).max(FURTHER * (t - stop));
+        let mut gone = 0.0;
+        while t + further < farthest {
+            if moves {
+                for (y, slope) in self.y.iter_mut().zip(self.modes.slope()) {
+                    *y += (further - gone) * slope;
+                }
+            }
+            if self.runner.resume_at(model.system(), t + further, &self.y).is_ok() {
+                self.runner.begin_with(further);
+                self.on_edge = Edge::Stop(stop);
+                return true;
+            }
+            (gone, further) = (further, FURTHER * further);
+        }
+        false
     }
 
     /// The step to `end` that was there before.
@@ -401,6 +449,11 @@ fn has_no_derivative(error: &SolveError) -> bool {
         failure.cause,
         Cause::NonFiniteJacobian { .. } | Cause::NonFiniteTimeDerivative { .. } | Cause::NoSeries { .. }
     )
+}
+
+/// True of a failure by f itself.
+fn has_no_value(error: &SolveError) -> bool {
+    matches!(error, SolveError::Failed(failure) if matches!(failure.cause, Cause::NonFiniteRhs { .. }))
 }
 
 #[cfg(test)]

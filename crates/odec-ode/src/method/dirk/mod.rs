@@ -33,6 +33,8 @@ pub struct Tableau {
     pub b: &'static [f64],
     /// Weights of the embedded solution and its order (for methods whose estimate is made of weights).
     pub embedded: Option<(&'static [f64], u32)>,
+    /// What the difference to the embedded solution is taken times.
+    pub care: f64,
     /// The difference to the embedded solution is damped by (I - gamma h J)^-1: needed where that solution is not itself bounded in
     /// stiff parts, but it hides errors of parts that are mildly stiff.
     pub damped: bool,
@@ -67,7 +69,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let s = tableau.b.len();
     let (embedded, order) = tableau.embedded.unwrap_or((tableau.b, setup.method.order));
     let order = order.min(setup.method.order);
-    let estimate: Vec<f64> = tableau.b.iter().zip(embedded).map(|(b, e)| b - e).collect();
+    let estimate: Vec<f64> = tableau.b.iter().zip(embedded).map(|(b, e)| tableau.care * (b - e)).collect();
     let unit = |i: usize, k: usize| f64::from(u8::from(i == k));
     let dense_rows: Vec<Vec<f64>> = match tableau.extension {
         Extension::Rows(rows) => rows.iter().map(|row| row.to_vec()).collect(),

@@ -14,6 +14,7 @@ pub static TABLEAU: Tableau = Tableau {
          &[1.0 - GAMMA, GAMMA]],
     b: &[1.0 - GAMMA, GAMMA],
     embedded: Some((&[1.0, 0.0], 1)),
+    care: 1.0,
     damped: true,
     extension: Extension::Rows(&[&[std::f64::consts::FRAC_1_SQRT_2, -std::f64::consts::FRAC_1_SQRT_2]]),
 };

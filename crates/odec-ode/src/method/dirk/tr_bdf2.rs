@@ -18,6 +18,7 @@ pub static TABLEAU: Tableau = Tableau {
          &[W, W, GAMMA]],
     b: &[W, W, GAMMA],
     embedded: Some((&[(1.0 - W) / 3.0, (3.0 * W + 1.0) / 3.0, GAMMA / 3.0], 3)),
+    care: 1.0,
     damped: true,
     extension: Extension::Hermite,
 };

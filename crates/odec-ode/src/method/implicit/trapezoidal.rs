@@ -28,6 +28,14 @@ pub static METHOD: Method = Method {
 
 fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let n = setup.system.shape().n;
+    if setup.system.invariants().is_some() {
+        return Err(Refusal::Unsuitable {
+            method: setup.method.name.to_string(),
+            reason: "a constraint has to be differentiated, and the unknowns oscillate after each move back to it"
+                .to_string(),
+            instead: "rodas5p or radau5".to_string(),
+        });
+    }
     one_step::integrator(setup, || {
         Ok(Box::new(Trapezoidal {
             newton: Newton::new(setup.system, setup.options)?,

@@ -24,6 +24,7 @@ pub static TABLEAU: Tableau = Tableau {
     a: &[&A[0], &A[1], &A[2]],
     b: &A[2],
     embedded: None,
+    care: 1.0,
     damped: true,
     extension: Extension::Collocation,
 };

@@ -59,11 +59,8 @@ impl<'a> Collector<'a> {
                     }
                 }
             }
-            StatementKind::Unknown(items) => {
-                for item in items {
-                    self.declare_unknown(item, found);
-                }
-            }
+            StatementKind::Unknown(items) => items.iter().for_each(|item| self.declare_unknown(item, found)),
+            StatementKind::Matter(matter) => found.matter.push(matter),
             StatementKind::Discrete(items) => {
                 for item in items {
                     self.declare_discrete(item, found);
@@ -559,7 +556,7 @@ impl<'a> Collector<'a> {
         let known = self.names.symbols.contains_key(&name.name)
             || self.names.functions.contains_key(&name.name)
             || builtin(&name.name).is_some()
-            || REDUCTIONS.contains(&name.name.as_str());
+            || [REDUCTIONS, &["dot", "norm", "cross", "celsius"]].concat().contains(&name.name.as_str());
         let kind = |id: &ExprId| &self.input.tree.exprs[id.0 as usize].kind;
         let plain = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.primes == 0);
         let time = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.names.time.name);

@@ -13,7 +13,7 @@ use super::reports::Reports;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Model, Symbol, Time};
 use crate::syntax::tree::{
-    BoundaryItem, Declared, Entry, Event, ExprId, Ident, Index, Reference, Statement, Unit, Within,
+    BoundaryItem, Declared, Entry, Event, ExprId, Ident, Index, Matter, Reference, Statement, Unit, Within,
 };
 pub(super) use left::Left;
 
@@ -78,6 +78,8 @@ pub(super) struct Declarations<'a> {
     pub indices: Vec<(&'a Ident, ExprId, ExprId)>,
     pub boundaries: Vec<&'a BoundaryItem>,
     pub axes: Vec<&'a Declared>,
+    /// What reactions leave to be checked.
+    pub matter: Vec<&'a Matter>,
 }
 
 /// An event.

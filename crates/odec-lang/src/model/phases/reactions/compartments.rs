@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::write::{Writer, plain};
+use super::write::{Writer, as_read, plain};
 use super::{Facts, names_in};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
-use crate::syntax::tree::{Declared, ExprKind, Ident, StatementKind, Tree};
+use crate::syntax::tree::{Declared, ExprKind, Ident, Matter, StatementKind, Tree};
 
 /// The compartments of a model, and the state that is the volume of those that change.
 pub(super) type Volumes = BTreeMap<String, Option<Ident>>;
@@ -55,7 +55,15 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
             };
             let text = format!("where `{name}` is to be");
             said.push(error("E0591", "this is no compartment", place.span, text).help(help));
+            continue;
         }
+        let volume = volumes.get(&place.name.name).and_then(Option::as_ref);
+        let inside = Matter::Inside {
+            species: as_read(writer, &item.target),
+            compartment: as_read(writer, place),
+            volume: volume.map(|state| plain(state, state.span)),
+        };
+        writer.add(StatementKind::Matter(inside), item.target.span, None);
     }
     volumes
 }

@@ -12,7 +12,7 @@ use super::{Facts, Line};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
 use crate::syntax::tree::{
-    Binary, Compare, Declared, ExprId, ExprKind, Ident, Index, Law, Participant, Reference, Tree,
+    Binary, Compare, Declared, ExprId, ExprKind, Ident, Index, Law, Matter, Participant, Reference, StatementKind, Tree,
 };
 
 /// One reaction in the equation of one state.
@@ -35,11 +35,10 @@ pub(super) struct Contributions(BTreeMap<String, Vec<Term>>);
 
 /// Finds what a reaction does to its species.
 pub(super) fn of(
-    tree: &Tree,
     facts: &Facts<'_>,
     line: &Line<'_>,
     rate: &Rate,
-    found: &mut Contributions,
+    (found, writer): (&mut Contributions, &mut Writer),
     said: &mut Vec<Diagnostic>,
 ) {
     let reaction = line.reaction;
@@ -47,20 +46,24 @@ pub(super) fn of(
     let all = reaction.left.iter().map(|p| (p, -1.0)).chain(reaction.right.iter().map(|p| (p, 1.0)));
     for (Participant { count, fixed, species }, sign) in all {
         let name = &species.name.name;
-        let known = facts.states.get(name.as_str());
-        if *fixed || (known.is_none() && stands(facts, name)) {
+        let known = facts.states.contains_key(name.as_str());
+        let other = other(facts, species).filter(|_| !known && !*fixed);
+        if *fixed || (!known && other.is_none() && stands(facts, name)) {
             continue;
         }
-        let spots = match spots(tree, facts, (reaction, &rate.axes), species) {
+        if let Some(report) = other {
+            said.push(report);
+            continue;
+        }
+        let spots = match spots(writer.text(), facts, (reaction, &rate.axes), species) {
             Ok(spots) => spots,
             Err(report) => {
                 said.push(report);
                 continue;
             }
         };
-        if let Some(report) = leaves(tree, facts, (&rate.axes, &spots), (species, known.copied())) {
-            said.push(report);
-            continue;
+        if known && !spots.is_empty() {
+            exist(&rate.axes, &spots, species, writer);
         }
         let term = Term {
             net: sign * count,
@@ -71,7 +74,8 @@ pub(super) fn of(
             span: species.span,
             statement: line.statement.span,
         };
-        match terms.iter_mut().find(|(other, known)| other == name && alike(tree, &known.spots, &term.spots)) {
+        let same = |known: &Term| alike(writer.text(), &known.spots, &term.spots);
+        match terms.iter_mut().find(|(other, known)| other == name && same(known)) {
             Some((_, known)) => known.net += term.net,
             None => terms.push((name.clone(), term)),
         }
@@ -79,6 +83,41 @@ pub(super) fn of(
     for (name, term) in terms {
         found.0.entry(name).or_default().push(term);
     }
+}
+
+/// A name that is declared as something that no reaction changes.
+fn other(facts: &Facts<'_>, species: &Reference) -> Option<Diagnostic> {
+    let name = &species.name.name;
+    let (what, declared) = facts.others.get(name.as_str())?;
+    let report =
+        error("E0598", format!("`{name}` is {what}, and reactions change states"), species.span, "a species here");
+    let help = match *what {
+        "an input" => format!("give its value a name, `{name}_now = {name}(t)`, and write that name here"),
+        "a discrete quantity" | "an unknown, which an equation gives" => {
+            format!("if it stands in the rate and does not change, write `${name}`")
+        }
+        _ => "write the name of a state".to_owned(),
+    };
+    Some(report.label(*declared, "declared here").help(help))
+}
+
+/// Leaves it to the check of sizes that what the reaction changes is there: a product beyond the end of its array would
+/// be lost.
+fn exist(axes: &[Axis], spots: &[Spot], species: &Reference, writer: &mut Writer) {
+    let mut binders = Vec::new();
+    for spot in spots {
+        if let Spot::Axis(axis, _) = spot {
+            let range = axes[*axis].range.map(|(from, to)| (writer.copy(from), writer.copy(to)));
+            binders.push((axes[*axis].name.clone(), range));
+        }
+    }
+    let read = super::write::as_read(writer, species);
+    let mut value = writer.read(read);
+    if !binders.is_empty() {
+        let sum = Ident { name: "sum".to_owned(), span: species.span };
+        value = writer.push(ExprKind::Reduce(sum, binders, None, value), species.span);
+    }
+    writer.add(StatementKind::Matter(Matter::Elements(value)), species.span, None);
 }
 
 /// Names that are declared and that no reaction changes.
@@ -98,78 +137,6 @@ fn alike(tree: &Tree, a: &[Spot], b: &[Spot]) -> bool {
             (Spot::Fixed(a), Spot::Fixed(b)) => number(a).is_some() && number(a) == number(b),
             _ => false,
         })
-}
-
-/// A product beyond the ends of its array would be lost: a shifted place needs a range that keeps within it.
-fn leaves(
-    tree: &Tree,
-    facts: &Facts<'_>,
-    (axes, spots): (&[Axis], &[Spot]),
-    (species, state): (&Reference, Option<&Declared>),
-) -> Option<Diagnostic> {
-    let state = state?;
-    for (spot, place) in spots.iter().zip(&state.target.indices) {
-        let Spot::Axis(axis, offset) = spot else { continue };
-        let axis = &axes[*axis];
-        let own = index_name(tree, place).filter(|own| axis.range.is_none() && own.name == axis.name.name);
-        if own.is_some() && *offset == 0 {
-            continue;
-        }
-        let range = axis.range.or_else(|| facts.indices.get(axis.name.name.as_str()).copied());
-        let within = match place {
-            Index::In(_, from, to) => Some((*from, *to)),
-            _ => index_name(tree, place).and_then(|name| facts.indices.get(name.name.as_str()).copied()),
-        };
-        let (Some(range), Some(within)) = (range, within) else { continue };
-        let value = |id: ExprId| whole(tree, facts, id, 0);
-        let ends = (value(range.0), value(range.1), value(within.0), value(within.1));
-        let (Some(from), Some(to), Some(first), Some(last)) = ends else { continue };
-        let (from, to) = (from + *offset as f64, to + *offset as f64);
-        if from >= first && to <= last {
-            continue;
-        }
-        let beyond = if from < first { from } else { to };
-        let name = &species.name.name;
-        let headline = format!("`{name}[{beyond}]` does not exist, and this reaction makes or uses it");
-        let text = format!("`{}` goes from {first} to {last} there", axis.name.name);
-        let range = if *offset > 0 {
-            format!("{first}..{}", last - *offset as f64)
-        } else {
-            format!("{}..{last}", first - *offset as f64)
-        };
-        return Some(error("E0597", headline, species.span, text).help(format!(
-            "give the reaction a range: `[{} in {range}]`, and write reactions at the ends by themselves",
-            axis.name.name
-        )));
-    }
-    None
-}
-
-/// Deepest chain of constants that is followed to a number.
-const MAX_DEPTH: u32 = 50;
-
-/// A number made of numbers and constants as they are declared.
-fn whole(tree: &Tree, facts: &Facts<'_>, id: ExprId, depth: u32) -> Option<f64> {
-    if depth > MAX_DEPTH {
-        return None;
-    }
-    let value = |id: ExprId| whole(tree, facts, id, depth + 1);
-    match &tree.exprs[id.0 as usize].kind {
-        ExprKind::Number(number) => Some(*number),
-        ExprKind::Neg(a) => Some(-value(*a)?),
-        ExprKind::Binary(operator, _, a, b) => {
-            let (a, b) = (value(*a)?, value(*b)?);
-            match operator {
-                Binary::Add => Some(a + b),
-                Binary::Sub => Some(a - b),
-                Binary::Mul => Some(a * b),
-                Binary::Div => Some(a / b),
-                _ => None,
-            }
-        }
-        ExprKind::Name(r) if r.indices.is_empty() => value((*facts.constants.get(r.name.name.as_str())?)?),
-        _ => None,
-    }
 }
 
 fn index_name<'a>(tree: &'a Tree, index: &'a Index) -> Option<&'a Ident> {
@@ -199,21 +166,22 @@ pub(super) fn write(
     }
     for name in &facts.order {
         let item = facts.states[name];
-        let volume = item.place.as_ref().map(|place| &place.name);
-        let changes = volume.and_then(|volume| volumes.get(&volume.name)).and_then(Option::as_ref);
+        let place = facts.place_of(name);
+        let own = item.place.as_ref().and_then(|place| volumes.get(&place.name.name));
+        let changes = own.and_then(Option::as_ref);
         let terms = found.0.get(*name).map_or(&[][..], Vec::as_slice);
         let own = facts.equations.contains_key(*name);
         if own || terms.is_empty() && changes.is_none() {
             continue;
         }
-        equation(facts, (item, terms), (volume, changes), writer, said);
+        equation(facts, (item, terms), (place, changes), writer, said);
     }
 }
 
 fn equation(
     facts: &Facts<'_>,
     (item, terms): (&Declared, &[Term]),
-    (volume, changes): (Option<&Ident>, Option<&Ident>),
+    (place, changes): (Option<&Reference>, Option<&Ident>),
     writer: &mut Writer,
     said: &mut Vec<Diagnostic>,
 ) {
@@ -227,9 +195,14 @@ fn equation(
             said.push(report.label(target.span, "declared here"));
             return;
         }
+        if let Some(report) = unnamed(writer.text(), item, term) {
+            said.push(report);
+            return;
+        }
         let mut value = one(facts, item, term, writer);
-        if let (true, Some(volume)) = (term.flow, volume) {
-            let volume = writer.name(volume, term.span);
+        if let (true, Some(place)) = (term.flow, place) {
+            let volume = super::write::as_read(writer, place);
+            let volume = writer.read(Reference { span: term.span, ..volume });
             value = writer.binary(Binary::Div, value, volume, term.span);
         }
         let (count, sign) = (term.net.abs(), term.net > 0.0);
@@ -266,6 +239,17 @@ fn equation(
     writer.equation(left, sum, statement, None);
 }
 
+/// An equation is for each element by the name of its index.
+fn unnamed(tree: &Tree, item: &Declared, term: &Term) -> Option<Diagnostic> {
+    let nameless = item.target.indices.iter().any(|index| index_name(tree, index).is_none());
+    nameless.then(|| {
+        let headline = format!("the index of `{}` has no name", item.target.name.name);
+        error("E0595", headline, item.target.span, "declared here")
+            .label(term.span, "a reaction changes it")
+            .help("declare it over an index: `index i = 1..3`, `state X[i] = 0`")
+    })
+}
+
 /// The rate of a reaction at the element of the state that the equation is for: 0 where there is none, and the sum of those
 /// that there are several of.
 fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> ExprId {
@@ -274,7 +258,7 @@ fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> 
         item.target.indices.iter().map(|index| index_name(writer.text(), index).cloned()).collect();
     let mut at: Vec<Option<ExprId>> = vec![None; term.axes.len()];
     let mut conditions = Vec::new();
-    for (spot, own) in term.spots.iter().zip(&own) {
+    for ((spot, own), index) in term.spots.iter().zip(&own).zip(&item.target.indices) {
         let Some(own) = own else { continue };
         match spot {
             Spot::Fixed(place) => {
@@ -283,7 +267,7 @@ fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> 
             }
             Spot::Axis(axis, offset) => {
                 let range = term.axes[*axis].range;
-                let alike = own.name == term.axes[*axis].name.name;
+                let alike = own.name == term.axes[*axis].name.name && matches!(index, Index::At(_));
                 let ends = match range {
                     Some(ends) => Some(ends),
                     None if alike && *offset == 0 => None,
@@ -305,9 +289,13 @@ fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> 
         rate.indices.push(Index::At(match at {
             Some(at) => at,
             None => {
-                let range = axis.range.map(|(from, to)| (writer.copy(from), writer.copy(to)));
-                free.push((axis.name.clone(), range));
-                writer.name(&axis.name, span)
+                let ends = axis.range.or_else(|| facts.indices.get(axis.name.name.as_str()).copied());
+                let bound = unbound(facts, term, &own, &axis.name);
+                // under another name it is no index of the model, and has a range of its own
+                let ends = if bound.name == axis.name.name { axis.range } else { ends };
+                let range = ends.map(|(from, to)| (writer.copy(from), writer.copy(to)));
+                free.push((bound.clone(), range));
+                writer.name(&bound, span)
             }
         }));
     }
@@ -324,4 +312,24 @@ fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> 
             writer.push(ExprKind::If(condition, value, zero), span)
         }
     }
+}
+
+/// A name for an index of a sum: its own, unless the equation is for elements by that name.
+fn unbound(facts: &Facts<'_>, term: &Term, own: &[Option<Ident>], axis: &Ident) -> Ident {
+    if own.iter().flatten().all(|own| own.name != axis.name) {
+        return axis.clone();
+    }
+    let taken = |name: &str| {
+        facts.states.contains_key(name)
+            || facts.constants.contains_key(name)
+            || facts.definitions.contains_key(name)
+            || facts.others.contains_key(name)
+            || own.iter().flatten().any(|own| own.name == name)
+            || term.axes.iter().any(|axis| axis.name.name == name)
+    };
+    let mut name = axis.name.clone();
+    while taken(&name) {
+        name.push('_');
+    }
+    Ident { name, ..axis.clone() }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use odec_ir::Span;
 
-use super::compartments::Volumes;
 use super::places::{Axis, axes_of};
 use super::write::{Writer, as_read, plain};
 use super::{Facts, Line, names_in};
@@ -105,22 +104,30 @@ fn same(a: &Reference, b: &Reference) -> bool {
 }
 
 /// What does not depend on indices.
-pub(super) fn check(tree: &Tree, facts: &Facts<'_>, volumes: &Volumes, line: &Line<'_>, said: &mut Vec<Diagnostic>) {
+pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut Vec<Diagnostic>) {
     let reaction = line.reaction;
     let changed = || {
         let all = reaction.left.iter().chain(&reaction.right).filter(|participant| !participant.fixed);
         all.filter_map(|participant| {
-            let state = facts.states.get(participant.species.name.name.as_str())?;
-            Some((&participant.species, state.place.as_ref()))
+            let name = participant.species.name.name.as_str();
+            facts.states.contains_key(name).then(|| (&participant.species, facts.place_of(name)))
         })
     };
-    if reaction.law != Law::Flow && !volumes.is_empty() {
+    if reaction.law != Law::Flow {
         let first = changed().next();
-        let place = |place: Option<&Reference>| place.map(|place| place.name.name.clone());
-        let other = first.and_then(|(_, at)| changed().find(|(_, other)| place(*other) != place(at)));
+        // in an array of parts each element has a compartment of its own
+        let place = |(species, place): (&Reference, Option<&Reference>)| {
+            place.map(|place| {
+                let own = species.indices.iter().take(place.indices.len()).map(|index| tree.index_text(index));
+                (place.name.name.clone(), own.collect::<Vec<_>>())
+            })
+        };
+        let other = first.and_then(|first| changed().find(|other| place(*other) != place(first)));
         if let (Some((a, at)), Some((b, other))) = (first, other) {
             let tell = |place: Option<&Reference>| {
-                place.map_or("in no compartment".to_owned(), |place| format!("in `{}`", place.name.name))
+                place.map_or("in no compartment".to_owned(), |place| {
+                    format!("in `{}`", odec_ir::names::plain(&place.name.name))
+                })
             };
             let headline = format!("`{}` stays in one compartment", reaction.law.word());
             let report = error("E0592", headline, reaction.law_span, "a concentration per time");

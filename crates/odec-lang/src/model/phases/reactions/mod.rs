@@ -11,6 +11,7 @@
 
 mod compartments;
 mod contributions;
+mod jumps;
 mod laws;
 mod places;
 mod write;
@@ -18,8 +19,13 @@ mod write;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use odec_ir::Span;
+
 use crate::diagnostic::Diagnostic;
-use crate::syntax::tree::{Declared, ExprId, ExprKind, Later, Reaction, Reference, Statement, StatementKind, Tree};
+use crate::syntax::tree::{
+    Declared, ExprId, ExprKind, Ident, Later, Matter, Reaction, Reference, Statement, StatementKind, Tree,
+};
+pub(super) use jumps::check as jumps;
 
 /// What the rest of the text says of the names in reactions.
 struct Facts<'a> {
@@ -27,14 +33,18 @@ struct Facts<'a> {
     states: BTreeMap<&'a str, &'a Declared>,
     /// The same in the order of the text.
     order: Vec<&'a str>,
-    /// Names that never change, with their values.
-    constants: BTreeMap<&'a str, Option<ExprId>>,
+    /// Names of parameters and constants, and which of them are constants.
+    constants: BTreeMap<&'a str, bool>,
     /// First and last element of each index.
     indices: BTreeMap<&'a str, (ExprId, ExprId)>,
     /// Left sides that hold a derivative of a state.
     equations: BTreeMap<&'a str, &'a Statement>,
     /// Right sides of definitions.
     definitions: BTreeMap<&'a str, ExprId>,
+    /// Compartments of states of parts.
+    inside: BTreeMap<&'a str, &'a Reference>,
+    /// Names that no reaction can change, with what they are and where they are declared.
+    others: BTreeMap<&'a str, (&'static str, Span)>,
 }
 
 /// A reaction and what stands around it.
@@ -61,9 +71,9 @@ pub(crate) fn expand(tree: &Tree) -> (Cow<'_, Tree>, Vec<Diagnostic>) {
     let volumes = compartments::declare(tree, &facts, &mut writer, &mut said);
     let mut found = contributions::Contributions::default();
     for line in &lines {
-        laws::check(tree, &facts, &volumes, line, &mut said);
+        laws::check(tree, &facts, line, &mut said);
         if let Some(rate) = laws::write(&facts, line, &mut writer, &mut said) {
-            contributions::of(tree, &facts, line, &rate, &mut found, &mut said);
+            contributions::of(&facts, line, &rate, (&mut found, &mut writer), &mut said);
         }
     }
     contributions::write(&facts, &volumes, &found, &mut writer, &mut said);
@@ -79,6 +89,8 @@ impl<'a> Facts<'a> {
             indices: BTreeMap::new(),
             equations: BTreeMap::new(),
             definitions: BTreeMap::new(),
+            inside: BTreeMap::new(),
+            others: BTreeMap::new(),
         };
         for statement in &tree.statements {
             match &statement.kind {
@@ -90,11 +102,25 @@ impl<'a> Facts<'a> {
                         }
                     }
                 }
-                StatementKind::Param(items) | StatementKind::Const(items) => {
-                    let all = items.iter().map(|item| (item.target.name.name.as_str(), item.value));
-                    facts.constants.extend(all);
+                StatementKind::Param(items) => {
+                    facts.constants.extend(targets(items).map(|name| (name.name.as_str(), false)))
+                }
+                StatementKind::Const(items) => {
+                    facts.constants.extend(targets(items).map(|name| (name.name.as_str(), true)))
+                }
+                StatementKind::Discrete(items) => facts.others("a discrete quantity", targets(items)),
+                StatementKind::Unknown(items) => facts.others("an unknown, which an equation gives", targets(items)),
+                StatementKind::Compartment(items) => facts.others("a compartment", targets(items)),
+                StatementKind::Function { name, .. } => facts.others("a function", [name]),
+                StatementKind::Time(name, _) => facts.others("the time", [name]),
+                StatementKind::Later(Later::Input(items)) => {
+                    facts.others("an input", items.iter().map(|(name, ..)| name));
+                }
+                StatementKind::Matter(Matter::Inside { species, compartment, .. }) => {
+                    facts.inside.insert(&species.name.name, compartment);
                 }
                 StatementKind::Later(Later::Index(items)) => {
+                    facts.others("an index", items.iter().flat_map(|(names, ..)| names));
                     for (names, from, to) in items {
                         facts.indices.extend(names.iter().map(|name| (name.name.as_str(), (*from, *to))));
                     }
@@ -104,6 +130,16 @@ impl<'a> Facts<'a> {
             }
         }
         facts
+    }
+
+    fn others(&mut self, what: &'static str, names: impl IntoIterator<Item = &'a Ident>) {
+        self.others.extend(names.into_iter().map(|name| (name.name.as_str(), (what, name.span))));
+    }
+
+    /// The compartment of a state.
+    fn place_of(&self, state: &str) -> Option<&'a Reference> {
+        let own = self.states.get(state).and_then(|item| item.place.as_ref());
+        own.or_else(|| self.inside.get(state).copied())
     }
 
     fn equation(&mut self, tree: &'a Tree, statement: &'a Statement, lhs: ExprId, rhs: ExprId) {
@@ -117,6 +153,11 @@ impl<'a> Facts<'a> {
             self.equations.entry(&reference.name.name).or_insert(statement);
         }
     }
+}
+
+/// The names of declared items.
+fn targets(items: &[Declared]) -> impl Iterator<Item = &Ident> {
+    items.iter().map(|item| &item.target.name)
 }
 
 /// Reactions with the names of their rates: the label, or a number.

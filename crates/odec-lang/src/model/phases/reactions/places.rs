@@ -104,8 +104,18 @@ pub(super) fn spots(
             continue;
         }
         for name in super::names_in(tree, at) {
-            if facts.indices.contains_key(name.name.name.as_str()) {
+            let bound = axes.iter().any(|axis| axis.name.name == name.name.name);
+            if bound || facts.indices.contains_key(name.name.name.as_str()) {
                 return Err(beyond_label(reaction, &name.name));
+            }
+            let is_const = facts.constants.get(name.name.name.as_str()).copied();
+            let varies = facts.states.contains_key(name.name.name.as_str())
+                || facts.definitions.contains_key(name.name.name.as_str())
+                || facts.others.contains_key(name.name.name.as_str());
+            if is_const.is_some_and(|is_const| !is_const) || is_const.is_none() && varies {
+                let headline = format!("`{}` is no constant, and names an element of a species", name.name.name);
+                return Err(error("E0595", headline, name.span, "a number, or made of constants")
+                    .help(format!("which elements there are is known before a run: `const {} = 2`", name.name.name)));
             }
         }
         spots.push(Spot::Fixed(at));

@@ -8,7 +8,7 @@ use super::{Allowed, Resolver, Use, UseKind};
 use crate::model::phases::names::EventItem;
 use crate::model::phases::shapes::{Dim, offset};
 use crate::model::{self, Body, EventKind, Model, Symbol, TermKind};
-use crate::report::error;
+use crate::report::{error, warning};
 use crate::syntax::tree::{self, Declared, EventHead, ExprId, ExprKind, Index, Reference};
 
 /// The target of an action.
@@ -53,6 +53,7 @@ impl<'a> Resolver<'a> {
         self.scopes.restricted.clear();
         let clause =
             |b: &mut Self, e: Option<ExprId>| e.map(|e| b.within_scope(scope, |b| b.body(e, Allowed::Anywhere)));
+        self.refuse_dead_cancel(event);
         let delay = clause(self, event.clauses.after);
         let priority = clause(self, event.clauses.priority);
         let (actions, stop) = self.actions(&event.actions, scope);
@@ -69,6 +70,7 @@ impl<'a> Resolver<'a> {
             delay,
             late: event.clauses.late.is_some(),
             cancel: event.clauses.cancel.is_some(),
+            alone: event.clauses.alone.is_some(),
             priority,
             actions,
             stop,
@@ -84,6 +86,7 @@ impl<'a> Resolver<'a> {
                 delay: None,
                 late: false,
                 cancel: false,
+                alone: false,
                 priority: None,
                 actions,
                 stop,
@@ -92,6 +95,31 @@ impl<'a> Resolver<'a> {
                 span: *span,
             });
         }
+    }
+
+    /// `cancel` without `after`: nothing waits that could be dropped.
+    fn refuse_dead_cancel(&mut self, event: &tree::Event) {
+        let (Some(span), None) = (event.clauses.cancel, event.clauses.after) else { return };
+        let report = warning("W0516", "`cancel` has nothing to drop here", span, "the event is executed at once");
+        self.say(report.help("give it a delay, `after 2 cancel`, or drop the word"));
+    }
+
+    /// An array as the target of an action.
+    fn wrong_rank_of_target(&mut self, target: &'a Reference, rank: usize) {
+        if rank == 0 || !target.indices.is_empty() {
+            return self.wrong_rank(target, rank);
+        }
+        let name = &target.name.name;
+        let letters: Vec<String> = ["i", "j", "k", "l", "m"].into_iter().take(rank).map(str::to_owned).collect();
+        let element = format!("{name}[{}]", letters.join(", "));
+        let report = error("E0513", format!("`{name}` is an array, and no element of it is named"), target.span, "");
+        let report = match self.names.declared.get(name) {
+            Some(&declared) => report.label(declared, "declared with indices"),
+            None => report,
+        };
+        self.say(report.help(format!(
+            "write `{element} := ...`: an index of the head is that element, and one that the head has not is each of them"
+        )));
     }
 
     fn event_kind(&mut self, event: &'a tree::Event) -> EventKind {
@@ -193,14 +221,17 @@ impl<'a> Resolver<'a> {
                 return (inner, None);
             }
         };
-        self.uses.mark(symbol);
+        // a discrete that events write and nothing reads is not used
+        if matches!(symbol, Symbol::State(_)) {
+            self.uses.mark(symbol);
+        }
         if target.primes > 0 && matches!(symbol, Symbol::Discrete(_)) {
             self.prime_without_state(name, symbol, target.span);
             return (inner, None);
         }
         let rank = self.names.ranks.get(name).copied().unwrap_or(0);
         if rank != target.indices.len() {
-            self.wrong_rank(target, rank);
+            self.wrong_rank_of_target(target, rank);
             return (inner, None);
         }
         let dim = self.shapes.dim(name);

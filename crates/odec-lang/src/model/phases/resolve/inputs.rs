@@ -197,18 +197,14 @@ impl<'a> Resolver<'a> {
             return Some(self.nothing(span));
         };
         let refused = match place {
-            Allowed::Anywhere => None,
+            Allowed::Anywhere | Allowed::Function(..) => None,
             Allowed::Default(_) => Some(("E0210", "the default of a parameter")),
             Allowed::Constant => Some(("E0211", "a constant value")),
-            Allowed::Function(..) => Some(("E0207", "a function")),
             Allowed::Extent => Some(("E0516", "a range of indices")),
         };
         if let Some((code, what)) = refused {
             let report = error(code, format!("{what} reads the input `{}`", name.name), span, "");
-            let help = match place {
-                Allowed::Function(..) => format!("pass the value as an argument: `f({}({time}))`", name.name),
-                _ => format!("write a definition: `name = {}({time})`", name.name),
-            };
+            let help = format!("write a definition: `name = {}({time})`", name.name);
             self.say(report.label(declared, "the input").help(help));
             return Some(self.nothing(span));
         }

@@ -3,7 +3,9 @@
 mod axes;
 mod boundaries;
 mod events;
+mod functions;
 mod inputs;
+mod matter;
 mod outputs;
 mod places;
 mod refuse;
@@ -26,6 +28,7 @@ use super::shapes::{Calls, Dim, Shapes};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Body, Model, Symbol};
 use crate::syntax::tree::{ExprId, Ident};
+use functions::Functions;
 pub(super) use refuse::REDUCTIONS;
 use scope::Scopes;
 use terms::Value;
@@ -51,14 +54,24 @@ pub(super) struct Uses {
     pub declared_functions: usize,
     /// Names that are declared nowhere.
     pub undeclared: BTreeMap<String, Vec<Use>>,
-    /// Definitions whose derivative is used, and where.
+    /// Definitions whose derivative is a left side, and where.
     pub primed: BTreeMap<usize, Vec<Span>>,
+    /// Definitions whose derivative is read: each stands for a definition behind those that are declared.
+    pub rates: Vec<Rate>,
 }
 
 impl Uses {
     fn mark(&mut self, symbol: Symbol) {
         self.symbols.insert(symbol);
     }
+}
+
+/// The derivative of a definition, and the first place where it is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rate {
+    /// An element of [`Model::definitions`]; of a second derivative the first one.
+    pub of: usize,
+    pub span: Span,
 }
 
 /// A place where an undeclared name is used.
@@ -94,8 +107,8 @@ enum Allowed<'a> {
     Default(&'a Ident),
     /// The value of a constant, or a bound: constants.
     Constant,
-    /// The body of a function: its arguments, constants.
-    Function(&'a Ident, &'a [Ident]),
+    /// The body of a function: its arguments, and names of the model.
+    Function(&'a [Ident]),
     /// A range of indices, or a fixed index: constants without indices.
     Extent,
 }
@@ -128,6 +141,7 @@ pub(super) fn resolve<'a>(
         values: vec![None; input.tree.exprs.len()],
         bodies: HashMap::new(),
         instances: Instances::default(),
+        functions: Functions::of(input, names),
         scopes: Scopes::default(),
         free: BTreeMap::new(),
         recorded: HashMap::new(),
@@ -167,6 +181,7 @@ struct Resolver<'a> {
     /// Bodies of expressions outside of indices, which several names may share.
     bodies: HashMap<ExprId, Vec<Body>>,
     instances: Instances,
+    functions: Functions<'a>,
     scopes: Scopes<'a>,
     /// Indices that nothing binds: statement, name.
     free: BTreeMap<(u32, String), Vec<Span>>,
@@ -177,6 +192,25 @@ struct Resolver<'a> {
 impl Resolver<'_> {
     fn say(&mut self, diagnostic: Diagnostic) {
         self.reports.say(diagnostic);
+    }
+
+    /// A symbol and the order of its derivative as terms hold them: the derivative of a definition is a definition.
+    fn of_order(&mut self, symbol: Symbol, order: u8, span: Span) -> (Symbol, u8) {
+        let Symbol::Definition(mut of) = symbol else { return (symbol, order) };
+        if order == 0 {
+            return (symbol, order);
+        }
+        let declared: usize =
+            self.names.found.definitions.iter().map(|d| usize::from(self.shapes.dim(d.name).max(1))).sum();
+        for _ in 0..order {
+            let known = self.uses.rates.iter().position(|rate| rate.of == of);
+            let at = known.unwrap_or_else(|| {
+                self.uses.rates.push(Rate { of, span });
+                self.uses.rates.len() - 1
+            });
+            of = declared + at;
+        }
+        (Symbol::Definition(of), 0)
     }
 }
 

@@ -63,7 +63,7 @@ impl<'a> Resolver<'a> {
         let output =
             |name, value, indexed| model::Output { name, value, unit: unit.clone(), doc: doc.clone(), span, indexed };
         let array = symbol.filter(|s| rank > 0 && !matches!(s, Symbol::Time | Symbol::Index(_)));
-        let primed = reference.primes > 0 && !matches!(symbol, Some(Symbol::State(_)));
+        let primed = reference.primes > 0 && !matches!(symbol, Some(Symbol::State(_) | Symbol::Definition(_)));
         let Some(symbol) = array.filter(|_| !primed) else {
             let (start, value) = self.within_scope(None, |b| b.outside_name(reference));
             let dim = value.dim();
@@ -92,11 +92,12 @@ impl<'a> Resolver<'a> {
             let primes = "'".repeat(usize::from(reference.primes));
             let symbol = offset(symbol, c);
             let axes = self.model.indexed(symbol).map(|i| i.axes.clone()).unwrap_or_default();
+            let (symbol, order) = self.of_order(symbol, reference.primes, span);
             let axes: Vec<model::Dimension> = match &places {
                 None => axes,
                 Some(places) => places.iter().map(|p| self.recorded_axis(p)).collect(),
             };
-            let (value, indexed) = self.whole(symbol, reference.primes, &axes, span);
+            let (value, indexed) = self.whole(symbol, order, &axes, span);
             // One element has a name of its own; of several, each is named by its indices.
             let single = places.as_ref().is_some_and(|p| p.iter().all(|p| matches!(p, model::Place::At(_))));
             let (name, value, indexed) = if single {
@@ -107,7 +108,7 @@ impl<'a> Resolver<'a> {
                         subscripts.push(self.copy(*body));
                     }
                 }
-                let root = self.push(TermKind::Element(symbol, reference.primes, subscripts), span);
+                let root = self.push(TermKind::Element(symbol, order, subscripts), span);
                 let written = self.subscripts_text(reference);
                 let body = Body { start, end: self.model.terms.len() as u32, root };
                 (format!("{name}[{written}]{primes}{tail}"), body, Indexed::default())

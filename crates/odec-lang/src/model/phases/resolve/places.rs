@@ -156,6 +156,9 @@ impl<'a> Resolver<'a> {
 
     /// A whole number made of numbers and constants: it is known when the model is compiled.
     pub(super) fn extent(&mut self, e: ExprId) -> Body {
+        if let Some(&known) = self.functions.ranges.get(&e) {
+            return known;
+        }
         self.within_scope(None, |b| b.body(e, Allowed::Extent))
     }
 

@@ -14,7 +14,7 @@ pub const REDUCTIONS: &[&str] = &["sum", "prod"];
 
 impl<'a> Resolver<'a> {
     /// A bare state on a left side: the prime is missing.
-    pub(super) fn bare_state(&mut self, target: &Reference, state: usize) {
+    pub(super) fn bare_state(&mut self, target: &Reference, state: usize, equation: &EquationItem<'a>) {
         let name = &target.name;
         let started = self.input.tree.statements.iter().filter_map(|s| match &s.kind {
             crate::syntax::tree::StatementKind::State(items) => Some(items),
@@ -26,6 +26,17 @@ impl<'a> Resolver<'a> {
         let declared = self.model.states[state].span;
         let end = Span { start: target.span.end, ..target.span };
         let written = self.input.text(target.span);
+        let own = self.names.found.equations.iter().find(|e| match e.left {
+            crate::model::phases::names::Left::Derivative(other, ..) => other == name.name,
+            _ => false,
+        });
+        if let Some(own) = own.filter(|_| !self.names.found.unknowns.is_empty()) {
+            let value = self.input.text(self.input.span_of(equation.rhs));
+            let headline = format!("`{}` is a state, and has its equation elsewhere", name.name);
+            let report = error("E0301", headline, target.span, "").label(own.span, "its equation");
+            self.say(report.help(format!("for a constraint write `0 = {written} - ({value})`")));
+            return;
+        }
         let report = error("E0301", format!("`{}` is a state: the prime is missing", name.name), target.span, "")
             .label(declared, "declared here")
             .help(format!(
@@ -84,7 +95,7 @@ impl<'a> Resolver<'a> {
         let report = match (place, symbol) {
             (Allowed::Extent, Symbol::Constant(_)) => return true,
             (Allowed::Extent, _) => self.not_an_extent(reference, symbol),
-            (Allowed::Anywhere, _) | (_, Symbol::Constant(_) | Symbol::Index(_)) => return true,
+            (Allowed::Anywhere | Allowed::Function(..), _) | (_, Symbol::Constant(_) | Symbol::Index(_)) => return true,
             (Allowed::Default(parameter), _) => {
                 let headline = format!("the default of the parameter `{}` depends on `{name}`", parameter.name);
                 let report = error("E0210", headline, reference.span, format!("`{name}` is {kind}"));
@@ -98,12 +109,6 @@ impl<'a> Resolver<'a> {
             }
             (Allowed::Constant, _) => error("E0211", format!("a constant value depends on `{name}`"), reference.span, format!("`{name}` is {kind}"))
                 .help("use numbers, constants and functions here; what follows from parameters is a definition, written without a keyword"),
-            (Allowed::Function(function, arguments), _) => {
-                let mut list: Vec<&str> = arguments.iter().map(|a| a.name.as_str()).collect();
-                list.push(name);
-                error("E0207", format!("the function `{}` uses `{name}`, which is not an argument", function.name), reference.span, format!("`{name}` is {kind}"))
-                    .help(format!("pass it: `fn {}({}) = ...`", function.name, list.join(", ")))
-            }
         };
         self.say(report);
         false

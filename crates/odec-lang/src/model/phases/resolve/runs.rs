@@ -17,6 +17,7 @@ fn shape(key: &str) -> &'static str {
         "params" => "the name of a parameter set: `params = hopf`",
         "samples" => "a number, `log(200, 1e-6)`, `steps`, or a list of times: `samples = 200`",
         "record" => "`outputs`, or a list of names: `record = outputs`",
+        "start" => "the word `steady`: `start = steady`",
         "rtol" => "a number: `rtol = 1e-6`",
         "atol" => "a number: `atol = 1e-9`",
         "max_steps" => "a number: `max_steps = 100000`",
@@ -60,6 +61,8 @@ const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("saveat", "samples"),
     ("t_eval", "samples"),
     ("output", "record"),
+    ("init", "start"),
+    ("initial", "start"),
 ];
 
 impl<'a> Resolver<'a> {
@@ -278,9 +281,10 @@ impl<'a> Resolver<'a> {
                 self.say(report.help(format!("write `{name} = ...`")).fix(span, ""));
                 continue;
             }
-            let Some(states) = self.entry_states(key, entry) else { continue };
+            let Some((states, at)) = self.entry_states(key, entry) else { continue };
             let state = states.first().copied();
-            if let Some(first) = list.iter().find(|e| e.key == key && e.state == state) {
+            let twice = list.iter().find(|e| at.is_empty() && e.at.is_empty() && e.key == key && e.state == state);
+            if let Some(first) = twice {
                 self.say(
                     error("E0402", format!("`{name}` is given twice"), entry.key.span, "here again")
                         .label(first.span, "here first")
@@ -306,10 +310,10 @@ impl<'a> Resolver<'a> {
             match value {
                 Some(value) => {
                     for &other in states.iter().skip(1) {
-                        let state = Some(other);
-                        list.push(RunEntry { key, state, value: value.clone(), span: entry.span, value_span });
+                        let (state, at) = (Some(other), at.clone());
+                        list.push(RunEntry { key, state, at, value: value.clone(), span: entry.span, value_span });
                     }
-                    list.push(RunEntry { key, state, value, span: entry.span, value_span });
+                    list.push(RunEntry { key, state, at, value, span: entry.span, value_span });
                 }
                 // half of `t = 0, 10`: the other half has been reported
                 None if !self.readable => {}
@@ -322,9 +326,10 @@ impl<'a> Resolver<'a> {
         list
     }
 
-    /// The states that `atol(x)` is for; none for an entry without an argument. `None`: that was a mistake.
-    fn entry_states(&mut self, key: &str, entry: &'a Entry) -> Option<Vec<(usize, u8)>> {
-        let Some(reference) = &entry.argument else { return Some(Vec::new()) };
+    /// The states that `atol(x)` is for, and which of their elements; none for an entry without an argument. `None`: that
+    /// was a mistake.
+    fn entry_states(&mut self, key: &str, entry: &'a Entry) -> Option<(Vec<(usize, u8)>, Vec<Elements>)> {
+        let Some(reference) = &entry.argument else { return Some((Vec::new(), Vec::new())) };
         if key != "atol" {
             let headline = format!("`{}` is one value for the whole run", entry.key.name);
             let report = error("E0406", headline, reference.span, "");
@@ -338,13 +343,32 @@ impl<'a> Resolver<'a> {
             let report = error("E0406", headline, reference.span, "");
             self.say(report.help("a tolerance of its own, `atol(x) = 1e-12`, is for a state"));
         }
-        states.filter(|states| !states.is_empty())
+        let states = states.filter(|states| !states.is_empty())?;
+        let at = self.tolerance_elements(reference)?;
+        Some((states, at))
+    }
+
+    /// The elements in `atol(u[1, 2..5]) = 1e-3`: for each axis the first and the last, or all.
+    fn tolerance_elements(&mut self, reference: &'a tree::Reference) -> Option<Vec<Elements>> {
+        let rank = self.names.ranks.get(reference.name.name.as_str()).copied().unwrap_or(0);
+        if !reference.indices.is_empty() && reference.indices.len() != rank {
+            self.wrong_rank(reference, rank);
+            return None;
+        }
+        let mut list = Vec::with_capacity(rank);
+        for place in self.places(&reference.indices).0 {
+            list.push(match place {
+                model::Place::At(body) => Some((body, body)),
+                model::Place::Each(local) => self.model.locals[local].range.range,
+            });
+        }
+        Some(list)
     }
 
     fn entry_value(&mut self, key: &'static str, expr: ExprId) -> Option<EntryValue> {
         let tree = self.input.tree;
         match (&tree.exprs[expr.0 as usize].kind, key) {
-            (ExprKind::Name(r), "method" | "params" | "record" | "samples")
+            (ExprKind::Name(r), "method" | "params" | "record" | "samples" | "start")
                 if r.primes == 0 && r.indices.is_empty() && r.path.is_empty() =>
             {
                 if let Some(value) = self.entry_word(key, &r.name) {
@@ -366,7 +390,7 @@ impl<'a> Resolver<'a> {
             (ExprKind::Table(list) | ExprKind::Tuple(list), "samples") => {
                 Some(EntryValue::List(list.iter().map(|&e| self.body(e, Allowed::Anywhere)).collect()))
             }
-            (_, "method" | "params" | "record" | "t") => None,
+            (_, "method" | "params" | "record" | "start" | "t") => None,
             (ExprKind::Table(_) | ExprKind::Tuple(_) | ExprKind::Text(_), _) => None,
             _ => Some(EntryValue::Number(self.body(expr, Allowed::Anywhere))),
         }
@@ -375,7 +399,9 @@ impl<'a> Resolver<'a> {
     fn entry_word(&mut self, key: &'static str, word: &'a Ident) -> Option<EntryValue> {
         match (key, word.name.as_str()) {
             ("method" | "params", name) => Some(EntryValue::Word(name.to_owned())),
-            ("record", "outputs") | ("samples", "steps") => Some(EntryValue::Word(word.name.clone())),
+            ("record", "outputs") | ("samples", "steps") | ("start", "steady") => {
+                Some(EntryValue::Word(word.name.clone()))
+            }
             ("record", name) => {
                 let found = self.model.symbols.get(name).copied();
                 let Some(symbol @ (Symbol::State(_) | Symbol::Definition(_))) = found else {
@@ -434,12 +460,6 @@ impl<'a> Resolver<'a> {
             }
         };
         self.uses.mark(Symbol::State(state));
-        if !reference.indices.is_empty() {
-            let headline = format!("a tolerance is for all elements of `{name}`");
-            let report = error("E0406", headline, reference.span, "one element");
-            self.say(report.help(format!("write `atol({name}) = ...`")));
-            return Some(Vec::new());
-        }
         let dim = self.shapes.dim(name);
         let Some(which) = self.which_component(reference, dim) else { return Some(Vec::new()) };
         let all = (0..usize::from(dim.max(1))).filter(|c| which.is_none_or(|w| w == *c));
@@ -471,11 +491,14 @@ impl<'a> Resolver<'a> {
             _ if self.model.symbols.contains_key(&key.name) => {
                 report.help(format!("the value of `{}` changes for one run by a parameter set: `params short {{ {} = 1 }}` and `params = short` here", key.name, key.name))
             }
-            _ => report.help(format!("the entries are {}", suggest::list(ENTRIES.iter().copied()).replace(" and 2 more", ", `record` and `params`"))),
+            _ => report.help(format!("the entries are {}", suggest::list(ENTRIES.iter().copied()).replace(" and 3 more", ", `record`, `params` and `start`"))),
         };
         self.say(report);
     }
 }
+
+/// The first and the last element along an axis; `None` is all of it.
+type Elements = Option<(model::Body, model::Body)>;
 
 /// The first byte of a statement, where it is said that it is there twice.
 fn head(span: Span) -> Span {

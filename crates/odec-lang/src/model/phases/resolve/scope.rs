@@ -160,9 +160,7 @@ impl<'a> Resolver<'a> {
                     name.name
                 )));
             }
-            if let Allowed::Function(_, arguments) = place
-                && let Some(argument) = arguments.iter().find(|a| a.name == name.name)
-            {
+            if let Some(argument) = self.is_argument(place, &name.name) {
                 let headline = format!("`{}` is an argument of the function, and no index", name.name);
                 let report = error("E0512", headline, name.span, "bound here").label(argument.span, "the argument");
                 self.say(report.help("give the index a name of its own"));

@@ -28,9 +28,11 @@ impl<'a> Resolver<'a> {
             let value = self.number_body(0.0, f.name.span);
             let doc = f.doc.map(str::to_owned);
             let name = f.name.name.clone();
-            let function = model::Function { name, arguments: Vec::new(), value, doc, span: f.name.span };
+            let function =
+                model::Function { name, arguments: Vec::new(), value, doc, span: f.name.span, put_in: false };
             self.model.functions.push(function);
         }
+        self.resolve_function_ranges();
         self.resolve_inputs();
         for &(name, first, last) in &found.indices {
             let (first, last) = self.extent_range(first, last);
@@ -80,6 +82,7 @@ impl<'a> Resolver<'a> {
         for axis in &found.axes {
             self.resolve_axis(axis);
         }
+        found.matter.iter().for_each(|matter| self.resolve_matter(matter));
         self.resolve_runs(found);
         self.resolve_functions(&found.functions);
         self.report_free();
@@ -290,7 +293,7 @@ impl<'a> Resolver<'a> {
                     Some(&Symbol::State(i)) if self.model.states[i].algebraic => {
                         return self.expression_equation(equation);
                     }
-                    Some(&Symbol::State(i)) => self.bare_state(target, i),
+                    Some(&Symbol::State(i)) => self.bare_state(target, i, equation),
                     _ => {}
                 }
                 let (_, scope) = self.places(&target.indices);

@@ -15,7 +15,7 @@ use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, Ident, Index, Refer
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value {
     Scalar(TermId),
-    Vector(Dim, [TermId; 3]),
+    Vector(Dim, [TermId; COMPONENTS.len()]),
 }
 
 impl Value {
@@ -46,7 +46,7 @@ impl Value {
         match terms {
             [one] => Value::Scalar(*one),
             several => {
-                let mut all = [several[0]; 3];
+                let mut all = [several[0]; COMPONENTS.len()];
                 all[..several.len()].copy_from_slice(several);
                 Value::Vector(several.len() as Dim, all)
             }
@@ -140,7 +140,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The value in the unit in which it is used.
-    fn converted(&mut self, id: ExprId, value: Value) -> Value {
+    pub(super) fn converted(&mut self, id: ExprId, value: Value) -> Value {
         let Some(&factor) = self.factors.get(&id) else { return value };
         let span = self.input.span_of(id);
         let factor = self.push(TermKind::Number(factor), span);
@@ -185,7 +185,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn node(&mut self, id: ExprId, place: Allowed<'a>) -> Value {
+    pub(super) fn node(&mut self, id: ExprId, place: Allowed<'a>) -> Value {
         let tree = self.input.tree;
         let expr = &tree.exprs[id.0 as usize];
         let span = expr.span;
@@ -219,18 +219,16 @@ impl<'a> Resolver<'a> {
             }
             ExprKind::Call(name, arguments) => match self.input_call(name, arguments, place, span) {
                 Some(value) => value,
-                None => self.call(name, arguments, span),
+                None => self.call(name, arguments, place, span),
             },
             ExprKind::Tuple(list) => {
                 let terms: Vec<TermId> = list.iter().map(|&e| self.term_of(e)).collect();
                 if !(2..=COMPONENTS.len()).contains(&terms.len()) {
-                    let headline = format!("a vector has two or three components, not {}", terms.len());
+                    let headline = format!("a vector has two to four components, not {}", terms.len());
                     let report = error("E0527", headline, span, "");
-                    self.say(
-                        report.help(
-                            "many values are an array over an index: `index i = 1..4`, `const c[i] = [1, 2, 3, 4]`",
-                        ),
-                    );
+                    self.say(report.help(
+                        "many values are an array over an index: `index i = 1..5`, `const c[i] = [1, 2, 3, 4, 5]`",
+                    ));
                     return self.nothing(span);
                 }
                 Value::from_terms(&terms)
@@ -313,7 +311,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn call(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) -> Value {
+    fn call(&mut self, name: &'a Ident, arguments: &'a [ExprId], place: Allowed<'a>, span: Span) -> Value {
         if let Some(&index) = self.names.functions.get(&name.name) {
             let values: Vec<Value> = arguments.iter().map(|&a| self.value_of(a)).collect();
             self.uses.functions.insert(index);
@@ -321,6 +319,9 @@ impl<'a> Resolver<'a> {
             if expected != values.len() {
                 self.wrong_count(name, expected, arguments, Some(index), span);
                 return self.nothing(span);
+            }
+            if self.functions.open[index] {
+                return self.put_in(index, values, place, span);
             }
             let shapes: Vec<Dim> = values.iter().map(|v| v.dim()).collect();
             let dim = self.called_shape(index, &shapes);
@@ -442,7 +443,11 @@ impl<'a> Resolver<'a> {
             }
             return Value::Scalar(self.push(TermKind::Index(local), span));
         }
-        if let Allowed::Function(_, arguments) = place
+        if let Some(value) = self.put_in_argument(reference) {
+            return value;
+        }
+        if let Allowed::Function(arguments) = place
+            && self.functions.frames.is_empty()
             && let Some(i) = arguments.iter().position(|a| a.name == *name)
         {
             return self.argument(reference, i);
@@ -459,15 +464,12 @@ impl<'a> Resolver<'a> {
             return self.nothing(span);
         }
         if matches!(symbol, Symbol::Index(_)) {
-            self.free_index(name, span);
+            self.index_outside(name, span, place);
             return self.nothing(span);
         }
-        if reference.primes > 0 && !matches!(symbol, Symbol::State(_)) {
-            if let Symbol::Definition(i) = symbol {
-                self.uses.primed.entry(i).or_default().push(span);
-            } else {
-                self.prime_without_state(name, symbol, span);
-            }
+        let of_definition = matches!(symbol, Symbol::Definition(_));
+        if reference.primes > 0 && !of_definition && !matches!(symbol, Symbol::State(_)) {
+            self.prime_without_state(name, symbol, span);
             return self.nothing(span);
         }
         let rank = self.names.ranks.get(name).copied().unwrap_or(0);
@@ -477,15 +479,16 @@ impl<'a> Resolver<'a> {
         }
         let dim = self.shapes.dim(name);
         let Some(which) = self.which_component(reference, dim) else { return self.nothing(span) };
-        let element = |symbol: Symbol| {
+        let element = |b: &mut Self, c: usize| {
+            let (symbol, order) = b.of_order(offset(symbol, c), reference.primes, span);
             if rank > 0 {
-                return TermKind::Element(symbol, reference.primes, subscripts.to_vec());
+                return b.push(TermKind::Element(symbol, order, subscripts.to_vec()), span);
             }
-            TermKind::scalar(symbol, reference.primes).unwrap_or(TermKind::Number(0.0))
+            b.push(TermKind::scalar(symbol, order).unwrap_or(TermKind::Number(0.0)), span)
         };
         match which {
-            Some(c) => Value::Scalar(self.push(element(offset(symbol, c)), span)),
-            None => self.each(dim, span, |b, c| b.push(element(offset(symbol, c)), span)),
+            Some(c) => Value::Scalar(element(self, c)),
+            None => self.each(dim, span, element),
         }
     }
 
@@ -515,29 +518,6 @@ impl<'a> Resolver<'a> {
         };
         self.say(report);
         None
-    }
-
-    fn argument(&mut self, reference: &'a Reference, i: usize) -> Value {
-        let dims = self.instances.arguments.clone();
-        let name = &reference.name.name;
-        let span = reference.span;
-        if reference.primes > 0 {
-            let headline = format!("`{name}` has no derivative");
-            let report = error("E0302", headline, span, "an argument of the function");
-            self.say(report.help("pass the derivative as another argument"));
-        }
-        if !reference.indices.is_empty() {
-            let headline = format!("`{name}` is one value and has no indices");
-            let report = error("E0513", headline, span, "an argument of the function");
-            self.say(report.help("pass the element itself, `f(u[i])`; arrays are not passed"));
-        }
-        let dim = dims.get(i).copied().unwrap_or(0);
-        let before: usize = dims[..i.min(dims.len())].iter().map(|&d| usize::from(d.max(1))).sum();
-        let Some(which) = self.which_component(reference, dim) else { return self.nothing(span) };
-        match which {
-            Some(c) => Value::Scalar(self.push(TermKind::Argument(before + c), span)),
-            None => self.each(dim, span, |b, c| b.push(TermKind::Argument(before + c), span)),
-        }
     }
 
     pub(super) fn note_undeclared(&mut self, name: &str, at: Use) {

@@ -14,6 +14,7 @@ fn kind(dim: Dim) -> &'static str {
     match dim {
         0 => "a number",
         2 => "a vector with two components",
+        4 => "a vector with four components",
         _ => "a vector",
     }
 }
@@ -80,6 +81,11 @@ impl<'a> Resolver<'a> {
             }
             (Binary::Mul, 0, n) => n,
             (Binary::Mul | Binary::Div, m, 0) => m,
+            (Binary::Mul, 4, 4) => {
+                let place = [a, b].map(|e| self.input.text(self.input.span_of(e)));
+                self.product_of_quaternions(place, span);
+                return self.nothing(span);
+            }
             (Binary::Mul, ..) => {
                 let (p, q) = (self.input.text(self.input.span_of(a)), self.input.text(self.input.span_of(b)));
                 let report = error("E0528", "the product of two vectors is not one thing", span, "two vectors");
@@ -109,6 +115,21 @@ impl<'a> Resolver<'a> {
         self.each(dim, span, |b, c| b.apply(name, &[left.component(c), right.component(c)], span))
     }
 
+    /// `p*q` of vectors with four components: the product of quaternions is one thing only once it is said which
+    /// component is the real part.
+    fn product_of_quaternions(&mut self, [p, q]: [&str; 2], span: Span) {
+        let report = error("E0528", "the product of two vectors is not one thing", span, "two vectors");
+        let name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let (p, q) = if name(p) && name(q) { (p, q) } else { ("p", "q") };
+        self.say(report.help(format!(
+            "write the quaternion product out; with the real part last, in `w`, its four components are \
+             `{p}.w*{q}.x + {p}.x*{q}.w + {p}.y*{q}.z - {p}.z*{q}.y`, \
+             `{p}.w*{q}.y - {p}.x*{q}.z + {p}.y*{q}.w + {p}.z*{q}.x`, \
+             `{p}.w*{q}.z + {p}.x*{q}.y - {p}.y*{q}.x + {p}.z*{q}.w`, \
+             `{p}.w*{q}.w - {p}.x*{q}.x - {p}.y*{q}.y - {p}.z*{q}.z`; for one number write `dot({p}, {q})`"
+        )));
+    }
+
     /// `dot`, `cross`, `norm`.
     pub(super) fn vector_call(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) -> Option<Value> {
         let expected = match name.name.as_str() {
@@ -127,7 +148,7 @@ impl<'a> Resolver<'a> {
                     return Some(self.nothing(span));
                 }
                 let wanted = if value.dim() == 0 {
-                    values.iter().map(|v| v.dim()).max().unwrap_or(0).max(3)
+                    values.iter().map(|v| v.dim()).max().filter(|&d| d > 0).unwrap_or(3)
                 } else {
                     values[0].dim()
                 };
@@ -143,9 +164,14 @@ impl<'a> Resolver<'a> {
         let dim = usize::from(values[0].dim());
         if name.name == "cross" {
             let (a, b) = (values[0], values[1]);
-            if dim != COMPONENTS.len() {
-                let report = error("E0527", "`cross` takes vectors with three components", span, "two components");
-                self.say(report.help("write `a.x*b.y - a.y*b.x`"));
+            if dim != 3 {
+                let found = if dim == 2 { "two components" } else { "four components" };
+                let report = error("E0527", "`cross` takes vectors with three components", span, found);
+                self.say(if dim == 2 {
+                    report.help("write `a.x*b.y - a.y*b.x`")
+                } else {
+                    report.help("take three of the components: `cross((a.x, a.y, a.z), (b.x, b.y, b.z))`")
+                });
                 return Some(self.nothing(span));
             }
             return Some(self.each(3, span, |m, c| {
@@ -200,6 +226,9 @@ impl<'a> Resolver<'a> {
     /// never called for numbers.
     pub(super) fn resolve_functions(&mut self, functions: &[FunctionItem<'a>]) {
         self.resolve_pending(functions);
+        for (function, &open) in self.model.functions.iter_mut().zip(&self.functions.open) {
+            function.put_in = open;
+        }
         let called: std::collections::HashSet<usize> = self.instances.firsts.keys().map(|k| k.0).collect();
         for (other, f) in functions.iter().enumerate() {
             if called.contains(&other) || self.uses.functions.contains(&other) {
@@ -225,7 +254,7 @@ impl<'a> Resolver<'a> {
         let f = &functions[function];
         let Some(&first) = self.instances.firsts.get(&(function, shapes.to_vec())) else { return };
         let dim = self.called_shape(function, shapes);
-        let place = Allowed::Function(f.name, f.arguments);
+        let place = Allowed::Function(f.arguments);
         self.instances.arguments = shapes.to_vec();
         let bodies = self.within_scope(None, |b| b.bodies(f.body, place, dim));
         let mut names = Vec::new();
@@ -239,6 +268,10 @@ impl<'a> Resolver<'a> {
             let target: &mut model::Function = &mut self.model.functions[first + c];
             target.value = value;
             target.arguments.clone_from(&names);
+        }
+        if self.functions.open[function] {
+            let value = self.number_body(0.0, f.name.span);
+            self.model.functions[first].value = value;
         }
     }
 }

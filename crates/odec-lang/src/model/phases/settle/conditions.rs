@@ -27,11 +27,17 @@ pub(super) fn condition(model: &mut Model, event: usize, reports: &mut Reports) 
     let EventKind::When { condition, .. } = model.events[event].kind else { return };
     let root = condition.root;
     if let TermKind::Apply(op, [a, b, _]) = model.term(root).kind
+        && op.0.name == "le"
+    {
+        (Conditions { model }).lasting([a, b], reports);
+    }
+    if let TermKind::Apply(op, [a, b, _]) = model.term(root).kind
         && op.0.name == "eq"
         && model.level(condition) >= Level::Time
         && !(Conditions { model }).jumps((root, None))
         && let Some(less) = builtin::find("lt")
     {
+        (Conditions { model }).continuous([a, b], reports);
         model.terms[root.index()].kind = TermKind::Apply(less, [b, a, b]);
         if let EventKind::When { crossing, .. } = &mut model.events[event].kind {
             *crossing = true;
@@ -99,6 +105,79 @@ impl Conditions<'_> {
              sides, or compare with `<`"
         );
         reports.say(error("E0546", headline, self.model.term(at.0).span, "part of a condition").help(help));
+    }
+
+    /// The sides of an equality that is met where they cross must not jump across each other.
+    fn continuous(&self, [a, b]: [TermId; 2], reports: &mut Reports) {
+        let Some((id, inside)) = self.jumping([a, b]) else { return };
+        let [left, right] = [a, b].map(|side| self.text(side, &None));
+        let (text, remainder) = (self.text(id, &inside), self.remainder((id, inside.clone())));
+        let help = match remainder {
+            // the remainder itself is one side, and the other one does not change
+            Some([u, period]) if [a, b].contains(&id) => {
+                let other = if a == id { b } else { a };
+                let (of, to, apart) = (self.text(u, &inside), self.text(other, &None), self.text(period, &inside));
+                let zero = matches!(self.model.term(other).kind, TermKind::Number(0.0));
+                if matches!(self.model.term(u).kind, TermKind::Time) {
+                    let from = if zero { String::new() } else { format!(" from {to}") };
+                    format!("a time that comes again and again: `every {apart}{from} {{ ... }}`")
+                } else if zero {
+                    format!("each crossing of a multiple of {apart}: `when sin(pi*({of})/({apart})) == 0 {{ ... }}`")
+                } else {
+                    format!("where it comes to {to} from below: `when {text} >= {to} {{ ... }}`")
+                }
+            }
+            _ => format!("compare: `when {left} > {right} {{ ... }}` happens where it becomes true"),
+        };
+        let across = if id == b { &left } else { &right };
+        let headline = format!("`{text}` jumps, so each jump across `{across}` would count as an equality");
+        let span = self.model.term(id).span;
+        reports.say(error("E0549", headline, span, "jumps inside an equality").help(help));
+    }
+
+    /// `mod(u, P) <= 0` holds at single instants, as an equality does.
+    fn lasting(&self, [a, b]: [TermId; 2], reports: &mut Reports) {
+        let zero = matches!(self.model.term(b).kind, TermKind::Number(0.0));
+        if zero && self.remainder((a, None)).is_some() && self.level((a, None)) >= Level::Time {
+            self.continuous([a, b], reports);
+        }
+    }
+
+    /// The operands of a remainder.
+    fn remainder(&self, (id, _): At) -> Option<[TermId; 2]> {
+        match self.model.term(id).kind {
+            TermKind::Apply(op, [u, period, _]) if op.0.name == "mod" => Some([u, period]),
+            _ => None,
+        }
+    }
+
+    /// The first function in these terms that jumps while its argument goes on.
+    fn jumping(&self, roots: [TermId; 2]) -> Option<At> {
+        let mut open: Vec<At> = roots.into_iter().rev().map(|root| (root, None)).collect();
+        let mut seen = HashSet::new();
+        while let Some(at) = open.pop() {
+            let (id, inside) = self.given(at);
+            let level = self.level((id, inside.clone()));
+            if !seen.insert(key(id, &inside)) || level < Level::Time {
+                continue;
+            }
+            match &self.model.term(id).kind {
+                TermKind::Apply(op, [u, ..])
+                    if matches!(op.0.name, "mod" | "floor" | "ceil" | "round" | "sign")
+                        && !self.jumps((*u, inside.clone())) =>
+                {
+                    return Some((id, inside));
+                }
+                kind @ (TermKind::Apply(..) | TermKind::Call(..)) => {
+                    crate::model::walk::operands(kind, |o| open.push((o, inside.clone())));
+                }
+                TermKind::Definition(i) | TermKind::Element(Symbol::Definition(i), ..) => {
+                    open.push((self.model.definitions[*i].value.root, None));
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// What is no comparison may stand in a condition if it is constant between events.

@@ -5,7 +5,7 @@ use odec_ir::Span;
 
 use super::conditions::condition;
 use crate::model::phases::reports::Reports;
-use crate::model::{Body, Change, EventKind, Level, Model, Symbol, TermId, TermKind};
+use crate::model::{Body, Change, EventKind, Level, Model, Overrides, Symbol, TermId, TermKind};
 use crate::report::error;
 
 /// Checks the events of a model.
@@ -14,8 +14,13 @@ pub(super) fn check(model: &mut Model, reports: &mut Reports) {
         condition(model, event, reports);
         let events = Events { model };
         events.times(event, reports);
-        events.rates(event, reports);
+        events.spans(event, reports);
+        let before = reports.list().len();
         events.targets(event, reports);
+        // a highest derivative as a target is read by its own action as well: one mistake
+        if reports.list().len() == before {
+            events.rates(event, reports);
+        }
         events.twice(event, reports);
     }
     Events { model }.at_one_time(reports);
@@ -53,6 +58,34 @@ impl Events<'_> {
                     .to_owned(),
             };
             reports.say(report.help(help));
+        }
+    }
+
+    /// A period is positive, and a delay is not negative, as far as both are known before the run whatever is set for it.
+    fn spans(&self, event: usize, reports: &mut Reports) {
+        let of = &self.model.events[event];
+        let period = match &of.kind {
+            EventKind::Every { period, .. } => Some(*period),
+            _ => None,
+        };
+        let Ok(values) = self.model.values(&Overrides::default()) else { return };
+        for (what, body) in [("period", period), ("delay", of.delay)] {
+            let Some(body) = body.filter(|body| self.model.level(*body) == Level::Constant && of.locals.is_empty())
+            else {
+                continue;
+            };
+            let value = self.model.number(body, &values);
+            let (fits, wanted) =
+                if what == "period" { (value > 0.0, "positive") } else { (value >= 0.0, "0 or positive") };
+            if !fits && value.is_finite() {
+                let headline = format!("the {what} of this event is {value}, and must be {wanted}");
+                let report = error("E0405", headline, self.model.span(body), format!("this is {value}"));
+                let help = match what {
+                    "period" => "write the time from one to the next: `every 12 { ... }`",
+                    _ => "write the time from the condition to the actions: `after 2`",
+                };
+                reports.say(report.help(help));
+            }
         }
     }
 
@@ -119,7 +152,7 @@ impl Events<'_> {
         let fixed = |event: usize| -> Vec<f64> {
             let of = &model.events[event];
             let EventKind::At(times) = &of.kind else { return Vec::new() };
-            if of.delay.is_some() || of.priority.is_some() || !of.locals.is_empty() {
+            if of.delay.is_some() || of.priority.is_some() || of.alone || !of.locals.is_empty() {
                 return Vec::new();
             }
             times.iter().filter_map(|&time| self.literal(time)).collect()

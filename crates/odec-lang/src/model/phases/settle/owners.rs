@@ -2,7 +2,7 @@
 //! the plain indices, or, where several do, the one that has no other equation there.
 
 use crate::model::phases::reports::Reports;
-use crate::model::{Equation, Model, Overrides, Place, State, Symbol, TermKind, Values};
+use crate::model::{Equation, Model, Overrides, Place, State, Symbol, TermId, TermKind, Values};
 use crate::report::error;
 
 /// A state and the elements of it that an equation may be for.
@@ -31,9 +31,14 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
                 let names = crate::suggest::list(locals.iter().map(|&l| model.locals[l].name.as_str()));
                 let headline = format!("this equation is for every {names}, and gives no derivative at these indices");
                 let report = error("E0531", headline, equation.span, "");
-                reports.say(
-                    report.help("write the highest derivative at the plain indices on the left side: `u[i]' = ...`"),
-                );
+                reports.say(match model.summed_derivative(equation) {
+                    Some((name, index)) => report.help(format!(
+                        "take the term with `{name}` out of the sum: `... *{name} + sum(j where j != {index}: ...)`"
+                    )),
+                    None => {
+                        report.help("write the highest derivative at the plain indices on the left side: `u[i]' = ...`")
+                    }
+                });
             }
             _ => open.push((e, all)),
         }
@@ -94,6 +99,33 @@ fn count_unknowns(model: &Model, reports: &mut Reports) {
 }
 
 impl Model {
+    /// A highest derivative that only a sum of an equation holds, as it is at the index of the equation, and that index.
+    fn summed_derivative(&self, equation: &Equation) -> Option<(String, String)> {
+        let local = equation.place.iter().find_map(|place| match place {
+            Place::Each(local) => Some(*local),
+            Place::At(_) => None,
+        })?;
+        let index = self.locals[local].name.clone();
+        let all = || [equation.lhs, equation.rhs].into_iter().flat_map(|body| &self.terms[body.range()]);
+        let summed = |subscript: TermId| match self.term(subscript).kind {
+            TermKind::Index(local) => {
+                all().any(|term| matches!(&term.kind, TermKind::Reduce { locals, .. } if locals.contains(&local)))
+            }
+            _ => false,
+        };
+        let mut terms = all();
+        let name = terms.find_map(|term| match &term.kind {
+            TermKind::Element(Symbol::State(i), k, subscripts)
+                if *k == self.states[*i].order && subscripts.len() == 1 && summed(subscripts[0]) =>
+            {
+                let subscripts = std::slice::from_ref(&index);
+                Some(odec_ir::names::element(&self.states[*i].derivative(*k), subscripts))
+            }
+            _ => None,
+        })?;
+        Some((name, index))
+    }
+
     /// The states whose highest derivative at exactly these indices (or, with none, at fixed ones) is in an
     /// expression.
     fn candidates(&self, terms: std::ops::Range<usize>, locals: &[usize]) -> Vec<Candidate> {

@@ -163,18 +163,9 @@ struct Checker<'a> {
 pub(crate) fn any_unit(tree: &Tree) -> bool {
     let declared = |statement: &StatementKind| match statement {
         StatementKind::Time(_, unit) => unit.is_some(),
-        StatementKind::Param(items)
-        | StatementKind::Const(items)
-        | StatementKind::State(items)
-        | StatementKind::Unknown(items)
-        | StatementKind::Discrete(items)
-        | StatementKind::Output(items)
-        | StatementKind::Axis(items)
-        | StatementKind::Compartment(items)
-        | StatementKind::Given(items) => items.iter().any(|item| item.unit.is_some()),
         StatementKind::Later(Later::Input(items)) => items.iter().any(|(_, _, _, unit)| unit.is_some()),
         StatementKind::Event(event) => matches!(&event.head, crate::syntax::tree::EventHead::At(_, Some(_))),
-        _ => false,
+        other => other.items().iter().any(|item| item.unit.is_some()),
     };
     let quantity = |kind: &crate::syntax::tree::ExprKind| matches!(kind, crate::syntax::tree::ExprKind::Quantity(..));
     tree.statements.iter().any(|s| declared(&s.kind)) || tree.exprs.iter().any(|e| quantity(&e.kind))

@@ -151,17 +151,9 @@ impl<'a> Units<'a> {
         for statement in &self.input.tree.statements {
             match &statement.kind {
                 StatementKind::Time(_, Some(unit)) => units.push(unit.span),
-                StatementKind::Param(items)
-                | StatementKind::Const(items)
-                | StatementKind::State(items)
-                | StatementKind::Unknown(items)
-                | StatementKind::Discrete(items)
-                | StatementKind::Output(items)
-                | StatementKind::Axis(items)
-                | StatementKind::Given(items) => {
-                    units.extend(items.iter().filter_map(|i| i.unit.as_ref()).map(|u| u.span));
+                declaring => {
+                    units.extend(declaring.items().iter().filter_map(|i| i.unit.as_ref()).map(|u| u.span));
                 }
-                _ => {}
             }
         }
         for expr in &self.input.tree.exprs {
@@ -244,18 +236,8 @@ impl<'a> Units<'a> {
         }
         let of = |id: ExprId| known.get(id.0 as usize).copied().flatten();
         for statement in &tree.statements {
-            if let StatementKind::Param(items)
-            | StatementKind::Const(items)
-            | StatementKind::State(items)
-            | StatementKind::Unknown(items)
-            | StatementKind::Discrete(items)
-            | StatementKind::Output(items)
-            | StatementKind::Axis(items)
-            | StatementKind::Given(items) = &statement.kind
-            {
-                for item in items {
-                    self.item_clash(item, item.value.and_then(of), &units, &mut clashes);
-                }
+            for item in statement.kind.items() {
+                self.item_clash(item, item.value.and_then(of), &units, &mut clashes);
             }
         }
         clashes.sort_by_key(|c| c.span);
@@ -287,19 +269,9 @@ impl<'a> Units<'a> {
     fn declared_units(&self) -> HashMap<&'a str, &'a str> {
         let mut units = HashMap::new();
         for statement in &self.input.tree.statements {
-            if let StatementKind::Param(items)
-            | StatementKind::Const(items)
-            | StatementKind::State(items)
-            | StatementKind::Unknown(items)
-            | StatementKind::Discrete(items)
-            | StatementKind::Output(items)
-            | StatementKind::Axis(items)
-            | StatementKind::Given(items) = &statement.kind
-            {
-                for item in items.iter().filter(|i| i.target.primes == 0) {
-                    if let Some(unit) = &item.unit {
-                        units.entry(item.target.name.name.as_str()).or_insert(unit.text.as_str());
-                    }
+            for item in statement.kind.items().iter().filter(|i| i.target.primes == 0) {
+                if let Some(unit) = &item.unit {
+                    units.entry(item.target.name.name.as_str()).or_insert(unit.text.as_str());
                 }
             }
         }

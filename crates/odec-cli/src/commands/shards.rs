@@ -1,0 +1,374 @@
+//! Parts of a sweep, made on many machines and joined on one: `odec sweep --shard K/N` and `--join`. A part is a table and a
+//! certificate, which is written last: a part without one counts as not made.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use odec_lang::diagnostic::{Code, Diagnostic, codes};
+use odec_sim::points::Points;
+use odec_sim::{Error, Simulation};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Exit;
+use crate::flags;
+use crate::input::{Inputs, error, plain};
+use crate::report::{Reporter, say};
+use crate::rows::{RowsError, cannot_write, shortest};
+use crate::session::fail;
+use crate::summary::grouped;
+use crate::table::Format;
+use crate::whole::{Draft, beside, not_written, write_file};
+
+/// Failed runs that a message lists.
+const LISTED: usize = 20;
+/// Bytes that are copied at a time.
+const BLOCK: usize = 1 << 16;
+
+type Answer<T> = Result<T, Box<Diagnostic>>;
+
+/// A run of a part that has no values.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Failed {
+    /// Its number in the whole sweep.
+    pub point: u64,
+    /// The values that vary.
+    pub values: Vec<(String, f64)>,
+    /// Why, in one sentence; of the first ones alone.
+    pub why: Option<String>,
+}
+
+/// What is said of a part that is whole.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Certificate {
+    /// Of the model, what varies, and how it is solved.
+    digest: String,
+    part: u64,
+    parts: u64,
+    runs: u64,
+    rows: u64,
+    bytes: u64,
+    /// Of the bytes of the table.
+    check: String,
+    failed: Vec<Failed>,
+    /// The kind of machine.
+    machine: String,
+    odec: String,
+}
+
+/// FNV-1a with 64 bits (Fowler, Noll and Vo).
+#[derive(Clone, Copy)]
+struct Digest(u64);
+
+impl Digest {
+    const fn new() -> Digest {
+        Digest(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    /// A text with its length, so that two texts are not taken for one.
+    fn text(&mut self, text: &str) {
+        self.take(&(text.len() as u64).to_le_bytes());
+        self.take(text.as_bytes());
+    }
+
+    fn word(self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+/// What all parts of a sweep have in common.
+fn digest(simulation: &Simulation, points: &Points, inputs: &Inputs) -> Answer<String> {
+    let c = simulation.choices();
+    let mut digest = Digest::new();
+    digest.text(env!("CARGO_PKG_VERSION"));
+    digest.text(&simulation.source().text);
+    digest.text(&format!("{:?}", (&c.run, &c.params, &c.set, &c.set_units, &c.open, c.t0, c.t_end, &c.time_units)));
+    digest.text(&format!("{:?}", (&c.method, c.step, c.rtol, c.atol, &c.atol_for, &c.samples, &c.record)));
+    digest.text(&format!("{:?}", (c.max_step, c.max_steps, c.linear, c.interpret)));
+    digest.text(&points.described());
+    for path in inputs.files() {
+        let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
+        digest.take(&(bytes.len() as u64).to_le_bytes());
+        digest.take(&bytes);
+    }
+    Ok(digest.word())
+}
+
+fn unreadable(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
+    Box::new(error(&codes::E0701, format!("`{}` cannot be read: {}", path.display(), plain(e)), None))
+}
+
+fn wrong(code: &'static Code, headline: String, help: &str) -> Box<Diagnostic> {
+    Box::new(error(code, headline, Some(help.to_string())))
+}
+
+/// A part that is to be made.
+pub struct Part {
+    folder: PathBuf,
+    digest: String,
+    k: u64,
+    n: u64,
+    /// The table, under another name.
+    draft: PathBuf,
+}
+
+impl Part {
+    /// The part of `--shard` in the folder of `-o`, and its points.
+    pub fn of(
+        (text, folder): (&str, &Path),
+        simulation: &Simulation,
+        points: Points,
+        inputs: &Inputs,
+    ) -> Answer<(Part, Points)> {
+        let (k, n) = flags::shard(text)?;
+        let digest = digest(simulation, &points, inputs)?;
+        std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
+        let draft = beside(&table(folder, k, n), "part");
+        Ok((Part { folder: folder.to_path_buf(), digest, k, n, draft }, points.part(k, n)))
+    }
+
+    /// True if it is made already.
+    ///
+    /// # Errors
+    /// The folder has parts of another sweep.
+    pub fn made(&self) -> Answer<bool> {
+        for found in certificates(&self.folder)? {
+            if found.digest != self.digest || found.parts != self.n {
+                let what = if found.digest == self.digest {
+                    format!("is one of {} parts", found.parts)
+                } else {
+                    "is of another sweep: its model, values, tolerances or version differ".to_string()
+                };
+                let table = table(&self.folder, found.part, found.parts);
+                let headline = format!("`{}` {what}", table.display());
+                return Err(wrong(&codes::E0852, headline, "choose another folder, or remove the old parts"));
+            }
+            if found.part == self.k && whole(&self.folder, &found)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Where the rows go until they are whole.
+    pub fn draft(&self) -> &Path {
+        &self.draft
+    }
+
+    /// Gives the rows their name, and certifies them.
+    pub fn publish(self, runs: u64, rows: u64, failed: Vec<Failed>) -> Answer<()> {
+        let (bytes, check) = measured(&self.draft)?;
+        let certificate = Certificate {
+            digest: self.digest.clone(),
+            part: self.k,
+            parts: self.n,
+            runs,
+            rows,
+            bytes,
+            check,
+            failed,
+            machine: machine(),
+            odec: env!("CARGO_PKG_VERSION").to_string(),
+        };
+        let place = table(&self.folder, self.k, self.n);
+        std::fs::rename(&self.draft, &place).map_err(|e| not_written(&place, &e))?;
+        let text = serde_json::to_string_pretty(&certificate).unwrap_or_default();
+        write_file(&place.with_extension("json"), text.as_bytes())
+    }
+
+    /// What is said of a part that is there.
+    pub fn there(&self) -> String {
+        format!("part {} of {} is in `{}` already\n", self.k, self.n, self.folder.display())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.draft);
+    }
+}
+
+fn table(folder: &Path, k: u64, n: u64) -> PathBuf {
+    folder.join(format!("part-{k}-of-{n}.csv"))
+}
+
+/// The kind of processor: other ones may give other last bits.
+fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    name.map_or(std::env::consts::ARCH.to_string(), |(_, name)| name.trim().to_string())
+}
+
+/// Length and digest of a file.
+fn measured(path: &Path) -> Answer<(u64, String)> {
+    let mut file = File::open(path).map_err(|e| unreadable(path, &e))?;
+    let (mut digest, mut bytes, mut block) = (Digest::new(), 0, vec![0; BLOCK]);
+    loop {
+        match file.read(&mut block).map_err(|e| unreadable(path, &e))? {
+            0 => return Ok((bytes, digest.word())),
+            n => {
+                digest.take(&block[..n]);
+                bytes += n as u64;
+            }
+        }
+    }
+}
+
+/// True if the table of a part has the bytes that its certificate promises.
+fn whole(folder: &Path, part: &Certificate) -> Answer<bool> {
+    let path = table(folder, part.part, part.parts);
+    if !path.is_file() {
+        return Ok(false);
+    }
+    Ok(measured(&path)? == (part.bytes, part.check.clone()))
+}
+
+/// The certificates of a folder, by number.
+fn certificates(folder: &Path) -> Answer<Vec<Certificate>> {
+    let mut found = vec![];
+    for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, &e))? {
+        let path = entry.map_err(|e| unreadable(folder, &e))?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if !name.starts_with("part-") || !name.ends_with(".json") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).map_err(|e| unreadable(&path, &e))?;
+        let certificate: Certificate = serde_json::from_str(&text).map_err(|_| {
+            let headline = format!("`{}` is no certificate of a part", path.display());
+            wrong(&codes::E0853, headline, "remove it, and make the part again")
+        })?;
+        found.push(certificate);
+    }
+    found.sort_by_key(|part| (part.parts, part.part));
+    Ok(found)
+}
+
+/// Writes the rows of all parts as one table.
+pub fn join(folder: &Path, output: Option<&Path>, reporter: Reporter) -> Result<Exit, Error> {
+    let parts = complete(folder)?;
+    let output = output.filter(|path| *path != Path::new("-"));
+    if let Some(path) = output
+        && Format::of(path)? != Format::Csv
+    {
+        let headline = format!("parts are joined as CSV, and `{}` promises another form", path.display());
+        return Err(wrong(&codes::E0850, headline, "name the file `rows.csv`").into());
+    }
+    match copy(folder, &parts, output) {
+        Ok(()) => {}
+        Err(RowsError::Closed) => return Ok(Exit::Success),
+        Err(RowsError::Failed(d)) => return Err(d.into()),
+    }
+    let sum = |of: fn(&Certificate) -> u64| parts.iter().map(of).sum::<u64>();
+    if !reporter.quiet() && reporter.human() {
+        let machines: BTreeSet<&str> = parts.iter().map(|part| part.machine.as_str()).collect();
+        let (runs, rows) = (grouped(sum(|p| p.runs)), grouped(sum(|p| p.rows)));
+        let to = output.map(|path| format!(" in {}", path.display())).unwrap_or_default();
+        let mut text = format!("joined     {} parts, {runs} runs, {rows} rows{to}\n", parts.len());
+        if machines.len() > 1 {
+            let list = machines.into_iter().collect::<Vec<_>>().join("; ");
+            text.push_str(&format!("machines   of several kinds, whose last bits may differ: {list}\n"));
+        }
+        say(&text);
+    }
+    let failed: Vec<&Failed> = parts.iter().flat_map(|part| &part.failed).collect();
+    Ok(if failed.is_empty() { Exit::Success } else { fail(&told(&failed, sum(|p| p.runs)).into(), reporter) })
+}
+
+/// The parts of a folder, if none is missing or damaged.
+fn complete(folder: &Path) -> Answer<Vec<Certificate>> {
+    let found = certificates(folder)?;
+    let again = "make it again by `odec sweep` with the same flags and its `--shard`";
+    let Some(first) = found.first() else {
+        let headline = format!("`{}` has no parts of a sweep", folder.display());
+        return Err(wrong(
+            &codes::E0853,
+            headline,
+            "parts are made by `odec sweep model.ode ... --shard 0/10 -o parts/`",
+        ));
+    };
+    if let Some(other) = found.iter().find(|part| part.digest != first.digest || part.parts != first.parts) {
+        let (a, b) = (table(folder, first.part, first.parts), table(folder, other.part, other.parts));
+        let headline = format!("`{}` and `{}` are parts of different sweeps", a.display(), b.display());
+        return Err(wrong(&codes::E0852, headline, "keep the parts of each sweep in a folder of their own"));
+    }
+    let there: BTreeSet<u64> = found.iter().map(|part| part.part).collect();
+    let missing: Vec<u64> = (0..first.parts).filter(|k| !there.contains(k)).take(LISTED + 1).collect();
+    if !missing.is_empty() {
+        let mut list: Vec<String> = missing.iter().take(LISTED).map(u64::to_string).collect();
+        if missing.len() > LISTED {
+            list.push("...".to_string());
+        }
+        let count = first.parts - there.len() as u64;
+        let headline = format!("{} of {} parts are missing: {}", grouped(count), first.parts, list.join(", "));
+        return Err(wrong(&codes::E0853, headline, again));
+    }
+    for part in &found {
+        if !whole(folder, part)? {
+            let path = table(folder, part.part, part.parts);
+            let headline = format!("`{}` is damaged: it is not what was written", path.display());
+            return Err(wrong(&codes::E0853, headline, again));
+        }
+    }
+    Ok(found)
+}
+
+/// One header, and then the rows of all parts.
+fn copy(folder: &Path, parts: &[Certificate], output: Option<&Path>) -> Result<(), RowsError> {
+    let failed = RowsError::Failed;
+    let mut draft = output.map(Draft::begin).transpose().map_err(failed)?;
+    let mut stdout = BufWriter::with_capacity(BLOCK, std::io::stdout());
+    for part in parts {
+        let path = table(folder, part.part, part.parts);
+        let mut file = BufReader::new(File::open(&path).map_err(|e| failed(unreadable(&path, &e)))?);
+        let mut header = vec![];
+        file.read_until(b'\n', &mut header).map_err(|e| failed(unreadable(&path, &e)))?;
+        let mut block = if part.part == 0 { header } else { vec![] };
+        loop {
+            match &mut draft {
+                Some(draft) => draft.write(&block).map_err(failed)?,
+                None => stdout.write_all(&block).map_err(|e| refused(&e))?,
+            }
+            block.resize(BLOCK, 0);
+            let n = file.read(&mut block).map_err(|e| failed(unreadable(&path, &e)))?;
+            block.truncate(n);
+            if n == 0 {
+                break;
+            }
+        }
+    }
+    match draft {
+        Some(draft) => draft.publish().map_err(failed),
+        None => stdout.flush().map_err(|e| refused(&e)),
+    }
+}
+
+/// Standard output takes no more.
+fn refused(e: &std::io::Error) -> RowsError {
+    if e.kind() == std::io::ErrorKind::BrokenPipe {
+        return RowsError::Closed;
+    }
+    RowsError::Failed(not_written(Path::new("standard output"), e))
+}
+
+/// The runs that failed.
+fn told(failed: &[&Failed], runs: u64) -> Diagnostic {
+    let line = |one: &&Failed| {
+        let at: Vec<String> = one.values.iter().map(|(name, x)| format!("{name} = {}", shortest(*x))).collect();
+        let why = one.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        format!("run {} at {}{why}", one.point + 1, at.join(", "))
+    };
+    let mut list: Vec<String> = failed.iter().take(LISTED).map(line).collect();
+    if failed.len() > LISTED {
+        list.push(format!("and {} more", grouped((failed.len() - LISTED) as u64)));
+    }
+    let verb = if failed.len() == 1 { "run failed" } else { "runs failed" };
+    let headline = format!("{} {verb}, of {} made", grouped(failed.len() as u64), grouped(runs));
+    error(&codes::E0621, headline, Some(list.join("\n")))
+}

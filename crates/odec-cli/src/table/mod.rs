@@ -1,0 +1,123 @@
+//! Rows in files that other programs read: Parquet and npz. A file is written beside its place and renamed once it is whole.
+
+mod npz;
+mod parquet;
+mod thrift;
+
+use std::path::Path;
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+
+use crate::input::error;
+use crate::whole::Draft;
+
+use npz::Npz;
+use parquet::Parquet;
+
+type Written<T> = Result<T, Box<Diagnostic>>;
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Numbers with commas between them.
+    Csv,
+    /// An object of JSON in each line.
+    JsonLines,
+    /// Apache Parquet.
+    Parquet,
+    /// Arrays of NumPy.
+    Npz,
+}
+
+/// Extensions that promise a form that odec does not write.
+const FOREIGN: [&str; 14] =
+    ["arrow", "feather", "ipc", "h5", "hdf5", "json", "mat", "nc", "npy", "ods", "xlsx", "gz", "zip", "zst"];
+
+impl Format {
+    /// The form that a name asks for by its extension; CSV if it has none that is known.
+    pub fn of(path: &Path) -> Written<Format> {
+        let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            Some("jsonl" | "ndjson") => Ok(Format::JsonLines),
+            Some("parquet") => Ok(Format::Parquet),
+            Some("npz") => Ok(Format::Npz),
+            Some(word) if FOREIGN.contains(&word) => {
+                let headline = format!("`{}`: odec writes no files of the kind `.{word}`", path.display());
+                let help = "rows are written as `.csv`, `.parquet`, `.npz` or `.jsonl`".to_string();
+                Err(Box::new(error(&codes::E0850, headline, Some(help))))
+            }
+            _ => Ok(Format::Csv),
+        }
+    }
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Real numbers.
+    Number,
+    /// Whole numbers.
+    Whole,
+    /// Yes or no: a number that is 0 or not.
+    Flag,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub kind: Kind,
+}
+
+impl Column {
+    /// A column of real numbers.
+    pub fn number(name: String) -> Column {
+        Column { name, kind: Kind::Number }
+    }
+}
+
+/// What is said of the rows as a whole: keys and values.
+pub type Meta = Vec<(String, String)>;
+
+enum Form {
+    Parquet(Parquet),
+    Npz(Npz),
+}
+
+/// A file that is being written.
+pub struct Table {
+    draft: Draft,
+    form: Form,
+    meta: Meta,
+}
+
+impl Table {
+    /// Begins a file of rows with these columns.
+    pub fn begin(path: &Path, format: Format, columns: Vec<Column>, meta: Meta) -> Written<Table> {
+        let mut draft = Draft::begin(path)?;
+        let form = match format {
+            Format::Npz => Form::Npz(Npz::begin(columns, &draft)?),
+            _ => Form::Parquet(Parquet::begin(columns, &mut draft)?),
+        };
+        Ok(Table { draft, form, meta })
+    }
+
+    /// One row, a number for each column.
+    pub fn row(&mut self, values: &[f64]) -> Written<()> {
+        match &mut self.form {
+            Form::Parquet(file) => file.row(values, &mut self.draft),
+            Form::Npz(file) => file.row(values),
+        }
+    }
+
+    /// Writes the rest, and gives the file its name.
+    pub fn finish(mut self) -> Written<()> {
+        match &mut self.form {
+            Form::Parquet(file) => file.finish(&self.meta, &mut self.draft)?,
+            Form::Npz(file) => file.finish(&self.meta, &mut self.draft)?,
+        }
+        self.draft.publish()
+    }
+}

@@ -1,0 +1,206 @@
+//! Derivatives of definitions: `e'`, where `e = r - y`, is a definition of its own, formed exactly from the terms of `e`
+//! along the equations and time.
+//!
+//! A rate that an equation gives as it stands, `y' = ...`, is read as its right side, so that `e'` may stand wherever `e`
+//! may. Where that right side reads `e'` itself, the rate stays what it is, and the equations are solved for it together.
+
+mod jumps;
+mod slopes;
+
+use std::collections::HashSet;
+
+use odec_ir::{Span, names};
+
+use super::resolve::{Rate, Uses};
+use crate::diagnostic::Diagnostic;
+use crate::model::{Definition, Equation, Indexed, Model, Place, Symbol, TermKind};
+use crate::order::{components, is_cycle};
+use crate::report::{error, warning};
+use slopes::{Refused, Slopes};
+
+/// What a definition behind the declared ones is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Made {
+    /// The derivative of another definition.
+    Slope(usize),
+    /// The right side of the equation for the highest derivative of a state.
+    Side(usize),
+}
+
+/// Makes the definitions that the derivatives in the text stand for.
+pub(super) fn form(model: &mut Model, uses: &mut Uses) -> Vec<Diagnostic> {
+    if uses.rates.is_empty() {
+        return Vec::new();
+    }
+    let (terms, declared, pieces) = (model.terms.len(), model.definitions.len(), model.pieces.len());
+    let mut kept = HashSet::new();
+    let reports = loop {
+        let mut maker = Maker { model, declared, made: Vec::new(), kept: &kept, reports: Vec::new() };
+        maker.make(&uses.rates);
+        let (made, reports) = (std::mem::take(&mut maker.made), std::mem::take(&mut maker.reports));
+        let more = sides_in_cycles(model, declared, &made);
+        if more.iter().all(|state| kept.contains(state)) {
+            break reports;
+        }
+        kept.extend(more);
+        model.terms.truncate(terms);
+        model.definitions.truncate(declared);
+        model.pieces.truncate(pieces);
+    };
+    uses.symbols.extend((0..model.definitions.len()).skip(declared).map(Symbol::Definition));
+    reports
+}
+
+/// States whose right side, read as their rate, would depend on itself.
+fn sides_in_cycles(model: &Model, declared: usize, made: &[Made]) -> Vec<usize> {
+    let reads = |d: &Definition| model.terms[d.value.range()].iter().filter_map(|t| Model::definition_read(&t.kind));
+    let edges: Vec<Vec<usize>> = model.definitions.iter().map(|d| reads(d).collect()).collect();
+    let mut found = Vec::new();
+    for component in components(&edges).iter().filter(|component| is_cycle(component, &edges)) {
+        found.extend(component.iter().filter_map(|i| match i.checked_sub(declared).map(|i| made[i]) {
+            Some(Made::Side(state)) => Some(state),
+            _ => None,
+        }));
+    }
+    found
+}
+
+/// Makes one definition after the other; each may ask for more.
+struct Maker<'a> {
+    model: &'a mut Model,
+    declared: usize,
+    made: Vec<Made>,
+    /// States whose highest derivative is not read as the right side of its equation.
+    kept: &'a HashSet<usize>,
+    reports: Vec<Diagnostic>,
+}
+
+impl Maker<'_> {
+    fn make(&mut self, rates: &[Rate]) {
+        self.made.extend(rates.iter().map(|rate| Made::Slope(rate.of)));
+        let mut next = 0;
+        while next < self.made.len() {
+            match self.made[next] {
+                Made::Side(state) => self.push_side(state),
+                Made::Slope(of) => self.push_slope(of, rates.get(next).map(|rate| rate.span)),
+            }
+            next += 1;
+        }
+    }
+
+    /// The definition of this kind, which may not be there yet.
+    fn ask(&mut self, kind: Made) -> usize {
+        let known = self.made.iter().position(|made| *made == kind);
+        let at = known.unwrap_or_else(|| {
+            self.made.push(kind);
+            self.made.len() - 1
+        });
+        self.declared + at
+    }
+
+    fn push_side(&mut self, state: usize) {
+        let of = &self.model.states[state];
+        let Some((equation, order)) = self.equation_of(state) else { return };
+        let equation = &self.model.equations[equation];
+        let locals = equation.place.iter().filter_map(|place| match place {
+            Place::Each(local) => Some(*local),
+            Place::At(_) => None,
+        });
+        let indexed = Indexed { axes: of.indexed.axes.clone(), locals: locals.collect() };
+        let definition = Definition {
+            name: of.derivative(order),
+            value: equation.rhs,
+            unit: None,
+            doc: None,
+            span: equation.span,
+            indexed,
+        };
+        self.model.definitions.push(definition);
+    }
+
+    fn push_slope(&mut self, of: usize, used: Option<Span>) {
+        let Definition { name, span, indexed, value, .. } = self.model.definitions[of].clone();
+        let formed = Slopes::of(self, value);
+        let value = match formed {
+            Ok((value, doubtful)) => {
+                for at in doubtful {
+                    self.say_doubt(&name, at, used);
+                }
+                value
+            }
+            Err(refused) => {
+                self.refuse(of, refused, used);
+                value
+            }
+        };
+        let (stem, tail) = names::split(&name);
+        let name = format!("{stem}'{tail}");
+        let piece = self.model.pieces.iter().filter(|piece| piece.definition == of);
+        let at = self.model.definitions.len();
+        let pieces: Vec<_> = piece.map(|piece| crate::model::Piece { definition: at, ..piece.clone() }).collect();
+        self.model.pieces.extend(pieces);
+        self.model.definitions.push(Definition { name, value, unit: None, doc: None, span, indexed });
+    }
+
+    /// The equation that gives the highest derivative of a state as it stands, for all elements, and that order.
+    fn equation_of(&self, state: usize) -> Option<(usize, u8)> {
+        let model = &*self.model;
+        let mut own = model.equations.iter().enumerate().filter(|(_, e)| e.target == Some(state));
+        let (Some((at, equation)), None) = (own.next(), own.next()) else { return None };
+        let order = self.given(equation)?;
+        let whole = |place: &Place| matches!(place, Place::Each(l) if model.locals[*l].range.range.is_none());
+        let same = |(place, axis): (&Place, &crate::model::Dimension)| matches!(place, Place::Each(l) if model.locals[*l].range == *axis);
+        let axes = &model.states[state].indexed.axes;
+        let all = equation.place.iter().all(whole) && equation.place.iter().zip(axes).all(same);
+        (all && equation.place.len() == axes.len()).then_some((at, order))
+    }
+
+    /// The order of the derivative on the left side.
+    fn given(&self, equation: &Equation) -> Option<u8> {
+        Model::state_read(&self.model.term(equation.lhs.root).kind).map(|(_, order)| order)
+    }
+
+    /// The order of the equations for a state.
+    fn order_of(&self, state: usize) -> u8 {
+        let model = &*self.model;
+        let own = model.equations.iter().filter(|e| e.target == Some(state)).filter_map(|e| self.given(e)).max();
+        own.unwrap_or_else(|| {
+            let sides = model.equations.iter().flat_map(|e| [e.lhs, e.rhs]);
+            let terms = sides.flat_map(|body| &model.terms[body.range()]);
+            let orders = terms.filter_map(|t| Model::state_read(&t.kind)).filter(|(i, _)| *i == state);
+            orders.map(|(_, order)| order).max().unwrap_or(0)
+        })
+    }
+
+    fn say_doubt(&mut self, name: &str, at: Span, used: Option<Span>) {
+        let headline = format!("the derivative of `{name}` has no part for a jump, and this `if` may jump");
+        let report = warning("W0515", headline, at, "the branches may differ where the condition changes");
+        let report = used.iter().fold(report, |report, used| report.label(*used, "the derivative"));
+        self.reports.push(report.help(
+            "if both branches are equal where the condition changes, all is well; `min`, `max` and `abs` never jump",
+        ));
+    }
+
+    fn refuse(&mut self, of: usize, refused: Refused, used: Option<Span>) {
+        let definition = &self.model.definitions[of];
+        let name = &definition.name;
+        let Refused { why, at, help } = refused;
+        let headline = format!("`{name}` has no derivative: {why}");
+        let place = used.unwrap_or(definition.span);
+        let report = error("E0535", headline, at, "because of this");
+        let report = if place == at { report } else { report.label(place, "its derivative") };
+        let report = match used {
+            Some(_) => report.label(definition.span, format!("`{name}` is defined here")),
+            None => report,
+        };
+        self.reports.push(report.help(help));
+    }
+}
+
+/// The kind of a read with another symbol and order.
+fn read(kind: &TermKind, symbol: Symbol, order: u8) -> TermKind {
+    match kind {
+        TermKind::Element(_, _, subscripts) => TermKind::Element(symbol, order, subscripts.clone()),
+        _ => TermKind::scalar(symbol, order).unwrap_or(TermKind::Number(0.0)),
+    }
+}

@@ -1,0 +1,108 @@
+//! Events that set the volume of a compartment: they have to say what becomes of the concentrations in it. Amounts stay
+//! where nothing leaves, and then the concentrations jump; a cell that divides keeps them. Both are common.
+
+use crate::diagnostic::Diagnostic;
+use crate::report::error;
+use crate::syntax::tree::{Action, Change, ExprKind, Index, Later, Matter, Reference, StatementKind, Tree};
+
+/// Most species whose actions a message shows.
+const MAX_SHOWN: usize = 3;
+
+/// Events that set a volume and not all that is in it, in a tree that has all its parts.
+pub(in crate::model::phases) fn check(tree: &Tree) -> Vec<Diagnostic> {
+    let mut inside: Vec<(&Reference, &Reference, &Reference)> = Vec::new();
+    for statement in &tree.statements {
+        if let StatementKind::Matter(Matter::Inside { species, compartment, volume: Some(volume) }) = &statement.kind {
+            inside.push((species, compartment, volume));
+        }
+    }
+    let mut said = Vec::new();
+    if inside.is_empty() {
+        return said;
+    }
+    for statement in &tree.statements {
+        let StatementKind::Event(event) = &statement.kind else { continue };
+        let delayed =
+            event.clauses.late.is_none() && (event.clauses.after.is_some() || event.clauses.priority.is_some());
+        let rest = event.rest.iter().map(|(_, actions)| actions);
+        for actions in std::iter::once(&event.actions).chain(rest) {
+            said.extend(forgotten(tree, &inside, actions, delayed));
+        }
+    }
+    said
+}
+
+/// What one block of actions leaves out.
+fn forgotten(
+    tree: &Tree,
+    inside: &[(&Reference, &Reference, &Reference)],
+    actions: &[Action],
+    delayed: bool,
+) -> Option<Diagnostic> {
+    let changes = || {
+        actions.iter().filter_map(|action| match action {
+            Action::Change(target, change, value, _) if target.primes == 0 => Some((target, *change, *value)),
+            _ => None,
+        })
+    };
+    let (target, change, value) =
+        changes().find(|(target, ..)| inside.iter().any(|(.., volume)| volume.name.name == target.name.name))?;
+    let missing: Vec<_> = inside
+        .iter()
+        .filter(|(species, _, volume)| {
+            volume.name.name == target.name.name
+                && !changes().any(|(other, ..)| other.name.name == species.name.name && covers(tree, other, target))
+        })
+        .collect();
+    let (first, compartment, _) = missing.first()?;
+    let element = |reference: &Reference| {
+        let indices: Vec<String> = reference.indices.iter().map(|index| tree.index_text(index)).collect();
+        odec_ir::names::element(&reference.name.name, &indices)
+    };
+    let (volume, value) = (element(target), tree.expr_text(value));
+    let after = match change {
+        Change::Set => value,
+        Change::Add => format!("({volume} + {value})"),
+        Change::Subtract => format!("({volume} - {value})"),
+    };
+    let name = element(first);
+    let more = match missing.len() - 1 {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let headline = format!("this event sets the volume `{volume}`, and says nothing of `{name}`{more} in it");
+    let report = error("E0599", headline, target.span, "the volume jumps here")
+        .label(first.span, format!("in `{}`", odec_ir::names::plain(&compartment.name.name)));
+    let shown = missing.iter().take(MAX_SHOWN).map(|(species, ..)| element(species));
+    let kept: Vec<String> = shown.map(|name| format!("{name} := {name}*{volume}/{after}")).collect();
+    let dots = if missing.len() > MAX_SHOWN { "; ..." } else { "" };
+    let late = if delayed { "; write `late` in the head, so that it reads the values of that instant" } else { "" };
+    Some(report.help(format!(
+        "where the amount stays, write `{}{dots}` in the event; where the concentration stays, `{name} := {name}`{late}",
+        kept.join("; ")
+    )))
+}
+
+/// A change of a species is one of all its elements in the compartment: its first subscripts are those of the volume, the
+/// others are whole indices.
+fn covers(tree: &Tree, species: &Reference, volume: &Reference) -> bool {
+    let text = |index: &Index| tree.index_text(index);
+    let whole = |index: &Index| match index {
+        Index::At(at) => match &tree.exprs[at.0 as usize].kind {
+            ExprKind::Name(r) => r.indices.is_empty() && is_index(tree, &r.name.name),
+            _ => false,
+        },
+        Index::In(..) | Index::Range(..) => false,
+    };
+    let own = volume.indices.len();
+    species.indices.len() >= own
+        && species.indices.iter().zip(&volume.indices).all(|(a, b)| text(a) == text(b))
+        && species.indices.iter().skip(own).all(whole)
+}
+
+fn is_index(tree: &Tree, name: &str) -> bool {
+    tree.statements.iter().any(|statement| match &statement.kind {
+        StatementKind::Later(Later::Index(items)) => items.iter().flat_map(|item| &item.0).any(|own| own.name == name),
+        _ => false,
+    })
+}

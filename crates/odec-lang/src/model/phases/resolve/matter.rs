@@ -1,0 +1,22 @@
+//! What reactions leave to be checked: the elements that they change, and the compartments that hold something.
+
+use super::{Allowed, Resolver};
+use crate::syntax::tree::Matter;
+
+impl<'a> Resolver<'a> {
+    pub(super) fn resolve_matter(&mut self, matter: &'a Matter) {
+        match matter {
+            Matter::Elements(value) => {
+                let (start, value) = self.within_scope(None, |b| b.value(*value, Allowed::Anywhere));
+                let bodies = self.split(start, value);
+                self.model.changed.extend(bodies);
+            }
+            // a compartment with a state in it is used
+            Matter::Inside { compartment, .. } => {
+                if let Some(&symbol) = self.model.symbols.get(&compartment.name.name) {
+                    self.uses.mark(symbol);
+                }
+            }
+        }
+    }
+}

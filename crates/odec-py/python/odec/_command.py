@@ -1,0 +1,17 @@
+"""The script `odec` of the package: the command, without the packages that arrays need."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from ._odec import command
+
+
+def main() -> None:
+    """Runs the command line, and ends the process with its exit code."""
+    # Python would keep Ctrl-C for itself until the command is over
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    code = command(sys.argv)
+    # nothing of Python is to be flushed or cleaned up
+    sys.exit(code)

@@ -1,0 +1,174 @@
+"""Sweeps in parts: on the workers of an executor, and kept in a folder until all of them are there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import Diagnostic, OdecError, RunError, UsageError
+from ._solution import F64
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
+    from ._model import Model
+
+# columns, rows, rows of each run, counts, warnings, numbers of failed runs, and why the first of them failed
+Swept = tuple[tuple[str, ...], F64, npt.NDArray[np.int64], dict[str, Any], list[Diagnostic], list[int], dict[int, RunError]]
+
+# parts that an executor gets unless it is said: few enough to join quickly, many enough to keep workers busy
+_PARTS = 64
+
+
+def swept(
+    model: Model,
+    names: Sequence[str],
+    table: F64,
+    settings: dict[str, Any],
+    threads: int | None,
+    whole: tuple[int, list[tuple[float, float]]] | None = None,
+) -> Swept:
+    """The rows of all points of a table; `whole` says of which sweep they are a part."""
+    return model.sweep_rows(list(names), table.ravel().tolist(), settings, threads, whole)
+
+
+class Parts:
+    """A sweep in parts. Part k of n has the points from k*N/n up to (k+1)*N/n, so that all of them together are the sweep."""
+
+    def __init__(
+        self, model: Model, names: Sequence[str], table: F64, settings: dict[str, Any], shards: int | None, out: Path | None
+    ) -> None:
+        if shards is not None and (isinstance(shards, bool) or int(shards) != shards or shards < 1):
+            raise UsageError(f"`shards` is a whole number above 0, not {shards!r}")
+        self.model, self.names, self.table, self.settings, self.out = model, list(names), table, settings, out
+        points = len(table)
+        self.count = max(1, min(points, _PARTS if shards is None else int(shards)))
+        self.borders = [k * points // self.count for k in range(self.count + 1)]
+        self.whole = (points, [(float(column.min()), float(column.max())) for column in table.T] if points else [])
+        self.digest = self._digest() if out is not None else ""
+
+    def _digest(self) -> str:
+        """Of all that the rows follow from."""
+        from ._odec import __version__
+
+        m = self.model
+        files = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(m.files.items())}
+        said = json.dumps([__version__, m.source_text, m.values, files, self.names, self.settings, self.count], default=str)
+        return hashlib.sha256(said.encode() + np.ascontiguousarray(self.table).tobytes()).hexdigest()
+
+    def path(self, k: int) -> Path:
+        assert self.out is not None
+        return self.out / f"part-{k}-of-{self.count}.npz"
+
+    def made(self, executor: Executor | None, threads: int | None) -> Swept:
+        """All parts: those that are kept, and the others from the workers."""
+        there: dict[int, Swept] = {}
+        if self.out is not None:
+            self.out.mkdir(parents=True, exist_ok=True)
+            there = {k: part for k in range(self.count) if (part := self._kept(k)) is not None}
+        missing = [k for k in range(self.count) if k not in there]
+
+        def arguments(k: int) -> tuple[Any, ...]:
+            return (self.model, self.names, self.table[self.borders[k] : self.borders[k + 1]], self.settings)
+
+        if executor is None:
+            for k in missing:
+                there[k] = swept(*arguments(k), threads, self.whole)
+                self._keep(k, there[k])
+        else:
+            from concurrent.futures import as_completed
+
+            futures: dict[Future[Swept], int] = {}
+            try:
+                for k in missing:
+                    futures[executor.submit(swept, *arguments(k), 1, self.whole)] = k
+                for future in as_completed(futures):
+                    k = futures[future]
+                    there[k] = future.result()
+                    self._keep(k, there[k])
+            except OdecError:
+                raise
+            except Exception as error:
+                raise self._lost(there, error) from error
+            finally:
+                for future in futures:
+                    future.cancel()
+        return self._joined([there[k] for k in range(self.count)])
+
+    def _lost(self, there: dict[int, Swept], error: Exception) -> OdecError:
+        have = f"{len(there)} of {self.count} parts are made"
+        if self.out is None:
+            then = "they are lost; with `out=` a folder keeps them"
+        else:
+            then = f"they are kept in `{self.out}`: call the sweep again to make the others"
+        return OdecError(f"a worker ended before its part was made ({type(error).__name__}: {error}); {have}, and {then}")
+
+    def _keep(self, k: int, part: Swept) -> None:
+        """Writes a part beside its place and renames it, so that it is there whole or not at all."""
+        if self.out is None:
+            return
+        columns, rows, counts, stats, warnings, bad, why = part
+        causes = {str(at): [error.t, [asdict(d) for d in error.diagnostics]] for at, error in why.items()}
+        said = json.dumps([self.digest, columns, stats, [asdict(d) for d in warnings], bad, causes])
+        path = self.path(k)
+        hidden = path.with_name(f".{path.name}.{os.getpid()}-{id(part)}.part")
+        try:
+            with open(hidden, "wb") as file:
+                np.savez(file, rows=rows, counts=counts, said=np.frombuffer(said.encode(), dtype=np.uint8))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(hidden, path)
+        finally:
+            hidden.unlink(missing_ok=True)
+
+    def _kept(self, k: int) -> Swept | None:
+        """A part that is there; one of another sweep is refused."""
+        path = self.path(k)
+        others = next((other for other in path.parent.glob("part-*-of-*.npz") if not other.stem.endswith(f"-of-{self.count}")), None)
+        if others is not None:
+            raise UsageError(f"`{others}` is a part of another sweep than this one of {self.count} parts; choose another folder")
+        if not path.exists():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                rows, counts, said = file["rows"], file["counts"], json.loads(file["said"].tobytes())
+            digest, columns, stats, warnings, bad, causes = said
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise UsageError(f"`{path}` is damaged ({error}); remove it, and call the sweep again") from None
+        if digest != self.digest:
+            raise UsageError(
+                f"`{path}` is a part of another sweep: its model, values, points, options or version differ; choose another folder"
+            )
+        why = {int(at): RunError("", [_diagnostic(d) for d in list_], t) for at, (t, list_) in causes.items()}
+        rows.setflags(write=False)
+        return tuple(columns), rows, counts, stats, [_diagnostic(d) for d in warnings], bad, why
+
+    def _joined(self, parts: list[Swept]) -> Swept:
+        columns = parts[0][0]
+        rows = np.concatenate([part[1] for part in parts])
+        rows.setflags(write=False)
+        stats: dict[str, Any] = {}
+        warnings: list[Diagnostic] = []
+        bad: list[int] = []
+        why: dict[int, RunError] = {}
+        for first, part in zip(self.borders, parts):
+            for name, count in part[3].items():
+                stats[name] = stats.get(name, 0) + count
+            # of each kind the first one, as in a sweep at once
+            warnings += [d for d in part[4] if all(d.code != known.code for known in warnings)]
+            bad += [first + k for k in part[5]]
+            why |= {first + k: error for k, error in part[6].items()}
+        return columns, rows, np.concatenate([part[2] for part in parts]), stats, warnings, bad, why
+
+
+def _diagnostic(fields: dict[str, Any]) -> Diagnostic:
+    return Diagnostic(**{**fields, "span": tuple(fields["span"])})

@@ -1,0 +1,61 @@
+//! Files of rows, and models from SBML.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
+use odec_cli::{Column, Kind, Meta};
+use odec_lang::source::Source;
+use odec_sim::Error;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::errors::{diagnostics, exception, usage};
+use crate::model::Core;
+use crate::settings::Settings;
+
+#[pymethods]
+impl Core {
+    /// What a file of the rows of a run with these settings says of them: keys and values.
+    fn described(&self, py: Python<'_>, settings: Settings) -> PyResult<Meta> {
+        let prepared = py.detach(|| self.prepared(&settings)).map_err(|error| exception(py, &error))?;
+        Ok(odec_cli::described(&prepared.simulation))
+    }
+}
+
+/// Writes rows in the form that the name asks for. The kinds of columns are `number`, `whole` and `flag`.
+#[pyfunction]
+pub fn save_rows(
+    py: Python<'_>,
+    path: PathBuf,
+    columns: Vec<(String, String)>,
+    rows: PyReadonlyArray2<'_, f64>,
+    meta: Meta,
+) -> PyResult<()> {
+    if rows.shape()[1] != columns.len() {
+        return Err(usage(py, "each column of the rows has a name"));
+    }
+    let column = |(name, kind): (String, String)| {
+        let kind = match kind.as_str() {
+            "whole" => Kind::Whole,
+            "flag" => Kind::Flag,
+            _ => Kind::Number,
+        };
+        Column { name, kind }
+    };
+    let columns = columns.into_iter().map(column).collect();
+    let values = rows.as_slice()?;
+    let written = py.detach(|| odec_cli::save(&path, columns, values, meta));
+    written.map_err(|d| exception(py, &Error::from(d)))
+}
+
+/// The text of a model in SBML as a model of odec, and what is doubtful about it.
+#[pyfunction]
+pub fn imported<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<(String, Bound<'py, PyList>)> {
+    let source = Source::new(name, text);
+    let found = py.detach(|| odec_sbml::import(&source.text));
+    match found.text {
+        Some(text) => Ok((text, diagnostics(py, Some(&source), &found.diagnostics)?)),
+        None => Err(exception(py, &Error::new(Some(Arc::new(source)), found.diagnostics))),
+    }
+}

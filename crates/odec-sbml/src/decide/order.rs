@@ -1,0 +1,146 @@
+//! Which events take turns: those whose order at one instant makes a difference. SBML leaves the order of events of one priority
+//! to chance; odec executes them together, as if none saw another, unless they are `alone`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::start::{MAX_CHAIN, Start};
+use crate::math::{Math, Op};
+use crate::plan::Happening;
+
+/// Largest set of events that are compared one by one; of a larger one all take turns.
+const MAX_COMPARED: usize = 64;
+
+/// Marks the events of a plan that are executed in rounds of their own.
+pub fn take_turns(start: &Start<'_>, events: &mut [Happening]) {
+    let found = Turns::of(start, events).found;
+    for k in found {
+        events[k].alone = true;
+        events[k].late |= !events[k].early;
+    }
+}
+
+/// What an event reads and writes, and when it is executed, as far as that is known.
+struct Profile<'q> {
+    /// What its condition reads.
+    trigger: BTreeSet<&'q str>,
+    /// What is read when it is triggered: condition, delay, and right sides unless it is late.
+    before: BTreeSet<&'q str>,
+    /// What its right sides read when it is executed.
+    after: BTreeSet<&'q str>,
+    /// Its priority; none if that varies.
+    rank: Option<f64>,
+    /// Its time; none if that is not known.
+    instant: Option<f64>,
+}
+
+struct Turns<'q> {
+    profiles: Vec<Profile<'q>>,
+    writers: BTreeMap<String, BTreeSet<usize>>,
+    found: BTreeSet<usize>,
+}
+
+impl<'q> Turns<'q> {
+    fn of(start: &Start<'q>, events: &[Happening]) -> Turns<'q> {
+        let mut writers: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+        for (k, event) in events.iter().enumerate() {
+            for (key, _) in &event.actions {
+                writers.entry(key.clone()).or_default().insert(k);
+            }
+        }
+        let profiles = events.iter().map(|event| profile(start, event)).collect();
+        let mut turns = Turns { profiles, writers, found: BTreeSet::new() };
+        // two that set one quantity
+        for set in turns.writers.values().cloned().collect::<Vec<_>>() {
+            turns.mark(set);
+        }
+        for (k, event) in events.iter().enumerate() {
+            let profile = &turns.profiles[k];
+            let (on_trigger, on_before) = (turns.writing(&profile.trigger), turns.writing(&profile.before));
+            let on_after = turns.writing(&profile.after);
+            // one makes the condition of this one turn, and another one changes what it reads then
+            if !on_trigger.is_empty() {
+                turns.mark(on_trigger.union(&on_before).copied().collect());
+            }
+            // another one changes what this one reads at its execution, or drops it
+            let mut with = on_after;
+            if event.cancel {
+                with.extend(on_trigger);
+            }
+            turns.mark_with(k, with);
+        }
+        turns
+    }
+
+    /// Events that set one of these quantities.
+    fn writing(&self, keys: &BTreeSet<&str>) -> BTreeSet<usize> {
+        keys.iter().filter_map(|key| self.writers.get(*key)).flatten().copied().collect()
+    }
+
+    /// Marks those of a set that may be due together with another one of it.
+    fn mark(&mut self, set: BTreeSet<usize>) {
+        if set.len() > MAX_COMPARED {
+            self.found.extend(set);
+            return;
+        }
+        for &k in &set {
+            let meets = set.iter().any(|&other| other != k && self.may_meet(k, other));
+            if meets {
+                self.found.insert(k);
+            }
+        }
+    }
+
+    /// Marks an event with those that may be due together with it.
+    fn mark_with(&mut self, event: usize, others: BTreeSet<usize>) {
+        for other in others {
+            if other != event && self.may_meet(event, other) {
+                self.found.extend([event, other]);
+            }
+        }
+    }
+
+    /// True unless two events have different priorities, or different times.
+    fn may_meet(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (&self.profiles[a], &self.profiles[b]);
+        let differ = |a: Option<f64>, b: Option<f64>| a.zip(b).is_some_and(|(a, b)| a != b);
+        !differ(a.rank, b.rank) && !differ(a.instant, b.instant)
+    }
+}
+
+fn profile<'q>(start: &Start<'q>, event: &Happening) -> Profile<'q> {
+    let values = event.actions.iter().map(|(_, math)| start.reads(math)).fold(BTreeSet::new(), union);
+    let trigger = start.reads(&event.trigger);
+    let mut before = trigger.clone();
+    before.extend(event.delay.iter().flat_map(|delay| start.reads(delay)));
+    let mut after = BTreeSet::new();
+    if event.early {
+        before.extend(values);
+    } else {
+        after = values;
+    }
+    let constant = |math: &Math| start.value(math, MAX_CHAIN).filter(|known| !known.1 && start.is_fixed(math));
+    let delay = event.delay.as_ref().map_or(Some(0.0), |delay| constant(delay).map(|known| known.0));
+    let instant = time_of(&event.trigger).and_then(constant).zip(delay).map(|(known, delay)| known.0 + delay);
+    let rank = event.priority.as_ref().map_or(Some(0.0), |priority| constant(priority).map(|known| known.0));
+    Profile { trigger, before, after, rank, instant }
+}
+
+fn union<'q>(mut all: BTreeSet<&'q str>, more: BTreeSet<&'q str>) -> BTreeSet<&'q str> {
+    all.extend(more);
+    all
+}
+
+/// Of a condition that is true from a time on, this time.
+fn time_of(trigger: &Math) -> Option<&Math> {
+    match trigger {
+        Math::Apply(Op::Compare(">" | ">="), list) => match list.as_slice() {
+            [Math::Time(_), time] => Some(time),
+            _ => None,
+        },
+        Math::Apply(Op::Compare("<" | "<="), list) => match list.as_slice() {
+            [time, Math::Time(_)] => Some(time),
+            _ => None,
+        },
+        _ => None,
+    }
+}

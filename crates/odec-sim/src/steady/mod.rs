@@ -1,0 +1,293 @@
+//! Steady states: states in which nothing changes, with their types and with what keeps its value on the way to them.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `conserved` | linear combinations of the equations that are zero at every state |
+//! | `newton` | Newton's method on f = 0 and the totals at the start, and what counts as a solution |
+//! | `flow` | the way of the solution itself to where it comes to rest, and long implicit steps |
+//! | `kind` | eigenvalues with their errors, and the type that they tell |
+//!
+//! A steady state is never a least value of |f|. It is a state at which Newton's next step is within the tolerances, and f within
+//! its rounding and what the tolerances of the states make of it (`newton`).
+
+mod conserved;
+mod flow;
+mod kind;
+mod newton;
+
+use nalgebra::{DMatrix, DVector};
+use odec_ode::evaluator::all_finite;
+use odec_ode::problem::Options;
+use odec_ode::system::{Mass, System};
+
+use crate::bind::Bound;
+use crate::executor::{Executor, RoundedRhs};
+use crate::field::EquilibriumType;
+use crate::points::{Range, uniform};
+use crate::spectrum::MAX_UNKNOWNS;
+use crate::stability::C;
+
+pub use conserved::Conserved;
+
+/// Most starts that are asked for.
+pub const MAX_STARTS: u64 = 100_000;
+/// Steady states that are nearer to each other than this, relative to each component, are one.
+const APART: f64 = 1e-6;
+/// More degenerate ones than this form a line.
+const MOST_DEGENERATE: usize = 3;
+
+/// Why steady states are not looked for, or none was found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NoSteady {
+    /// f depends on time.
+    Time,
+    /// The model has constraints that were differentiated.
+    Constrained,
+    /// So many unknowns are too many.
+    Large(usize),
+    /// f or its derivatives have no value at the start.
+    NoValue,
+    /// A combination of the states, by places and coefficients, changes at this rate whatever the state.
+    Grows(Vec<(usize, f64)>, f64),
+    /// None was found.
+    None,
+}
+
+/// A steady state.
+#[derive(Clone, Debug)]
+pub struct Steady {
+    /// The state, n values.
+    pub y: Vec<f64>,
+    /// Eigenvalues but for those of what is conserved, the largest real part first, with how far rounding may move them.
+    pub values: Vec<(C, f64)>,
+    /// What they say; nothing where they have no values.
+    pub kind: Option<EquilibriumType>,
+    /// The largest component of f there.
+    pub residual: f64,
+    /// The solution from the initial values comes to rest here.
+    pub reached: bool,
+}
+
+impl Steady {
+    /// All real parts are negative beyond rounding.
+    pub fn is_stable(&self) -> bool {
+        matches!(self.kind, Some(EquilibriumType::StableNode | EquilibriumType::StableFocus))
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Distinct steady states: that which the solution reaches, then by their values.
+    pub list: Vec<Steady>,
+    /// How many more degenerate ones were met, which belong to a line or surface of them.
+    pub more: usize,
+    /// Starts from which none was found.
+    pub failed: u64,
+    /// Solutions of f = 0 that lie beyond the bounds of the states.
+    pub beyond: u64,
+}
+
+/// The steady state that a run starts from.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The steady state.
+    pub steady: Steady,
+    /// The values that the text gives.
+    pub given: Vec<f64>,
+}
+
+/// The equations of a model at one time, with what they conserve.
+pub struct Search<'a> {
+    executor: &'a Executor,
+    rounded: RoundedRhs<'a>,
+    options: &'a Options,
+    t: f64,
+    y0: Vec<f64>,
+    /// Lower and upper bounds of the states.
+    bounds: Vec<(f64, f64)>,
+    conserved: Vec<Conserved>,
+    /// Rows w with w^T f = 0 at every state.
+    null: DMatrix<f64>,
+    /// w^T M, and its product with the state at the start.
+    weights: DMatrix<f64>,
+    totals: DVector<f64>,
+}
+
+impl<'a> Search<'a> {
+    /// From the start of a bound model, whose discretes keep the values that they have there.
+    ///
+    /// # Errors
+    /// All that [`NoSteady`] says but [`NoSteady::None`].
+    pub fn new(bound: &'a Bound) -> Result<Search<'a>, NoSteady> {
+        let executor = &bound.executor;
+        let n = executor.layout().n;
+        if executor.program().invariants.is_some() {
+            return Err(NoSteady::Constrained);
+        }
+        if n > MAX_UNKNOWNS {
+            return Err(NoSteady::Large(n));
+        }
+        if !executor.is_autonomous() {
+            return Err(NoSteady::Time);
+        }
+        let mut bounds = vec![(f64::NEG_INFINITY, f64::INFINITY); n];
+        for b in bound.located.iter().flat_map(|located| located.bounds_at(bound.problem.t0)) {
+            let (low, high) = &mut bounds[b.row as usize];
+            if b.upper { *high = high.min(b.value) } else { *low = low.max(b.value) }
+        }
+        let mut search = Search {
+            executor,
+            rounded: RoundedRhs::of(executor),
+            options: &bound.options,
+            t: bound.problem.t0,
+            y0: bound.problem.y0.clone(),
+            bounds,
+            conserved: Vec::new(),
+            null: DMatrix::zeros(0, n),
+            weights: DMatrix::zeros(0, n),
+            totals: DVector::zeros(0),
+        };
+        search.find_conserved()?;
+        Ok(search)
+    }
+
+    /// What keeps its value.
+    pub fn conserved(&self) -> &[Conserved] {
+        &self.conserved
+    }
+
+    /// From the initial values, and from `count` states that are drawn: from `ranges` (by place in y), else about the initial
+    /// values.
+    pub fn find(&self, count: u64, seed: u64, ranges: &[(usize, Range)], stop: &dyn Fn() -> bool) -> Found {
+        let mut found = Found::default();
+        if let Some(y) = self.flow(stop) {
+            self.keep(&mut found, y, true);
+        }
+        for k in 0..=count {
+            if stop() {
+                break;
+            }
+            let start = if k == 0 { self.y0.clone() } else { self.drawn(seed, k, ranges, &found.list) };
+            match self.newton(start.clone()).or_else(|| self.continuation(start)) {
+                Some(y) => self.keep(&mut found, y, false),
+                None => found.failed += 1,
+            }
+        }
+        let by_values = |a: &Steady, b: &Steady| {
+            let pairs = a.y.iter().zip(&b.y).map(|(a, b)| a.total_cmp(b));
+            b.reached.cmp(&a.reached).then(pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then))
+        };
+        found.list.sort_by(by_values);
+        found
+    }
+
+    /// The steady state that a run is to start from: where the solution comes to rest, else one that Newton's method finds from where
+    /// it has come to, else from the initial values.
+    ///
+    /// # Errors
+    /// [`NoSteady::None`]
+    pub fn start(&self) -> Result<Steady, NoSteady> {
+        let never = || false;
+        let mut found = Found::default();
+        if let Some(y) = self.flow(&never) {
+            self.keep(&mut found, y, true);
+        } else if let Some(y) = self.newton(self.y0.clone()).or_else(|| self.continuation(self.y0.clone())) {
+            self.keep(&mut found, y, false);
+        }
+        found.list.pop().ok_or(NoSteady::None)
+    }
+
+    fn keep(&self, found: &mut Found, y: Vec<f64>, reached: bool) {
+        let outside = |(k, y): (usize, &f64)| {
+            let (low, high) = self.bounds[k];
+            *y < low - self.tolerance(k, low) || *y > high + self.tolerance(k, high)
+        };
+        if y.iter().enumerate().any(outside) {
+            found.beyond += 1;
+            return;
+        }
+        if found.list.iter().any(|other| self.are_near(&other.y, &y)) {
+            return;
+        }
+        let steady = self.judged(y, reached);
+        let degenerate = |s: &&Steady| s.values.iter().any(|(v, error)| v.norm() <= *error);
+        if degenerate(&&steady) && found.list.iter().filter(degenerate).count() >= MOST_DEGENERATE {
+            found.more += 1;
+            return;
+        }
+        found.list.push(steady);
+    }
+
+    fn are_near(&self, a: &[f64], b: &[f64]) -> bool {
+        let near = |(k, (a, b)): (usize, (&f64, &f64))| {
+            (a - b).abs() <= APART * a.abs().max(b.abs()) + newton::SMALL * self.atol(k)
+        };
+        a.iter().zip(b).enumerate().all(near)
+    }
+
+    fn atol(&self, place: usize) -> f64 {
+        let atol = &self.options.atol;
+        atol.get(place).or(atol.first()).copied().unwrap_or(0.0)
+    }
+
+    /// How exact a component has to be.
+    fn tolerance(&self, place: usize, y: f64) -> f64 {
+        if y.is_finite() { newton::EXACT * y.abs() + newton::SMALL * self.atol(place) } else { 0.0 }
+    }
+
+    /// f at a state; `None` where it has no finite value.
+    fn f(&self, y: &[f64]) -> Option<DVector<f64>> {
+        let mut f = DVector::zeros(y.len());
+        self.executor.rhs(self.t, y, f.as_mut_slice()).ok()?;
+        all_finite(f.as_slice()).then_some(f)
+    }
+
+    /// M at a state, where it is constant; the identity where there is none.
+    fn constant_mass(&self) -> Option<DMatrix<f64>> {
+        let n = self.y0.len();
+        match self.executor.mass() {
+            Mass::Identity => Some(DMatrix::identity(n, n)),
+            Mass::Constant(pattern, values) => {
+                let mut mass = DMatrix::zeros(n, n);
+                for ((i, j), m) in pattern.positions().zip(values) {
+                    mass[(i, j)] = *m;
+                }
+                Some(mass)
+            }
+            Mass::StateDependent { .. } => None,
+        }
+    }
+
+    /// A state with the totals of the start. What the text bounds is drawn within its bounds; of what has a range in `ranges` the range
+    /// counts. Every third start has the signs of the initial values, every third any signs, every third sizes far from them.
+    fn drawn(&self, seed: u64, k: u64, ranges: &[(usize, Range)], found: &[Steady]) -> Vec<f64> {
+        let known = || std::iter::once(&self.y0).chain(found.iter().map(|s| &s.y));
+        let largest = known().flatten().fold(0.0f64, |most, y| most.max(y.abs()));
+        let largest = if largest > 0.0 { largest } else { 1.0 };
+        let n = self.y0.len() as u64;
+        let draw = |i: usize, turn: u64| uniform(seed, 2 * (k.wrapping_mul(n).wrapping_add(i as u64)) + turn);
+        let value = |i: usize| {
+            if let Some((_, range)) = ranges.iter().find(|(place, _)| *place == i) {
+                return range.at(draw(i, 0));
+            }
+            let own = known().fold(0.0f64, |most, y| most.max(y[i].abs()));
+            let own = if own > 0.0 { own } else { largest };
+            let sign = if self.y0[i] < 0.0 { -1.0 } else { 1.0 };
+            let value = match k % 3 {
+                0 => sign * own * 10f64.powf(4.0 * draw(i, 0) - 2.0),
+                1 => 3.0 * own * (2.0 * draw(i, 0) - 1.0),
+                _ => largest * 10f64.powf(6.0 * draw(i, 0) - 4.0) * if draw(i, 1) < 0.25 { -1.0 } else { 1.0 },
+            };
+            let (low, high) = self.bounds[i];
+            if value < low {
+                low + (low - value).min(high - low)
+            } else if value > high {
+                high - (value - high).min(high - low)
+            } else {
+                value
+            }
+        };
+        self.on_totals((0..self.y0.len()).map(value).collect())
+    }
+}

@@ -1,0 +1,233 @@
+//! Newton's method on f = 0 beside the totals of the start, damped by the natural monotonicity test (P. Deuflhard, Newton Methods for
+//! Nonlinear Problems (2004), 3.1), and what counts as a solution.
+//!
+//! With r combinations w that are conserved, the step d solves J d + W m = -f, V d = totals - V y with V = W^T M: the matrix is
+//! regular where the steady state is the only one near with these totals.
+
+use nalgebra::{DMatrix, DVector, Dyn, LU};
+use odec_ir::rounded::Rounded;
+use odec_ode::evaluator::all_finite;
+
+use super::Search;
+use crate::spectrum::Pencil;
+
+/// Most Newton steps.
+const STEPS: usize = 200;
+/// Shortest part of a Newton step.
+const SHORTEST: f64 = 1e-6;
+/// The last Newton step moves a component by this part of it at most, or by so much of its absolute tolerance.
+pub(super) const EXACT: f64 = 1e-8;
+pub(super) const SMALL: f64 = 1e-3;
+/// Steps that are smaller than this part of the tolerances go on only while they shrink.
+const CLOSE: f64 = 1e-2;
+/// Bounds of the rounding error within which f is zero.
+const SLACK: f64 = 8.0;
+/// A matrix with rows and columns of equal size is singular where its least singular value is below this part of the largest.
+const SINGULAR: f64 = 1e-13;
+/// Steps that shrink by ratios between these, so often in a row, go to a multiple root.
+const SLOW: (f64, f64) = (0.3, 0.9);
+const OFTEN: usize = 3;
+/// Left null vectors are this exact.
+const VECTORS: f64 = 1e-12;
+/// Times that rows and columns are divided by their sizes.
+const SWEEPS: usize = 3;
+
+/// The linear system of a Newton step, with rows and columns of equal size, factored.
+struct Linear {
+    lu: LU<f64, Dyn, Dyn>,
+    rows: Vec<f64>,
+    cols: Vec<f64>,
+}
+
+impl Linear {
+    /// The step for a right side.
+    fn solve(&self, right: &DVector<f64>, n: usize) -> Option<DVector<f64>> {
+        let scaled = DVector::from_iterator(right.len(), right.iter().zip(&self.rows).map(|(b, s)| b / s));
+        let mut x = self.lu.solve(&scaled)?;
+        x.iter_mut().zip(&self.cols).for_each(|(x, s)| *x /= s);
+        let step = x.rows(0, n).into_owned();
+        all_finite(step.as_slice()).then_some(step)
+    }
+}
+
+/// Divides rows and columns by their sizes, which are returned.
+fn equalise(matrix: &mut DMatrix<f64>) -> (Vec<f64>, Vec<f64>) {
+    let (mut rows, mut cols) = (vec![1.0; matrix.nrows()], vec![1.0; matrix.ncols()]);
+    for _ in 0..SWEEPS {
+        for (mut row, scale) in matrix.row_iter_mut().zip(&mut rows) {
+            let size = row.amax().sqrt();
+            if size > 0.0 {
+                row /= size;
+                *scale *= size;
+            }
+        }
+        for (mut column, scale) in matrix.column_iter_mut().zip(&mut cols) {
+            let size = column.amax().sqrt();
+            if size > 0.0 {
+                column /= size;
+                *scale *= size;
+            }
+        }
+    }
+    (rows, cols)
+}
+
+impl Search<'_> {
+    /// The matrix of a Newton step at y.
+    fn bordered(&self, y: &[f64]) -> Option<DMatrix<f64>> {
+        let jacobian = Pencil::at(self.executor, self.t, y)?.jacobian;
+        let (n, r) = (y.len(), self.weights.nrows());
+        let mut matrix = jacobian.resize(n + r, n + r, 0.0);
+        matrix.view_mut((n, 0), (r, n)).copy_from(&self.weights);
+        matrix.view_mut((0, n), (n, r)).copy_from(&self.null.transpose());
+        Some(matrix)
+    }
+
+    /// Minus f, and what the totals are off by.
+    fn right(&self, y: &[f64]) -> Option<DVector<f64>> {
+        let f = self.f(y)?;
+        let off = &self.totals - &self.weights * DVector::from_column_slice(y);
+        Some(DVector::from_iterator(f.len() + off.len(), f.iter().map(|f| -f).chain(off.iter().copied())))
+    }
+
+    fn linear(&self, y: &[f64]) -> Option<Linear> {
+        let mut matrix = self.bordered(y)?;
+        let (rows, cols) = equalise(&mut matrix);
+        all_finite(matrix.as_slice()).then(|| Linear { lu: matrix.lu(), rows, cols })
+    }
+
+    /// The Newton step at y; `None` where it has no finite value.
+    pub(super) fn newton_step(&self, y: &[f64]) -> Option<DVector<f64>> {
+        self.linear(y)?.solve(&self.right(y)?, y.len())
+    }
+
+    /// A step in tolerances, as a root mean square.
+    pub(super) fn size(&self, step: &DVector<f64>, y: &[f64]) -> f64 {
+        let weight = |(k, y): (usize, &f64)| self.options.rtol * y.abs() + self.atol(k) + f64::MIN_POSITIVE;
+        let sum: f64 = step.iter().zip(y.iter().enumerate()).map(|(s, y)| (s / weight(y)).powi(2)).sum();
+        if sum.is_nan() { f64::INFINITY } else { (sum / y.len().max(1) as f64).sqrt() }
+    }
+
+    /// Newton's method from a state.
+    pub(super) fn newton(&self, mut y: Vec<f64>) -> Option<Vec<f64>> {
+        let n = y.len();
+        let (mut before, mut slow) = (f64::INFINITY, 0);
+        for _ in 0..STEPS {
+            let right = self.right(&y)?;
+            if right.iter().all(|r| *r == 0.0) {
+                return self.accepted(y);
+            }
+            let linear = self.linear(&y)?;
+            let Some(step) = linear.solve(&right, n) else { return self.accepted(y) };
+            let size = self.size(&step, &y);
+            if size <= CLOSE && size > SLOW.1 * before {
+                return self.accepted(y);
+            }
+            if slow >= OFTEN
+                && let Some(jumped) = self.beyond(&y, &step, size / before)
+            {
+                (y, before, slow) = (jumped, f64::INFINITY, 0);
+                continue;
+            }
+            let (next, part) = self.damped(&linear, &y, &step, size)?;
+            let ratio = size / before;
+            slow = if part == 1.0 && (SLOW.0..SLOW.1).contains(&ratio) { slow + 1 } else { 0 };
+            before = if part == 1.0 { size } else { f64::INFINITY };
+            if size == 0.0 || next == y {
+                return self.accepted(next);
+            }
+            y = next;
+        }
+        self.accepted(y)
+    }
+
+    /// The part of the Newton step after which the next one, with the same matrix, is shorter.
+    fn damped(&self, linear: &Linear, y: &[f64], step: &DVector<f64>, size: f64) -> Option<(Vec<f64>, f64)> {
+        let mut part = 1.0;
+        while part >= SHORTEST {
+            let next: Vec<f64> = y.iter().zip(step.iter()).map(|(y, s)| y + part * s).collect();
+            if let Some(right) = self.right(&next) {
+                let after = linear.solve(&right, y.len()).map_or(f64::INFINITY, |step| self.size(&step, y));
+                if after <= (1.0 - 0.25 * part) * size || size <= CLOSE {
+                    return Some((next, part));
+                }
+            }
+            part *= 0.5;
+        }
+        None
+    }
+
+    /// Where steps that shrink by an equal ratio lead to: a root of order m has the ratio 1 - 1/m. Only where f is smaller there than
+    /// after the step.
+    fn beyond(&self, y: &[f64], step: &DVector<f64>, ratio: f64) -> Option<Vec<f64>> {
+        let order = (1.0 / (1.0 - ratio)).round();
+        let at = |part: f64| y.iter().zip(step.iter()).map(|(y, s)| y + part * s).collect::<Vec<f64>>();
+        let (jumped, stepped) = (at(order), at(1.0));
+        let (there, here) = (self.right(&jumped)?, self.right(&stepped)?);
+        (there.amax() <= here.amax()).then_some(jumped)
+    }
+
+    /// y if it is a steady state, with components that are zero but for rounding set to zero where that makes f no larger.
+    pub(super) fn accepted(&self, mut y: Vec<f64>) -> Option<Vec<f64>> {
+        if !self.is_steady(&y)? {
+            return None;
+        }
+        let mut residual = self.right(&y)?.amax();
+        for k in 0..y.len() {
+            if y[k] != 0.0 && y[k].abs() <= SMALL * SMALL * self.atol(k) {
+                let kept = std::mem::replace(&mut y[k], 0.0);
+                match self.right(&y).map(|right| right.amax()).filter(|now| *now <= residual) {
+                    Some(now) => residual = now,
+                    None => y[k] = kept,
+                }
+            }
+        }
+        Some(y)
+    }
+
+    /// Whether y is a steady state: f is zero but for rounding and what the tolerances of the states make of it; and Newton's step from
+    /// there is within the tolerances, or, where the matrix is singular, f has no part that no step can take away.
+    fn is_steady(&self, y: &[f64]) -> Option<bool> {
+        let n = y.len();
+        let f = self.rounded.at(self.t, y);
+        if f.iter().any(|f| !f.is_finite()) {
+            return None;
+        }
+        let matrix = self.bordered(y)?;
+        let right = self.right(y)?;
+        let mut noise = DVector::zeros(right.len());
+        for i in 0..n {
+            let row = |j: usize| matrix[(i, j)].abs();
+            let Rounded { value, error } = f[i];
+            noise[i] = SLACK * (error + (0..n).map(|j| f64::EPSILON * row(j) * y[j].abs()).sum::<f64>());
+            let permitted: f64 = (0..n).map(|j| row(j) * self.tolerance(j, y[j])).sum();
+            if !(value.abs() <= noise[i] + permitted) {
+                return Some(false);
+            }
+        }
+        for k in n..right.len() {
+            let sizes = |j: usize| (matrix[(k, j)] * y[j]).abs();
+            let start = |j: usize| (matrix[(k, j)] * self.y0[j]).abs();
+            noise[k] = SLACK * f64::EPSILON * n as f64 * (0..n).map(|j| sizes(j) + start(j)).sum::<f64>();
+        }
+        let mut equal = matrix;
+        let (rows, cols) = equalise(&mut equal);
+        let svd = equal.clone().svd(true, false);
+        let least = SINGULAR * svd.singular_values.max();
+        let singular: Vec<usize> =
+            (0..svd.singular_values.len()).filter(|k| svd.singular_values[*k] <= least).collect();
+        if singular.is_empty() {
+            let step = Linear { lu: equal.lu(), rows, cols }.solve(&right, n)?;
+            return Some(
+                step.iter().enumerate().all(|(k, s)| s.abs() <= self.tolerance(k, y[k]).max(4.0 * f64::MIN_POSITIVE)),
+            );
+        }
+        let u = svd.u?;
+        Some(singular.into_iter().all(|k| {
+            let parts = || (0..right.len()).map(|i| (u[(i, k)] * right[i] / rows[i], u[(i, k)] * noise[i] / rows[i]));
+            let sum: f64 = parts().map(|(part, _)| part).sum();
+            let permitted: f64 = parts().map(|(part, noise)| noise.abs() + VECTORS * part.abs()).sum();
+            sum.abs() <= permitted
+        }))
+    }
+}

@@ -375,6 +375,11 @@ fn events_say_what_becomes_of_a_concentration() {
     let text = "state V = 1\nV' = 0.5\ncompartment cell = V\nstate C = 1 in cell, D = 1 in cell\nC -> 0  mass 0\n\
                 at 1 { V += 2; C := C*V/(V + 2); D := D }\noutput c = C*V, d = D*V\nrun { t = 0 .. 2; samples = 2 }\n";
     let (_, rows) = rows("reactions-jump", text, &[]);
+    // a compartment with a state in it is used
+    let folder = scratch("reactions-used");
+    std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
+    let out = run_in(&folder, &["check", "m.ode"], b"");
+    assert!(out.code == Some(0) && !out.err.contains("W0201"), "{}", out.err);
     let last = rows.last().expect("rows");
     // V is 1.5 before and 3.5 after
     let expected = [1.0, 3.5 / 1.5];

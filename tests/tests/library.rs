@@ -83,8 +83,8 @@ fn the_reduction_of_second_order_models_changes_nothing() {
             let first = bound(&path, &Choices::default(), Purpose::Rows);
             // a Rosenbrock method takes no mass matrix that changes, the trapezoidal rule no constraint
             let program = first.executor.program();
-            let refused = method == "rodas4" && program.mass_varies()
-                || method == "trapezoidal" && program.invariants.is_some();
+            let refused =
+                method == "rodas4" && program.mass_varies() || method == "trapezoidal" && program.invariants.is_some();
             if first.executor.layout().second == 0 || refused {
                 continue;
             }

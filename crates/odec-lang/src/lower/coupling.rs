@@ -233,7 +233,8 @@ impl KernelBuilder<'_, '_> {
             node == Node::Time || is_discrete(node) || array(node).is_some_and(|array| self.state_of(array).is_some())
         };
         match self.graph.node(id) {
-            Node::Call(op, _) if JUMPS.contains(&op.0.name) => {
+            // a choice jumps where its condition changes, which is a comparison of its own; arms and indices do not make it jump
+            Node::Call(op, _) if op.0.name != "if" && JUMPS.contains(&op.0.name) => {
                 let live = self.graph.reachable([id]);
                 (0..live.len()).any(|i| live[i] && changes(self.graph.node(NodeId(i as u32))))
             }

@@ -194,15 +194,7 @@ fn a_misprinted_digit_is_seen_in_every_coefficient() {
             }
             Family::ImplicitRungeKutta(t) => {
                 let extension = || dirk::Extension::Collocation;
-                let copy = |b, a, c, embedded| dirk::Tableau {
-                    b,
-                    a,
-                    c,
-                    embedded,
-                    care: 1.0,
-                    damped: true,
-                    extension: extension(),
-                };
+                let copy = |b, a, c, embedded| dirk::Tableau { b, a, c, embedded, extension: extension(), ..*t };
                 let main = misprints(t.b).map(|b| copy(b, t.a, t.c, t.embedded));
                 let nodes = misprints(t.c).map(|c| copy(t.b, t.a, c, t.embedded));
                 let inner = misprinted_rows(t.a).map(|a| copy(t.b, a, t.c, t.embedded));

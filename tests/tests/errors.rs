@@ -97,6 +97,11 @@ fn copy(name: &str) -> PathBuf {
     std::fs::write(folder.join("endless.ode"), "model endless\nstate x = 1\nx' = -x\n").expect("a folder");
     let together = "param k = 1\nstate x = 0\nx' = -x + (t > 1)\nat k { x := 2*x }\nrun { t = 0 .. 2 }\n";
     std::fs::write(folder.join("together.ode"), together).expect("a folder");
+    let swap = "state a = 1, b = 2\na' = 1\nb' = 1\nwhen t > 1 late { a := b }\nwhen t > 1 late { b := a }\n";
+    std::fs::write(folder.join("swap.ode"), swap).expect("a folder");
+    std::fs::write(folder.join("implicit.ode"), "param m = 2\nstate x = 1\nm*x' = -x\n").expect("a folder");
+    let bound = "state x = 1, x >= 0\nx' = -x\n";
+    std::fs::write(folder.join("bound.ode"), bound).expect("a folder");
     let beyond = "param least = 3\nstate x = 1, x >= least\nx' = -x\nrun { t = 0 .. 1 }\n";
     std::fs::write(folder.join("beyond.ode"), beyond).expect("a folder");
     let river = "model river\ntime t [h]\ninput q(t) = table(\"q.csv\", \"flow\", linear) [m^3/h]\nstate x = 1\n\

@@ -293,6 +293,34 @@ fn an_import_is_a_model_of_its_own() {
     snapshot::report(&differences);
 }
 
+/// The file has the columns of the model with the same values: equations, functions, switches, events of every kind that SBML has.
+#[test]
+fn an_export_has_the_rows_of_its_model() {
+    let folder = scratch("sbml-export");
+    let own = "param k = 0.5, n = 2\nconst big = 1e-7\nfn hill(x, h) = x^h/(1 + x^h)\nstate a = 4*n, b = 0, v = 1\n\
+               discrete d = 1\nunknown z = 1\nz^2 + z = a + 6\nrate = k*a*d\na' = -rate\n\
+               b' = rate - 0.1*sqrt(b + big)*hill(b, n) + (if t > 1.5 then sign(a - 1) else 0)\n\
+               v' = min(v, 2) - max(v, 1)/3 + abs(sin(2*t)) - z/10\n\
+               when b > 2 after 0.25 { d := 0.3 + 0.1*a }\nwhen a < 2 late priority 3 { b += a }\n\
+               at [0.7, 1.9] { a := a + 1; v -= 0.2 }\noutput rate\nrun { t = 0 .. 4 }\n";
+    std::fs::write(folder.join("own.ode"), own).expect("a folder");
+    let model = |name: &str| root().join(format!("models/{name}.ode")).to_string_lossy().into_owned();
+    for file in [model("lorenz"), model("robertson"), model("mapk_cascade"), "own.ode".to_owned()] {
+        run_in(&folder, &["export", "--to", "sbml", &file, "-o", "m.xml"], b"").success();
+        let rows = [file.as_str(), "m.xml"].map(|name| {
+            let fixed = ["run", name, "--quiet", "--t", "0..4", "--samples", "8", "--rtol", "1e-9", "--atol", "1e-12"];
+            table(&run_in(&folder, &fixed, b"").success().text())
+        });
+        for (column, values) in &rows[0] {
+            let found = rows[1].get(column).unwrap_or_else(|| panic!("{file}: no column {column}"));
+            for (a, b) in values.iter().zip(found) {
+                assert!((a - b).abs() <= 1e-6 * (1e-3 + a.abs()), "{file}: {column}: {a}, {b}");
+            }
+            assert_eq!(values.len(), 9);
+        }
+    }
+}
+
 /// Other commands read a file too, and none writes into it.
 #[test]
 fn every_command_takes_a_file() {

@@ -85,6 +85,8 @@ pub enum Command {
     Explain(Explain),
     /// Write an SBML model as a model of odec
     Import(Import),
+    /// Write a model of odec as SBML
+    Export(Export),
     /// Write a small model to start from
     New(New),
     /// Print the completions of a shell
@@ -560,6 +562,26 @@ pub struct Import {
     /// Write the model to a file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+}
+
+/// `odec export`
+#[derive(Args, Debug)]
+pub struct Export {
+    #[command(flatten)]
+    pub model: Model,
+    /// What to write: `sbml`
+    #[arg(long, value_enum, default_value_t = Foreign::Sbml, value_name = "FORMAT", help_heading = "Output")]
+    pub to: Foreign,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+/// Languages of other tools.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// SBML Level 3 Version 2
+    Sbml,
 }
 
 /// `odec completions`

@@ -9,6 +9,7 @@
 //! Nothing here reads a file. Messages point at the XML.
 
 mod decide;
+mod export;
 mod flatten;
 mod guard;
 mod limits;
@@ -25,6 +26,8 @@ use std::collections::BTreeMap;
 use odec_lang::diagnostic::Diagnostic;
 
 use report::Report;
+
+pub use export::{Exported, export};
 
 /// What became of a file.
 #[derive(Clone, Debug, Default)]

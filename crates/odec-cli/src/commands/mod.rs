@@ -7,6 +7,7 @@ mod completions;
 mod dump;
 mod emit;
 mod explain;
+mod export;
 mod field;
 mod fmu;
 mod import;
@@ -56,6 +57,7 @@ fn dispatch(command: Command, reporter: Reporter) -> Result<Exit, Error> {
         Command::Emit(args) => emit::emit(&args, reporter),
         Command::Explain(args) => explain::explain(&args),
         Command::Import(args) => import::import(&args, reporter),
+        Command::Export(args) => export::export(&args, reporter),
         Command::New(args) => new::new(&args, reporter),
         Command::Completions(args) => completions::completions(&args),
         Command::Man => man::man(),

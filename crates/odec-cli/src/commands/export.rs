@@ -1,0 +1,42 @@
+//! `odec export`: a model as a file of SBML.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use odec_lang::diagnostic::codes;
+use odec_sbml::Exported;
+use odec_sim::Error;
+
+use crate::args::Export;
+use crate::exit::Exit;
+use crate::input::error;
+use crate::report::{Detail, Reporter, say};
+use crate::rows::print;
+use crate::session;
+use crate::whole::write_file;
+
+/// Checks the model, and writes the file.
+pub fn export(args: &Export, reporter: Reporter) -> Result<Exit, Error> {
+    let file = &args.model.file;
+    let loaded = session::load(&args.model, reporter, Detail::Full)?;
+    let Exported { text, diagnostics } = odec_sbml::export(loaded.model());
+    let Some(text) = text else {
+        return Err(Error::new(Some(Arc::new(loaded.source().clone())), diagnostics));
+    };
+    reporter.diagnostics(Some(loaded.source()), &diagnostics, Detail::Full);
+    match args.output.as_deref().filter(|path| *path != Path::new("-")) {
+        None => print(&text),
+        Some(path) if path == file => {
+            let headline = format!("`-o {}` would write over the file that is read", path.display());
+            Err(error(&codes::E0702, headline, Some("choose another file".to_string())).into())
+        }
+        Some(path) => {
+            write_file(path, text.as_bytes())?;
+            if !reporter.quiet() && reporter.human() {
+                let p = path.display();
+                say(&format!("wrote {p}; odec run {p} --t-end ... gives the same rows\n"));
+            }
+            Ok(Exit::Success)
+        }
+    }
+}

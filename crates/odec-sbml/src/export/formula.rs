@@ -1,0 +1,190 @@
+//! Terms of a model as MathML.
+
+use odec_ir::Span;
+use odec_lang::model::{Model, Symbol, TermId, TermKind};
+
+use super::names::Names;
+use crate::limits::MAX_DEPTH;
+
+/// What MathML has no word for, and where it stands.
+pub type Missing = (String, Span);
+
+/// Elements that stand around a formula in a file.
+const AROUND: usize = 12;
+
+/// Writes formulas of a model.
+pub struct Writer<'m> {
+    /// The model.
+    pub model: &'m Model,
+    /// Ids.
+    pub names: &'m Names,
+    /// Arguments, inside of a function.
+    pub arguments: &'m [String],
+}
+
+/// Builtins that MathML has under another name, or the same one.
+fn operator(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "add" => "plus",
+        "sub" | "neg" => "minus",
+        "mul" => "times",
+        "div" => "divide",
+        "pow" => "power",
+        "lt" => "lt",
+        "le" => "leq",
+        "eq" => "eq",
+        "ne" => "neq",
+        "and" => "and",
+        "or" => "or",
+        "not" => "not",
+        "exp" => "exp",
+        "ln" => "ln",
+        "abs" => "abs",
+        "floor" => "floor",
+        "ceil" => "ceiling",
+        "min" => "min",
+        "max" => "max",
+        "sin" => "sin",
+        "cos" => "cos",
+        "tan" => "tan",
+        "asin" => "arcsin",
+        "acos" => "arccos",
+        "atan" => "arctan",
+        "sinh" => "sinh",
+        "cosh" => "cosh",
+        "tanh" => "tanh",
+        "asinh" => "arcsinh",
+        "acosh" => "arccosh",
+        "atanh" => "arctanh",
+        _ => return None,
+    })
+}
+
+/// A number that reads back as the same double.
+pub fn number(v: f64) -> String {
+    let size = v.abs();
+    if v.is_nan() {
+        "<notanumber/>".to_string()
+    } else if size.is_infinite() {
+        let infinity = "<infinity/>".to_string();
+        if v > 0.0 { infinity } else { format!("<apply><minus/>{infinity}</apply>") }
+    } else if size == 0.0 || (1e-4..1e15).contains(&size) {
+        format!("<cn>{v}</cn>")
+    } else {
+        let text = format!("{v:e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        format!("<cn type=\"e-notation\">{digits}<sep/>{exponent}</cn>")
+    }
+}
+
+/// The time.
+pub const TIME: &str =
+    "<csymbol encoding=\"text\" definitionURL=\"http://www.sbml.org/sbml/symbols/time\">time</csymbol>";
+
+const RATE_OF: &str =
+    "<csymbol encoding=\"text\" definitionURL=\"http://www.sbml.org/sbml/symbols/rateOf\">rateOf</csymbol>";
+
+/// An operator with its operands.
+pub fn apply(operator: &str, operands: &[String]) -> String {
+    format!("<apply><{operator}/>{}</apply>", operands.concat())
+}
+
+/// A quantity.
+pub fn quantity(id: &str) -> String {
+    format!("<ci>{id}</ci>")
+}
+
+impl Writer<'_> {
+    /// A term as an element.
+    ///
+    /// # Errors
+    /// What SBML has no formula for.
+    pub fn term(&self, id: TermId, depth: usize) -> Result<String, Missing> {
+        let term = self.model.term(id);
+        let missing = |what: String| Err((what, term.span));
+        if depth + AROUND > MAX_DEPTH {
+            return missing("a formula nested this deeply".to_string());
+        }
+        Ok(match &term.kind {
+            TermKind::Number(v) => number(*v),
+            TermKind::Time => TIME.to_string(),
+            TermKind::Parameter(i) => quantity(self.names.of_known(Symbol::Parameter(*i), 0)),
+            TermKind::Constant(i) => quantity(self.names.of_known(Symbol::Constant(*i), 0)),
+            TermKind::Definition(i) => quantity(self.names.of_known(Symbol::Definition(*i), 0)),
+            TermKind::Discrete(i) => quantity(self.names.of_known(Symbol::Discrete(*i), 0)),
+            TermKind::State(i, order) => {
+                let highest = self.model.states[*i].order;
+                if *order < highest || highest == 0 {
+                    quantity(self.names.of_known(Symbol::State(*i), *order))
+                } else {
+                    format!("<apply>{RATE_OF}{}</apply>", quantity(self.names.of_known(Symbol::State(*i), highest - 1)))
+                }
+            }
+            TermKind::Argument(k) => quantity(&self.arguments[*k]),
+            TermKind::Call(function, list) => {
+                let given: Result<Vec<String>, Missing> = list.iter().map(|&m| self.term(m, depth + 1)).collect();
+                format!("<apply>{}{}</apply>", quantity(self.names.function(*function)), given?.concat())
+            }
+            TermKind::Apply(op, operands) => {
+                let operands = &operands[..usize::from(op.0.arity)];
+                self.operation(op.0.name, id, operands, depth)?
+            }
+            TermKind::Input(..) => return missing("a measured input".to_string()),
+            TermKind::Index(_) | TermKind::Element(..) | TermKind::Reduce { .. } => {
+                return missing("an array, or a sum over an index".to_string());
+            }
+        })
+    }
+
+    fn operation(&self, name: &str, id: TermId, operands: &[TermId], depth: usize) -> Result<String, Missing> {
+        if matches!(name, "add" | "mul") {
+            // a chain of sums or products is one
+            let mut list = self.chain(name, id);
+            list.reverse();
+            let all: Result<Vec<String>, Missing> = list.into_iter().map(|m| self.term(m, depth + 1)).collect();
+            return Ok(apply(if name == "add" { "plus" } else { "times" }, &all?));
+        }
+        let all: Result<Vec<String>, Missing> = operands.iter().map(|&m| self.term(m, depth + 1)).collect();
+        let all = all?;
+        if let Some(operator) = operator(name) {
+            return Ok(apply(operator, &all));
+        }
+        let x = all[0].as_str();
+        let root = |degree: &str| format!("<apply><root/><degree>{degree}</degree>{x}</apply>");
+        let log = |base: &str| format!("<apply><log/><logbase>{base}</logbase>{x}</apply>");
+        Ok(match (name, all.as_slice()) {
+            ("sqrt", _) => root("<cn>2</cn>"),
+            ("cbrt", _) => root("<cn>3</cn>"),
+            ("log10", _) => log("<cn>10</cn>"),
+            ("log2", _) => log("<cn>2</cn>"),
+            ("if", [condition, yes, no]) => {
+                format!("<piecewise><piece>{yes}{condition}</piece><otherwise>{no}</otherwise></piecewise>")
+            }
+            ("sign", _) => {
+                let piece = |value: &str, operator: &str| {
+                    format!("<piece><cn>{value}</cn>{}</piece>", apply(operator, &[x.to_string(), number(0.0)]))
+                };
+                let pieces = [piece("1", "gt"), piece("-1", "lt")].concat();
+                format!("<piecewise>{pieces}<otherwise><cn>0</cn></otherwise></piecewise>")
+            }
+            _ => return Err((format!("the function `{name}`"), self.model.term(id).span)),
+        })
+    }
+
+    /// The operands of a chain of one operator, the last one first.
+    fn chain(&self, name: &str, id: TermId) -> Vec<TermId> {
+        let (mut list, mut next) = (vec![], id);
+        loop {
+            match &self.model.term(next).kind {
+                TermKind::Apply(op, [a, b, _]) if op.0.name == name => {
+                    list.push(*b);
+                    next = *a;
+                }
+                _ => {
+                    list.push(next);
+                    return list;
+                }
+            }
+        }
+    }
+}

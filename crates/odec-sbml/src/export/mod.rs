@@ -1,0 +1,373 @@
+//! Writes a checked model as SBML Level 3 Version 2: every quantity is a parameter, equations are rate rules, definitions are
+//! assignment rules, equations without a derivative are algebraic rules.
+
+mod formula;
+mod names;
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::{Action, Body, Change, EntryValue, Event, EventKind, Level, Model, Symbol, TermKind};
+
+use formula::{Missing, TIME, Writer, apply, quantity};
+use names::Names;
+
+/// What became of a model.
+#[derive(Clone, Debug, Default)]
+pub struct Exported {
+    /// The file; none if there are errors.
+    pub text: Option<String>,
+    /// Errors and warnings, with places in the text of the model.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Writes a model as SBML.
+pub fn export(model: &Model) -> Exported {
+    let names = Names::of(model);
+    let mut exporter = Exporter { model, names: &names, diagnostics: vec![], lists: Lists::default() };
+    exporter.whole();
+    let Exporter { lists, mut diagnostics, .. } = exporter;
+    let failed = |list: &[Diagnostic]| list.iter().any(Diagnostic::is_error);
+    let text = lists.text(model);
+    if !failed(&diagnostics) {
+        diagnostics.extend(read_back(model, &text));
+    }
+    Exported { text: (!failed(&diagnostics)).then_some(text), diagnostics }
+}
+
+/// Says where the file, read again, would be another model.
+fn read_back(model: &Model, text: &str) -> Option<Diagnostic> {
+    let imported = crate::import(text);
+    let said = imported.diagnostics.iter().find(|d| d.is_error());
+    let events = || model.events.iter().map(|event| event.head);
+    if let Some(said) = said {
+        let headline = format!("SBML cannot hold this model as it is: {}", said.headline);
+        let report = Diagnostic::error(&codes::E0826, headline);
+        return Some(match events().next() {
+            Some(head) => report.label(head, "the model has events"),
+            None => report,
+        });
+    }
+    let alone = model.events.iter().filter(|event| event.alone).count();
+    let turns = imported
+        .text
+        .unwrap_or_default()
+        .lines()
+        .filter(|line| line.starts_with("when ") && line.contains(" alone "))
+        .count();
+    (turns > alone).then(|| {
+        let headline = "SBML leaves the order of events to chance where odec executes them together";
+        let mut report = Diagnostic::error(&codes::E0827, headline);
+        for head in events().take(3) {
+            report = report.label(head, "its result may depend on the order");
+        }
+        report.help("give the events different priorities, or the clause `alone`")
+    })
+}
+
+/// The lists of the file.
+#[derive(Default)]
+struct Lists {
+    functions: String,
+    parameters: String,
+    initial: String,
+    rules: String,
+    events: String,
+}
+
+impl Lists {
+    fn text(&self, model: &Model) -> String {
+        let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        text.push_str("<sbml xmlns=\"http://www.sbml.org/sbml/level3/version2/core\" level=\"3\" version=\"2\">\n");
+        let fits = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+        let id: String = model.name.chars().map(fits).collect();
+        let digit = id.starts_with(|c: char| c.is_ascii_digit());
+        let id = if id.is_empty() || digit { format!("_{id}") } else { id };
+        text.push_str(&format!("<model id=\"{id}\">\n"));
+        for (name, content) in [
+            ("FunctionDefinitions", &self.functions),
+            ("Parameters", &self.parameters),
+            ("InitialAssignments", &self.initial),
+            ("Rules", &self.rules),
+            ("Events", &self.events),
+        ] {
+            if !content.is_empty() {
+                text.push_str(&format!("<listOf{name}>\n{content}</listOf{name}>\n"));
+            }
+        }
+        text.push_str("</model>\n</sbml>\n");
+        text
+    }
+}
+
+struct Exporter<'m> {
+    model: &'m Model,
+    names: &'m Names,
+    diagnostics: Vec<Diagnostic>,
+    lists: Lists,
+}
+
+/// A formula as the child of an element.
+fn math(content: &str) -> String {
+    format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\">{content}</math>")
+}
+
+impl Exporter<'_> {
+    fn whole(&mut self) {
+        self.arrays();
+        self.start_of_runs();
+        self.functions();
+        let model = self.model;
+        for (k, constant) in model.constants.iter().enumerate() {
+            self.given(Symbol::Constant(k), 0, constant.value, true);
+        }
+        for (k, parameter) in model.parameters.iter().enumerate() {
+            self.given(Symbol::Parameter(k), 0, parameter.value, true);
+        }
+        for (k, state) in model.states.iter().enumerate() {
+            for (order, &start) in (0u8..).zip(&state.initial) {
+                self.given(Symbol::State(k), order, start, false);
+            }
+            for bound in &state.bounds {
+                let headline = format!("SBML has no bounds: that of `{}` is left out", state.name);
+                self.diagnostics.push(Diagnostic::warning(&codes::W0803, headline).label(bound.span, "this bound"));
+            }
+        }
+        for (k, discrete) in model.discretes.iter().enumerate() {
+            self.given(Symbol::Discrete(k), 0, discrete.initial, false);
+        }
+        self.definitions();
+        self.equations();
+        let ranked = model.events.iter().any(|event| event.priority.is_some());
+        for event in &model.events {
+            if let Err(missing) = self.event(event, ranked) {
+                self.refuse(missing);
+            }
+        }
+    }
+
+    fn refuse(&mut self, (what, span): Missing) {
+        let headline = format!("SBML cannot hold {what}");
+        self.diagnostics.push(Diagnostic::error(&codes::E0826, headline).label(span, "here"));
+    }
+
+    /// Refuses what has indices.
+    fn arrays(&mut self) {
+        if let Some(set) = self.model.index_sets.first() {
+            self.refuse((format!("arrays: the index set `{}`", set.name), set.span));
+        }
+        if let Some(input) = self.model.inputs.first() {
+            self.refuse((format!("a measured input: `{}`", input.name), input.span));
+        }
+    }
+
+    /// A file of SBML begins at the time 0.
+    fn start_of_runs(&mut self) {
+        for entry in self.model.runs.iter().flat_map(|run| &run.entries) {
+            let EntryValue::Range(first, _) = &entry.value else { continue };
+            if !matches!(self.model.term(first.root).kind, TermKind::Number(0.0)) {
+                self.refuse(("a start at another time than 0".to_string(), entry.span));
+            }
+        }
+    }
+
+    fn formula(&self, body: Body) -> Result<String, Missing> {
+        Writer { model: self.model, names: self.names, arguments: &[] }.term(body.root, 0)
+    }
+
+    fn functions(&mut self) {
+        for (k, function) in self.model.functions.iter().enumerate() {
+            let arguments: Vec<String> = (0..function.arguments.len()).map(|k| format!("a{}", k + 1)).collect();
+            let writer = Writer { model: self.model, names: self.names, arguments: &arguments };
+            match writer.term(function.value.root, 0) {
+                Err(missing) => self.refuse(missing),
+                Ok(body) => {
+                    let bound: String = arguments.iter().map(|a| format!("<bvar>{}</bvar>", quantity(a))).collect();
+                    let lambda = math(&format!("<lambda>{bound}{body}</lambda>"));
+                    let id = self.names.function(k);
+                    self.lists
+                        .functions
+                        .push_str(&format!("<functionDefinition id=\"{id}\">{lambda}</functionDefinition>\n"));
+                }
+            }
+        }
+    }
+
+    /// A quantity with a value at the start.
+    fn given(&mut self, symbol: Symbol, order: u8, start: Body, constant: bool) {
+        let id = self.names.of_known(symbol, order).to_string();
+        let value = self.literal(start).map(|v| format!(" value=\"{}\"", attribute(v))).unwrap_or_default();
+        if value.is_empty() {
+            match self.formula(start) {
+                Err(missing) => self.refuse(missing),
+                Ok(formula) => self
+                    .lists
+                    .initial
+                    .push_str(&format!("<initialAssignment symbol=\"{id}\">{}</initialAssignment>\n", math(&formula))),
+            }
+        }
+        self.lists.parameters.push_str(&format!("<parameter id=\"{id}\"{value} constant=\"{constant}\"/>\n"));
+    }
+
+    /// The value of a number, also with a sign.
+    fn literal(&self, body: Body) -> Option<f64> {
+        match &self.model.term(body.root).kind {
+            TermKind::Number(v) => Some(*v),
+            TermKind::Apply(op, [x, ..]) if op.0.name == "neg" => match self.model.term(*x).kind {
+                TermKind::Number(v) => Some(-v),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn rule(&mut self, kind: &str, id: &str, formula: &str) {
+        self.lists.rules.push_str(&format!("<{kind} variable=\"{id}\">{}</{kind}>\n", math(formula)));
+    }
+
+    fn definitions(&mut self) {
+        let model = self.model;
+        for (k, definition) in model.definitions.iter().enumerate() {
+            let id = self.names.of_known(Symbol::Definition(k), 0).to_string();
+            match self.formula(definition.value) {
+                Err(missing) => self.refuse(missing),
+                Ok(formula) => {
+                    self.lists.parameters.push_str(&format!("<parameter id=\"{id}\" constant=\"false\"/>\n"));
+                    self.rule("assignmentRule", &id, &formula);
+                }
+            }
+        }
+    }
+
+    fn equations(&mut self) {
+        let model = self.model;
+        for (k, state) in model.states.iter().enumerate() {
+            // x' of a second-order state is a state of its own
+            for order in 1..state.order {
+                let (below, next) = (
+                    self.names.of_known(Symbol::State(k), order - 1),
+                    quantity(self.names.of_known(Symbol::State(k), order)),
+                );
+                let below = below.to_string();
+                self.rule("rateRule", &below, &next);
+            }
+        }
+        for equation in &model.equations {
+            let rated = |body: Body| {
+                body.range().any(|t| match model.terms[t].kind {
+                    TermKind::State(i, order) => order > 0 && order == model.states[i].order,
+                    _ => false,
+                })
+            };
+            let made = match equation.target {
+                Some(state) => self.formula(equation.rhs).map(|formula| {
+                    let order = model.states[state].order.saturating_sub(1);
+                    (self.names.of_known(Symbol::State(state), order).to_string(), formula)
+                }),
+                None if rated(equation.lhs) || rated(equation.rhs) => {
+                    Err(("an equation that is not solved for its derivative".to_string(), equation.span))
+                }
+                None => self.formula(equation.lhs).and_then(|left| {
+                    let right = self.formula(equation.rhs)?;
+                    Ok((String::new(), apply("minus", &[left, right])))
+                }),
+            };
+            match made {
+                Err(missing) => self.refuse(missing),
+                Ok((id, formula)) if id.is_empty() => {
+                    self.lists.rules.push_str(&format!("<algebraicRule>{}</algebraicRule>\n", math(&formula)));
+                }
+                Ok((id, formula)) => self.rule("rateRule", &id, &formula),
+            }
+        }
+    }
+
+    /// True for a value that parameters alone decide.
+    fn is_fixed(&self, body: Body) -> bool {
+        let model = self.model;
+        body.range().all(|t| match &model.terms[t].kind {
+            TermKind::Time | TermKind::State(..) | TermKind::Discrete(_) | TermKind::Input(..) => false,
+            TermKind::Definition(i) => model.definition_levels[*i] <= Level::Parameter,
+            _ => true,
+        })
+    }
+
+    fn event(&mut self, event: &Event, ranked: bool) -> Result<(), Missing> {
+        if event.stop.is_some() {
+            return Err(("an event that ends the run".to_string(), event.head));
+        }
+        let mut late = event.late;
+        let adds = event.actions.iter().any(|action| action.change != Change::Set);
+        if adds && !late && event.delay.is_some() {
+            // the sum is made at the execution: that is the same if the rest is fixed
+            if !event.actions.iter().all(|action| self.is_fixed(action.value)) {
+                return Err(("an addition of a value of the trigger after a delay".to_string(), event.head));
+            }
+            late = true;
+        }
+        let (triggers, initially) = match &event.kind {
+            EventKind::When { crossing: true, .. } => {
+                return Err(("an event at each crossing".to_string(), event.head));
+            }
+            EventKind::When { rest: Some(_), .. } | EventKind::Rest => {
+                return Err(("`rest`".to_string(), event.head));
+            }
+            EventKind::When { condition, from_start, .. } => (vec![self.formula(*condition)?], !from_start),
+            EventKind::At(times) => {
+                let mut triggers = vec![];
+                for &time in times {
+                    if !self.is_fixed(time) {
+                        return Err(("an event whose time depends on other events".to_string(), event.head));
+                    }
+                    triggers.push(apply("geq", &[TIME.to_string(), self.formula(time)?]));
+                }
+                (triggers, false)
+            }
+            EventKind::Every { .. } => return Err(("`every`".to_string(), event.head)),
+        };
+        let part = |name: &str, formula: Option<String>| {
+            formula.map(|f| format!("<{name}>{}</{name}>", math(&f))).unwrap_or_default()
+        };
+        let delay = event.delay.map(|body| self.formula(body)).transpose()?;
+        let priority = match event.priority {
+            Some(body) => Some(self.formula(body)?),
+            None => ranked.then(|| formula::number(0.0)),
+        };
+        let mut assignments = String::new();
+        for action in &event.actions {
+            assignments.push_str(&self.assignment(action)?);
+        }
+        for trigger in triggers {
+            self.lists.events.push_str(&format!(
+                "<event useValuesFromTriggerTime=\"{}\"><trigger initialValue=\"{initially}\" persistent=\"{}\">{}</trigger>{}{}\
+                 <listOfEventAssignments>{assignments}</listOfEventAssignments></event>\n",
+                !late,
+                !event.cancel,
+                math(&trigger),
+                part("priority", priority.clone()),
+                part("delay", delay.clone()),
+            ));
+        }
+        Ok(())
+    }
+
+    fn assignment(&self, action: &Action) -> Result<String, Missing> {
+        let id = self.names.of_known(action.target, action.order);
+        let value = self.formula(action.value)?;
+        let value = match action.change {
+            Change::Set => value,
+            Change::Add => apply("plus", &[quantity(id), value]),
+            Change::Subtract => apply("minus", &[quantity(id), value]),
+        };
+        Ok(format!("<eventAssignment variable=\"{id}\">{}</eventAssignment>", math(&value)))
+    }
+}
+
+/// A number as the value of an attribute.
+fn attribute(v: f64) -> String {
+    if v.is_nan() {
+        "NaN".to_string()
+    } else if v.is_infinite() {
+        if v > 0.0 { "INF" } else { "-INF" }.to_string()
+    } else {
+        format!("{v:?}")
+    }
+}

@@ -1,0 +1,65 @@
+//! Ids for the names of a model: letters, digits and `_`, no two alike.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use odec_lang::model::{Model, Symbol};
+
+/// Ids of all quantities and functions.
+pub struct Names {
+    quantities: BTreeMap<(Symbol, u8), String>,
+    functions: Vec<String>,
+}
+
+/// An id like `name` that nobody has.
+fn id(name: &str, used: &mut BTreeSet<String>) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    let mut id: String = name.chars().map(fits).collect();
+    if !id.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        id.insert(0, '_');
+    }
+    while !used.insert(id.clone()) {
+        id.push('_');
+    }
+    id
+}
+
+impl Names {
+    /// Gives an id to each quantity of a model. The derivative of `x` is `x_dot`, where it is a state itself.
+    pub fn of(model: &Model) -> Names {
+        let mut quantities = BTreeMap::new();
+        let mut used = BTreeSet::new();
+        let mut all: Vec<(Symbol, u8, String)> = vec![];
+        let mut add = |symbol: Symbol, name: &str| all.push((symbol, 0, name.to_string()));
+        model.constants.iter().enumerate().for_each(|(k, c)| add(Symbol::Constant(k), &c.name));
+        model.parameters.iter().enumerate().for_each(|(k, p)| add(Symbol::Parameter(k), &p.name));
+        model.states.iter().enumerate().for_each(|(k, s)| add(Symbol::State(k), &s.name));
+        model.discretes.iter().enumerate().for_each(|(k, d)| add(Symbol::Discrete(k), &d.name));
+        model.definitions.iter().enumerate().for_each(|(k, d)| add(Symbol::Definition(k), &d.name));
+        for (k, state) in model.states.iter().enumerate() {
+            all.extend((1..state.order).map(|order| {
+                (Symbol::State(k), order, format!("{}_{}", state.name, "d".repeat(usize::from(order) - 1) + "dot"))
+            }));
+        }
+        for (symbol, order, name) in all {
+            let id = id(&name, &mut used);
+            quantities.insert((symbol, order), id);
+        }
+        let functions = model.functions.iter().map(|f| id(&f.name, &mut used)).collect();
+        Names { quantities, functions }
+    }
+
+    /// The id of a quantity, or of its derivative.
+    pub fn of_quantity(&self, symbol: Symbol, order: u8) -> Option<&str> {
+        self.quantities.get(&(symbol, order)).map(String::as_str)
+    }
+
+    /// The same of a quantity that is there.
+    pub fn of_known(&self, symbol: Symbol, order: u8) -> &str {
+        self.of_quantity(symbol, order).unwrap_or_default()
+    }
+
+    /// The id of a function.
+    pub fn function(&self, k: usize) -> &str {
+        &self.functions[k]
+    }
+}

@@ -62,7 +62,7 @@ fn the_xml_lists_variables_units_and_structure() {
     for (name, attributes) in [
         ("V", [("unit", "L"), ("start", "3.0"), ("causality", "output"), ("variability", "continuous")]),
         ("u[2]", [("start", "2.0"), ("initial", "exact"), ("causality", "output"), ("valueReference", "3")]),
-        ("der(V)", [("derivative", "1"), ("unit", "0.001 m^3/s"), ("causality", "local"), ("valueReference", "4")]),
+        ("der(V)", [("derivative", "1"), ("unit", "L/s"), ("causality", "local"), ("valueReference", "4")]),
         (
             "k",
             [("unit", "1/min"), ("start", "0.5"), ("causality", "parameter"), ("description", "how fast it empties")],

@@ -90,7 +90,10 @@ fn written(row: &Row) -> String {
 /// What a message says to type, between backticks, without the `...` that stand for what is there already.
 fn said(answer: &str) -> Vec<String> {
     let pieces = answer.split('`').skip(1).step_by(2);
-    pieces.flat_map(|piece| piece.split("...")).map(|piece| piece.trim_matches([' ', '{', '}', '=']).to_owned()).collect()
+    pieces
+        .flat_map(|piece| piece.split("..."))
+        .map(|piece| piece.trim_matches([' ', '{', '}', '=']).to_owned())
+        .collect()
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::executor::{Execution, Executor, KernelCode, Unfit};
 use crate::hybrid::Located;
 use crate::memory::Need;
 use crate::quantities::Quantities;
+pub use crate::samples::Spread;
 use crate::samples::{DEFAULT_SAMPLES, listed_rule, times, with_expectations};
 use crate::select::Sub;
 use crate::start::Moved;
@@ -106,19 +107,6 @@ pub struct Bound {
     pub from_steady: bool,
     /// That state.
     pub steady: Option<crate::steady::Start>,
-}
-
-/// Whether rows are there to show the whole course of a run: a list of times, each step or the end alone are what
-/// somebody asked for, and pictures and expectations have rows of their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
-    /// So many even times after the start.
-    Even(u64),
-    /// Times that are even in their logarithm.
-    Logarithmic,
-    /// Others.
-    #[default]
-    Other,
 }
 
 /// Places of the run block, where the caller did not choose otherwise.

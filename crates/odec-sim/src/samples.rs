@@ -5,6 +5,19 @@ use odec_ode::problem::Samples;
 
 use crate::choices::SampleRule;
 
+/// Whether rows are there to show the whole course of a run: a list of times, each step or the end alone are what
+/// somebody asked for, and pictures and expectations have rows of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// So many even times after the start.
+    Even(u64),
+    /// Times that are even in their logarithm.
+    Logarithmic,
+    /// Others.
+    #[default]
+    Other,
+}
+
 /// Rows after the first of an adaptive run that says nothing about them.
 pub const DEFAULT_SAMPLES: u64 = 200;
 /// Most sample times: they are kept in memory, 8 bytes each.

@@ -54,8 +54,25 @@ const PYTHON: Dialect = Dialect {
 
 /// Records that begin the sections of a NONMEM control stream.
 const RECORDS: [&str; 19] = [
-    "PROBLEM", "PROB", "INPUT", "DATA", "SUBROUTINE", "SUBROUTINES", "SUBS", "MODEL", "PK", "DES", "ERROR", "PRED", "THETA",
-    "OMEGA", "SIGMA", "EST", "ESTIMATION", "COV", "TABLE",
+    "PROBLEM",
+    "PROB",
+    "INPUT",
+    "DATA",
+    "SUBROUTINE",
+    "SUBROUTINES",
+    "SUBS",
+    "MODEL",
+    "PK",
+    "DES",
+    "ERROR",
+    "PRED",
+    "THETA",
+    "OMEGA",
+    "SIGMA",
+    "EST",
+    "ESTIMATION",
+    "COV",
+    "TABLE",
 ];
 
 /// What a line tells of its language.

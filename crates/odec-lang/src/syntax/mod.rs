@@ -12,6 +12,7 @@ pub(crate) mod keyword;
 pub mod limits;
 mod lines;
 mod mask;
+mod matter;
 pub(crate) mod operand;
 mod print;
 pub mod tree;

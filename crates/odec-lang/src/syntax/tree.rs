@@ -1,5 +1,6 @@
 //! The syntax tree: statements in the order of the text, expressions in one arena (no recursion on the user's nesting).
 
+pub use super::matter::Matter;
 use odec_ir::Span;
 
 /// Position of an expression in [`Tree::exprs`]; operands have smaller positions.
@@ -398,22 +399,6 @@ impl Later {
             Later::Boundary(..) => Vec::new(),
         }
     }
-}
-
-/// What reactions leave to be checked once all parts of a model are there.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Matter {
-    /// Elements that a reaction changes, summed over its indices: they have to exist.
-    Elements(ExprId),
-    /// A state counts what is in a compartment.
-    Inside {
-        /// The state.
-        species: Reference,
-        /// Where it is.
-        compartment: Reference,
-        /// The state that is the volume, where that changes.
-        volume: Option<Reference>,
-    },
 }
 
 /// What a statement is.

@@ -70,7 +70,9 @@ impl Units {
         let by_name = |unit: &Vector| {
             let known = self.spelled.get(unit).cloned().or_else(|| named(unit));
             let scaled = unit.iter().any(|(key, _)| matches!(key.atom, Atom::Prime(_)));
-            known.or_else(|| Some(unit).filter(|unit| scaled && unit.has_dimension()).and_then(|unit| self.composed(unit)))
+            known.or_else(|| {
+                Some(unit).filter(|unit| scaled && unit.has_dimension()).and_then(|unit| self.composed(unit))
+            })
         };
         let atom = |atom: Atom| match atom {
             Atom::Dimension(d) => {
@@ -87,6 +89,7 @@ impl Units {
     fn words(&self) -> Vec<(&str, Vector)> {
         let names = self.spelled.values().flat_map(|text| text.split(|c: char| !c.is_alphabetic()));
         let mut words: Vec<(&str, Vector)> = names.filter_map(|name| Some((name, self.find(name)?))).collect();
+        words.push(("s", Self::second()));
         words.sort_by_key(|word| word.0);
         words.dedup_by_key(|word| word.0);
         words
@@ -98,7 +101,11 @@ impl Units {
         for (word, base) in self.words() {
             for power in COMPOSED {
                 let rest = unit.times(&base, Rational::whole(-power));
-                let above = if rest.is_one() { Some("1".to_owned()) } else { self.spelled.get(&rest).cloned().or_else(|| named(&rest)) };
+                let above = if rest.is_one() {
+                    Some("1".to_owned())
+                } else {
+                    self.spelled.get(&rest).cloned().or_else(|| named(&rest))
+                };
                 let Some(above) = above.filter(|text| text.chars().all(|c| c.is_alphanumeric())) else { continue };
                 let raised = if power.abs() == 1 { word.to_owned() } else { format!("{word}^{}", power.abs()) };
                 found.push(match (power > 0, above.as_str()) {

@@ -76,7 +76,9 @@ impl Judge<'_> {
                 }
                 (None, Some(_)) if self.is_constraint(twice.again) => report
                     .help(format!("every name is defined once; for a constraint write `0 = {} - (...)`", twice.name)),
-                (None, Some(_)) if twice.name.contains('.') => report.help(self.value_of_part(&twice.name, twice.again)),
+                (None, Some(_)) if twice.name.contains('.') => {
+                    report.help(self.value_of_part(&twice.name, twice.again))
+                }
                 (None, Some(_)) => report.help("every name is declared once: drop one, or rename one"),
                 (None, None) => {
                     report.help("choose another name, or name the independent variable otherwise: `time s`")
@@ -270,7 +272,8 @@ impl Judge<'_> {
             }
         }
         let &constraint = constraints.get(unknowns)?;
-        let primary = uses.iter().map(|u| u.span).find(|span| span.end <= constraint.start || span.start >= constraint.end);
+        let primary =
+            uses.iter().map(|u| u.span).find(|span| span.end <= constraint.start || span.start >= constraint.end);
         let primary = primary.unwrap_or(uses[0].span);
         let report = error("E0201", format!("`{name}` is not declared"), primary, "")
             .also_all(uses.iter().map(|u| u.span).filter(|&s| s != primary), "and here");

@@ -262,7 +262,8 @@ fn own_unit(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let known = units.read(text).ok().filter(|_| scene.text(here) == "=");
     report.help(match known {
         Some(read) => format!("drop the line, and write `[{}]` where the unit stands", units.text(&read.unit)),
-        None => "write `unit cell` to count something of your own; other units are written as they are: `[nmol/L]`".to_owned(),
+        None => "write `unit cell` to count something of your own; other units are written as they are: `[nmol/L]`"
+            .to_owned(),
     })
 }
 

@@ -217,7 +217,10 @@ fn attributes(line: &Line<'_>) -> Option<Found> {
         return None;
     }
     let open = (2..line.tokens.len()).find(|&k| {
-        line.text(k) == "(" && line.touches(k - 1) && line.is_name(k - 1) && matches!(line.text(k - 2), "," | "state" | "param" | "const")
+        line.text(k) == "("
+            && line.touches(k - 1)
+            && line.is_name(k - 1)
+            && matches!(line.text(k - 2), "," | "state" | "param" | "const")
     })?;
     let close = line.close(open)?;
     let (name, end) = (line.text(open - 1), line.stretch_end(close + 1));

@@ -173,17 +173,23 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
 /// `if x < 1 ... x = 2 ... end` of a state, which has an equation already: the events that it is here.
 fn event_of(scene: &Scene<'_>, branches: &[Branch<'_>]) -> Option<String> {
     let of_states = |branch: &Branch<'_>| {
-        !branch.odd && branch.equations.iter().all(|(name, _)| scene.states.contains(name) && scene.rates.contains(name))
+        !branch.odd
+            && branch.equations.iter().all(|(name, _)| scene.states.contains(name) && scene.rates.contains(name))
     };
     let events: Vec<String> = match branches {
         [yes] | [yes, Branch { condition: None, .. }] if branches.iter().all(of_states) => {
             let condition = yes.condition.as_deref()?;
             let heads = [condition.to_owned(), format!("not ({condition})")];
             let actions = |branch: &Branch<'_>| {
-                let each: Vec<String> = branch.equations.iter().map(|(name, value)| format!("{name} := {value}")).collect();
+                let each: Vec<String> =
+                    branch.equations.iter().map(|(name, value)| format!("{name} := {value}")).collect();
                 each.join("; ")
             };
-            heads.iter().zip(branches).map(|(head, branch)| format!("`when {head} {{ {} }}`", actions(branch))).collect()
+            heads
+                .iter()
+                .zip(branches)
+                .map(|(head, branch)| format!("`when {head} {{ {} }}`", actions(branch)))
+                .collect()
         }
         _ => return None,
     };

@@ -11,8 +11,7 @@ const CODE: &str = "E0125";
 /// Words of laws.
 const LAWS: [&str; 3] = ["mass", "rate", "flow"];
 /// What a side without species is called elsewhere.
-const NOTHING: [&str; 10] =
-    ["null", "NULL", "Null", "nil", "None", "none", "nothing", "EmptySet", "emptyset", "empty"];
+const NOTHING: [&str; 10] = ["null", "NULL", "Null", "nil", "None", "none", "nothing", "EmptySet", "emptyset", "empty"];
 /// Calls of Michaelis and Menten's law, and of Hill's.
 const MICHAELIS: [&str; 5] = ["mm", "MM", "michaelis_menten", "MichaelisMenten", "michaelisMenten"];
 const HILL: [&str; 2] = ["hill", "Hill"];
@@ -129,7 +128,11 @@ fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found
         (other.kind(k + 2) == Some(TokenKind::Number)).then(|| other.text(k + 2))
     });
     let count = declared.unwrap_or("2");
-    let better = format!("{}{count} {}", &line.file[line.range.start..line.tokens[at].start], line.slice(next, line.tokens.len()));
+    let better = format!(
+        "{}{count} {}",
+        &line.file[line.range.start..line.tokens[at].start],
+        line.slice(next, line.tokens.len())
+    );
     let found = Found::new(CODE, "the number before a species is written as a number", line.span(at, at));
     let found = found.label("a name").over(line.range.clone());
     Grammar::parse(Rule::reaction_line, &better).is_ok().then(|| found.help(format!("write `{better}`")))

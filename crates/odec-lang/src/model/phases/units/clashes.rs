@@ -181,7 +181,8 @@ impl<'a> Checker<'a> {
         if self.units.mode != crate::units::Mode::Strict || !clash.site.kind.takes_pure() {
             return None;
         }
-        let sides = [(&clash.left, clash.site.left_expr, &clash.right), (&clash.right, clash.site.right_expr, &clash.left)];
+        let sides =
+            [(&clash.left, clash.site.left_expr, &clash.right), (&clash.right, clash.site.right_expr, &clash.left)];
         let bare = |expr: ExprId| {
             let kind = |e: ExprId| &self.input.tree.exprs[e.0 as usize].kind;
             matches!(kind(expr), ExprKind::Number(_))

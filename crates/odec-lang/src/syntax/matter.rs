@@ -1,0 +1,19 @@
+//! What the lines of reactions leave behind for the checks of the whole model.
+
+use super::tree::{ExprId, Reference};
+
+/// What reactions leave to be checked once all parts of a model are there.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Matter {
+    /// Elements that a reaction changes, summed over its indices: they have to exist.
+    Elements(ExprId),
+    /// A state counts what is in a compartment.
+    Inside {
+        /// The state.
+        species: Reference,
+        /// Where it is.
+        compartment: Reference,
+        /// The state that is the volume, where that changes.
+        volume: Option<Reference>,
+    },
+}

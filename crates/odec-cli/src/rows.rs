@@ -43,7 +43,7 @@ enum Form {
     /// Objects of JSON, with what stands in front of each value.
     JsonLines(Vec<Vec<u8>>),
     /// A file that is whole at the end; `None` before the header and after the end.
-    Table(Format, PathBuf, Meta, Option<Table>),
+    Table(Format, PathBuf, Meta, Option<Box<Table>>),
 }
 
 /// A table on standard output or in a file.
@@ -166,7 +166,7 @@ impl Rows {
     pub fn columns(&mut self, columns: Vec<Column>) -> Result<(), RowsError> {
         if let Form::Table(format, path, meta, table) = &mut self.form {
             let begun = Table::begin(path, *format, columns, std::mem::take(meta));
-            *table = Some(begun.map_err(RowsError::Failed)?);
+            *table = Some(Box::new(begun.map_err(RowsError::Failed)?));
         }
         Ok(())
     }

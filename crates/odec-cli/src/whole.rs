@@ -28,7 +28,7 @@ pub struct Draft {
     path: PathBuf,
     file: File,
     /// None where there is nothing to rename: a device is written at once.
-    draft: Option<PathBuf>,
+    beside: Option<PathBuf>,
     written: u64,
     /// Bytes that a file may have.
     limit: Option<u64>,
@@ -47,7 +47,7 @@ impl Draft {
         let limit = file_limit();
         if old.as_ref().is_ok_and(|old| !old.is_file()) {
             let file = File::create(path).map_err(|e| cannot_write(path, &e))?;
-            return Ok(Draft { path: path.to_path_buf(), file, draft: None, written: 0, limit });
+            return Ok(Draft { path: path.to_path_buf(), file, beside: None, written: 0, limit });
         }
         if old.is_ok() {
             // a file that may not be written is not replaced either
@@ -61,7 +61,7 @@ impl Draft {
             // a failure leaves the usual permissions
             let _ = file.set_permissions(old.permissions());
         }
-        Ok(Draft { path, file, draft: Some(draft), written: 0, limit })
+        Ok(Draft { path, file, beside: Some(draft), written: 0, limit })
     }
 
     /// Writes more.
@@ -87,7 +87,7 @@ impl Draft {
 
     /// A file of the same folder to write and read, which nobody else sees.
     pub fn spool(&self) -> Written<File> {
-        let path = if self.draft.is_some() {
+        let path = if self.beside.is_some() {
             beside(&self.path, "spool")
         } else {
             std::env::temp_dir().join(format!("odec.{}.spool", std::process::id()))
@@ -101,7 +101,7 @@ impl Draft {
 
     /// Gives the file its name.
     pub fn publish(mut self) -> Written<()> {
-        match self.draft.take() {
+        match self.beside.take() {
             None => Ok(()),
             Some(draft) => std::fs::rename(&draft, &self.path).map_err(|e| {
                 let _ = std::fs::remove_file(&draft);
@@ -113,7 +113,7 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        if let Some(draft) = &self.draft {
+        if let Some(draft) = &self.beside {
             let _ = std::fs::remove_file(draft);
         }
     }

@@ -136,7 +136,9 @@ impl Stoichiometry {
             .collect();
         let pivots = eliminate(&mut rows, n, &mut work)?;
         let mut is_free = vec![true; n];
-        pivots.iter().for_each(|(_, col)| is_free[*col] = false);
+        for (_, col) in &pivots {
+            is_free[*col] = false;
+        }
         let mut basis: Vec<Vec<i128>> = Vec::new();
         for free in (0..n).filter(|species| is_free[*species]) {
             work.add(n)?;

@@ -84,13 +84,10 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
         None => Rows::formatted(args.output.as_deref(), || meta::of(&simulation))?,
     };
     let (exit, made) = execute(&job, &simulation, rows, args, threads, reporter);
-    match (part, made) {
-        (Some(part), Some((rows, failed))) => {
-            let (runs, failed) = (job.points.len(), failures_of(&job, &failed));
-            part.publish(runs, rows, failed)?;
-        }
-        // what is not whole is no part
-        _ => {}
+    // what is not whole is no part
+    if let (Some(part), Some((rows, failed))) = (part, made) {
+        let (runs, failed) = (job.points.len(), failures_of(&job, &failed));
+        part.publish(runs, rows, failed)?;
     }
     Ok(exit)
 }
@@ -98,13 +95,13 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
 /// What a certificate says of runs that failed.
 fn failures_of(job: &Job<'_>, failed: &[Lost]) -> Vec<Failed> {
     let mut point = vec![0.0; job.points.ranges().len()];
-    let mut of = |(k, trouble): &Lost| {
+    let of = |(k, trouble): &Lost| {
         job.points.fill(*k, &mut point);
         let values = job.points.names().map(str::to_string).zip(point.iter().copied()).collect();
         let why = trouble.as_ref().and_then(|trouble| Some(job.explain(*k, trouble).first()?.headline.clone()));
         Failed { point: job.points.first() + k, values, why }
     };
-    failed.iter().map(|one| of(one)).collect()
+    failed.iter().map(of).collect()
 }
 
 /// What the flags of the sweep say.
@@ -209,7 +206,7 @@ fn execute(
     let stats = args.stats.as_deref();
     let exit = exit.or(stats.map_or(Exit::Success, |path| write_stats(Some(path), &json(), reporter)));
     let whole = !ended && writer.trouble.is_none();
-    (exit, whole.then(|| (writer.rows.count, writer.lost)))
+    (exit, whole.then_some((writer.rows.count, writer.lost)))
 }
 
 /// The columns. Rows with types also have the number of the run in front, and behind whether it came to its end.

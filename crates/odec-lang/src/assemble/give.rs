@@ -38,11 +38,12 @@ pub(super) fn parameters(
             _ => !is_constant(tree, own, value),
         };
         let name = name.to_owned();
-        if varies && !is_steady(tree, own, value) {
-            if let Some(species) = volumes::of(&instance.flat.tree, &name) {
-                said.push(reports::given_volume(entry, tree.exprs[value.0 as usize].span, &species));
-                continue;
-            }
+        if varies
+            && !is_steady(tree, own, value)
+            && let Some(species) = volumes::of(&instance.flat.tree, &name)
+        {
+            said.push(reports::given_volume(entry, tree.exprs[value.0 as usize].span, &species));
+            continue;
         }
         instance.given.push(Given { name: name.clone(), value, varies, input, span: entry.key.span });
         if varies {

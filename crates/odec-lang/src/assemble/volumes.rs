@@ -5,15 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::interface::{Interface, Kind};
 use crate::model::phases::MATHEMATICAL;
-use crate::syntax::tree::{ExprId, ExprKind, Ident, Matter, StatementKind, Tree};
+use crate::syntax::tree::{ExprId, ExprKind, Ident, Inside, Matter, StatementKind, Tree};
 
 /// A state of a part whose compartment has a volume that follows from this name, where it stands, and its compartment.
 pub(super) fn of(tree: &Tree, name: &str) -> Option<(Ident, Ident)> {
     let values = values(tree);
     tree.statements.iter().find_map(|statement| {
-        let StatementKind::Matter(Matter::Inside { species, compartment, volume: None }) = &statement.kind else {
-            return None;
-        };
+        let StatementKind::Matter(Matter::Inside(inside)) = &statement.kind else { return None };
+        let Inside { species, compartment, volume: None } = inside.as_ref() else { return None };
         let found = reached(tree, &values, [compartment.name.name.as_str()]).contains(name);
         found.then(|| (species.name.clone(), compartment.name.clone()))
     })

@@ -29,10 +29,10 @@ impl Model {
                     TermKind::State(i, _) | TermKind::Element(Symbol::State(i), ..) if self.states[*i].algebraic => {
                         found.push(*i);
                     }
-                    TermKind::Definition(i) | TermKind::Element(Symbol::Definition(i), ..) => {
-                        if !std::mem::replace(&mut seen[*i], true) {
-                            open.push(self.definitions[*i].value);
-                        }
+                    TermKind::Definition(i) | TermKind::Element(Symbol::Definition(i), ..)
+                        if !std::mem::replace(&mut seen[*i], true) =>
+                    {
+                        open.push(self.definitions[*i].value);
                     }
                     _ => {}
                 }

@@ -8,6 +8,9 @@ use crate::diagnostic::Diagnostic;
 use crate::report::error;
 use crate::suggest;
 
+/// First and last index along each axis.
+pub type Ranges = Vec<(i64, i64)>;
+
 /// Largest number of rows or steps that may be asked for.
 pub const MAX_SAMPLES: f64 = 1e9;
 
@@ -70,7 +73,7 @@ pub struct Settings {
     pub atol_for: Vec<(usize, Setting<f64>)>,
     /// Absolute tolerance of single elements: position in [`Model::state_names`], first and last index along each axis,
     /// value. They hold whatever is said for the whole array; of two, the later one.
-    pub atol_at: Vec<(usize, Vec<(i64, i64)>, Setting<f64>)>,
+    pub atol_at: Vec<(usize, Ranges, Setting<f64>)>,
     /// When rows are recorded.
     pub samples: Option<Setting<Samples>>,
     /// What they hold.

@@ -8,12 +8,16 @@ pub enum Matter {
     /// Elements that a reaction changes, summed over its indices: they have to exist.
     Elements(ExprId),
     /// A state counts what is in a compartment.
-    Inside {
-        /// The state.
-        species: Reference,
-        /// Where it is.
-        compartment: Reference,
-        /// The state that is the volume, where that changes.
-        volume: Option<Reference>,
-    },
+    Inside(Box<Inside>),
+}
+
+/// A state that counts what is in a compartment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inside {
+    /// The state.
+    pub species: Reference,
+    /// Where it is.
+    pub compartment: Reference,
+    /// The state that is the volume, where that changes.
+    pub volume: Option<Reference>,
 }

@@ -1,6 +1,6 @@
 //! The syntax tree: statements in the order of the text, expressions in one arena (no recursion on the user's nesting).
 
-pub use super::matter::Matter;
+pub use super::matter::{Inside, Matter};
 use odec_ir::Span;
 
 /// Position of an expression in [`Tree::exprs`]; operands have smaller positions.

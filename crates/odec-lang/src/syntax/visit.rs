@@ -3,8 +3,8 @@
 use odec_ir::Span;
 
 use super::tree::{
-    Action, BoundaryItem, Declared, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Ident, Index, Later, Matter,
-    Reaction, Reference, Statement, StatementKind, Tree, Unit, Within,
+    Action, BoundaryItem, Declared, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Ident, Index, Inside, Later,
+    Matter, Reaction, Reference, Statement, StatementKind, Tree, Unit, Within,
 };
 
 /// What a name that is no reference names.
@@ -313,7 +313,8 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
         }
         StatementKind::Reaction(each) => reaction(each, v),
         StatementKind::Matter(Matter::Elements(value)) => v.operand(value),
-        StatementKind::Matter(Matter::Inside { species, compartment, volume }) => {
+        StatementKind::Matter(Matter::Inside(inside)) => {
+            let Inside { species, compartment, volume } = inside.as_mut();
             [Some(species), Some(compartment), volume.as_mut()]
                 .into_iter()
                 .flatten()

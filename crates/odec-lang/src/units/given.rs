@@ -106,7 +106,7 @@ impl Units {
                 } else {
                     self.spelled.get(&rest).cloned().or_else(|| named(&rest))
                 };
-                let Some(above) = above.filter(|text| text.chars().all(|c| c.is_alphanumeric())) else { continue };
+                let Some(above) = above.filter(|text| text.chars().all(char::is_alphanumeric)) else { continue };
                 let raised = if power.abs() == 1 { word.to_owned() } else { format!("{word}^{}", power.abs()) };
                 found.push(match (power > 0, above.as_str()) {
                     (true, "1") => raised,

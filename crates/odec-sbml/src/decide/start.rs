@@ -35,7 +35,9 @@ impl<'q> Start<'q> {
     /// Of the quantities of a plan, its algebraic equations and its functions.
     pub fn of(quantities: &'q [Quantity], equations: &'q [(Math, Span)], functions: &'q [Function]) -> Start<'q> {
         let mut tied = BTreeSet::new();
-        equations.iter().for_each(|(math, _)| names(math, &mut |key| _ = tied.insert(key)));
+        for (math, _) in equations {
+            names(math, &mut |key| _ = tied.insert(key));
+        }
         Start {
             roles: quantities.iter().map(|q| (q.key.as_str(), &q.role)).collect(),
             tied,
@@ -100,7 +102,7 @@ impl<'q> Start<'q> {
         }
         let unknown = |key: &&str| matches!(self.roles[*key], Role::Unknown(_));
         let found = self.roles.iter().filter(|(_, role)| match role {
-            Role::State(start, _) | Role::Discrete(start) => self.reads(start).iter().any(|key| unknown(&key)),
+            Role::State(start, _) | Role::Discrete(start) => self.reads(start).iter().any(&unknown),
             _ => false,
         });
         found.map(|(key, _)| *key).collect()

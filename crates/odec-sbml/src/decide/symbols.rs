@@ -237,7 +237,9 @@ impl<'m> Symbols<'m> {
         }
         let mut callers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (function, called) in &calls {
-            called.iter().for_each(|other| callers.entry(other).or_default().push(function));
+            for other in called {
+                callers.entry(other).or_default().push(function);
+            }
             // a function that is not there has its own message
         }
         let mut open: Vec<&str> = calls.iter().filter(|(_, called)| called.is_empty()).map(|(f, _)| *f).collect();

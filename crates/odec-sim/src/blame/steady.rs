@@ -83,10 +83,10 @@ fn first_timed(model: &Model) -> Option<(Span, Option<usize>)> {
             match &term.kind {
                 TermKind::Time | TermKind::Element(Symbol::Time, ..) => return Some((term.span, None)),
                 TermKind::Input(input, _) => return Some((term.span, Some(*input))),
-                TermKind::Definition(i) | TermKind::Element(Symbol::Definition(i), ..) => {
-                    if !std::mem::replace(&mut seen[*i], true) {
-                        open.push(model.definitions[*i].value);
-                    }
+                TermKind::Definition(i) | TermKind::Element(Symbol::Definition(i), ..)
+                    if !std::mem::replace(&mut seen[*i], true) =>
+                {
+                    open.push(model.definitions[*i].value);
                 }
                 _ => {}
             }

@@ -55,13 +55,13 @@ impl Search<'_> {
             return Err(NoSteady::NoValue);
         };
         let Some(mass) = self.constant_mass() else { return Ok(()) };
-        let mut columns: Vec<DVector<f64>> = first.jacobian.column_iter().map(|c| c.into_owned()).collect();
+        let mut columns: Vec<DVector<f64>> = first.jacobian.column_iter().map(nalgebra::Matrix::into_owned).collect();
         columns.push(f);
         let looks = if n > MANY { 1 } else { LOOKS };
         for look in 0..looks {
             let near = self.beside(look);
             let (Some(pencil), Some(f)) = (Pencil::at(self.executor, self.t, &near), self.f(&near)) else { continue };
-            columns.extend(pencil.jacobian.column_iter().map(|c| c.into_owned()));
+            columns.extend(pencil.jacobian.column_iter().map(nalgebra::Matrix::into_owned));
             columns.push(f);
         }
         self.without_growth(&columns, &mass)?;

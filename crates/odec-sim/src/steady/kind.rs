@@ -42,7 +42,9 @@ impl Search<'_> {
             }
         }
         let own = 16.0 * f64::EPSILON * values.len() as f64;
-        values.iter_mut().for_each(|(value, error)| *error = SAFETY * *error + own * value.norm());
+        for (value, error) in &mut values {
+            *error = SAFETY * *error + own * value.norm();
+        }
         values.sort_by(|a, b| a.0.norm().total_cmp(&b.0.norm()));
         values.drain(..self.conserved.len().min(values.len()));
         values.sort_by(|a, b| b.0.re.total_cmp(&a.0.re).then(b.0.im.total_cmp(&a.0.im)));

@@ -69,7 +69,7 @@ fn foreign_action(scene: &Scene<'_>) -> Option<Diagnostic> {
 
 /// `h := 0 h' := 1`: two actions without a sign between them.
 fn two_actions(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
-    let before = scene.before().filter(|before| before.ends_value())?;
+    let before = scene.before().filter(super::token::Token::ends_value)?;
     let is_assign = |token: &Token| token.kind == TokenKind::Assign;
     let (first, second) = (scene.tokens[..scene.at].iter(), scene.tokens[scene.at..].iter());
     let both = scene.brackets.is_empty() && here.kind == TokenKind::Name;

@@ -279,7 +279,7 @@ fn any_or_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let (sign, None) = (signs.next()?, signs.next()) else { return None };
     let least = match (line.text(sign), word) {
         ("<" | "<=", "any") | (">" | ">=", "all") => "min",
-        ("<" | "<=", _) | (">" | ">=", _) => "max",
+        ("<" | "<=" | ">" | ">=", _) => "max",
         _ => return None,
     };
     let (mut left, right) = (line.slice(from, sign).to_owned(), line.slice(sign + 1, close));

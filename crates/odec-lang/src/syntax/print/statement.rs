@@ -79,20 +79,26 @@ impl Printer<'_> {
             StatementKind::Conserve { name, value, within } => self.conserve(name.as_ref(), *value, within.as_ref()),
             StatementKind::Compartment(items) => self.declaration("compartment", items, false),
             StatementKind::Reaction(reaction) => self.reaction(reaction),
-            StatementKind::Matter(Matter::Elements(value)) => {
-                self.put("elements ");
-                self.expr(*value, 0);
-            }
-            StatementKind::Matter(Matter::Inside { species, compartment, .. }) => {
-                self.put("inside ");
-                self.reference(compartment);
-                self.put(" ");
-                self.reference(species);
-            }
+            StatementKind::Matter(matter) => self.matter(matter),
             StatementKind::Later(later) => self.later(later),
         }
         if let Some(doc) = statement.doc.as_ref().filter(|_| beside) {
             self.put(&format!("  ## {}", doc.replace('\n', " ")));
+        }
+    }
+
+    fn matter(&mut self, matter: &Matter) {
+        match matter {
+            Matter::Elements(value) => {
+                self.put("elements ");
+                self.expr(*value, 0);
+            }
+            Matter::Inside(inside) => {
+                self.put("inside ");
+                self.reference(&inside.compartment);
+                self.put(" ");
+                self.reference(&inside.species);
+            }
         }
     }
 

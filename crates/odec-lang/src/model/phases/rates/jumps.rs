@@ -72,8 +72,8 @@ fn at_surface(terms: &[Term], [a, b]: [TermId; 2], branches: [TermId; 2]) -> Ver
     let kind = &terms[replaced.index()].kind;
     let (mut near, mut far) = (0, 0);
     for probe in 0..PROBES {
-        let Some(value) = (Probe { terms, probe, set: None }).value(by) else { return Verdict::Unknown };
-        let probe = Probe { terms, probe, set: Some((kind, value)) };
+        let Some(value) = (Probe { terms, number: probe, set: None }).value(by) else { return Verdict::Unknown };
+        let probe = Probe { terms, number: probe, set: Some((kind, value)) };
         let (Some(x), Some(y)) = (probe.value(branches[0]), probe.value(branches[1])) else { return Verdict::Unknown };
         if !(x.is_finite() && y.is_finite()) {
             continue;
@@ -111,7 +111,7 @@ fn any(terms: &[Term], root: TermId, wanted: &impl Fn(&TermKind) -> bool) -> boo
 /// Values at a point where every quantity has a number of its own.
 struct Probe<'a> {
     terms: &'a [Term],
-    probe: u64,
+    number: u64,
     /// A quantity that has another.
     set: Option<(&'a TermKind, f64)>,
 }
@@ -156,7 +156,7 @@ impl Probe<'_> {
     /// A number between 0.5 and 2 that belongs to a quantity and a point.
     fn number(&self, kind: &TermKind) -> f64 {
         let text = format!("{kind:?}");
-        let mut hash = 0xcbf2_9ce4_8422_2325u64 ^ self.probe.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut hash = 0xcbf2_9ce4_8422_2325u64 ^ self.number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         for byte in text.bytes() {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }

@@ -26,7 +26,7 @@ pub(super) struct Slopes<'m, 'a> {
     /// The first of them by what they are.
     written: HashMap<String, TermId>,
     /// The derivative of each of the first terms; `None` is zero.
-    slopes: Vec<Option<TermId>>,
+    of: Vec<Option<TermId>>,
     /// The place where a value jumps, of each of the first terms.
     jumps: Vec<Option<(Span, String)>>,
     /// Choices of which it is not known whether they jump.
@@ -40,7 +40,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
             maker,
             terms: Vec::new(),
             written: HashMap::new(),
-            slopes: Vec::new(),
+            of: Vec::new(),
             jumps: Vec::new(),
             doubtful: Vec::new(),
         };
@@ -48,14 +48,14 @@ impl<'m, 'a> Slopes<'m, 'a> {
         for id in 0..slopes.terms.len() {
             let id = TermId(id as u32);
             let slope = slopes.slope(id)?;
-            slopes.slopes.push(slope);
+            slopes.of.push(slope);
         }
         if let Some((at, why)) = slopes.jumps[root.index()].clone() {
             let help = "differentiate what does not jump: give it a name of its own, and take the derivative of that";
             return Err(Refused { why, at, help: help.to_owned() });
         }
         let span = slopes.terms[root.index()].span;
-        let root = match slopes.slopes[root.index()] {
+        let root = match slopes.of[root.index()] {
             Some(root) => root,
             None => slopes.push(TermKind::Number(0.0), span),
         };
@@ -135,7 +135,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
             }
             TermKind::Input(input, argument) => {
                 let input = &self.model().inputs[*input];
-                if self.slopes[argument.index()].is_none() && self.jumps[argument.index()].is_none() {
+                if self.of[argument.index()].is_none() && self.jumps[argument.index()].is_none() {
                     None
                 } else {
                     let why = format!("it reads the input `{}`, whose slope is not formed", input.name);
@@ -151,10 +151,10 @@ impl<'m, 'a> Slopes<'m, 'a> {
             TermKind::Reduce { reduction, condition, body, locals } => {
                 let inside = [Some(*body), *condition].into_iter().flatten();
                 jump = inside.clone().find_map(|o| self.jumps[o.index()].clone());
-                let varies = inside.clone().any(|o| self.slopes[o.index()].is_some());
-                match (self.slopes[body.index()], reduction) {
+                let varies = inside.clone().any(|o| self.of[o.index()].is_some());
+                match (self.of[body.index()], reduction) {
                     _ if !varies => None,
-                    (Some(slope), Reduction::Sum) if condition.is_none_or(|c| self.slopes[c.index()].is_none()) => {
+                    (Some(slope), Reduction::Sum) if condition.is_none_or(|c| self.of[c.index()].is_none()) => {
                         let kind = TermKind::Reduce {
                             reduction: Reduction::Sum,
                             locals: locals.clone(),
@@ -179,7 +179,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
 
     /// Where and why the value of an operation jumps.
     fn jump_of(&mut self, op: Op, list: &[TermId], span: Span) -> Option<(Span, String)> {
-        let varies = |s: &Self, o: TermId| s.slopes[o.index()].is_some() || s.jumps[o.index()].is_some();
+        let varies = |s: &Self, o: TermId| s.of[o.index()].is_some() || s.jumps[o.index()].is_some();
         if op.0.name == "if" {
             let (condition, branches) = (list[0], &list[1..]);
             if let Some(jump) = branches.iter().find_map(|o| self.jumps[o.index()].clone()) {
@@ -206,14 +206,14 @@ impl<'m, 'a> Slopes<'m, 'a> {
 
     /// The derivative of an operation by the rules of the kernels.
     fn applied(&mut self, id: TermId, op: Op, list: &[TermId], span: Span) -> Option<TermId> {
-        if list.iter().all(|o| self.slopes[o.index()].is_none()) {
+        if list.iter().all(|o| self.of[o.index()].is_none()) {
             return None;
         }
         let mut graph = Graph::default();
         let leaf = |graph: &mut Graph, k: usize| graph.read(Element::Scalar(ArrayId(k as u32)));
         let arguments: Vec<NodeId> = (0..list.len()).map(|k| leaf(&mut graph, k)).collect();
         let mut tangents: Vec<Option<NodeId>> = vec![None; arguments.len()];
-        for k in (0..list.len()).filter(|&k| self.slopes[list[k].index()].is_some()) {
+        for k in (0..list.len()).filter(|&k| self.of[list[k].index()].is_some()) {
             tangents[arguments[k].index()] = Some(leaf(&mut graph, list.len() + k));
         }
         let call = graph.call(op, &arguments);
@@ -227,7 +227,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
                 _ if node_id == call => id,
                 Node::Read(Element::Scalar(ArrayId(k))) if (k as usize) < list.len() => list[k as usize],
                 Node::Read(Element::Scalar(ArrayId(k))) => {
-                    let slope = list.get(k as usize - list.len()).and_then(|o| self.slopes[o.index()]);
+                    let slope = list.get(k as usize - list.len()).and_then(|o| self.of[o.index()]);
                     slope.unwrap_or(id)
                 }
                 Node::Constant(bits) => self.push(TermKind::Number(f64::from_bits(bits)), span),

@@ -7,7 +7,7 @@ use super::write::{Writer, as_read, plain};
 use super::{Facts, names_in};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
-use crate::syntax::tree::{Declared, ExprKind, Ident, Matter, StatementKind, Tree};
+use crate::syntax::tree::{Declared, ExprKind, Ident, Inside, Matter, StatementKind, Tree};
 
 /// The compartments of a model, and the state that is the volume of those that change.
 pub(super) type Volumes = BTreeMap<String, Option<Ident>>;
@@ -58,12 +58,12 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
             continue;
         }
         let volume = volumes.get(&place.name.name).and_then(Option::as_ref);
-        let inside = Matter::Inside {
+        let inside = Inside {
             species: as_read(writer, &item.target),
             compartment: as_read(writer, place),
             volume: volume.map(|state| plain(state, state.span)),
         };
-        writer.add(StatementKind::Matter(inside), item.target.span, None);
+        writer.add(StatementKind::Matter(Matter::Inside(Box::new(inside))), item.target.span, None);
     }
     volumes
 }

@@ -12,8 +12,10 @@ const MAX_SHOWN: usize = 3;
 pub(in crate::model::phases) fn check(tree: &Tree) -> Vec<Diagnostic> {
     let mut inside: Vec<(&Reference, &Reference, &Reference)> = Vec::new();
     for statement in &tree.statements {
-        if let StatementKind::Matter(Matter::Inside { species, compartment, volume: Some(volume) }) = &statement.kind {
-            inside.push((species, compartment, volume));
+        if let StatementKind::Matter(Matter::Inside(found)) = &statement.kind
+            && let Some(volume) = &found.volume
+        {
+            inside.push((&found.species, &found.compartment, volume));
         }
     }
     let mut said = Vec::new();

@@ -103,10 +103,10 @@ impl<'a> Facts<'a> {
                     }
                 }
                 StatementKind::Param(items) => {
-                    facts.constants.extend(targets(items).map(|name| (name.name.as_str(), false)))
+                    facts.constants.extend(targets(items).map(|name| (name.name.as_str(), false)));
                 }
                 StatementKind::Const(items) => {
-                    facts.constants.extend(targets(items).map(|name| (name.name.as_str(), true)))
+                    facts.constants.extend(targets(items).map(|name| (name.name.as_str(), true)));
                 }
                 StatementKind::Discrete(items) => facts.others("a discrete quantity", targets(items)),
                 StatementKind::Unknown(items) => facts.others("an unknown, which an equation gives", targets(items)),
@@ -116,8 +116,8 @@ impl<'a> Facts<'a> {
                 StatementKind::Later(Later::Input(items)) => {
                     facts.others("an input", items.iter().map(|(name, ..)| name));
                 }
-                StatementKind::Matter(Matter::Inside { species, compartment, .. }) => {
-                    facts.inside.insert(&species.name.name, compartment);
+                StatementKind::Matter(Matter::Inside(inside)) => {
+                    facts.inside.insert(&inside.species.name.name, &inside.compartment);
                 }
                 StatementKind::Later(Later::Index(items)) => {
                     facts.others("an index", items.iter().flat_map(|(names, ..)| names));

@@ -12,8 +12,8 @@ impl<'a> Resolver<'a> {
                 self.model.changed.extend(bodies);
             }
             // a compartment with a state in it is used
-            Matter::Inside { compartment, .. } => {
-                if let Some(&symbol) = self.model.symbols.get(&compartment.name.name) {
+            Matter::Inside(inside) => {
+                if let Some(&symbol) = self.model.symbols.get(&inside.compartment.name.name) {
                     self.uses.mark(symbol);
                 }
             }

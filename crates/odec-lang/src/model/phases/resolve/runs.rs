@@ -9,6 +9,9 @@ use crate::report::error;
 use crate::suggest;
 use crate::syntax::tree::{self, Entry, ExprId, ExprKind, Ident};
 
+/// States by position with the order of their derivative, and which of their elements.
+type Tolerated = (Vec<(usize, u8)>, Vec<Elements>);
+
 /// What each entry takes, in words with an example.
 fn shape(key: &str) -> &'static str {
     match key {
@@ -328,7 +331,7 @@ impl<'a> Resolver<'a> {
 
     /// The states that `atol(x)` is for, and which of their elements; none for an entry without an argument. `None`: that
     /// was a mistake.
-    fn entry_states(&mut self, key: &str, entry: &'a Entry) -> Option<(Vec<(usize, u8)>, Vec<Elements>)> {
+    fn entry_states(&mut self, key: &str, entry: &'a Entry) -> Option<Tolerated> {
         let Some(reference) = &entry.argument else { return Some((Vec::new(), Vec::new())) };
         if key != "atol" {
             let headline = format!("`{}` is one value for the whole run", entry.key.name);

@@ -15,9 +15,9 @@ const MAX_WORK: usize = 100_000_000;
 /// Why totals are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftOut {
-    /// A factor is larger than [`LARGEST`].
+    /// A factor is larger than `LARGEST`.
     Factors,
-    /// More than [`MAX_SPECIES`] species, or more work than [`MAX_WORK`].
+    /// More than `MAX_SPECIES` species, or more work than `MAX_WORK`.
     Work,
 }
 

@@ -118,9 +118,12 @@ run { t = 0 .. 1; samples = 2 }
     }
     let (names, rows) = table(&odec(&folder, &["run", "plate.ode", "--record", "u[3,2]"]).success());
     assert_eq!((names.len(), rows[0][1]), (2, 23.0));
-    for (record, answer) in
-        [("u[9]", "from 1 to 8"), ("u[1,2]", "one index"), ("u[", "no name"), ("w[1]", "records no `w[1]`")]
-    {
+    for (record, answer) in [
+        ("u[9]", "from 1 to 8"),
+        ("u[1,2]", "one index"),
+        ("u[", "not a name"),
+        ("w[1]", "no quantity `w[1]` to record"),
+    ] {
         let ran = odec(&folder, &["run", "rod.ode", "--record", record]);
         assert_eq!(ran.code, Some(2), "{record}: {}", ran.err);
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -189,8 +192,8 @@ run { t = 0 .. 50; samples = 2 }
     refused("data/edges.csv", &edges.replace("weight", "w"), 1, "no column `weight`");
     refused("data/edges.csv", &edges.replace("1,3,1\n", ""), 1, "error[E0");
     write(&folder, "data/edges.csv", edges);
-    refused("data/start.csv", "10\n0\n", 1, "`start.csv` has 2 values, and `start` has 3 elements");
-    refused("data/start.csv", "", 1, "holds no number");
+    refused("data/start.csv", "10\n0\n", 1, "`start.csv` has 2 values, but `start` has 3 elements");
+    refused("data/start.csv", "", 1, "contains no numbers");
     std::fs::remove_file(folder.join("data/start.csv")).expect("its own file");
     let ran = odec(&folder, &["run", "data/network.ode"]);
     assert_eq!(ran.code, Some(5), "{}", ran.err);

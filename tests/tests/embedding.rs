@@ -6,6 +6,7 @@ use odec_sim::bind::Purpose;
 use odec_sim::choices::{Choices, SampleRule};
 use odec_sim::{Loaded, Session, Simulation};
 use odec_tests::command::{finish, run_in, scratch};
+use odec_tests::fuzz::skipped;
 use odec_tests::{block, root, snapshot, text};
 
 #[path = "../examples/game_loop.rs"]
@@ -84,7 +85,7 @@ fn one_compiled_model_runs_with_other_values_on_other_threads() {
     assert_eq!(ends_at(&cart), 0.0);
     // initial values make a program of their own
     near(ends_at(&cart.with(&[("x'", 3.0)]).expect("values")), pushed((0.0, 3.0), 0.0, 8.0).0, 1e-5);
-    let error = cart.with(&[("force", 99.0)]).err().expect("out of its bounds");
+    let error = cart.with(&[("force", 99.0)]).err().expect("outside its bounds");
     assert_eq!((error.class.exit_code(), error.diagnostics[0].code.code), (2, "E0407"));
 }
 
@@ -132,7 +133,7 @@ fn run_host(folder: &std::path::Path, files: &[&str]) -> Option<String> {
 /// The same with arguments for the host.
 fn run_host_with(folder: &std::path::Path, files: &[&str], arguments: &[&str]) -> Option<String> {
     if Command::new("cc").arg("--version").output().is_err() {
-        println!("skipped: there is no cc");
+        skipped("emitted C, because there is no `cc`");
         return None;
     }
     let mut cc = Command::new("cc");
@@ -222,6 +223,24 @@ fn a_ball_bounces_in_emitted_c() {
     near(number("hits"), 4.0, 0.0);
 }
 
+/// An event that is led back to its own condition at once ends the run of a host too, and does not keep it for ever.
+#[test]
+fn instants_that_do_not_come_on_end_a_host_of_c() {
+    let folder = scratch("embedding-crowd");
+    std::fs::copy(root().join("tests/fixtures/embedding/hybrid.c"), folder.join("hybrid.c")).expect("a file");
+    for event in ["when x > 1 { x := 1 }", "discrete n = 0\nwhen x > n + 0.5 { n := x - 0.5 }"] {
+        std::fs::write(folder.join("m.ode"), format!("state x = 0\nx' = 1\n{event}\n")).expect("a file");
+        run_in(&folder, &["emit", "m.ode", "--to", "c", "--prefix", "model", "-o", "model.c"], b"").success();
+        if run_host_with(&folder, &["hybrid.c", "model.c"], &["0.25", "5"]).is_none() {
+            return;
+        }
+        let mut host = Command::new(folder.join("host"));
+        host.args(["3", "30"]);
+        let ran = finish(host, b"");
+        assert!(ran.code == Some(1) && ran.err.contains("status -4 at "), "{event}: {:?}\n{}", ran.code, ran.err);
+    }
+}
+
 /// What no emitted program holds is refused by name.
 #[test]
 fn what_emitted_c_does_not_hold_is_refused() {
@@ -234,7 +253,7 @@ fn what_emitted_c_does_not_hold_is_refused() {
     for to in ["c", "object"] {
         refused("state x = 1, x >= 0\nx' = -x\n", to, "bound");
     }
-    refused("state x = 1\nx' = -x\nat 1 { x := 1 }\n", "clif", "an event of the model");
+    refused("state x = 1\nx' = -x\nat 1 { x := 1 }\n", "clif", "the model has an event here");
 }
 
 /// Arrays of relations and events, of which some elements are at an edge, are C that a compiler takes.

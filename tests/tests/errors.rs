@@ -104,6 +104,10 @@ fn copy(name: &str) -> PathBuf {
     std::fs::write(folder.join("bound.ode"), bound).expect("a folder");
     let beyond = "param least = 3\nstate x = 1, x >= least\nx' = -x\nrun { t = 0 .. 1 }\n";
     std::fs::write(folder.join("beyond.ode"), beyond).expect("a folder");
+    let loss = "param k = 0.1, m = 2\nstate x = 1\nx' = -k*m*x\nrun { t = 0 .. 4 }\n";
+    std::fs::write(folder.join("loss.ode"), loss).expect("a folder");
+    let full = "param p = 0.5\nstate x = 0\nx' = p\nwhen x > 2 { stop }\nrun { t = 0 .. 3 }\n";
+    std::fs::write(folder.join("full.ode"), full).expect("a folder");
     let river = "model river\ntime t [h]\ninput q(t) = table(\"q.csv\", \"flow\", linear) [m^3/h]\nstate x = 1\n\
                  x' = q(t) - x\nrun { t = 0 .. 2 }\n";
     std::fs::write(folder.join("river.ode"), river).expect("a folder");

@@ -393,3 +393,114 @@ fn what_never_happens_changes_no_picture() {
         assert!(alone == beside, "{method}: {:?} and {:?}", alone.1, beside.1);
     }
 }
+
+/// A comparison beside a discrete that decides alone changes nothing, so no step lands on it: the run has the bits of one without.
+#[test]
+fn what_is_latched_off_is_not_located() {
+    let model = "discrete held = 1\nstate x = 0, v = 1, z = 0\nx' = v\nv' = -100*x\nz' = held\n";
+    let latched = [
+        "when held == 0 and x > 0.05 { held := 0 }",
+        "when x > 0.05 and held < 1 { held := 0 }",
+        "when not (x > 0.05 or held == 1) { held := 0 }",
+        "index i = 1..3\nwhen x > 0.05*i and held < 1 { held := 0 }",
+        "when x > 0.05 and x < 0.07 and held - 1 > 0 { held := 0 }",
+        "when (if held == 1 then 2 < 1 else x > 0.05) { held := 0 }",
+    ];
+    for method in METHODS {
+        let folder = scratch("events-latched");
+        let run = |events: &str| {
+            let text = format!("{model}{events}\nrun {{ t = 0 .. 5; samples = steps }}\n");
+            odec(&folder, &text, &["run", "M", "--method", method]).success().text()
+        };
+        let plain = run("");
+        for events in latched {
+            assert!(run(events) == plain, "{method}: {events}");
+        }
+        // what is not latched off is located
+        assert!(run("when held == 1 and x > 0.05 { held := 1 }") != plain, "{method}");
+    }
+}
+
+/// Once a discrete opens the latch, the comparison behind it is located again, also where it became true before.
+#[test]
+fn what_a_latch_opens_is_located() {
+    let text = "discrete open = 0, hits = 0, n = 0\nstate x = 0, v = 1\nx' = v\nv' = -x\n\
+                at 1 { open := 1 }\nat 20 { open := 0 }\nwhen open == 1 and x > 0.5 { hits += 1 }\n\
+                when open == 0 or v < 0 { n += 1 }\nrun { t = 0 .. 40 }\nexpect hits(40) = 4 within 0\n\
+                expect n(40) = 4 within 0\n";
+    for method in METHODS {
+        let folder = scratch("events-opened");
+        let ran = odec(&folder, text, &["test", "M", "--method", method]);
+        assert_eq!(ran.code, Some(0), "{method}: {}{}", ran.text(), ran.err);
+    }
+}
+
+/// An event that puts a quantity onto the surface of its own condition, from where the motion leads back across, would happen for
+/// ever, or changes nothing: no run goes on past the limit as if it held.
+#[test]
+fn what_an_event_leads_back_to_is_an_error() {
+    let models = [
+        "state x = 0\nx' = 1\nwhen x > 1 { x := 1 }",
+        "state x = 0\nx' = 1\nwhen x >= 1 { x := 1 }",
+        "state x = 0\nx' = 1\nwhen not (x < 1) { x := 1 }",
+        "state x = 0\nx' = 1\nwhen 3*x > 3 and x < 4 { x := 1 }",
+        "state x = 0\nx' = 0.7\nwhen sin(x) > 0.5 { x := asin(0.5) }",
+        "state x = 0, y = 0.3\nx' = 1\ny' = 0.1\nwhen x > y { x := y }",
+        "discrete n = 0\nstate x = 0\nx' = 1\nwhen x >= 1 { x := 1; n += 1 }",
+        "discrete peak = 0.7\nstate x = 0\nx' = 1\nwhen x > peak { peak := x }",
+        "discrete peak = 0\nstate x = 0\nx' = 1\nwhen x > peak + 0.5 { peak := x - 0.5 }",
+        "state h = 1, h' = 0\nh'' = -9.81\nwhen h < 0 { h := 0; h' := 0 }",
+        "state h = 1, h' = 0\nh'' = -9.81\nwhen h <= 0 { h := 0; h' := 0 }",
+        "discrete n = 0\nstate h = 1, h' = 0\nh'' = -9.81\nwhen h <= 0 { h := 0; n += 1 }",
+        "index i = 1..3\nstate x[i] = 0\nx[i]' = i\nwhen x[i] > 1 { x[i] := 1 }",
+        "unknown z = 0\nstate x = 0\nx' = 1\nz + z^3 = x\nwhen z > 0.5 { x := 0.625 }",
+    ];
+    for model in models {
+        for method in ["auto", "vern7", "rodas5p", "bdf"] {
+            if method == "vern7" && model.contains("unknown") {
+                continue;
+            }
+            let text = format!("{model}\nrun {{ t = 0 .. 3 }}\n");
+            let ran = odec(&scratch("events-returns"), &text, &["run", "M", "--method", method]);
+            let explained = ran.err.contains("E0626") && ran.err.contains("leads back to its own condition");
+            assert!(ran.code == Some(3) && explained, "{method}: {model}\n{:?}\n{}", ran.code, ran.err);
+        }
+    }
+}
+
+/// What writes onto a surface and is led away from it, stays there, waits before it happens again, or is latched off, is no error.
+#[test]
+fn what_an_event_does_not_lead_back_to_runs_on() {
+    let models = [
+        ("state x = 0, v = 1\nx' = v\nv' = 0\nwhen x > 1 { x := 1; v := -v }\nexpect x(3) = -1 within 1e-9", "turns"),
+        ("discrete on = 1\nstate x = 0\nx' = on\nwhen x > 1 { x := 1; on := 0 }\nexpect x(3) = 1 within 0", "stays"),
+        ("state x = 0\nx' = if x < 1 then 1 else 0\nwhen x >= 1 { x := 1 }\nexpect x(3) = 1 within 1e-12", "ends"),
+        (
+            "discrete p = 1\nstate x = 0\nx' = p\nwhen x > 1 and p == 1 { x := 1; p := 2 }\nexpect x(3) = 5 within 1e-9",
+            "latch",
+        ),
+        ("discrete p = 1\nstate x = 0\nx' = p\nwhen x >= 1 { p := 2 }\nexpect x(3) = 5 within 1e-9", "goes on"),
+        ("state x = 0\nx' = 1\nwhen x > 1 after 0.8 { x := 1 }\nexpect x(3) = 1.4 within 1e-9", "waits"),
+        (
+            "discrete n = 0\nstate x = 0\nx' = 1\nat 1 { x := 2 }\nwhen x > 2 { n += 1 }\nexpect n(3) = 1 within 0",
+            "another's",
+        ),
+        (
+            "discrete n = 0\nstate h = 1, h' = 0\nh'' = -9.81\nwhen h < 0 { h := 0; h' := -0.9*h'; n += 1 }\n\
+          expect n(3) = 4 within 0",
+            "bounces",
+        ),
+        (
+            "discrete still = 0\nstate h = 1, h' = 0\nh'' = if still == 1 then 0 else -9.81\n\
+          when h < 0 { h := 0; h' := -0.5*h' }\nrest { h := 0; h' := 0; still := 1 }\nexpect h(3) = 0 within 0",
+            "rests",
+        ),
+    ];
+    for (model, name) in models {
+        for method in METHODS {
+            let text = format!("{model}\nrun {{ t = 0 .. 3 }}\n");
+            let ran = odec(&scratch("events-no-return"), &text, &["test", "M", "--method", method]);
+            assert_eq!(ran.code, Some(0), "{method}, {name}: {}{}", ran.text(), ran.err);
+        }
+    }
+}

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use odec_lang::source::Source;
 use odec_tests::command::{finish, run_in, scratch};
+use odec_tests::fuzz::skipped;
 use odec_tests::root;
 
 /// The files of an archive without compression, in its order.
@@ -101,7 +102,7 @@ fn rows(text: &str) -> Vec<Vec<f64>> {
 /// What the host prints; `None` without a C compiler.
 fn imported(folder: &Path, files: &[(String, Vec<u8>)], end: &str, samples: &str) -> Option<String> {
     if Command::new("cc").arg("--version").output().is_err() || !cfg!(target_os = "linux") {
-        println!("skipped: there is no cc");
+        skipped("FMUs, because there is no `cc`, or this is not Linux");
         return None;
     }
     let (_, library) = files.iter().find(|(path, _)| path.starts_with("binaries/")).expect("a library");

@@ -386,7 +386,7 @@ fn an_interrupt_keeps_whole_rows() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_no_table() {
-    let folder = scratch("pipe");
+    let folder = scratch("pipe-table");
     let made = Command::new("mkfifo").arg(folder.join("pipe.csv")).status();
     assert!(made.is_ok_and(|status| status.success()), "mkfifo");
     write(
@@ -399,7 +399,7 @@ fn a_pipe_is_no_table() {
     write(&folder, "whole.csv", "0,1\n1,2\n");
     for arguments in [&["run", "input.ode"][..], &["run", "array.ode"], &["check", "input.ode"]] {
         let ran = refused(&folder, arguments, 5);
-        assert!(ran.err.contains("no ordinary file"), "{}", ran.err);
+        assert!(ran.err.contains("not an ordinary file"), "{}", ran.err);
     }
     let text = "input q(t) = table(\"whole.csv\", linear)\nstate x = 1\nx' = q(t)\nrun { t = 0 .. 1 }\n";
     write(&folder, "input.ode", text);

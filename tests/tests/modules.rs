@@ -330,7 +330,7 @@ fn there_are_not_too_many_parts() {
 #[test]
 fn a_program_without_files_says_so() {
     let checked = odec_lang::check(&Source::new("model.ode", "use \"cell.ode\" as c\nstate x = 1\nx' = -x\n"));
-    assert!(errors(&checked)[0].headline.contains("gives models no files"), "{:?}", checked.diagnostics);
+    assert!(errors(&checked)[0].headline.contains("gives models no access to files"), "{:?}", checked.diagnostics);
 }
 
 #[test]

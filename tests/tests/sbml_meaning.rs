@@ -192,7 +192,9 @@ fn model() -> Parts {
 
 /// Rows from 0 to 4 in steps of a half, by column.
 fn rows(text: &str) -> BTreeMap<String, Vec<f64>> {
-    let folder = scratch("sbml-meaning");
+    // tests run side by side, each in a thread of its name
+    let test = std::thread::current().name().unwrap_or_default().replace("::", "-");
+    let folder = scratch(&format!("sbml-meaning-{test}"));
     std::fs::write(folder.join("m.xml"), text).expect("a folder");
     let fixed = ["run", "m.xml", "--quiet", "--t", "0..4", "--samples", "8", "--rtol", "1e-10", "--atol", "1e-12"];
     let out = run_in(&folder, &fixed, b"").success().text();

@@ -197,6 +197,35 @@ fn what_is_conserved_keeps_its_value() {
     assert!(code == Some(3) && err.contains("E0640"), "two masses that drift together never rest: {err}");
 }
 
+/// A loss that is 1e-16 of the fastest rate, or begins far from the initial values, decides where the solution comes to rest.
+#[test]
+fn a_slow_loss_conserves_nothing() {
+    let binding = "param kon = 1e9, koff = 1, kd = 1e-7\nstate A = 3, B = 0.5, AB = 0\nA' = koff*AB - kon*A*B + 0.5e-7 - kd*A\n\
+                   B' = koff*AB - kon*A*B\nAB' = kon*A*B - koff*AB\n";
+    let (out, _, err) = command("binding", binding, &["steady", "m.ode"]);
+    assert!(out.contains("conserved: B + AB = 0.5\n") && !out.contains("A + AB ="), "{out}{err}");
+    // A' + AB' = 0.5e-7 - kd A, and A B = 1e-9 AB
+    let found = parse(&out);
+    assert!(found.len() == 1 && (found[0].value("A") - 0.5).abs() < 1e-9, "{out}");
+    assert!((found[0].value("B") - 0.5e-9 / (0.5 + 1e-9)).abs() < 1e-15, "{out}");
+    let slow = "state A = 1, B = 0.5\nA' = B - A + 1e-15*(5 - A)\nB' = A - B\n";
+    expect("slow", slow, &[], &[("degenerate", &[5.0, 5.0])]);
+    let threshold = "state A = 1, B = 0, C = 1\nA' = B - A - 1e-3*A*max(0, C - 1e4)\nB' = A - B\nC' = 1e5 - C\n";
+    expect("threshold", threshold, &[], &[("stable node", &[0.0, 0.0, 1e5])]);
+}
+
+/// Totals are found through decimal numbers, through functions whose arguments differ in sign, and with factors of many digits.
+#[test]
+fn totals_need_no_whole_numbers() {
+    let volumes = "param V1 = 0.0123, V2 = 4.567\nstate c1 = 3, c2 = 0.1\nc1' = -2*(c1 - c2)/V1\nc2' = (0.1 + 1.9)*(c1 - c2)/V2\n";
+    let (out, _, err) = command("volumes", volumes, &["steady", "m.ode"]);
+    assert!(out.contains("conserved: 123*c1 + 45670*c2 = 4936\n"), "{out}{err}");
+    let digits = "param V1 = 0.012345678, V2 = 4.56789123, V3 = 1.23456789\nstate a = 3, b = 0.1, c = 0\na' = -tanh(a - b)/V1\n\
+                  b' = -tanh(b - a)/V2 + (1 - exp(b - c))/V2\nc' = (1/exp(c - b) - 1)/V3\n";
+    let rest = (0.012345678 * 3.0 + 4.56789123 * 0.1) / (0.012345678 + 4.56789123 + 1.23456789);
+    expect("digits", digits, &[], &[("stable node", &[rest, rest, rest])]);
+}
+
 #[test]
 fn what_has_no_steady_state_is_refused() {
     none("square", "state x = 1\nx' = 1 + x^2\n");
@@ -226,6 +255,48 @@ fn multiple_roots_are_found_and_called_degenerate() {
     expect("double", "state x = 1\nx' = x^2\n", &[], &[("degenerate", &[0.0])]);
     expect("double-at-one", "state x = 3\nx' = (x - 1)^2\n", &[], &[("degenerate", &[1.0])]);
     expect("triple", "state x = 1\nx' = -x^3\n", &[], &[("degenerate", &[0.0])]);
+    // from many starts it is one state, and no list of states near each other
+    for text in ["state x = -1\nx' = x^2\n", "state x = 1\nx' = -x^3\n"] {
+        expect("many", text, &["--starts", "20"], &[("degenerate", &[0.0])]);
+    }
+    // rounding of f leaves the place of this root open to 1e-8, and its slope as much
+    for text in ["state x = 0.5\nx' = x^2 - 2*x + 1\n", "state x = 0.5\nx' = -(x - 1)^2*(x - 1.001)\n"] {
+        let found = steady("expanded", text, &[]);
+        assert!(found.len() == 1 && found[0].kind == "degenerate", "{found:?}");
+        assert!((found[0].value("x") - 1.0).abs() < 1e-6, "{found:?}");
+    }
+}
+
+/// Beside a saddle-node: the two states are told apart, and only the one that the motion comes to is said to be reached.
+#[test]
+fn states_beside_a_saddle_node_are_told_apart() {
+    for (square, apart) in [("1e-6", 1e-3), ("1e-12", 1e-6)] {
+        let text = |from: &str| format!("state x = {from}\nx' = x^2 - {square}\n");
+        let both = steady("saddle-node", &text("-1"), &["--starts", "20"]);
+        assert_eq!(both.len(), 2, "{both:?}");
+        for (found, sign) in both.iter().zip([-1.0, 1.0]) {
+            assert!((found.value("x") - sign * apart).abs() <= 1e-8 * apart, "{both:?}");
+        }
+        let (row, said) = start("arrives", &text("-1"), &[]);
+        assert!((at(&row, "x") + apart).abs() <= 1e-8 * apart && !said.contains("W0620"), "{row:?} {said}");
+        // beyond the unstable one it goes off
+        let (_, said) = start("leaves", &text("0.1"), &[]);
+        assert!(said.contains("W0620"), "{said}");
+    }
+    // and beyond the end of both there is none
+    none("no-node", "state x = -1\nx' = x^2 + 1e-12\n");
+}
+
+/// Robertson's reaction with its balance as an equation: one state, to ten tolerances, from each of many starts.
+#[test]
+fn the_end_of_robertsons_reaction_is_one_state() {
+    let text =
+        "state A = 1, B = 0\nunknown C = 0\nA' = -0.04*A + 1e4*B*C\nB' = 0.04*A - 1e4*B*C - 3e7*B^2\nA + B + C = 1\n";
+    let found = steady("robertson", text, &["--starts", "20"]);
+    assert!(found.len() == 1 && found[0].kind == "degenerate", "{found:?}");
+    for (name, exact) in [("A", 0.0), ("B", 0.0), ("C", 1.0)] {
+        assert!((found[0].value(name) - exact).abs() <= 1e-8, "{name}: {found:?}");
+    }
 }
 
 /// An epidemic ends in one of a line of steady states: the solution says in which, ln(s/s0) = R0 (s - s0 - i0).
@@ -263,6 +334,19 @@ fn a_run_starts_where_the_solution_comes_to_rest() {
 }
 
 /// Derivatives of the steady start by parameters, and points of a sweep.
+#[test]
+fn the_flag_says_the_same_as_the_text() {
+    let text = "state x = 1, y = 0\nx' = y - x + 2\ny' = x - 3*y\n";
+    let rows = |block: &str, more: &[&str]| {
+        let text = format!("{text}run {{ t = 0 .. 1{block} }}\n");
+        let (out, code, err) = command("flag", &text, &[&["run", "m.ode", "-q"], more].concat());
+        assert_eq!(code, Some(0), "{err}");
+        out
+    };
+    assert_eq!(rows("; start = steady", &[]), rows("", &["--start", "steady"]));
+    assert_ne!(rows("", &[]), rows("", &["--start", "steady"]));
+}
+
 #[test]
 fn sensitivities_and_sweeps_start_there_too() {
     let text = "param k = 2, d = 0.5\nstate x = 0\nx' = k - d*x^3\n";

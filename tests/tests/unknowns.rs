@@ -233,6 +233,23 @@ fn an_event_on_an_unknown_happens_once_at_a_crossing() {
 }
 
 /// Derivatives by parameters across events of a model with an unknown, beside those of the model without it.
+/// The unknown falls to C again and again, each time sooner by half: at the time at which it would with x = 0. What one
+/// event changes of it becomes less than any part of the tolerances before the end is seen.
+#[test]
+fn events_on_an_unknown_that_accumulate_are_named() {
+    let text = "param a = 2.116, b = -0.034, C = 0.821, w = 2.122\nstate x = 0.3\ndiscrete n = 0\nunknown z = 1\n\
+                z^3 + z = a*sin(w*t) + b*x\nx' = z - x\nwhen z < C { n += 1; x := x/2 }\noutput n\n\
+                run { t = 0 .. 10; samples = 10 }\n";
+    let exact = (std::f64::consts::PI - ((0.821f64.powi(3) + 0.821) / 2.116).asin()) / 2.122;
+    for method in ["auto", "rodas3", "rodas4", "rodas5p", "radau5", "bdf", "sdirk2", "tr-bdf2", "kencarp4"] {
+        let said = refusal("unknowns_zeno", text, &["--method", method, "--max-steps", "2000"]);
+        assert!(said.contains("E0625") && said.contains("m.ode:7:1"), "{method}: {said}");
+        let number = said.split("infinitely often before ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        let t: f64 = number.and_then(|number| number.parse().ok()).unwrap_or(f64::NAN);
+        assert!((t - exact).abs() < 1e-4, "{method}: {t} for {exact}");
+    }
+}
+
 #[test]
 fn sensitivities_of_unknowns_cross_events() {
     let models = [
@@ -284,5 +301,38 @@ fn rates_of_unknowns_are_given() {
     assert!((row[3].1 - right).abs() < 1e-7 && (row[4].1 + (-1.0f64).exp()).abs() < 1e-7, "{row:?}");
     let singular = "state x = 1\nunknown z = 0\nx' = -x\nz^2 = x\nrun { t = 0 .. 1 }\n";
     let said = refusal("singular-guess", singular, &[]);
-    assert!(said.contains("E0642") && said.contains("give a guess that is nearer"), "{said}");
+    assert!(said.contains("E0642") && said.contains("give a closer guess"), "{said}");
+}
+
+/// An unknown that its equation hardly determines: rounding of the other terms is far above the tolerance of i, and no method may use up
+/// its steps there.
+#[test]
+fn an_almost_free_unknown_comes_to_rest() {
+    for resistance in ["1e-6", "1e-7"] {
+        let text = format!(
+            "param R = {resistance}\nstate v = 0\nunknown i = 0\nv' = i\nR*i = 1 - v\nrun {{ t = 0 .. 1; samples = 1 }}\n"
+        );
+        for method in METHODS.into_iter().filter(|method| *method != "backward-euler") {
+            let found = last("unknowns-free", &text, &["--method", method, "--max-steps", "20000"]);
+            let of = |name: &str| found.iter().find(|(column, _)| column == name).map(|(_, value)| *value);
+            let (v, i) = (of("v").unwrap_or(0.0), of("i").unwrap_or(1.0));
+            assert!((v - 1.0).abs() < 1e-9 && i.abs() < 1e-5, "{resistance}, {method}: {found:?}");
+        }
+    }
+}
+
+/// Thousands of unknowns, each defined by the one before, which took minutes once: every choice of an owner looked at all others.
+#[test]
+fn a_chain_of_unknowns_is_checked_in_linear_time() {
+    const LINKS: usize = 4000;
+    let mut text = String::from("state x = 1\nunknown z0 = 0\nx' = -x\nz0 = 2*x\n");
+    for k in 1..LINKS {
+        text += &format!("unknown z{k} = 0\n0 = z{k} - 0.999*z{}\n", k - 1);
+    }
+    let folder = scratch("unknowns-chain");
+    std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
+    let begun = std::time::Instant::now();
+    run_in(&folder, &["check", "m.ode"], b"").success();
+    let took = begun.elapsed().as_secs_f64();
+    assert!(took < 30.0, "{took} s");
 }

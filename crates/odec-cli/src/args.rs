@@ -1,5 +1,7 @@
 //! The command line, as clap sees it. Every entry of a run block has a flag of the same name.
 
+pub mod fit;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -19,13 +21,13 @@ pub struct Cli {
 /// Flags of every command.
 #[derive(Args, Debug, Clone, Copy)]
 pub struct Common {
-    /// How messages are written on standard error: `human`, or `json`, one object per line
+    /// Format of messages on standard error: `human`, or `json` with one object per line
     #[arg(hide_possible_values = true, long, global = true, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", help_heading = "Messages")]
     pub message_format: MessageFormat,
     /// Colours: `auto` (on a terminal, unless NO_COLOR is set), `always`, `never`
     #[arg(hide_possible_values = true, long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Messages")]
     pub color: ColorChoice,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(short, long, global = true, help_heading = "Messages")]
     pub quiet: bool,
 }
@@ -55,41 +57,43 @@ pub enum ColorChoice {
 pub enum Command {
     /// Solve a model and write the rows as CSV
     Run(Run),
-    /// Say what is wrong with a model, without running it
+    /// Check a model for errors without running it
     Check(Check),
-    /// Solve a model many times, over ranges of its parameters, on all cores
+    /// Solve a model for many parameter values, on all cores
     Sweep(Sweep),
-    /// Check what a model promises: its `expect` and `conserve` lines
+    /// Find the parameters and initial values that bring a model nearest to data
+    Fit(fit::Fit),
+    /// Check the `expect` and `conserve` lines of a model
     Test(Test),
-    /// Draw states against time or one against another, arrays as colours or against their index
+    /// Plot states against time or against each other, and arrays as colours or against their index
     Plot(Plot),
-    /// Draw where a method is stable, and where the steps of a model lie
+    /// Plot the stability region of a method and the eigenvalues of a model
     Stability(Stability),
-    /// Find the states of a model that do not change, with their types
+    /// Find and classify the steady states of a model
     Steady(Steady),
     /// Measure the order of a method on a model
     Order(Order),
-    /// Compare methods on a model: errors, drifts, work
+    /// Compare the error, drift and work of methods on a model
     Compare(Compare),
-    /// Measure what solving a model costs: time, counts and error by method and tolerance
+    /// Measure time, work and error on a model by method and tolerance
     Bench(Bench),
-    /// Draw the vector field of two states, with integral curves, nullclines and equilibria
+    /// Plot the vector field of two states, with integral curves, nullclines and equilibria
     Field(Field),
-    /// Print what the compiler makes of a model
+    /// Print a model as a stage of the compiler sees it
     Dump(Dump),
-    /// Write the compiled kernels, for use from other programs
+    /// Write the compiled model for use in other programs
     Emit(Emit),
     /// List the methods
     Methods,
-    /// Explain the code of a diagnostic
+    /// Explain an error, warning or note by its code
     Explain(Explain),
-    /// Write an SBML model as a model of odec
+    /// Convert an SBML model to odec's language
     Import(Import),
-    /// Write a model of odec as SBML
+    /// Convert a model to SBML
     Export(Export),
-    /// Write a small model to start from
+    /// Create a small example model
     New(New),
-    /// Print the completions of a shell
+    /// Print completions for a shell
     Completions(Completions),
     /// Print the manual page (roff)
     Man,
@@ -101,19 +105,19 @@ pub struct Model {
     /// The model (.ode); `-` reads standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Another value of a parameter, constant or initial value
+    /// Set a parameter, constant or initial value (repeatable)
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Model")]
     pub set: Vec<String>,
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
-    /// Look for the files that `use` names in this folder too, after that of the file that uses them (repeatable)
+    /// Also search this folder for the files that `use` names (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub path: Vec<PathBuf>,
-    /// Let the model read tables from this folder too, beside its own (repeatable)
+    /// Let the model also read tables from this folder (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub allow_read: Vec<PathBuf>,
-    /// Take the samples of an input from this file instead of its own (repeatable)
+    /// Read the samples of an input from this file instead (repeatable)
     #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
     pub data: Vec<String>,
 }
@@ -130,19 +134,19 @@ pub struct RunBlock {
     /// End of the time span
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
     pub t_end: Option<String>,
-    /// Method (`odec methods` lists them); `auto` chooses by the structure of the model
+    /// Method, one of `odec methods`; `auto` chooses by the structure of the model
     #[arg(long, value_name = "NAME", help_heading = "Run")]
     pub method: Option<String>,
-    /// Take steps of exactly this size; `auto` lets the error decide
+    /// Constant step size; with `auto`, the error control chooses it
     #[arg(long, value_name = "H", allow_hyphen_values = true, help_heading = "Run")]
     pub step: Option<String>,
     /// Relative tolerance
     #[arg(long, value_name = "TOL", allow_hyphen_values = true, help_heading = "Run")]
     pub rtol: Option<String>,
-    /// Absolute tolerance, of all states or of one (repeatable)
+    /// Absolute tolerance, for all states or for one (repeatable)
     #[arg(long, value_name = "TOL or STATE=TOL", allow_hyphen_values = true, help_heading = "Run")]
     pub atol: Vec<String>,
-    /// Rows after the first: `200`, `log(200, 1e-6)`, `steps`, or times `1,2,5`
+    /// Rows after the first one: `200`, `log(200, 1e-6)`, `steps`, or times `1,2,5`
     #[arg(long, value_name = "SAMPLES", allow_hyphen_values = true, help_heading = "Run")]
     pub samples: Option<String>,
     /// Columns: `all`, `states`, `outputs`, or names `A,B,total`
@@ -151,16 +155,19 @@ pub struct RunBlock {
     /// Largest step
     #[arg(long, value_name = "H", allow_hyphen_values = true, help_heading = "Run")]
     pub max_step: Option<String>,
-    /// Give up after so many steps
+    /// Give up after this number of steps
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Run")]
     pub max_steps: Option<String>,
-    /// Refuse a run that would take more memory, `500M` or `4G`; four fifths of the machine's if not given
+    /// Refuse a run that would need more memory, for example `500M` or `4G` [default: 80 % of the machine's memory]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = "Run")]
     pub max_memory: Option<String>,
-    /// Solver of the linear systems of implicit methods: `auto`, `dense`, `banded`, `sparse`, `compiled`, `krylov`
+    /// Start from a steady state instead of the initial values
+    #[arg(long, value_name = "steady", value_parser = ["steady"], hide_possible_values = true, help_heading = "Run")]
+    pub start: Option<String>,
+    /// Linear solver of implicit methods: `auto`, `dense`, `banded`, `sparse`, `compiled`, `krylov`
     #[arg(long, value_name = "SOLVER", help_heading = "Run")]
     pub linear: Option<String>,
-    /// Interpret the kernels instead of compiling them: the same bits, slower
+    /// Interpret the kernels instead of compiling them: slower, with bitwise equal results
     #[arg(long, help_heading = "Run")]
     pub interpret: bool,
 }
@@ -174,22 +181,22 @@ pub struct Run {
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,
-    /// Also compute the derivatives of states and outputs by these parameters and initial values, `k1,k2`: columns `d(x)/d(k1)`
+    /// Also compute derivatives with respect to these parameters and initial values: `k1,k2` adds columns `d(x)/d(k1)`
     #[arg(long, value_name = "NAMES", help_heading = "Run")]
     pub sens: Option<String>,
     /// Write the rows to a file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Write units into the names of the columns: `t [s],x [m]`
+    /// Add units to the column names: `t [s],x [m]`
     #[arg(long, help_heading = "Output")]
     pub units: bool,
-    /// Write an aligned table with the number of each step instead of CSV; each step is a row unless `--samples` says otherwise
+    /// Write an aligned table with step numbers instead of CSV; each step is a row unless you give `--samples`
     #[arg(long, help_heading = "Output")]
     pub table: bool,
-    /// Write what events did as CSV: time, round, event, and each quantity before and after
+    /// Write the effects of events as CSV: time, round, event, and each quantity before and after
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub events: Option<PathBuf>,
-    /// Write the summary as JSON; `-` is standard output (the rows then need -o)
+    /// Write the summary as JSON; `-` is standard output and requires -o for the rows
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub stats: Option<PathBuf>,
 }
@@ -200,35 +207,35 @@ pub struct Sweep {
     /// The model (.ode); `-` reads standard input
     #[arg(value_name = "FILE", required_unless_present = "join")]
     pub file: Option<PathBuf>,
-    /// Values of a parameter or initial value: `k=0.1:1:50` for 50 evenly spaced ones, `k=0.1:1:50:log` (or `50log`) for equal
-    /// ratios, `k=0.5` for one. All combinations of several ranges are run, the last one varying fastest
+    /// Values of a parameter or initial value: `k=0.1:1:50` for 50 evenly spaced values, `k=0.1:1:50:log` (or `50log`) for
+    /// equal ratios, `k=0.5` for one. odec runs all combinations of several ranges; the last range varies fastest
     #[arg(long, value_name = "NAME=FROM:TO:COUNT", help_heading = "Model")]
     pub set: Vec<String>,
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
-    /// Look for the files that `use` names in this folder too, after that of the file that uses them (repeatable)
+    /// Also search this folder for the files that `use` names (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub path: Vec<PathBuf>,
-    /// Let the model read tables from this folder too, beside its own (repeatable)
+    /// Let the model also read tables from this folder (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub allow_read: Vec<PathBuf>,
-    /// Take the samples of an input from this file instead of its own (repeatable)
+    /// Read the samples of an input from this file instead (repeatable)
     #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
     pub data: Vec<String>,
-    /// Run N points drawn from the ranges instead of a grid (`k=0.1:1`, or `k=0.1:1:log` for one uniform in the logarithm)
+    /// Run N random points from the ranges instead of a grid (`k=0.1:1`, or `k=0.1:1:log` for a uniform logarithm)
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Sweep")]
     pub random: Option<String>,
-    /// Other numbers draw other points
+    /// Seed of the random points
     #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "random", help_heading = "Sweep")]
     pub seed: Option<String>,
-    /// Threads; as many as there are cores if not given. The rows do not depend on it
+    /// Number of threads, which does not affect the rows [default: number of cores]
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Sweep")]
     pub threads: Option<String>,
-    /// Make part K of N parts, counted from 0, and write it into the folder of `-o`; a part that is there already is left alone
+    /// Run part K of N, counted from 0, and write it to the folder given by `-o`; skips a part that is already there
     #[arg(long, value_name = "K/N", allow_hyphen_values = true, requires = "output", help_heading = "Sweep")]
     pub shard: Option<String>,
-    /// Join the parts in this folder: the rows are those of the whole sweep on one machine
+    /// Join the parts in this folder into the rows of the whole sweep
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["file", "shard", "set", "random"], help_heading = "Sweep")]
     pub join: Option<PathBuf>,
     /// The run. Without `--samples` each run gives one row, at its end
@@ -237,7 +244,7 @@ pub struct Sweep {
     /// Write the rows to a file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Write the counts and the time of each run, and their totals, as JSON; `-` is standard output (the rows then need -o)
+    /// Write counts and times of each run, and totals, as JSON; `-` is standard output and requires -o for the rows
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub stats: Option<PathBuf>,
 }
@@ -248,13 +255,13 @@ pub struct Check {
     /// The model.
     #[command(flatten)]
     pub model: Model,
-    /// Compare the symbolic derivatives with dual numbers and with differences
+    /// Compare the symbolic derivatives with dual numbers and finite differences
     #[arg(long)]
     pub derivatives: bool,
-    /// List what ends a step: times that are known before a run, samples of inputs, surfaces that are located in it, events
+    /// List the causes that end a step: known times, samples of inputs, located surfaces, events
     #[arg(long)]
     pub stops: bool,
-    /// Make the corrections that were tried, and write the file; of standard input, write it on standard output
+    /// Apply the suggested corrections and write the file; with standard input, write to standard output
     #[arg(long)]
     pub fix: bool,
 }
@@ -276,26 +283,26 @@ pub struct Plot {
     /// The model.
     #[command(flatten)]
     pub model: Model,
-    /// What to draw: states and outputs, `u[3]` or `u[*,5]` of arrays, one against another as `x:y` or `p[*].x:p[*].y`; all that
-    /// is recorded if none is named
+    /// Curves: states and outputs, elements `u[3]` or `u[*,5]`, one against another as `x:y` or `p[*].x:p[*].y`
+    /// [default: all recorded quantities]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// What to draw all of them against, instead of time
+    /// Quantity on the horizontal axis, instead of time
     #[arg(short, long, value_name = "NAME", help_heading = "Plot")]
     pub x: Option<String>,
-    /// Draw an array against its index at these times, `0,1,5`
+    /// Plot an array against its index at these times: `0,1,5`
     #[arg(long, value_name = "TIMES", allow_hyphen_values = true, help_heading = "Plot")]
     pub at: Option<String>,
-    /// Logarithmic axes: `none`, `x`, `y`, `xy`; if not given, that of time where the samples are
+    /// Logarithmic axes: `none`, `x`, `y`, `xy` [default: the time axis if the samples are logarithmic]
     #[arg(hide_possible_values = true, long, value_enum, value_name = "AXES", help_heading = "Plot")]
     pub log: Option<LogAxes>,
-    /// Width and height in pixels; as large as the panels need if not given, 1200x750 for most
+    /// Width and height in pixels [default: fits the panels, usually 1200x750]
     #[arg(long, value_name = "WxH", help_heading = "Plot")]
     pub size: Option<String>,
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,
-    /// The picture, `.svg` or `.png`; the model's name with .svg if not given
+    /// Picture file, `.svg` or `.png` [default: the model's name with .svg]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
@@ -303,7 +310,7 @@ pub struct Plot {
 /// Where and how large a picture is.
 #[derive(Args, Debug)]
 pub struct Figure {
-    /// The picture, `.svg` or `.png`; repeat it for both. The default is .svg in the working directory
+    /// Picture file, `.svg` or `.png`; repeat it for both [default: .svg in the working directory]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,
     /// Width and height in pixels
@@ -314,22 +321,22 @@ pub struct Figure {
 /// `odec stability`
 #[derive(Args, Debug)]
 pub struct Stability {
-    /// The model (.ode) whose steps to show, if any; `-` reads standard input
+    /// The model (.ode) whose eigenvalues to show, if any; `-` reads standard input
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Another value of a parameter, constant or initial value
+    /// Set a parameter, constant or initial value (repeatable)
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Model")]
     pub set: Vec<String>,
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
-    /// Look for the files that `use` names in this folder too, after that of the file that uses them (repeatable)
+    /// Also search this folder for the files that `use` names (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub path: Vec<PathBuf>,
-    /// Let the model read tables from this folder too, beside its own (repeatable)
+    /// Let the model also read tables from this folder (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub allow_read: Vec<PathBuf>,
-    /// Take the samples of an input from this file instead of its own (repeatable)
+    /// Read the samples of an input from this file instead (repeatable)
     #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
     pub data: Vec<String>,
     /// The run.
@@ -346,10 +353,10 @@ pub struct Steady {
     /// The model; `--set x=-5:5` draws the starts of a state from a range.
     #[command(flatten)]
     pub model: Model,
-    /// Start from N random states too, drawn about the initial values, or from the ranges of `--set x=-5:5`
+    /// Also start from N random states, near the initial values or in the ranges of `--set x=-5:5`
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=odec_sim::steady::MAX_STARTS), help_heading = "Search")]
     pub starts: u64,
-    /// Other numbers draw other states
+    /// Seed of the random states
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
     pub seed: u64,
 }
@@ -374,11 +381,11 @@ pub struct Compare {
     /// The model.
     #[command(flatten)]
     pub model: Model,
-    /// Methods, with commas between them, or `all`; some of each family if not given. With `--step H` they take constant
-    /// steps, else the error decides
+    /// Methods, separated by commas, or `all` [default: some of each family]. With `--step H` they take constant
+    /// steps, otherwise they control the error
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Comparison")]
     pub methods: Vec<String>,
-    /// What the picture shows against the error
+    /// Measure of work that the picture shows against the error
     #[arg(long, value_enum, default_value_t = Work::Time, help_heading = "Comparison")]
     pub work: Work,
     /// The run.
@@ -395,16 +402,16 @@ pub struct Bench {
     /// The model.
     #[command(flatten)]
     pub model: Model,
-    /// Methods, with commas between them; the default of a run and some of the fastest if not given
+    /// Methods, separated by commas [default: the default method and some of the fastest]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Measurement")]
     pub methods: Vec<String>,
-    /// Relative tolerances; the absolute ones follow in proportion
+    /// Relative tolerances; the absolute tolerances change in proportion
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', help_heading = "Measurement")]
     pub rtols: Vec<String>,
-    /// Runs of each; fewer where they take more than 10 seconds together
+    /// Number of runs of each; fewer if together they take more than 10 seconds
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Measurement")]
     pub repeat: u32,
-    /// Write the table as JSON, times in seconds
+    /// Write the table as JSON, with times in seconds
     #[arg(long, help_heading = "Measurement")]
     pub json: bool,
     /// The run.
@@ -419,7 +426,7 @@ pub enum Work {
     Time,
     /// Evaluations of f
     F,
-    /// Steps, also those that were rejected
+    /// Steps, including rejected ones
     Steps,
 }
 
@@ -429,19 +436,19 @@ pub struct Field {
     /// The model.
     #[command(flatten)]
     pub model: Model,
-    /// State on the horizontal axis; the first if not given
+    /// State on the horizontal axis [default: the first]
     #[arg(value_name = "X")]
     pub x: Option<String>,
-    /// State on the vertical axis; the second if not given
+    /// State on the vertical axis [default: the second]
     #[arg(value_name = "Y")]
     pub y: Option<String>,
-    /// Ends of the horizontal axis; about the run if not given
+    /// Ends of the horizontal axis [default: around the run]
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, help_heading = "Field")]
     pub x_range: Option<String>,
-    /// Ends of the vertical axis
+    /// Ends of the vertical axis [default: around the run]
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, help_heading = "Field")]
     pub y_range: Option<String>,
-    /// Time at which the field is drawn, and the other states are held; the start if not given
+    /// Time of the field, and of the values of all other states [default: the start]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Field")]
     pub at: Option<String>,
     /// The run.
@@ -471,7 +478,7 @@ pub struct Dump {
     /// The model.
     #[command(flatten)]
     pub model: Model,
-    /// Which stage
+    /// Stage of the compiler
     #[arg(long, value_enum, default_value_t = Stage::Ir)]
     pub stage: Stage,
 }
@@ -481,9 +488,9 @@ pub struct Dump {
 pub enum Stage {
     /// The syntax tree
     Tree,
-    /// Reactions, their stoichiometric matrix, and what they conserve
+    /// Reactions, their stoichiometric matrix, and their conserved totals
     Reactions,
-    /// The checked model, with the equations that follow from reactions
+    /// The checked model, with the equations derived from reactions
     Model,
     /// The kernels, in the text form of the IR
     Ir,
@@ -499,13 +506,13 @@ pub struct Emit {
     /// The model.
     #[command(flatten)]
     pub model: Model,
-    /// The form; `object` and `c` come with a C header of the same name
+    /// Format; `object` and `c` come with a C header of the same name
     #[arg(long, value_enum)]
     pub to: Target,
-    /// The file; the model's name with the form's extension if not given
+    /// Output file [default: the model's name with the extension of the format]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What every C name begins with; made from the model's name if not given
+    /// Prefix of all C names [default: derived from the model's name]
     #[arg(long, value_name = "NAME")]
     pub prefix: Option<String>,
 }
@@ -513,15 +520,15 @@ pub struct Emit {
 /// What `emit` writes.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Relocatable object of this machine, and a header
+    /// Relocatable object for this machine, with a header
     Object,
-    /// C source, and a header
+    /// C source, with a header
     C,
-    /// FMU of FMI 3.0 for model exchange: one file for other simulators
+    /// FMU for other simulators (FMI 3.0 model exchange)
     Fmu,
     /// Cranelift's text
     Clif,
-    /// Disassembly
+    /// Disassembled machine code
     Asm,
 }
 
@@ -541,7 +548,7 @@ impl Target {
 /// `odec explain`
 #[derive(Args, Debug)]
 pub struct Explain {
-    /// The code, as `E0201`; all codes if not given
+    /// The code, for example `E0201` [default: list all codes]
     pub code: Option<String>,
 }
 
@@ -569,7 +576,7 @@ pub struct Import {
 pub struct Export {
     #[command(flatten)]
     pub model: Model,
-    /// What to write: `sbml`
+    /// Format of the output: `sbml`
     #[arg(long, value_enum, default_value_t = Foreign::Sbml, value_name = "FORMAT", help_heading = "Output")]
     pub to: Foreign,
     /// Write to a file instead of standard output

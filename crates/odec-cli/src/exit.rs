@@ -52,7 +52,7 @@ Exit codes:
     1  the model is wrong
     2  the command line is wrong
     3  the run failed; the rows so far are kept
-    4  an `expect` or `conserve` is not met
+    4  an `expect` or `conserve` line is not satisfied
     5  a file cannot be read or written
    70  a bug in odec
   130  stopped by Ctrl-C, SIGTERM or SIGHUP; the rows so far are kept";

@@ -55,8 +55,8 @@ impl Destination {
 /// The format that a file name asks for.
 pub fn format(path: &Path) -> Result<Format, Box<Diagnostic>> {
     format_of(path).ok_or_else(|| {
-        let headline = format!("`{}` is no kind of picture that odec draws", path.display());
-        Box::new(error(&codes::E0711, headline, Some("end the name in .svg or .png".into())))
+        let headline = format!("`{}`: odec does not draw this kind of picture", path.display());
+        Box::new(error(&codes::E0711, headline, Some("choose a name that ends in .svg or .png".into())))
     })
 }
 
@@ -70,7 +70,7 @@ pub fn size(text: &str) -> Result<(u32, u32), Box<Diagnostic>> {
     match parsed {
         Some((w, h)) if w >= 1 && h >= 1 && w <= MAX_SIDE && h <= MAX_SIDE => Ok((w, h)),
         _ => {
-            let headline = format!("`--size {text}`: width and height in pixels are needed, at most {MAX_SIDE} each");
+            let headline = format!("`--size {text}`: this needs width and height in pixels, each at most {MAX_SIDE}");
             Err(Box::new(error(&codes::E0705, headline, Some("for example `--size 1200x750`".into()))))
         }
     }

@@ -19,6 +19,7 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
         params: model.params.clone(),
         method: block.method.clone(),
         interpret: block.interpret,
+        steady: block.start.is_some(),
         ..Choices::default()
     };
     for text in &model.set {
@@ -30,7 +31,7 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
             finite("--set", value).map_err(|_| {
                 let expected = match value {
                     "" => "a number is missing after `=`",
-                    _ if value.parse::<f64>().is_ok() => "a finite number is needed",
+                    _ if value.parse::<f64>().is_ok() => "the value must be finite",
                     _ => "the value is not a number",
                 };
                 bad("--set", text, expected, example_of("--set"))
@@ -44,7 +45,7 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
         let (t0, t_end) = (finite("--t", start)?, finite("--t", end)?);
         // 1..2[h] may begin at one hour or at one second
         if unit_of_end.is_some() && unit_of_start.is_none() && t0 != 0.0 {
-            return Err(bad("--t", text, "start and end have one unit each, or none", "1[h]..2[h]"));
+            return Err(bad("--t", text, "either both ends have a unit or none", "1[h]..2[h]"));
         }
         choices.t0 = Some(t0);
         choices.t_end = Some(t_end);
@@ -87,7 +88,7 @@ pub fn data(model: &Model) -> Result<Vec<(String, String)>> {
         Some((name, file)) if !name.trim().is_empty() && !file.is_empty() => {
             Ok((name.trim().to_string(), file.to_string()))
         }
-        _ => Err(bad("--data", text, "the name of an input, `=` and a file are needed", example_of("--data"))),
+        _ => Err(bad("--data", text, "this needs the name of an input, `=` and a file", example_of("--data"))),
     };
     model.data.iter().map(pair).collect()
 }
@@ -100,7 +101,7 @@ fn size(flag: &str, text: &str) -> Result<u64> {
     let (number, factor) = found.unwrap_or((number, 1.0));
     match number.trim().parse::<f64>() {
         Ok(v) if v > 0.0 && v.is_finite() => Ok((v * factor) as u64),
-        _ => Err(bad(flag, text, "a number of bytes is needed, with `k`, `M`, `G` or without", "4G")),
+        _ => Err(bad(flag, text, "this needs a number of bytes, optionally with `k`, `M` or `G`", "4G")),
     }
 }
 
@@ -114,7 +115,7 @@ fn bad(flag: &str, text: &str, expected: &str, example: &str) -> Box<Diagnostic>
 pub fn finite(flag: &str, text: &str) -> Result<f64> {
     match text.trim().replace('−', "-").parse::<f64>() {
         Ok(v) if v.is_finite() => Ok(v),
-        Ok(_) => Err(bad(flag, text, "a finite number is needed", example_of(flag))),
+        Ok(_) => Err(bad(flag, text, "the value must be finite", example_of(flag))),
         Err(_) => Err(bad(flag, text, "this is not a number", example_of(flag))),
     }
 }
@@ -161,34 +162,63 @@ pub fn count_like(flag: &str, text: &str, example: &str) -> Result<u64> {
     if v >= 1.0 && v.fract() == 0.0 && v < 1e18 {
         Ok(v as u64)
     } else {
-        Err(bad(flag, text, "a whole number above 0 is needed", example))
+        Err(bad(flag, text, "this must be a whole number above 0", example))
     }
 }
 
 fn assignment<'a>(flag: &str, text: &'a str) -> Result<(String, &'a str)> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_string(), value.trim())),
-        _ => Err(bad(flag, text, "a name, `=` and a number are needed", example_of(flag))),
+        _ => Err(bad(flag, text, "this needs a name, `=` and a number", example_of(flag))),
     }
 }
 
 /// `3/10`: the number of a part, from 0, and the number of parts.
 pub fn shard(text: &str) -> Result<(u64, u64)> {
     let wrong = |expected: &str| bad("--shard", text, expected, "0/10");
-    let (k, n) = text.split_once('/').ok_or_else(|| wrong("the number of a part, `/` and the number of parts"))?;
+    let (k, n) =
+        text.split_once('/').ok_or_else(|| wrong("this needs the number of a part, `/` and the number of parts"))?;
     match (k.trim().parse::<u64>(), n.trim().parse::<u64>()) {
         (Ok(k), Ok(n)) if k < n && n <= MAX_RUNS => Ok((k, n)),
         (Ok(_), Ok(n)) if (1..=MAX_RUNS).contains(&n) => {
-            Err(wrong(&format!("parts are counted from 0, so that the last one is {}/{n}", n - 1)))
+            Err(wrong(&format!("parts count from 0, so the last one is {}/{n}", n - 1)))
         }
-        _ => Err(wrong("two whole numbers are needed, and there is at least one part")),
+        _ => Err(wrong("this needs two whole numbers, and at least one part")),
     }
 }
 
-/// The ranges among the values of `--set`, and the other ones as they are. `drawn`: points are drawn, and no range needs a
-/// number of values.
-pub fn ranges(set: &[String], drawn: bool) -> Result<(Vec<Range>, Vec<String>)> {
-    let (mut ranges, mut plain) = (Vec::<Range>::new(), vec![]);
+/// The values of `--set`.
+pub struct Ranges {
+    /// Those that are ranges, in the units that they are given in.
+    pub list: Vec<Range>,
+    /// The units of both ends of each.
+    units: Vec<[Option<String>; 2]>,
+    /// The others as they are.
+    pub plain: Vec<String>,
+}
+
+impl Ranges {
+    /// The ranges with the units of their first ends.
+    pub fn starts(&self) -> impl Iterator<Item = (&Range, Option<String>)> {
+        self.list.iter().zip(self.units.iter().map(|[low, _]| low.clone()))
+    }
+
+    /// The ends of the ranges in the units of a model.
+    pub fn ends(&self, model: &odec_lang::model::Model) -> Result<Vec<(f64, f64)>> {
+        let convert = |range: &Range, value: f64, unit: &Option<String>| match unit {
+            Some(unit) => model.units.number_in(value, unit, &range.name, &model.time.name),
+            None => Ok(value),
+        };
+        let both = |(range, [low, high]): (&Range, &[Option<String>; 2])| {
+            Ok((convert(range, range.low, low)?, convert(range, range.high, high)?))
+        };
+        self.list.iter().zip(&self.units).map(both).collect()
+    }
+}
+
+/// The ranges among the values of `--set`, and the other ones. `drawn`: points are drawn, and no range needs a number of values.
+pub fn ranges(set: &[String], drawn: bool) -> Result<Ranges> {
+    let (mut ranges, mut units, mut plain) = (Vec::<Range>::new(), vec![], vec![]);
     for text in set {
         let is_range = text.split_once('=').is_some_and(|(_, value)| value.contains(':'));
         if !is_range {
@@ -196,20 +226,51 @@ pub fn ranges(set: &[String], drawn: bool) -> Result<(Vec<Range>, Vec<String>)> 
             continue;
         }
         let (name, value) = assignment("--set", text)?;
-        let found = swept(name, value, drawn, text)?;
+        let (found, of_ends) = swept("--set", name, value, drawn, text)?;
         if ranges.iter().any(|range| range.name == found.name) {
             let headline = format!("`{}` has two ranges", found.name);
             return Err(Box::new(error(&codes::E0705, headline, Some("give one range for each name".to_string()))));
         }
         ranges.push(found);
+        units.push(of_ends);
     }
-    Ok((ranges, plain))
+    Ok(Ranges { list: ranges, units, plain })
 }
 
-/// `0.1:1:50`, `0.1:1:50log`, `0.1:1:50:log`, and where points are drawn `0.1:1`, `0.1:1:log`.
-fn swept(name: String, value: &str, drawn: bool, text: &str) -> Result<Range> {
+/// A range with the units of both ends.
+pub type Measured = (Range, [Option<String>; 2]);
+
+/// One entry of `--params` of a fit: `k`, `k=0.1:10`, `k=0.1:10:log`, with the units of both ends.
+pub fn fitted(text: &str) -> Result<(String, Option<Measured>)> {
+    if text.trim().is_empty() {
+        return Err(bad("--params", text, "names with commas between them are needed", "k1,k2=0.1:10"));
+    }
+    if !text.contains('=') {
+        return Ok((text.trim().to_string(), None));
+    }
+    let (name, value) = assignment("--params", text)?;
+    if !value.contains(':') {
+        let expected = "a parameter that is fitted has a range; where it begins is said by `--set`";
+        return Err(bad("--params", text, expected, "k=0.1:10"));
+    }
+    let parts = value.split(':').map(str::trim).collect::<Vec<_>>();
+    if parts.len() > 2 && parts.get(2) != Some(&"log") || parts.len() > 3 {
+        return Err(bad("--params", text, "a range has two ends, and `:log` behind them", "k=0.1:10:log"));
+    }
+    Ok((name.clone(), Some(swept("--params", name, value, true, text)?)))
+}
+
+/// A name and a number with or without a unit.
+pub fn measured_value(flag: &str, text: &str) -> Result<(String, f64, Option<String>)> {
+    let (name, value) = assignment(flag, text)?;
+    let (value, unit) = measured(value);
+    Ok((name, finite(flag, value)?, unit))
+}
+
+/// `0.1:1:50`, `0.1:1:50log`, `0.1:1:50:log`, and where points are drawn `0.1:1`, `0.1:1:log`; with units behind both ends.
+fn swept(flag: &str, name: String, value: &str, drawn: bool, text: &str) -> Result<Measured> {
     let example = if drawn { "k=0.1:1" } else { "k=0.1:1:50" };
-    let wrong = |expected: &str| bad("--set", text, expected, example);
+    let wrong = |expected: &str| bad(flag, text, expected, example);
     let mut parts: Vec<&str> = value.split(':').map(str::trim).collect();
     let mut spacing = Spacing::Even;
     if let Some(rest) = parts.last().and_then(|last| last.strip_suffix("log")) {
@@ -219,30 +280,35 @@ fn swept(name: String, value: &str, drawn: bool, text: &str) -> Result<Range> {
             rest => *parts.last_mut().unwrap_or(&mut "") = rest,
         }
     }
-    let number = |part: &str| match finite("--set", part) {
-        Ok(v) => Ok(v),
-        Err(_) => Err(wrong(&format!("`{part}` is not a finite number"))),
+    let number = |part: &str| match measured(part) {
+        (number, unit) if finite(flag, number).is_ok() => Ok((finite(flag, number)?, unit)),
+        _ => Err(wrong(&format!("`{part}` is not a finite number"))),
     };
-    let (low, high, values) = match parts.as_slice() {
+    let ((low, unit_of_low), (high, unit_of_high), values) = match parts.as_slice() {
         [low, high] => (number(low)?, number(high)?, None),
         [low, high, count] => (number(low)?, number(high)?, Some(*count)),
-        _ => return Err(wrong("a range has two ends and a number of values")),
+        _ => return Err(wrong("a range needs two ends and a number of values")),
     };
+    // 1:4[g] may begin at one gram or at one of what the model counts in
+    if unit_of_high.is_some() != unit_of_low.is_some() && !(unit_of_low.is_none() && low == 0.0) {
+        return Err(wrong("either both ends have a unit or none"));
+    }
     let count = match values {
-        Some(values) => count("--set", values).map_err(|_| wrong("the number of values is a whole number above 0"))?,
+        Some(values) => {
+            count(flag, values).map_err(|_| wrong("the number of values must be a whole number above 0"))?
+        }
         None if drawn => 1,
-        None => return Err(wrong("a grid needs a number of values behind the two ends")),
+        None => return Err(wrong("a grid needs a number of values after the two ends")),
     };
     if spacing == Spacing::Logarithmic && !(low > 0.0 && high > 0.0) {
-        return Err(wrong("the ends of a logarithmic range are above 0"));
+        return Err(wrong("the ends of a logarithmic range must be above 0"));
     }
-    Ok(Range { name, low, high, count, spacing })
+    Ok((Range { name, low, high, count, spacing }, [unit_of_low, unit_of_high]))
 }
 
 /// Ends of an axis, the low one first.
 pub fn range(flag: &str, text: &str) -> Result<(f64, f64)> {
-    let wrong =
-        || bad(flag, text, "two numbers are needed, the smaller one first, with two dots between them", "-1..3");
+    let wrong = || bad(flag, text, "this needs two numbers with two dots between them, the smaller one first", "-1..3");
     let (low, high) = text.split_once("..").ok_or_else(wrong)?;
     let (low, high) = (finite(flag, low)?, finite(flag, high)?);
     if low < high { Ok((low, high)) } else { Err(wrong()) }
@@ -258,7 +324,7 @@ fn measured(text: &str) -> (&str, Option<String>) {
 
 fn span(text: &str) -> Result<(&str, &str)> {
     let Some((a, b)) = text.split_once("..") else {
-        let expected = "start and end are needed, with two dots between them (the end alone is `--t-end`)";
+        let expected = "this needs a start and an end with two dots between them (the end alone is `--t-end`)";
         return Err(bad("--t", text, expected, example_of("--t")));
     };
     Ok((a, b))
@@ -277,7 +343,7 @@ fn samples(text: &str) -> Result<SampleRule> {
     }
     if let Some(inner) = text.strip_prefix("log(").and_then(|t| t.strip_suffix(')')) {
         let Some((n, first)) = inner.split_once(',') else {
-            return Err(bad(flag, text, "`log` takes a number of rows and the first time", "'log(200, 1e-6)'"));
+            return Err(bad(flag, text, "`log` needs a number of rows and the first time", "'log(200, 1e-6)'"));
         };
         return Ok(SampleRule::Log { count: count(flag, n)?, first: positive(flag, first)? });
     }

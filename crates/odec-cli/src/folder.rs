@@ -46,13 +46,12 @@ impl Files for Folder {
             Err(Unreadable { headline, help: help.map(str::to_string), forbidden })
         };
         if !self.allows(&path) {
-            let headline =
-                format!("`{shown}` lies outside of the model's folder, and models read their own folder alone");
+            let headline = format!("`{shown}` is outside the model's folder, and a model may only read its own folder");
             let folder =
                 path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).display();
             return unreadable(headline, Some(&format!("if you trust the model: `--allow-read {folder}`")), true);
         }
-        ordinary(&path, Some("the name is relative to the folder of the model"))
+        ordinary(&path, Some("file names are relative to the folder of the model"))
     }
 
     fn open_given(&self, name: &str) -> Result<Opened, Unreadable> {
@@ -80,8 +79,9 @@ impl Files for Folder {
         }
         let own = self.path(&beside);
         let help = match neighbour(&own) {
-            Some(near) => format!("is it `{near}`?"),
-            None => "the name is seen from the folder of the file that uses it; `--path FOLDER` looks elsewhere too"
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "the name is relative to the folder of the file that uses it; `--path FOLDER` adds another \
+                     folder to search"
                 .to_owned(),
         };
         Err(Unreadable { help: Some(help), ..first })
@@ -100,10 +100,11 @@ fn ordinary(path: &Path, help: Option<&str>) -> Result<Opened, Unreadable> {
     match opened {
         Ok((_, Some(file))) => Ok(Opened { shown, bytes: Box::new(std::io::BufReader::new(file)) }),
         Ok((true, None)) => unreadable(format!("`{shown}` is a directory, not a table"), None),
-        Ok((false, None)) => {
-            unreadable(format!("`{shown}` is no ordinary file"), Some("write the table to a file, and name that"))
-        }
+        Ok((false, None)) => unreadable(
+            format!("`{shown}` is not an ordinary file"),
+            Some("write the table to a file, and use its name"),
+        ),
         Err(e) if e.kind() == ErrorKind::NotFound => unreadable(format!("there is no file `{shown}`"), help),
-        Err(e) => unreadable(format!("`{shown}` cannot be read: {}", plain(&e)), help),
+        Err(e) => unreadable(format!("odec cannot read `{shown}`: {}", plain(&e)), help),
     }
 }

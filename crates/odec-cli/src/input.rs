@@ -25,10 +25,10 @@ pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
     let unreadable = |e: std::io::Error| {
         let (headline, help) = match e.kind() {
             std::io::ErrorKind::NotFound => {
-                (format!("there is no file `{name}`"), neighbour(path).map(|n| format!("is it `{n}`?")))
+                (format!("there is no file `{name}`"), neighbour(path).map(|n| format!("did you mean `{n}`?")))
             }
-            std::io::ErrorKind::PermissionDenied => (format!("`{name}` may not be read: permission denied"), None),
-            _ => (format!("`{name}` cannot be read: {}", plain(&e)), None),
+            std::io::ErrorKind::PermissionDenied => (format!("odec cannot read `{name}`: permission denied"), None),
+            _ => (format!("odec cannot read `{name}`: {}", plain(&e)), None),
         };
         Box::new(error(&codes::E0701, headline, help))
     };
@@ -71,6 +71,12 @@ impl Inputs {
 }
 
 impl Inputs {
+    /// With further files that the command reads.
+    pub fn with(mut self, more: Vec<(PathBuf, String)>) -> Inputs {
+        self.0.extend(more);
+        self
+    }
+
     /// The files of the model beside its text.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().skip(1).map(|(path, _)| path.as_path())
@@ -108,7 +114,7 @@ pub fn keep_apart(inputs: &Inputs, outputs: &[(&str, Option<&Path>)]) -> Result<
     let named: Vec<(&str, &Path)> = named.filter(|(_, path)| *path != stdin).collect();
     for (k, (flag, path)) in named.iter().enumerate() {
         if let Some((_, what)) = inputs.0.iter().find(|(input, _)| same(path, input)) {
-            let headline = format!("`{flag} {}` would write over {what}", path.display());
+            let headline = format!("`{flag} {}` would overwrite {what}", path.display());
             return Err(Box::new(error(&codes::E0702, headline, Some("choose another file".to_string()))));
         }
         if let Some((other, _)) = named[..k].iter().find(|(_, p)| same(path, p)) {
@@ -158,5 +164,5 @@ fn models(path: &Path) -> Option<String> {
         .collect();
     names.sort();
     let first = names.first()?;
-    Some(format!("name a model in it, for example `{}`", path.join(first).display()))
+    Some(format!("choose a model in it, for example `{}`", path.join(first).display()))
 }

@@ -90,7 +90,7 @@ fn instead_of(e: &clap::Error) -> Option<String> {
     let command = args::Cli::command();
     let names = command.get_subcommands().map(clap::Command::get_name);
     let near = odec_lang::suggest::nearest(word, names);
-    near.first().map(|near| format!("Is it `odec {near}`?"))
+    near.first().map(|near| format!("Did you mean `odec {near}`?"))
 }
 
 /// True if `--message-format json` is among the words of a command line that cannot be read as a whole.

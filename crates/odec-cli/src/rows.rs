@@ -300,14 +300,14 @@ impl Rows {
                 Err(match &mut self.output {
                     Output::Stdout(_) if e.kind() == ErrorKind::BrokenPipe => RowsError::Closed,
                     Output::Stdout(_) => {
-                        let headline = format!("standard output cannot be written: {}", plain(&e));
+                        let headline = format!("odec cannot write to standard output: {}", plain(&e));
                         RowsError::Failed(Box::new(error(&codes::E0704, headline, None)))
                     }
                     Output::File(file, path) => {
                         // a torn row is taken back; where the file cannot be cut (a device) nothing is lost by trying
                         let _ = file.set_len(self.written);
-                        let headline = format!("`{}` cannot be written: {}", path.display(), plain(&e));
-                        let help = format!("{} whole rows are in it", self.count);
+                        let headline = format!("odec cannot write `{}`: {}", path.display(), plain(&e));
+                        let help = format!("it contains {} complete rows", self.count);
                         RowsError::Failed(Box::new(error(&codes::E0704, headline, (self.count > 0).then_some(help))))
                     }
                 })
@@ -318,12 +318,8 @@ impl Rows {
 
 /// What a closed standard output is told as.
 fn closed() -> Box<Diagnostic> {
-    let help = "leave it open, or write the rows to a file: `-o rows.csv`".to_string();
-    Box::new(error(
-        &codes::E0704,
-        "standard output is closed, and nothing can be written to it".to_string(),
-        Some(help),
-    ))
+    let help = "keep it open, or write the rows to a file: `-o rows.csv`".to_string();
+    Box::new(error(&codes::E0704, "standard output is closed".to_string(), Some(help)))
 }
 
 /// Like `Write::write_all`, but tells how many bytes went through before an error.
@@ -344,10 +340,10 @@ fn write_all(out: &mut impl Write, bytes: &[u8]) -> Result<(), (usize, std::io::
 pub fn cannot_write(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
     let name = path.display();
     let headline = match e.kind() {
-        ErrorKind::PermissionDenied => format!("`{name}` may not be written: permission denied"),
-        ErrorKind::NotFound => format!("`{name}` cannot be written: there is no such folder"),
-        ErrorKind::IsADirectory => format!("`{name}` cannot be written: it is a directory"),
-        _ => format!("`{name}` cannot be written: {}", plain(e)),
+        ErrorKind::PermissionDenied => format!("odec cannot write `{name}`: permission denied"),
+        ErrorKind::NotFound => format!("odec cannot write `{name}`: there is no such folder"),
+        ErrorKind::IsADirectory => format!("odec cannot write `{name}`: it is a directory"),
+        _ => format!("odec cannot write `{name}`: {}", plain(e)),
     };
     Box::new(error(&codes::E0703, headline, None))
 }

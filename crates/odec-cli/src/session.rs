@@ -8,6 +8,7 @@ use std::time::Instant;
 use odec_ir::Program;
 use odec_lang::diagnostic::Code;
 use odec_lang::lower::Lowered;
+use odec_lang::origin::Origin;
 use odec_lang::source::Source;
 use odec_ode::problem::{Outcome, SolveError};
 use odec_sbml::Imported;
@@ -57,10 +58,11 @@ pub fn text(path: &Path, reporter: Reporter, detail: Detail) -> Result<(Source, 
 
 /// The text that a file of XML becomes. What is doubtful about it is said.
 pub fn imported(source: Source, reporter: Reporter, detail: Detail) -> Result<(Source, Titles), Error> {
-    let Imported { text, titles, diagnostics } = odec_sbml::import(&source.text);
+    let Imported { text, titles, places, diagnostics } = odec_sbml::import(&source.text);
     let Some(text) = text else { return Err(Error::new(Some(Arc::new(source)), diagnostics)) };
     reporter.diagnostics(Some(&source), &diagnostics, detail);
-    Ok((Source::new(format!("{}, imported", source.name), text), Arc::new(titles)))
+    let made = Source::new(format!("{}, imported", source.name), text);
+    Ok((made.made_from(Origin::new(source, places)), Arc::new(titles)))
 }
 
 /// Reads, checks, compiles and binds.

@@ -151,11 +151,11 @@ pub struct Kept {
 impl Kept {
     fn line(&self) -> String {
         if self.pushes == 0 {
-            return format!("{} held by itself", self.bound);
+            return format!("{} never active", self.bound);
         }
         let times = if self.pushes == 1 { "once".to_string() } else { format!("{} times", grouped(self.pushes)) };
         let terms = if self.terms.is_empty() { String::new() } else { format!(", against {}", self.terms.join(", ")) };
-        format!("{} put back {times}, by at most {}{terms}", self.bound, brief(self.most))
+        format!("{} corrected {times}, by at most {}{terms}", self.bound, brief(self.most))
     }
 }
 
@@ -315,7 +315,7 @@ fn index(constraints: &[Differentiated]) -> String {
         let shown = &lines[..lines.len().min(MAX_DIFFERENTIATED)];
         parts.push(format!("{word} {}{more} differentiated {}", shown.join(", "), how_often(times)));
     }
-    format!("{}: {}, and kept by projection", most + 1, parts.join(", "))
+    format!("{}: {}, and enforced by projection", most + 1, parts.join(", "))
 }
 
 /// Most unknowns whose start is shown.
@@ -323,7 +323,7 @@ const MAX_STARTED: usize = 4;
 
 /// `z from 0 to 1, w from 0 to 2 and 3 more, so that the equations hold`
 fn started(moved: &[Started]) -> String {
-    format!("{}, so that the equations hold", moves(moved))
+    format!("{}, to satisfy the equations", moves(moved))
 }
 
 /// `z from 0 to 1, w from 0 to 2 and 3 more`
@@ -416,32 +416,30 @@ impl Summary {
             let drift = format!("drifts by {}", brief(q.drift));
             lines.push((q.name.clone(), if bad { paint.red(&drift) } else { drift }));
         }
-        let s = &self.seconds;
-        let times = [
-            ("parse", s.parse),
-            ("check", s.check),
-            ("derive", s.derive),
-            ("compile", s.compile),
-            ("bind", s.bind),
-            ("analyse", s.analyse),
-            ("solve", s.solve),
-        ]
-        // of a model without index sets there is next to nothing to bind or to analyse
-        .map(|(name, seconds)| {
-            let shown = match name {
-                "bind" => !self.extents.is_empty(),
-                "analyse" => !self.extents.is_empty() && self.linear.as_ref().is_some_and(|linear| linear.n > SMALL),
-                _ => true,
-            };
-            shown.then(|| format!("{name} {}", duration(seconds)))
-        });
-        lines.push(("time".into(), join(times)));
+        lines.push(("time".into(), self.durations()));
         if let Some(peak) = self.peak_bytes.filter(|_| self.states >= MANY) {
             let each = peak as f64 / self.states as f64;
             lines.push(("memory".into(), format!("{}, {} for each state", bytes(peak as f64), bytes(each))));
         }
 
         aligned(&lines, paint, width)
+    }
+
+    /// How long each phase took.
+    fn durations(&self) -> String {
+        let s = &self.seconds;
+        let has_loops = !self.extents.is_empty();
+        let times = [
+            ("parse", s.parse, true),
+            ("check", s.check, true),
+            ("derive", s.derive, true),
+            ("compile", s.compile, true),
+            // of a model without index sets there is next to nothing to bind or to analyse
+            ("bind", s.bind, has_loops),
+            ("analyse", s.analyse, has_loops && self.linear.as_ref().is_some_and(|linear| linear.n > SMALL)),
+            ("solve", s.solve, true),
+        ];
+        join(times.map(|(name, seconds, shown)| shown.then(|| format!("{name} {}", duration(seconds)))))
     }
 }
 
@@ -529,8 +527,8 @@ pub fn written(rows: u64, closed: bool) -> String {
     match (count, closed) {
         (Some(count), false) => count,
         (None, false) => "no rows".to_string(),
-        (Some(count), true) => format!("{count}, and then the reader had enough"),
-        (None, true) => "rows until the reader had enough".to_string(),
+        (Some(count), true) => format!("{count}; then the reader closed the pipe"),
+        (None, true) => "the rows before the reader closed the pipe".to_string(),
     }
 }
 

@@ -129,5 +129,5 @@ pub fn beside(path: &Path, what: &str) -> PathBuf {
 
 /// A write that failed.
 pub fn not_written(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
-    Box::new(error(&codes::E0704, format!("`{}` cannot be written: {}", path.display(), plain(e)), None))
+    Box::new(error(&codes::E0704, format!("odec cannot write `{}`: {}", path.display(), plain(e)), None))
 }

@@ -67,7 +67,7 @@ fn each_entry_of_the_run_block_has_a_flag() {
 fn check_mends_all_slips_of_a_line_at_once() {
     let text = "model m\nstate x = 1, y = 2\nx' = 2x + 3x - 4y\ny' = -y + sin (x)\nrun { t = 0 .. 1 }\n";
     let folder = Folder::new("mend").with("m.ode", text);
-    folder.run(&["check", "--fix", "m.ode"]).exits(0).says("mended 4 places").says("no errors");
+    folder.run(&["check", "--fix", "m.ode"]).exits(0).says("corrected 4 places").says("no errors");
     assert_eq!(folder.read("m.ode"), text.replace("2x + 3x - 4y", "2*x + 3*x - 4*y").replace("sin (x)", "sin(x)"));
 }
 
@@ -105,7 +105,7 @@ fn test_and_plot_say_what_run_says_of_a_run() {
 #[test]
 fn a_warning_that_explains_a_failure_is_said_once() {
     let folder = Folder::new("once").with("m.ode", "param k = 3\nstate x = 1\nx' = k*x\nrun { t = 0 .. 1000 }\n");
-    let ran = folder.run(&["run", "m.ode"]).exits(3).says("warning[W0605]").says("the warning W0605 above says why");
+    let ran = folder.run(&["run", "m.ode"]).exits(3).says("warning[W0605]").says("see the warning W0605 above");
     assert_eq!(ran.err().matches("grows without bound").count(), 1, "{}", ran.err());
     // where nothing was said before, the failure says it
     let ran = folder.run(&["run", "-q", "m.ode"]).exits(3).says("grows without bound");
@@ -191,7 +191,7 @@ fn plot_draws_svg_and_png() {
     assert_eq!(&png[1..4], b"PNG");
     assert_eq!(&png[16..24], &[0, 0, 1, 144, 0, 0, 1, 44], "400 x 300");
     folder.run(&["plot", "decay.ode", "-o", "a.bmp"]).exits(2).says("E0711");
-    folder.run(&["plot", "decay.ode", "hal"]).exits(2).says("is it `half`?");
+    folder.run(&["plot", "decay.ode", "hal"]).exits(2).says("did you mean `half`?");
     folder.run(&["plot", "decay.ode", "--size", "9x9"]).exits(2).says("--size 9x9");
 }
 
@@ -223,7 +223,7 @@ fn new_writes_a_model_that_keeps_its_promises() {
     folder.run(&["new", "my-first"]).exits(0).says("my-first.ode");
     folder.run(&["test", "my-first.ode"]).exits(0).prints("1 of 1 kept");
     let before = folder.read("my-first.ode");
-    folder.run(&["new", "my-first"]).exits(5).says("never overwrites");
+    folder.run(&["new", "my-first"]).exits(5).says("does not overwrite");
     assert_eq!(folder.read("my-first.ode"), before);
 }
 

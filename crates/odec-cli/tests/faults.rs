@@ -11,7 +11,7 @@ use common::{DECAY, Folder, Ran, whole};
 #[test]
 fn files_that_are_no_models() {
     let folder = Folder::new("input").with("decay.ode", DECAY).with("empty.ode", "");
-    folder.run(&["run", "deacy.ode"]).exits(5).says("E0701").says("is it `decay.ode`?");
+    folder.run(&["run", "deacy.ode"]).exits(5).says("E0701").says("did you mean `decay.ode`?");
     folder.run(&["run", "."]).exits(5).says("is a directory");
     folder.run(&["run", "empty.ode"]).exits(1);
     std::fs::write(folder.path("latin1.ode"), b"state x = 1 # \xe9\n").expect("a file");
@@ -40,13 +40,13 @@ fn flags_that_make_no_sense() {
         (["--step", "0"], "above 0"),
         (["--step", "-1"], "above 0"),
         (["--samples", "0"], "above 0"),
-        (["--samples", "1e12"], "more than"),
+        (["--samples", "1e12"], "exceed the limit"),
         (["--samples", "log(5, 9)"], "first logarithmic sample"),
         (["--samples", "9,1"], "outside"),
         (["--max-steps", "1.5"], "whole number"),
         (["--set", "k"], "`--set k`"),
         (["--set", "kk=1"], "`kk`"),
-        (["--set", "half=1"], "cannot be set"),
+        (["--set", "half=1"], "you cannot set it"),
         (["--atol", "y=1"], "`y`"),
         (["--method", "rodas5000"], "E0611"),
         (["--method", "bdf7"], "not zero-stable"),
@@ -139,7 +139,7 @@ fn the_model_is_never_written_over() {
         &["run", "decay.ode", "-o", "rows.csv", "--stats", "decay.ode"],
         &["emit", "decay.ode", "--to", "c", "-o", "decay.ode"],
     ] {
-        folder.run(flags).exits(2).says("E0702").says("over the model");
+        folder.run(flags).exits(2).says("E0702").says("overwrite the model");
     }
     folder.run(&["run", "decay.ode", "-o", "a", "--stats", "a"]).exits(2).says("both name `a`");
     folder.run(&["check", "decay.ode"]).exits(0);
@@ -154,9 +154,9 @@ fn values_of_flags_are_quoted_as_typed_and_names_are_looked_up_where_they_count(
     };
     says(&["--set", "k=abc"], 2, "`--set k=abc`: the value is not a number");
     says(&["--set", "k="], 2, "`--set k=`: a number is missing after `=`");
-    says(&["--set", "k=inf"], 2, "`--set k=inf`: a finite number is needed");
+    says(&["--set", "k=inf"], 2, "`--set k=inf`: the value must be finite");
     says(&["--atol", "half=1e-3"], 2, "the model has no state `half`");
-    says(&["--max-steps", "1"], 3, "1 step is used up");
+    says(&["--max-steps", "1"], 3, "1 step was not enough");
     says(&["--max-steps", "2", "--max-step", "1e-9"], 3, "`--max-step`");
 }
 

@@ -79,7 +79,7 @@ fn methods_are_compared() {
     // y = 100/201 at the first step, where the true one is 0 and the scale is atol/rtol = 0.01
     assert!((number(implicit[2]) - 100.0 / 201.0 / 0.01).abs() < 0.1, "{out}");
     assert_eq!(row(&out, "bdf")[1], "refused");
-    assert!(out.contains("a constant step was asked for"), "{out}");
+    assert!(out.contains("the run sets a constant step"), "{out}");
 
     let out = run(&["--methods", "rodas4,bdf", "--rtol", "1e-7", "--work", "steps"]);
     for name in ["rodas4", "bdf"] {
@@ -149,12 +149,12 @@ fn fields_that_cannot_be_drawn() {
     folder.run(&["field", &lorenz, "x", "nothing"]).exits(2).says("E0706");
     folder.run(&["field", &lorenz, "x", "x"]).exits(2).says("both axes");
     folder.run(&["field", &lorenz, "x", "z", "--x-range", "3..1"]).exits(2).says("E0705");
-    folder.run(&["field", &lorenz, "x", "z", "--at=-5"]).exits(2).says("not in the run");
+    folder.run(&["field", &lorenz, "x", "z", "--at=-5"]).exits(2).says("the run does not contain this time");
     folder.run(&["field", "line.ode", "-o", "f.svg"]).exits(0).prints("not isolated");
     folder
         .run(&["field", &lorenz, "x", "z", "--t-end", "5", "--at", "2", "-o", "f.svg"])
         .exits(0)
-        .prints("held as they are at t = 2");
+        .prints("fixed at their values at t = 2");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn what_has_no_derivative_is_refused() {
     for (file, names, text) in [
         ("decay.ode", "kk", "E0408"),
         ("decay.ode", "double", "E0408"),
-        ("decay.ode", "k,k", "named twice"),
+        ("decay.ode", "k,k", "occurs twice"),
         ("rod.ode", "c", "belongs to an array"),
         ("rod.ode", "c[2]", "belongs to an array"),
         ("rod.ode", "u", "belongs to an array"),
@@ -84,6 +84,6 @@ fn what_has_no_derivative_is_refused() {
         many.iter().map(|p| format!("param {p} = 1\n")).collect::<String>()
     );
     let folder = folder.with("many.ode", &text);
-    folder.run(&["run", "many.ode", "--t-end", "1", "--sens", &many.join(",")]).exits(2).says("more than 100");
+    folder.run(&["run", "many.ode", "--t-end", "1", "--sens", &many.join(",")]).exits(2).says("limit of 100");
     folder.run(&["run", "many.ode", "-q", "--t-end", "1", "--sens", &many[..100].join(",")]).exits(0);
 }

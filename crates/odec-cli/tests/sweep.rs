@@ -43,6 +43,21 @@ fn numbers(row: &[String]) -> Vec<f64> {
     row.iter().map(|field| field.parse().expect("a number")).collect()
 }
 
+/// Both ends of a range are converted, as a single value is.
+#[test]
+fn ranges_take_units() {
+    let text = "model dose\nparam dose = 100 [mg], k = 1 [1/h]\ntime t [h]\nstate m = 2 [mg]\nm' = dose*k - k*m\nrun { t = 0 .. 1 }\n";
+    let folder = Folder::new("sweep-units").with("dose.ode", text);
+    let sweep = |set: &str| folder.run(&["sweep", "dose.ode", "-q", "--set", set]).exits(0).out();
+    assert_eq!(sweep("dose=0.125[g]:0.5[g]:4"), sweep("dose=125:500:4"));
+    assert_eq!(sweep("dose=0:0.5[g]:3"), sweep("dose=0:500:3"));
+    assert_eq!(sweep("m=0.25[g]:1[g]:3log"), sweep("m=250:1000:3log"));
+    let wrong = folder.run(&["sweep", "dose.ode", "--set", "dose=1:4[g]:4"]).exits(2).err();
+    assert!(wrong.contains("either both ends have a unit or none"), "{wrong}");
+    let wrong = folder.run(&["sweep", "dose.ode", "--set", "dose=1[h]:4[h]:4"]).err();
+    assert!(wrong.contains("E0570"), "{wrong}");
+}
+
 #[test]
 fn the_rows_are_the_bits_of_single_runs() {
     let folder = Folder::new("sweep-single").with("decay.ode", MODEL).with("rod.ode", ROD);
@@ -122,7 +137,7 @@ fn no_run_is_lost_however_threads_end() {
 fn a_failed_run_is_one_row_and_the_others_are_not_lost() {
     let folder = Folder::new("sweep-failed").with("growth.ode", GROWTH);
     let ran = folder.run(&["sweep", "growth.ode", "--set", "r=0.5:2:4", "--samples", "0,0.6", "--stats", "s.json"]);
-    let ran = ran.exits(3).says("E0604").says("E0621").says("2 runs failed, of 4 made: the first is that of r = 1.5");
+    let ran = ran.exits(3).says("E0604").says("E0621").says("2 runs failed out of 4: the first one at r = 1.5");
     let found = rows(&ran.out());
     let of = |r: &str| found.iter().filter(|row| row[0] == r).map(|row| row[2].clone()).collect::<Vec<_>>();
     assert!(of("0.5").len() == 2 && of("1").len() == 2 && !ran.out().lines().any(|l| l.starts_with("1,0,nan")));
@@ -168,7 +183,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
         (&[], "nothing to sweep"),
         (&["--set", "k=1:2:3", "--set", "k=1:2:3"], "two ranges"),
         (&["--set", "kk=1:2:3"], "`kk`"),
-        (&["--set", "half=1:2:3"], "cannot be set"),
+        (&["--set", "half=1:2:3"], "you cannot set it"),
         (&["--set", "k=1:21:3"], "E0407"),
         (&["--set", "k=1:2:100000001"], "E0716"),
         (&["--set", "k=1:2", "--random", "0"], "whole number"),

@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use odec_ir::Program;
 use odec_ir::interface::events::EventInterface;
 use odec_ir::interface::{Content, Settled};
 use odec_ir::switch::Switching;
+use odec_ir::{Program, broken};
 
 use crate::{EmitError, Options, c, checked_prefix, header};
 
@@ -84,7 +84,8 @@ pub(crate) fn named(text: &str, prefix: &str) -> String {
 
 /// The functions for hosts, with the lengths of their memory in front.
 fn runtime(lengths: &[(&str, usize)], prefix: &str) -> String {
-    let (about, code) = RUNTIME.split_at(RUNTIME.find("enum {").unwrap_or(0));
+    let (about, code) =
+        RUNTIME.split_at(RUNTIME.find("enum {").unwrap_or_else(|| broken("the runtime has no list of lengths")));
     let list: Vec<String> = lengths.iter().map(|(name, length)| format!("MODEL_{name} = {length}")).collect();
     let lines: Vec<String> = list.chunks(6).map(|line| format!("    {}", line.join(", "))).collect();
     named(&format!("{about}enum {{\n{}\n}};\n{code}", lines.join(",\n")), prefix)
@@ -95,11 +96,11 @@ fn lengths(settled: &Settled, events: &EventInterface) -> Vec<(&'static str, usi
     let number = |suffix: &str| match events.constants.iter().find(|c| c.suffix == suffix).map(|c| &c.content) {
         Some(Content::Integer(value)) => *value as usize,
         Some(Content::Integers(list)) => list.len(),
-        _ => 0,
+        _ => broken("the interface of events lacks a length"),
     };
     let writes = match events.constants.iter().find(|c| c.suffix == "event_writes").map(|c| &c.content) {
         Some(Content::Integers(list)) => list.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0),
-        _ => 0,
+        _ => broken("the interface of events lacks the list of writes"),
     };
     let counters = number("counters");
     vec![

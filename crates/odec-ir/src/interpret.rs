@@ -307,7 +307,7 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
                 Buffer::State => self.inputs.y[self.position(element)],
             },
             Node::Direction(element) => self.inputs.w[self.position(element)],
-            Node::Call(op, _) if op.lookup().is_some() => T::constant(self.look_up(id)),
+            Node::Call(op, _) if op.lookup().is_some() => self.look_up(id),
             Node::Call(op, args) => {
                 let args = args.map(|a| self.values[a.index()]);
                 T::call(op.0, &args[..usize::from(op.0.arity)])
@@ -317,13 +317,14 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
     }
 
     /// A lookup, whose value is constant where its argument varies a little.
-    fn look_up(&self, id: NodeId) -> f64 {
+    fn look_up(&self, id: NodeId) -> T {
         let Some((lookup, table, argument, length)) = self.kernel.graph.lookup(id) else {
             broken("a lookup has no table");
         };
         let first = self.position(table);
         let at = |k: usize| self.inputs.p[first + k].value();
-        lookup.value(length, at, self.values[argument.index()].value())
+        let argument = self.values[argument.index()];
+        T::looked_up(lookup.value(length, at, argument.value()), argument, first)
     }
 
     fn store(&mut self, k: usize) {

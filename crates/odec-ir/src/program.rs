@@ -147,6 +147,12 @@ pub struct Invariants {
     pub program: Program,
     /// What belongs together, in the order in which it is met.
     pub stages: Vec<InvariantStage>,
+    /// With sensitivities: the same for derivatives by each parameter.
+    pub derived: Vec<InvariantStage>,
+    /// The algebraic unknowns, which act on the states that the functions of the last stage determine.
+    pub unknowns: Vec<ArrayId>,
+    /// Those of them in whose rows are equations that were not differentiated.
+    pub direct: Vec<ArrayId>,
     /// The constraints: where each is written, and how often it was differentiated.
     pub constraints: Vec<(Span, u32)>,
 }

@@ -9,6 +9,7 @@ pub mod lower;
 pub mod mend;
 pub mod model;
 mod order;
+pub mod origin;
 mod report;
 pub mod source;
 mod start;

@@ -26,10 +26,10 @@ pub(crate) fn warning(
 pub(crate) fn internal(what: &str, at: Option<Span>) -> Diagnostic {
     let report = Diagnostic::error("E0900", format!("this is a bug in odec, not in your model: {what}"));
     let report = match at {
-        Some(span) => report.label(span, "met here"),
+        Some(span) => report.label(span, "the bug appeared here"),
         None => report,
     };
-    report.help("please report it with the model: `odec explain E0900` says what to send")
+    report.help("please report it with the model: `odec explain E0900` lists what to send")
 }
 
 /// Additions to a diagnostic, one after the other.

@@ -2,10 +2,12 @@
 //! place is a range of bytes of one text whatever file it lies in.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use odec_ir::Span;
 
 use crate::diagnostic::{Diagnostic, Fix};
+use crate::origin::Origin;
 use crate::syntax::limits::{MAX_PART_FILES, MAX_SOURCE_BYTES};
 
 /// A model's text, and what it is called in messages.
@@ -17,6 +19,8 @@ pub struct Source {
     pub text: String,
     /// Files behind the model's own text.
     files: Vec<Stretch>,
+    /// What the text was made from, if a tool wrote it.
+    origin: Option<Arc<Origin>>,
     /// What each `use` names: by the file that it stands in, 0 for the model's own, and the words between its quotes.
     links: BTreeMap<(usize, String), Link>,
 }
@@ -77,7 +81,19 @@ impl From<Diagnostic> for NoPart {
 impl Source {
     /// A source from text that is known to be UTF-8.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
-        Source { name: name.into(), text: text.into(), files: Vec::new(), links: BTreeMap::new() }
+        Source { name: name.into(), text: text.into(), files: Vec::new(), origin: None, links: BTreeMap::new() }
+    }
+
+    /// The same, made from something else: messages point there.
+    #[must_use]
+    pub fn made_from(mut self, origin: Origin) -> Source {
+        self.origin = Some(Arc::new(origin));
+        self
+    }
+
+    /// A message about this text as one about what the text was made from, if it was and the place is known.
+    pub fn original(&self, d: &Diagnostic) -> Option<(&Source, Diagnostic)> {
+        self.origin.as_ref()?.traced(self, d)
     }
 
     /// A source from the bytes of a file.
@@ -99,7 +115,7 @@ impl Source {
                 let bad = bytes.get(at).copied().unwrap_or_default();
                 let headline = format!("{name} is not UTF-8 text: byte {at} (line {line}) is 0x{bad:02X}");
                 Err(Diagnostic::error("E0101", headline)
-                    .help("save the file as UTF-8; in an editor this is often called \"encoding\""))
+                    .help("save the file as UTF-8; editors often call this \"encoding\""))
             }
         }
     }
@@ -108,7 +124,7 @@ impl Source {
     #[must_use]
     pub fn with_parts(self, parts: &dyn PartFiles) -> Source {
         let name = self.name.clone();
-        let mut whole = Source::new(name, self.model().to_owned());
+        let mut whole = Source { origin: self.origin.clone(), ..Source::new(name, self.model().to_owned()) };
         let mut from = 0;
         while from <= whole.files.len() {
             for used in used_files(whole.file_text(from)) {

@@ -24,8 +24,8 @@ pub enum LeftOut {
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LeftOut::Factors => write!(f, "their factors would be larger than {LARGEST}"),
-            LeftOut::Work => write!(f, "there are too many species and reactions to look for them"),
+            LeftOut::Factors => write!(f, "their coefficients would exceed {LARGEST}"),
+            LeftOut::Work => write!(f, "there are too many species and reactions"),
         }
     }
 }
@@ -315,7 +315,7 @@ impl fmt::Display for Stoichiometry {
         for (name, text) in self.reactions.iter().zip(&self.text) {
             writeln!(f, "{name:width$}  {text}")?;
         }
-        writeln!(f, "\n# stoichiometric matrix: what each reaction adds to each species")?;
+        writeln!(f, "\n# stoichiometric matrix: change of each species by each reaction")?;
         let left = widest(&self.species);
         write!(f, "{:left$}", "")?;
         self.reactions.iter().try_for_each(|name| write!(f, "  {name}"))?;
@@ -331,10 +331,10 @@ impl fmt::Display for Stoichiometry {
         }
         let totals = match self.totals() {
             Ok(totals) => totals,
-            Err(why) => return writeln!(f, "\n# conserved totals are left out: {why}"),
+            Err(why) => return writeln!(f, "\n# conserved totals not computed: {why}"),
         };
         if !totals.is_empty() {
-            writeln!(f, "\n# conserved by all reactions, whatever their rates")?;
+            writeln!(f, "\n# conserved by all reactions, for any rates")?;
         }
         for total in totals {
             write!(f, "conserve ")?;

@@ -363,7 +363,11 @@ fn what_a_condition_lets_through_is_refused_by_check_and_run_alike() {
         assert!(checked.model.is_none(), "{right}");
         let found = checked.diagnostics.iter().find(|d| d.is_error()).expect("an error");
         let headline = found.headline.as_str();
-        assert_eq!((found.code.code, headline), ("E0520", "`v[N+1]` is read, and nothing says what it is"), "{right}");
+        assert_eq!(
+            (found.code.code, headline),
+            ("E0520", "the model reads `v[N+1]`, but does not define it"),
+            "{right}"
+        );
         // With four elements it is right, and another size is judged by the same words.
         let model = check(&Source::new("test.ode", text(4, right))).model.expect("it is right");
         let refused = lower(&model, &sizes(3)).err().expect("an error");

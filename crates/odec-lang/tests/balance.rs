@@ -79,11 +79,11 @@ fn what_leaks_is_shown_with_the_terms_that_remain() {
     let leaking = format!("{SIR}R' = g*I\nA' = -0.1*A + 0.2\nstate A = 1\nconserve S + I + R + A");
     let (derivative, places) = change(&leaking);
     assert_eq!(derivative, "0.2 - 0.1*A");
-    assert_eq!(places, ["-0.1*A: this takes out of it", "0.2: this puts into it"]);
+    assert_eq!(places, ["-0.1*A: this removes some of it", "0.2: this adds to it"]);
     let lost = "param m = 0.2\nstate S = 1, I = 1\nS' = -S*I\nI' = S*I - m*I\nconserve S + I";
     assert_eq!(
         change(lost),
-        ("-m*I".to_string(), vec!["m*I: this takes out of it, and nothing puts it back".to_string()])
+        ("-m*I".to_string(), vec!["m*I: this removes some of it, and nothing adds it again".to_string()])
     );
     let brusselator =
         "param a = 1, b = 3\nstate x = 1, y = 1\nx' = a + x^2*y - (b + 1)*x\ny' = b*x - x^2*y\nconserve x + y";
@@ -91,7 +91,7 @@ fn what_leaks_is_shown_with_the_terms_that_remain() {
     let damped = "param k = 2, c = 0.1\nstate x = 1, x' = 0.3\nx'' = -k*x - c*x'\nconserve (x'^2 + k*x^2)/2";
     let (derivative, places) = change(damped);
     assert_eq!(derivative, "-c*x'^2");
-    assert_eq!(places, ["c*x': this takes out of it, and nothing puts it back"]);
+    assert_eq!(places, ["c*x': this removes some of it, and nothing adds it again"]);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn sums_over_arrays_are_judged() {
                  u[i]' = D*(u[i-1] - 2*u[i] + u[i+1]) - k*u[i]\nboundary periodic i\nconserve sum(i: u[i])";
     let (derivative, places) = change(decay);
     assert_eq!(derivative, "");
-    assert_eq!(places, ["k*u[i]: this takes out of it, and nothing puts it back"]);
+    assert_eq!(places, ["k*u[i]: this removes some of it, and nothing adds it again"]);
     let edge = "const N = 6\nindex i = 1..N\nparam D = 0.3\nstate u[i] = 1 + 0.1*i\n\
                 u[i]' = D*(u[i-1] - 2*u[i] + u[i+1])\nboundary u[0] = 0, u[N+1] = u[N]\nconserve sum(i: u[i])";
     let (_, places) = change(edge);
@@ -161,14 +161,14 @@ fn equations_that_hold_no_derivative_together_are_met_or_jump() {
         format!("{}; {}", warning.headline, warning.help.unwrap_or_default())
     };
     let jump = said("state x = 1, y = 0\nx' + y' = -x\nx' + y' = -y");
-    assert!(jump.contains("`x'` and `y'`, and jump at the start"), "{jump}");
-    assert!(jump.contains("miss by"), "{jump}");
+    assert!(jump.contains("contradict the equations, and jump at the start"), "{jump}");
+    assert!(jump.contains("miss it by"), "{jump}");
     let met = said("state x = 1, y = 1\nx' + y' = -x\nx' + y' = -y");
-    assert!(met.contains("together they hold no derivative"), "{met}");
+    assert!(met.contains("together they contain no derivative"), "{met}");
     let open = said("state x = 0, y = 1\nx*x' = 0*y\ny' = -y");
-    assert!(open.contains("any value meets it"), "{open}");
+    assert!(open.contains("any value satisfies it"), "{open}");
     let contradiction = said("state x = 0, y = 1\nx*x' = y\ny' = -y");
-    assert!(contradiction.contains("no value meets it"), "{contradiction}");
+    assert!(contradiction.contains("no value satisfies it"), "{contradiction}");
 }
 
 #[test]

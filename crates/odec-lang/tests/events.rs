@@ -96,7 +96,7 @@ fn a_list_of_times_has_one_unit() {
 fn an_equality_of_what_changes_is_a_crossing_and_one_of_discretes_is_not() {
     let found = |condition: &str| {
         let model = model(&format!("{BALL}when {condition} {{ hits += 1 }}"));
-        let EventKind::When { crossing, .. } = model.events[0].kind else { panic!("no condition") };
+        let EventKind::When { crossing, .. } = model.events[0].kind else { panic!("not a condition") };
         (crossing, model.to_string())
     };
     let (crossing, text) = found("h' == 0");

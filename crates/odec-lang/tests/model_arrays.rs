@@ -41,7 +41,7 @@ fn what_newcomers_write() {
     wrong(&format!("{ROD}boundary u[0], u[N+1] = 0\noutput middle = u"), "E0513", "u", "sum(i: u[i])");
     wrong("index i = 1..3\nstate u[i] = 1\nu[i] = -u[i]", "E0301", "u[i]", "u[i]' = ...");
     wrong("index i = 1..3\nstate u[i] = 1\nu[i]' = -u [i]", "E0119", "[i]", "u[i]");
-    wrong("index i = 1..3\nstate u[i] = 1\nu'[i] = -u[i]", "E0121", "[i]", "after the bracket");
+    wrong("index i = 1..3\nstate u[i] = 1\nu'[i] = -u[i]", "E0121", "[i]", "before the bracket");
     wrong("index i = 1..3\nstate u[i] = 1\nu[i]' = -sum(1..3: u[i])", "E0118", "..", "");
     wrong("const N = 3\nstate u[N] = 1\nu[1]' = -u[1]", "E0514", "N", "index i = 1..N");
     wrong("index i = 1..3\nstate u[i] = 1, x = 0\nu[i]' = -u[i]\nx' = sum(k: u[k])", "E0201", "k", "index k");
@@ -166,7 +166,7 @@ fn one_mistake_in_a_vector_is_said_once() {
     let vector = "state p = (0, 0, 1), p' = (1, 0, 0)\n";
     wrong(&format!("{vector}p'' = -p*p"), "E0528", "-p*p", "dot(-p, p)");
     wrong(&format!("{vector}p'' = -p^2*p"), "E0528", "p", "dot(p, p)");
-    wrong(&format!("{vector}p'' = -p + 1"), "E0527", "-p", "vectors are added to vectors only");
+    wrong(&format!("{vector}p'' = -p + 1"), "E0527", "-p", "you can only add vectors to vectors");
     wrong(&format!("{vector}p'' = -k*p"), "E0201", "k", "param k");
     wrong(&format!("{vector}p'' = missing"), "E0201", "missing", "param");
     wrong(&format!("{vector}p'' = -sin(p)"), "E0527", "p", "norm(p)");
@@ -207,7 +207,7 @@ fn a_parameter_set_gives_values_to_single_elements() {
     mistake("c[0.5] = 1", "E0408", "c", "whole number");
     mistake("c[1,2] = 1", "E0408", "c[1,2] = 1", "one index");
     mistake("K[1] = 1", "E0408", "K[1] = 1", "2 indices");
-    mistake("k[1] = 1", "E0408", "k[1] = 1", "no indices");
+    mistake("k[1] = 1", "E0408", "k[1] = 1", "without indices");
     mistake("c[1..2] = 1", "E0408", "c[1..2] = 1", "single elements");
     mistake("c[2] = 1; c[2] = 3", "E0402", "c", "`c[2]` is set twice");
 }

@@ -395,7 +395,7 @@ fn limits_are_messages() {
     let (_, diagnostics) = read(&"y = 1 2\n".repeat(MAX_REPORTED + 7));
     assert_eq!(diagnostics.len(), MAX_REPORTED);
     let help = diagnostics.last().and_then(|last| last.help.clone()).unwrap_or_default();
-    assert!(help.ends_with("7 more mistakes and warnings are not shown"), "{help}");
+    assert!(help.ends_with("7 more errors and warnings not shown"), "{help}");
     assert_eq!(Source::from_bytes("f", vec![b' '; MAX_SOURCE_BYTES + 1]).unwrap_err().code.code, "E0102");
     let error = Source::from_bytes("f", b"x = 1\ny = \xff\n".to_vec()).unwrap_err();
     assert_eq!(error.code.code, "E0101");

@@ -27,10 +27,13 @@ pub(crate) fn fits(system: &dyn System, options: &Options) -> Result<(), Refusal
         return Err(bad("the system has no unknowns".to_string()));
     }
     if 2 * system.shape().second > n {
-        return Err(bad(format!("{} second-order unknowns do not fit into n = {n}", system.shape().second)));
+        return Err(bad(format!(
+            "{} second-order unknowns exceed the number of unknowns, n = {n}",
+            system.shape().second
+        )));
     }
     if system.jacobian().pattern().is_some_and(|pattern| !pattern.is_square(n)) {
-        return Err(bad(format!("the pattern of the Jacobian is no pattern of size {n}")));
+        return Err(bad(format!("the sparsity pattern of the Jacobian does not have size {n}")));
     }
     let fits = match system.mass() {
         Mass::Identity => true,
@@ -40,14 +43,14 @@ pub(crate) fn fits(system: &dyn System, options: &Options) -> Result<(), Refusal
         Mass::StateDependent { pattern, jacobian } => pattern.is_square(n) && jacobian.is_square(n),
     };
     if !fits {
-        return Err(bad(format!("the mass matrix is not one of size {n} with finite values")));
+        return Err(bad(format!("the mass matrix does not have size {n}, or has entries that are not finite")));
     }
     if !(options.rtol > 0.0 && options.rtol < 1.0) {
-        return Err(bad(format!("rtol must lie between 0 and 1, it is {:?}", options.rtol)));
+        return Err(bad(format!("rtol must lie between 0 and 1, but it is {:?}", options.rtol)));
     }
     if options.rtol < SMALLEST_RTOL {
         return Err(bad(format!(
-            "rtol = {:e} is beyond double precision; the least is {SMALLEST_RTOL:e}",
+            "rtol = {:e} is beyond double precision; the smallest is {SMALLEST_RTOL:e}",
             options.rtol
         )));
     }
@@ -59,11 +62,11 @@ pub(crate) fn fits(system: &dyn System, options: &Options) -> Result<(), Refusal
     }
     for (what, step) in [("step", options.step), ("largest step", options.max_step)] {
         if let Some(step) = step.filter(|step| !(*step > 0.0 && step.is_finite())) {
-            return Err(bad(format!("the {what} must be positive and finite, it is {step:?}")));
+            return Err(bad(format!("the {what} must be positive and finite, but it is {step:?}")));
         }
     }
     if options.fixed && options.step.is_none() {
-        return Err(bad("fixed steps need a step".to_string()));
+        return Err(bad("constant steps need a step size".to_string()));
     }
     Ok(())
 }
@@ -82,7 +85,7 @@ pub(crate) fn validate(problem: &Problem, n: usize, options: &Options) -> Result
     if let (true, Some(step)) = (options.fixed, options.step) {
         let span = (problem.t_end - problem.t0).abs();
         if span > 0.0 && problem.t0.abs().max(problem.t_end.abs()) * f64::EPSILON >= step {
-            return Err(bad(format!("a step of {step:?} is lost in the rounding of t")));
+            return Err(bad(format!("a step of {step:?} is smaller than the rounding error of t")));
         }
     }
     Ok(())
@@ -94,7 +97,7 @@ pub(crate) fn in_order(problem: &Problem, samples: &Samples) -> Result<(), Refus
         let forward = problem.t_end >= problem.t0;
         let (low, high) = if forward { (problem.t0, problem.t_end) } else { (problem.t_end, problem.t0) };
         if let Some(t) = times.iter().find(|t| !(**t >= low && **t <= high)) {
-            return Err(bad(format!("the sample time {t:?} is outside the interval")));
+            return Err(bad(format!("the sample time {t:?} lies outside the interval")));
         }
         if times.windows(2).any(|w| w[0] != w[1] && (w[0] < w[1]) != forward) {
             return Err(bad("sample times must follow the direction of integration".to_string()));

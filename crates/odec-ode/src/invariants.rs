@@ -5,11 +5,15 @@
 //! one that meets them again (E. Eich, SIAM J. Numer. Anal. 30 (1993) 1467): the smallest change d with g(t, y + d) = 0, by Newton's
 //! method with the solution of smallest Euclidean norm of G d = -g, from a QR decomposition of the transposed Jacobian. It keeps the
 //! order of the method. Stages are met one after another, positions before velocities, each by the states that belong to it.
+//!
+//! After an event the functions of the last stage are met by an impulse of the algebraic unknowns instead ([`Projection::strike`]): with
+//! f_z = df/dz, states change by f_z k, so that forces of constraints act as they do between events, whatever the masses are.
 
 use nalgebra::{DMatrix, DVector};
 
 use crate::evaluator::all_finite;
-use crate::problem::Cause;
+use crate::method::Method;
+use crate::problem::{Cause, Options};
 use crate::system::{EvalError, System};
 
 /// Most Newton steps of a stage.
@@ -20,6 +24,18 @@ const ROUNDING: f64 = 4.0;
 const DEPENDENT: f64 = 1e-11;
 /// A correction of this part of the state is as good as none: from there on they go on only while they shrink.
 const SMALL: f64 = 1e-9;
+
+/// Part of the tolerance that a method works to beside such functions, where errors of many short steps add up: those methods that
+/// exceed 100 tolerances on the pendulum or the car axis without it.
+const CARE: [(&str, f64); 6] =
+    [("bdf", 0.01), ("kencarp4", 0.0625), ("rodas3", 0.1), ("rodas4", 0.25), ("sdirk2", 0.25), ("ros2", 0.0625)];
+/// Relative tolerance below which none works: rounding is near.
+const CLOSEST: f64 = 1e-12;
+
+/// A state that is moved by less than this part of the largest one of its stage, where functions switch, was met by both.
+const CONTINUOUS: f64 = 1e-8;
+/// States below this are as good as 0 for that.
+const UNSEEN: f64 = 1e-6;
 
 /// Functions that are met together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +53,55 @@ pub struct Invariants<'a> {
     pub residual: &'a dyn System,
     /// In the order in which they are met: those of a stage depend on its own states and on those of the stages before it.
     pub stages: &'a [Stage],
+    /// With sensitivities: the same for derivatives by each parameter, in order.
+    pub derived: &'a [Stage],
+    /// The algebraic unknowns of the system itself.
+    pub unknowns: &'a [usize],
+    /// Those of them in whose rows of the system are equations that were not differentiated.
+    pub direct: &'a [usize],
+}
+
+/// A state that does not meet the functions, and where it would have to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Off {
+    /// Where in y.
+    pub place: usize,
+    /// What it is.
+    pub from: f64,
+    /// What the nearest state that meets them has.
+    pub to: f64,
+}
+
+/// Why a state that an event wrote is not moved onto the functions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Struck {
+    /// As of [`Projection::project`].
+    Failed(Cause),
+    /// No impulse can meet them without moving what the event gave a value.
+    Far(Vec<Off>),
+}
+
+impl From<Cause> for Struck {
+    fn from(cause: Cause) -> Self {
+        Struck::Failed(cause)
+    }
+}
+
+/// The options of a run by a method on a system, as the method has them.
+pub(crate) fn careful(system: &dyn System, method: &Method, options: &Options) -> Options {
+    let of = CARE.iter().find(|(name, _)| *name == method.name).filter(|_| system.invariants().is_some());
+    let Some((_, care)) = of.filter(|_| !options.fixed) else { return options.clone() };
+    let rtol = (care * options.rtol).max(CLOSEST.min(options.rtol));
+    let part = rtol / options.rtol;
+    Options { rtol, atol: options.atol.iter().map(|atol| atol * part).collect(), ..options.clone() }
+}
+
+/// How states are moved to meet a stage.
+enum Way<'a> {
+    /// By the smallest change.
+    Nearest,
+    /// Along the columns of the first matrix, by factors to which the rows of the second one give 0.
+    Along(&'a DMatrix<f64>, &'a DMatrix<f64>),
 }
 
 /// Projects states of one system.
@@ -80,10 +145,76 @@ impl Projection {
     /// # Errors
     /// [`Cause::Unkept`], [`Cause::Dependent`], or what evaluating them meets.
     pub fn project(&mut self, system: &dyn System, t: f64, y: &mut [f64]) -> Result<bool, Cause> {
-        let Some(Invariants { residual, stages }) = system.invariants() else { return Ok(false) };
+        let Some(Invariants { residual, stages, derived, .. }) = system.invariants() else { return Ok(false) };
+        let mut moved = false;
+        for stage in stages.iter().chain(derived) {
+            moved |= self.meet(residual, stage, &Way::Nearest, t, y)?;
+        }
+        Ok(moved)
+    }
+
+    /// Moves `y` after an event has written to it: an impulse of the unknowns moves the states of the last stage, but for those that the
+    /// event gave a value (`set`), as long as the others can meet the functions. What they cannot meet may be off by what digits that
+    /// were left out make.
+    ///
+    /// # Errors
+    /// [`Struck::Far`], or as of [`Projection::project`]; `y` is then as it was.
+    pub fn strike(&mut self, system: &dyn System, t: f64, y: &mut [f64], set: &[usize]) -> Result<bool, Struck> {
+        let Some(Invariants { residual, stages, unknowns, direct, .. }) = system.invariants() else { return Ok(false) };
+        let given = y.to_vec();
+        let struck = (|| {
+            let mut moved = false;
+            let Some((last, before)) = stages.split_last() else { return Ok(false) };
+            for stage in before {
+                moved |= self.meet(residual, stage, &Way::Nearest, t, y)?;
+                far(residual, stage, &given, y)?;
+            }
+            let acts = impulse(system, (t, y), last, (unknowns, direct))?;
+            let (columns, held) = acts;
+            let mut free = columns.clone();
+            for (k, column) in last.columns.iter().enumerate() {
+                if set.contains(column) {
+                    free.row_mut(k).fill(0.0);
+                }
+            }
+            let from = y.to_vec();
+            if let Ok(more) = self.meet(residual, last, &Way::Along(&free, &held), t, y) {
+                return Ok(moved | more);
+            }
+            y.copy_from_slice(&from);
+            moved |= self.meet(residual, last, &Way::Along(&columns, &held), t, y)?;
+            far(residual, last, &from, y)?;
+            Ok(moved)
+        })();
+        if struck.is_err() {
+            y.copy_from_slice(&given);
+        }
+        struck
+    }
+
+    /// Moves `y`, which met the functions until something switched, onto them by rounding; false where it was not moved.
+    ///
+    /// # Errors
+    /// [`Struck::Far`] where they have jumped, or as of [`Projection::project`]; `y` is then as it was.
+    pub fn hold(&mut self, system: &dyn System, t: f64, y: &mut [f64]) -> Result<bool, Struck> {
+        let Some(Invariants { residual, stages, derived, .. }) = system.invariants() else { return Ok(false) };
+        let given = y.to_vec();
         let mut moved = false;
         for stage in stages {
-            moved |= self.meet(residual, stage, t, y)?;
+            let met = self.meet(residual, stage, &Way::Nearest, t, y);
+            let size = stage.columns.iter().fold(0.0f64, |most, k| most.max(y[*k].abs()).max(given[*k].abs()));
+            let far = |k: &&usize| !((y[**k] - given[**k]).abs() <= CONTINUOUS * size.max(UNSEEN));
+            let off: Vec<Off> =
+                stage.columns.iter().filter(far).map(|k| Off { place: *k, from: given[*k], to: y[*k] }).collect();
+            if !off.is_empty() || met.is_err() {
+                y.copy_from_slice(&given);
+                met?;
+                return Err(Struck::Far(off));
+            }
+            moved |= met?;
+        }
+        for stage in derived {
+            moved |= self.meet(residual, stage, &Way::Nearest, t, y)?;
         }
         Ok(moved)
     }
@@ -93,7 +224,7 @@ impl Projection {
     /// # Errors
     /// As of [`Projection::project`].
     pub fn check(&mut self, system: &dyn System, t: f64, y: &[f64]) -> Result<(), Cause> {
-        let Some(Invariants { residual, stages }) = system.invariants() else { return Ok(()) };
+        let Some(Invariants { residual, stages, .. }) = system.invariants() else { return Ok(()) };
         for stage in stages {
             let row = stage.columns.first().copied().unwrap_or(0);
             self.evaluate(residual, t, y, row)?;
@@ -103,7 +234,14 @@ impl Projection {
         Ok(())
     }
 
-    fn meet(&mut self, residual: &dyn System, stage: &Stage, t: f64, y: &mut [f64]) -> Result<bool, Cause> {
+    fn meet(
+        &mut self,
+        residual: &dyn System,
+        stage: &Stage,
+        way: &Way<'_>,
+        t: f64,
+        y: &mut [f64],
+    ) -> Result<bool, Cause> {
         let first = stage.columns.first().copied().unwrap_or(0);
         let mut worst = first;
         let mut before = f64::INFINITY;
@@ -114,7 +252,7 @@ impl Projection {
             }
             let transposed = self.transposed(residual, stage);
             let g = DVector::from_iterator(stage.rows.len(), stage.rows.iter().map(|row| self.f[*row]));
-            let step = smallest(transposed, g).ok_or(if count == 0 {
+            let step = way.step(transposed, g).ok_or(if count == 0 {
                 Cause::Dependent { row: worst }
             } else {
                 Cause::Unkept { row: worst }
@@ -176,6 +314,92 @@ impl Projection {
         }
         dense
     }
+}
+
+impl Way<'_> {
+    /// The step that meets the linearised functions.
+    fn step(&self, transposed: DMatrix<f64>, g: DVector<f64>) -> Option<DVector<f64>> {
+        let Way::Along(columns, held) = self else { return smallest(transposed, g) };
+        let (met, kept) = (transposed.ncols(), held.nrows());
+        let mut matrix = DMatrix::zeros(columns.ncols(), met + kept);
+        matrix.columns_mut(0, met).copy_from(&(columns.transpose() * transposed));
+        matrix.columns_mut(met, kept).copy_from(&held.transpose());
+        let right = DVector::from_iterator(met + kept, g.iter().copied().chain(std::iter::repeat_n(0.0, kept)));
+        Some(*columns * smallest(matrix, right)?)
+    }
+}
+
+/// How the unknowns act on the states of a stage, and the equations that tie the unknowns themselves.
+fn impulse(
+    system: &dyn System,
+    (t, y): (f64, &[f64]),
+    stage: &Stage,
+    (unknowns, direct): (&[usize], &[usize]),
+) -> Result<(DMatrix<f64>, DMatrix<f64>), Cause> {
+    let mut columns = DMatrix::zeros(stage.columns.len(), unknowns.len());
+    let mut held = DMatrix::zeros(direct.len(), unknowns.len());
+    let row = stage.columns.first().copied().unwrap_or(0);
+    let Some(pattern) = system.jacobian().pattern() else { return Err(Cause::Fatal) };
+    let mut entries = vec![0.0; pattern.entries()];
+    system.jacobian_values(t, y, &mut entries).map_err(|error| match error {
+        EvalError::Recoverable => Cause::Unkept { row },
+        EvalError::Fatal => Cause::Fatal,
+    })?;
+    for ((row, col), entry) in pattern.positions().zip(&entries) {
+        let Some(unknown) = unknowns.iter().position(|unknown| *unknown == col) else { continue };
+        if let Some(k) = stage.columns.iter().position(|column| *column == row) {
+            columns[(k, unknown)] += entry;
+        } else if let Some(k) = direct.iter().position(|direct| *direct == row) {
+            held[(k, unknown)] += entry;
+        }
+    }
+    if entries.iter().all(|entry| entry.is_finite()) { Ok((columns, held)) } else { Err(Cause::Unkept { row }) }
+}
+
+/// A state is moved by this part of the largest one that the same functions tie, at most: by what digits that were left out make.
+pub const TYPED: f64 = 1e-2;
+/// A move below this part is one of rounding.
+const UNMOVED: f64 = 1e-12;
+
+/// What was moved in a stage beyond rounding, and whether that is more than [`TYPED`].
+pub fn moved(residual: &dyn System, stage: &Stage, from: &[f64], to: &[f64]) -> (Vec<Off>, bool) {
+    let sizes = tied_sizes(residual, stage, |k| from[k].abs().max(to[k].abs()));
+    let (mut all, mut far) = (Vec::new(), false);
+    for (&place, largest) in stage.columns.iter().zip(sizes) {
+        let by = (to[place] - from[place]).abs();
+        if by > UNMOVED * largest {
+            all.push(Off { place, from: from[place], to: to[place] });
+        }
+        far |= by > TYPED * largest;
+    }
+    (all, far)
+}
+
+/// Refuses a stage that was moved by more than [`TYPED`].
+fn far(residual: &dyn System, stage: &Stage, from: &[f64], to: &[f64]) -> Result<(), Struck> {
+    match moved(residual, stage, from, to) {
+        (all, true) => Err(Struck::Far(all)),
+        _ => Ok(()),
+    }
+}
+
+/// For each column of a stage the largest state that the same functions tie.
+fn tied_sizes(residual: &dyn System, stage: &Stage, sizes: impl Fn(usize) -> f64) -> Vec<f64> {
+    let place = |column: usize| stage.columns.iter().position(|own| *own == column);
+    let mut groups: Vec<usize> = (0..stage.columns.len()).collect();
+    let entries: Vec<(usize, usize)> = residual.jacobian().pattern().map_or(Vec::new(), |p| p.positions().collect());
+    for row in &stage.rows {
+        let tied: Vec<usize> = entries.iter().filter(|(r, _)| r == row).filter_map(|(_, c)| place(*c)).collect();
+        let Some(&first) = tied.first() else { continue };
+        let group = groups[first];
+        let others: Vec<usize> = tied.iter().map(|k| groups[*k]).collect();
+        groups.iter_mut().filter(|own| others.contains(own)).for_each(|own| *own = group);
+    }
+    let size = |group: usize| {
+        let members = stage.columns.iter().zip(&groups).filter(|(_, own)| **own == group);
+        members.fold(0.0f64, |most, (column, _)| most.max(sizes(*column)))
+    };
+    groups.iter().map(|group| size(*group)).collect()
 }
 
 fn known(place: usize) -> Option<usize> {
@@ -247,7 +471,7 @@ mod tests {
             Ok(())
         }
         fn invariants(&self) -> Option<Invariants<'_>> {
-            Some(Invariants { residual: self, stages: &self.stages })
+            Some(Invariants { residual: self, stages: &self.stages, derived: &[], unknowns: &[], direct: &[] })
         }
     }
 

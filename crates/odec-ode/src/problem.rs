@@ -47,6 +47,16 @@ pub struct Options {
     pub clock: Option<fn() -> u64>,
 }
 
+impl Options {
+    /// The absolute tolerance of the state at a place in y.
+    ///
+    /// # Panics
+    /// `atol` has neither one value nor one for this state.
+    pub fn atol_at(&self, place: usize) -> f64 {
+        if let [one] = self.atol[..] { one } else { self.atol[place] }
+    }
+}
+
 /// A maker of code for eliminations, as an option of a run.
 #[derive(Clone)]
 pub struct Code(pub Arc<dyn Eliminator>);

@@ -7,6 +7,7 @@ use crate::control::{Room, Tolerances, first_step};
 use crate::evaluator::{Evaluator, Paused, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::{Interpolant, Polynomials};
+use crate::invariants::careful;
 use crate::method::{Family, Method, Setup};
 use crate::narrow::Landmarks;
 use crate::observer::StepEnd;
@@ -162,7 +163,7 @@ impl Progress {
 fn fits_runner(system: &dyn System, n: usize) -> Result<(), Refusal> {
     match system.shape().n {
         now if now == n => Ok(()),
-        now => Err(bad(format!("{now} unknowns, where there were {n}"))),
+        now => Err(bad(format!("{now} unknowns instead of {n}"))),
     }
 }
 
@@ -183,11 +184,13 @@ impl Runner {
         tolerances: Tolerances,
     ) -> Result<Self, Refusal> {
         let n = system.shape().n;
+        let options = careful(system, method, options);
+        let tolerances = if system.invariants().is_some() { Tolerances::new(&options, n) } else { tolerances };
         Ok(Runner {
             method,
-            integrator: (method.build)(&Setup { system, method, options })?,
-            options: options.clone(),
-            between: Rows::new(system, method, options, &tolerances),
+            integrator: (method.build)(&Setup { system, method, options: &options })?,
+            between: Rows::new(system, method, &options, &tolerances),
+            options,
             tolerances,
             untouched: true,
             retreats: false,
@@ -282,7 +285,7 @@ impl Runner {
         if let Some(stop) = ahead.stop
             && !((stop >= t) == (self.run.t_end >= self.run.t0) || stop == t)
         {
-            return Err(bad(format!("the stop at {stop:?} lies behind, at {t:?}")).into());
+            return Err(bad(format!("the stop at {stop:?} lies before the current time, {t:?}")).into());
         }
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         let reached = self.step(&mut eval, ahead);
@@ -537,7 +540,7 @@ impl Runner {
     /// As of [`Runner::resume`].
     pub fn resume_at(&mut self, system: &dyn System, t: f64, y: &[f64]) -> Result<(), SolveError> {
         if y.len() != self.row.len() || !all_finite(y) {
-            return Err(bad(format!("{} finite values of the state are wanted", self.row.len())).into());
+            return Err(bad(format!("the state needs {} finite values", self.row.len())).into());
         }
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         self.look_ahead(&eval);
@@ -568,7 +571,7 @@ impl Runner {
     pub fn extend(&mut self, t_end: f64) -> Result<(), Refusal> {
         let (t, forward) = (self.time(), self.run.t_end >= self.run.t0);
         if t_end.is_nan() || (t_end != t && (t_end > t) != forward) {
-            return Err(bad(format!("the end at {t_end:?} lies behind, at {t:?}")));
+            return Err(bad(format!("the end at {t_end:?} lies before the current time, {t:?}")));
         }
         self.run.t_end = t_end;
         self.integrator.aim(t_end);

@@ -50,7 +50,7 @@ fn what_is_not_stiff_is_left_to_the_explicit_method() {
         assert_eq!(switches(&outcome), 0, "{rtol}: {}", line(&outcome));
         let name =
             partners(&Traits { n: 2, fixed: false, rtol, moving_mass: false, series: false }).explicit.unwrap().name;
-        assert_eq!(line(&outcome), format!("{name} throughout: nothing was stiff"));
+        assert_eq!(line(&outcome), format!("{name} throughout: the problem is not stiff"));
         // the first step is chosen before anyone knows who makes it
         let options = Options { step: Some(rows[1].0), ..working(&options, method(name)) };
         let (_, alone) = run(&spring(), (0.0, 20.0), &[1.0, 0.0], name, &options).unwrap();
@@ -140,7 +140,7 @@ fn equations_without_derivatives_need_the_implicit_method() {
     )
     .mass(&[1.0, 0.0, 0.0, 0.0]);
     let (outcome, _) = automatic(&system, 2.0, &[1.0, 1.0], &tolerances(1e-6, 1e-8));
-    assert_eq!(line(&outcome), "rodas5p throughout: not every equation gives a derivative");
+    assert_eq!(line(&outcome), "rodas5p throughout: not every equation determines a derivative");
     assert!((outcome.y[1] - (-4f64).exp()).abs() < 1e-5);
 }
 
@@ -215,7 +215,7 @@ fn decay_that_lasts_needs_little_evidence() {
     let n = 60;
     let y0: Vec<f64> = (1..=n).map(|i| (std::f64::consts::PI * i as f64 / (n + 1) as f64).sin()).collect();
     for (t_end, course) in
-        [(0.5, "rodas5p throughout: stiff from the start"), (0.005, "vern7 throughout: nothing was stiff")]
+        [(0.5, "rodas5p throughout: stiff from the start"), (0.005, "vern7 throughout: the problem is not stiff")]
     {
         let (outcome, _) = automatic(&heat(n), t_end, &y0, &tolerances(1e-4, 1e-7));
         assert_eq!(line(&outcome), course);

@@ -3,6 +3,7 @@
 
 mod errors;
 mod files;
+mod fit;
 mod kernels;
 mod model;
 mod run;
@@ -24,6 +25,7 @@ fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
 fn _odec(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<model::Core>()?;
+    module.add_class::<fit::Fitting>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(files::save_rows, module)?)?;
     module.add_function(wrap_pyfunction!(files::imported, module)?)?;

@@ -169,7 +169,7 @@ def test_tables_are_read_from_the_folder_of_the_model_and_travel(tmp_path):
     assert m.with_({"w[2]": 7}).params["w"].tolist() == [1, 7, 4]
     (tmp_path / "x.csv").write_text("1\n2\n3\n")
     outside = (folder / "m.ode").read_text().replace("w.csv", "../x.csv")
-    with pytest.raises(odec.UsageError, match="outside of the model's folder"):
+    with pytest.raises(odec.UsageError, match="outside the model's folder"):
         odec.compile(outside, base=folder)
     assert odec.compile(outside, base=folder, allow_read=[tmp_path]).params["w"].tolist() == [1, 2, 3]
     given = odec.compile((folder / "m.ode").read_text(), files={"w.csv": "5\n6\n7\n"})

@@ -156,7 +156,7 @@ def test_the_command_makes_parts_and_joins_them(tmp_path):
     assert sorted((f"{dict(one['values'])['k']}", f"{dict(one['values'])['a']}") for one in lost) == sorted(
         (f"{float(k)}", f"{float(a)}") for k, a in points
     )
-    assert f"{len(points)} runs failed, of 27" in joined.stderr
+    assert f"{len(points)} runs failed out of 27" in joined.stderr
     # a part that is there is left alone, and one of other flags is refused
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()}
     assert "already" in command(tmp_path, *flags, "--shard", "1/4", "-o", "parts").stderr

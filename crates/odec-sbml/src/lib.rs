@@ -22,12 +22,14 @@ mod write;
 mod xml;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use odec_ir::Span;
 use odec_lang::diagnostic::Diagnostic;
 
 use report::Report;
 
-pub use export::{Exported, export};
+pub use export::{Chosen, Exported, export};
 
 /// What became of a file.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +38,8 @@ pub struct Imported {
     pub text: Option<String>,
     /// What SBML calls the quantities whose names in the text differ: `[S]` for `S_conc`.
     pub titles: BTreeMap<String, String>,
+    /// Lines of the text with what they come from in the XML, in the order of the text.
+    pub places: Vec<(Range<usize>, Span)>,
     /// Errors and warnings, with places in the XML.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -65,9 +69,7 @@ pub fn import(text: &str) -> Imported {
             }
         },
     };
-    let (text, titles) = match plan.as_ref().map(write::write) {
-        Some((text, titles)) => (Some(text), titles),
-        None => (None, BTreeMap::new()),
-    };
-    Imported { text, titles, diagnostics: report.diagnostics }
+    let Some(plan) = plan else { return Imported { diagnostics: report.diagnostics, ..Imported::default() } };
+    let write::Written { text, titles, places } = write::write(&plan);
+    Imported { text: Some(text), titles, places, diagnostics: report.diagnostics }
 }

@@ -3,7 +3,7 @@
 //! The key of a compartment, parameter, reaction or stoichiometry is its id. A species has two: `#S` is its amount, `[S]` its
 //! concentration.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use odec_ir::Span;
 
@@ -72,6 +72,30 @@ pub struct Quantity {
     pub section: Section,
     /// What was decided, if that is not plain.
     pub note: Option<String>,
+    /// A state whose derivative follows from the lines of reactions.
+    pub by_arrows: bool,
+}
+
+/// A species on one side of an arrow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// How much of it one reaction takes or makes; above 0.
+    pub count: f64,
+    /// The key of its amount.
+    pub key: String,
+    /// The reaction does not change it.
+    pub fixed: bool,
+}
+
+/// A line with an arrow: `J: A -> B  rate k*A`, or `A -> 0  rate n*J` beside `J = k*A`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrow {
+    /// What is taken.
+    pub left: Vec<Term>,
+    /// What is made.
+    pub right: Vec<Term>,
+    /// The rate of the reaction is multiplied with this; none of the line that names the reaction.
+    pub factor: Option<Math>,
 }
 
 /// An event.
@@ -97,6 +121,38 @@ pub struct Happening {
     pub from_start: bool,
     /// Keys and what they become.
     pub actions: Vec<(String, Math)>,
+    /// Its place in the XML.
+    pub span: Span,
+}
+
+/// Where the XML says what.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Places {
+    /// The element of each id.
+    pub elements: BTreeMap<String, Span>,
+    /// The rule of each id that has one.
+    pub rules: BTreeMap<String, Span>,
+    /// The initial assignment of each id that has one.
+    pub initial: BTreeMap<String, Span>,
+}
+
+impl Places {
+    /// The place of what determines a quantity at all times: its rule, or its element.
+    pub fn of(&self, key: &str) -> Span {
+        let id = id_of(key);
+        self.rules.get(id).or_else(|| self.elements.get(id)).copied().unwrap_or_default()
+    }
+
+    /// The place of its value at the start.
+    pub fn start(&self, key: &str) -> Span {
+        let id = id_of(key);
+        self.initial.get(id).or_else(|| self.elements.get(id)).copied().unwrap_or_default()
+    }
+}
+
+/// The id that a key is made of.
+fn id_of(key: &str) -> &str {
+    key.trim_start_matches("rate ").trim_matches(['#', '[', ']'])
 }
 
 /// All that is written.
@@ -114,8 +170,12 @@ pub struct Plan {
     pub timed: BTreeSet<String>,
     /// Quantities.
     pub quantities: Vec<Quantity>,
+    /// The lines with arrows of each reaction, by its key. They hold all that reactions change.
+    pub arrows: BTreeMap<String, Vec<Arrow>>,
     /// Formulas that are 0.
     pub equations: Vec<(Math, Span)>,
     /// Events.
     pub events: Vec<Happening>,
+    /// Where the XML says what.
+    pub places: Places,
 }

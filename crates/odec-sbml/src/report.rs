@@ -23,9 +23,9 @@ impl Report {
         self.push(Diagnostic::warning(code, headline).label(at, label));
     }
 
-    /// Keeps a message, unless there are many already.
+    /// Keeps a message, unless it is there or there are many already.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() < MAX_REPORTED {
+        if self.diagnostics.len() < MAX_REPORTED && !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);
         }
     }

@@ -247,7 +247,7 @@ impl RunPlan {
         (bound.problem.t0, bound.problem.t_end) = (settings.t0, settings.t_end);
         (bound.samples, bound.spread, bound.choice) = (settings.samples, settings.spread, settings.choice);
         (bound.columns, bound.logarithmic) = (columns, settings.logarithmic);
-        bound.from_steady = self.settings.steady.is_some() && self.purpose != Purpose::Equilibria;
+        bound.from_steady = self.choices.starts_steady(&self.settings, self.purpose);
         (bound.values, bound.conservation) = (self.values, self.conservation);
         Ok(())
     }
@@ -281,16 +281,16 @@ impl RunPlan {
         let Some(t_end) = t_end else {
             let name = &model.time.name;
             let headline = "the end time of the run is missing".to_string();
-            let help = format!("add `--t-end 10`, or to the model `run {{ {name} = 0 .. 10 }}`");
+            let help = format!("add `--t-end 10`, or write `run {{ {name} = 0 .. 10 }}` in the model");
             return Err(error(&codes::E0709, headline, None, Some(help)));
         };
         if t0 == t_end {
-            let headline = format!("the run ends where it starts, at {t0}");
+            let headline = format!("the run ends at its start, {t0}");
             return Err(error(
                 &codes::E0710,
                 headline,
                 None,
-                Some("give another end, for example `--t-end 10`".to_string()),
+                Some("choose another end, for example `--t-end 10`".to_string()),
             ));
         }
         Ok((t0, t_end))
@@ -354,9 +354,9 @@ impl RunPlan {
         let asked = self.choices.max_steps.map(|n| (n, None));
         let asked = asked.or(self.settings.max_steps.map(|s| (s.value, Some(s.span))));
         if let Some((n, span)) = asked.filter(|(n, _)| *n > MAX_STEPS) {
-            let headline = format!("a budget of {n} steps is no budget: at most {MAX_STEPS} can be asked for");
+            let headline = format!("a budget of {n} steps is too large: the limit is {MAX_STEPS}");
             let help =
-                "most runs need less than 100000; a run that needs far more has another method to try".to_string();
+                "most runs need fewer than 100000 steps; if a run needs far more, try another method".to_string();
             return Err(error(&codes::E0614, headline, span.map(|s| (s, String::new())), Some(help)));
         }
         let defaults = Options::default();
@@ -385,20 +385,20 @@ impl RunPlan {
         }
         let number = crate::blame::number;
         let headline = format!(
-            "{} steps of {} are more than the {most} that {}",
+            "{} steps of {} exceed the {most} that {}",
             number(count),
             number(h),
-            if asked { "`max_steps` permits" } else { "one run can make" }
+            if asked { "`max_steps` permits" } else { "one run can take" }
         );
         let place = self.settings.step.as_ref().filter(|_| self.choices.step.is_none()).map(|s| s.span);
         let least = crate::monitor::report::above(span.abs() / most as f64);
         let more =
             if asked && count <= MAX_STEPS as f64 { format!(", or `max_steps = {count}`") } else { String::new() };
-        let help = format!("take steps of at least {least}{more}, or leave out `step`, so that the error decides");
+        let help = format!("use steps of at least {least}{more}, or leave out `step` and let the error control choose");
         Err(error(
             &codes::E0607,
             headline,
-            place.map(|s| (s, format!("the run is {} long", number(span.abs())))),
+            place.map(|s| (s, format!("the run has length {}", number(span.abs())))),
             Some(help),
         ))
     }
@@ -452,8 +452,8 @@ impl RunPlan {
                 columns.add_outputs(true);
                 if !columns.has_outputs() {
                     let place = self.settings.record.as_ref().filter(|_| self.choices.record.is_none());
-                    let help = "declare what to record, `output total = ...`, or record all".to_string();
-                    let headline = "only outputs are to be recorded, and the model has none".to_string();
+                    let help = "declare an output, for example `output total = ...`, or record everything".to_string();
+                    let headline = "the run records outputs only, and the model has none".to_string();
                     return Err(error(&codes::E0706, headline, place.map(|s| (s.span, String::new())), Some(help)));
                 }
             }
@@ -537,8 +537,7 @@ impl Ready {
         if let Some(located) = &located {
             located.start_discretes(t0, &mut executor);
         }
-        let (asked, from_steady) =
-            (plan.asked(), plan.settings.steady.is_some() && plan.purpose != Purpose::Equilibria);
+        let (asked, from_steady) = (plan.asked(), plan.choices.starts_steady(&plan.settings, plan.purpose));
         let budget = plan.choices.max_memory;
         let mut bound = Bound {
             problem: Problem { t0, t_end, y0: vec![0.0; executor.layout().n] },

@@ -15,7 +15,7 @@ impl Bound {
 
     /// The absolute tolerance of the state at a place in y.
     pub fn atol(&self, place: usize) -> f64 {
-        self.options.atol.get(place).or(self.options.atol.first()).copied().unwrap_or(0.0)
+        self.options.atol_at(place)
     }
 
     /// The same with an executor of its own, for another thread.

@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use odec_lang::model::Settings;
 use odec_lang::model::inputs::Curve;
 use odec_ode::linear::LinearSolver;
+
+use crate::bind::Purpose;
 
 /// Steps, when the caller speaks of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,8 +99,17 @@ pub struct Choices {
     pub max_steps: Option<u64>,
     /// Solver of linear systems.
     pub linear: LinearSolver,
+    /// Start from a steady state.
+    pub steady: bool,
     /// Interpret instead of compiling.
     pub interpret: bool,
     /// Bytes of memory that a run may take by the estimate of [`crate::memory`]; `None`: as many as there are.
     pub max_memory: Option<u64>,
+}
+
+impl Choices {
+    /// Whether a run with the settings of the text starts from a steady state. A search for these starts from the initial values.
+    pub(crate) fn starts_steady(&self, settings: &Settings, purpose: Purpose) -> bool {
+        (settings.steady.is_some() || self.steady) && purpose != Purpose::Equilibria
+    }
 }

@@ -240,13 +240,13 @@ pub(crate) fn check_columns(columns: &Columns, samples: &Samples) -> Result<(), 
     };
     let (k, some) = (columns.len(), columns.name(1));
     let headline = if k > MAX_COLUMNS {
-        format!("a row would have {k} columns; at most {MAX_COLUMNS} are written")
+        format!("a row would have {k} columns; the limit is {MAX_COLUMNS}")
     } else if k.saturating_mul(rows) > MAX_VALUES {
-        format!("{rows} rows of {k} columns are more than the {MAX_VALUES} values that are written")
+        format!("{rows} rows of {k} columns exceed the limit of {MAX_VALUES} values")
     } else {
         return Ok(());
     };
     let help =
-        format!("choose what to record, `--record outputs` or `--record '{some}'`, or fewer rows: `--samples 10`");
+        format!("choose the columns, `--record outputs` or `--record '{some}'`, or write fewer rows: `--samples 10`");
     Err(error(&codes::E0713, headline, None, Some(help)))
 }

@@ -27,7 +27,7 @@ use crate::steps::Steps;
 use crate::timetable::Timetable;
 
 pub use parameters::ByParameters;
-pub use rounded::RoundedRhs;
+pub use rounded::{ExactRhs, RoundedRhs};
 
 /// What executes the kernels.
 #[derive(Clone)]

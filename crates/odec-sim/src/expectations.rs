@@ -111,18 +111,27 @@ impl Expectation {
         let within = number(self.within.unwrap_or(0.0));
         match self.kind {
             ExpectationKind::Expect { at, .. } if !self.reached => {
-                let headline = format!("`{}` is expected at {time} = {}, before the run starts", self.name, number(at));
-                let help = format!("start the run earlier, or expect it later: `expect {}(...)`", self.name);
+                let headline =
+                    format!("the model expects `{}` at {time} = {}, before the run starts", self.name, number(at));
+                let help = format!(
+                    "start the run earlier, or move the expectation to a later time: `expect {}(...)`",
+                    self.name
+                );
                 Diagnostic::error(&codes::E0616, headline).label(self.span, "").help(help)
             }
             ExpectationKind::Expect { at, .. } if let Some((end, event)) = self.stopped => {
                 let (name, end) = (&self.name, number(end));
-                let headline =
-                    format!("`{name}` is expected at {time} = {}, and the run ended at {time} = {end}", number(at));
+                let headline = format!(
+                    "the model expects `{name}` at {time} = {}, but the run ended at {time} = {end}",
+                    number(at)
+                );
                 Diagnostic::error(&codes::E0616, headline)
                     .label(self.span, "")
-                    .label(event, format!("this ended the run at {time} = {end}"))
-                    .help(format!("expect it before that, `expect {name}({end}) = ...`, or correct what ends the run"))
+                    .label(event, format!("this event ended the run at {time} = {end}"))
+                    .help(format!(
+                        "move the expectation to an earlier time, `expect {name}({end}) = ...`, or correct \
+                                   the event that ends the run"
+                    ))
             }
             ExpectationKind::Expect { at, expected } => {
                 let headline = format!(
@@ -134,7 +143,10 @@ impl Expectation {
                 );
                 Diagnostic::error(&codes::E0616, headline)
                     .label(self.span, format!("off by {}, permitted {within}", number(self.distance)))
-                    .help("if the model is right, tighten `rtol` and `atol`; if the value is, correct the model")
+                    .help(
+                        "if the model is right, tighten `rtol` and `atol`; if the expected value is right, correct \
+                           the model",
+                    )
             }
             ExpectationKind::Conserve => {
                 let headline = format!("`{}` drifts by {}", self.name, number(self.found));
@@ -150,31 +162,31 @@ impl Expectation {
 /// Whether the model or the tolerance is at fault, and what to do.
 pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool, events: u64) -> String {
     let tighten = if fixed_steps {
-        "take a smaller `step`, or choose a method of higher order"
+        "use a smaller `step`, or a method of higher order"
     } else {
-        "tighten `rtol` and `atol`, or choose a method of higher order"
+        "tighten `rtol` and `atol`, or use a method of higher order"
     };
     match balance {
         Balance::Changes(change) => {
-            format!("the model changes it, and no tolerance mends that: {}", change.sentence())
+            format!("the equations change it, so no tolerance can prevent this: {}", change.sentence())
         }
         Balance::ChangesElsewhere(change) => format!(
-            "the model keeps it constant at the start of the run, but not everywhere: {}; if the run does not come to \
-             where these terms count, {tighten}",
+            "the equations keep it constant at the start of the run, but not everywhere: {}; if the run does not \
+             reach the region where these terms matter, {tighten}",
             change.sentence()
         ),
         Balance::Symbolic | Balance::Numeric(_) if events > 0 => {
             let happened = if events == 1 { "one event".to_owned() } else { format!("{events} events") };
             format!(
-                "the equations keep it constant between events, and {happened} happened: if that is what changes it, no \
-                 tolerance mends it; else {tighten}"
+                "the equations keep it constant between events, and {happened} happened: if the events change it, no \
+                 tolerance can prevent this; otherwise {tighten}"
             )
         }
         Balance::Symbolic => {
-            format!("the equations keep it constant, the terms of its derivative cancel: {tighten}")
+            format!("the equations keep it constant (the terms of its derivative cancel): {tighten}")
         }
         Balance::Numeric(states) => {
-            format!("the equations keep it constant, as its derivative at {states} states shows: {tighten}")
+            format!("the equations keep it constant (its derivative vanishes at {states} sampled states): {tighten}")
         }
         Balance::TooLarge(..) | Balance::Unknown => tighten.to_owned(),
     }

@@ -21,6 +21,7 @@ pub mod elimination;
 pub mod executor;
 pub mod expectations;
 pub mod field;
+pub mod fit;
 pub mod hybrid;
 pub mod memory;
 pub mod monitor;

@@ -58,7 +58,7 @@ impl Need {
         let fill = if executor.layout().n > odec_ode::linear::ANALYSED { 1 } else { FILL };
         let factors = entries.saturating_mul(fill).min(odec_ode::linear::MAX_FILL);
         need.and(format!("{entries} entries of the Jacobian"), entries, ENTRY).and(
-            format!("about {factors} entries of its factors"),
+            format!("about {factors} entries of its LU factors"),
             factors,
             FACTOR,
         )
@@ -74,7 +74,7 @@ impl Need {
 
     /// With rows that are kept, so many columns each.
     pub fn keeping(self, rows: u64, columns: u64) -> Need {
-        self.and(format!("{rows} rows that are kept"), rows, columns.saturating_mul(NUMBER))
+        self.and(format!("{rows} rows in memory"), rows, columns.saturating_mul(NUMBER))
     }
 
     /// Bytes together.
@@ -92,10 +92,9 @@ impl Need {
         let mut parts = self.parts.clone();
         parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
         let shares: Vec<String> = parts.iter().take(2).map(|(what, n)| format!("{what}: {}", bytes(*n))).collect();
-        let headline =
-            format!("the run would take about {} of memory, and its budget is {}", bytes(total), bytes(budget));
+        let headline = format!("the run would need about {} of memory; its budget is {}", bytes(total), bytes(budget));
         let help = format!(
-            "{}; make the model smaller, or allow more: `--max-memory {}`",
+            "{}; reduce the model, or raise the budget: `--max-memory {}`",
             shares.join(", "),
             bytes(total.saturating_add(total / 4)).replace(' ', "")
         );

@@ -191,7 +191,7 @@ pub fn solve_again(
     };
     let Sampler { monitor, mut seen, .. } = sampler;
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
-    seen.findings = monitor.finish(end.map(|outcome| outcome.y.as_slice()));
+    seen.findings = monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice())));
     (result, seen)
 }
 
@@ -273,7 +273,7 @@ impl<'a> Derivatives<'a> {
                 Refusal::SingularMass { .. } => Refusal::Unsuitable {
                     method: name.to_string(),
                     reason:
-                        "an output holds a derivative, and the coupled equations do not give every derivative".into(),
+                        "an output contains a derivative, and the coupled equations do not determine every derivative".into(),
                     instead: "outputs without derivatives".to_string(),
                 },
                 other => other,
@@ -351,14 +351,14 @@ struct Switched<'a, 'b> {
 impl Observer for Switched<'_, '_> {
     fn row(&mut self, point: Point<'_>) -> ControlFlow<()> {
         let Switched { sampler, view } = self;
-        let Point { t, y, modes, discretes } = point;
+        let Point { t, wanted, y, modes, discretes } = point;
         if !sampler.outputs.is_empty() {
             view.show(modes, discretes);
             let rates = sampler.rates.of_machine(view.executor(), t, y);
             view.executor().outputs(t, y, rates, &mut sampler.outputs);
         }
         let before = sampler.seen.not_finite.is_some();
-        let flow = sampler.record(t, y);
+        let flow = sampler.record(wanted, y);
         if !before && sampler.seen.not_finite.is_some() {
             sampler.seen.discretes = discretes.to_vec();
         }

@@ -27,18 +27,18 @@ pub const MAX_SAMPLES: u64 = 20_000_000;
 /// list that lie outside, or are not ordered, are answered with a sentence.
 pub fn times(rule: &SampleRule, t0: f64, t_end: f64) -> Result<Samples, String> {
     let span = t_end - t0;
-    let many = |n: u64| format!("{n} sample times are more than the {MAX_SAMPLES} that odec keeps");
+    let many = |n: u64| format!("{n} sample times exceed the limit of {MAX_SAMPLES}");
     match rule {
         SampleRule::Steps => Ok(Samples::Steps),
         SampleRule::End => Ok(Samples::Times(vec![t_end])),
-        SampleRule::Count(0) => Err("at least one sample is needed".to_string()),
+        SampleRule::Count(0) => Err("the run needs at least one sample".to_string()),
         SampleRule::Count(n) if *n > MAX_SAMPLES => Err(many(*n)),
         SampleRule::Count(n) => {
             let mut list: Vec<f64> = (0..*n).map(|i| t0 + span * (i as f64 / *n as f64)).collect();
             list.push(t_end);
             Ok(Samples::Times(list))
         }
-        SampleRule::Log { count: 0, .. } => Err("at least one sample is needed".to_string()),
+        SampleRule::Log { count: 0, .. } => Err("the run needs at least one sample".to_string()),
         SampleRule::Log { count, .. } if *count > MAX_SAMPLES => Err(many(*count)),
         SampleRule::Log { first, .. } if !(*first > 0.0 && *first < span.abs()) => Err(format!(
             "the first logarithmic sample, {first}, must lie between 0 and the length of the run, {}",
@@ -89,7 +89,7 @@ fn listed(list: &[f64], t0: f64, t_end: f64) -> Result<Vec<f64>, String> {
             return Err(format!("the sample time {t} lies outside the run, {t0} .. {t_end}"));
         }
         if (t - previous) * direction < 0.0 {
-            return Err(format!("the sample times are not in order: {t} follows {previous}"));
+            return Err(format!("the sample times are out of order: {t} follows {previous}"));
         }
         previous = t;
     }

@@ -129,7 +129,7 @@ impl SeriesKernels {
         execution: Execution,
         order: usize,
     ) -> Result<(), String> {
-        let slot = self.kernels.get(order).ok_or_else(|| format!("order {order} is beyond {MAX_ORDER}"))?;
+        let slot = self.kernels.get(order).ok_or_else(|| format!("order {order} exceeds the limit of {MAX_ORDER}"))?;
         if slot.get().is_some() {
             return Ok(());
         }
@@ -175,7 +175,7 @@ impl SeriesKernels {
 fn reason(why: &Unsuited) -> String {
     match why {
         Unsuited::Function(name) => format!("the derivatives of `{name}` have no recurrence"),
-        Unsuited::Mass => "it needs y' itself, and the equations have a mass matrix".to_string(),
-        Unsuited::TooLarge => "the model is too large for it".to_string(),
+        Unsuited::Mass => "its coefficients need y' itself, and the equations have a mass matrix".to_string(),
+        Unsuited::TooLarge => "the model is too large for series".to_string(),
     }
 }

@@ -159,8 +159,16 @@ fn vectors(pencil: &Pencil, lambda: C) -> Option<[DVector<C>; 2]> {
 /// How much each unknown takes part in the motion of an eigenvalue, the largest 1: |left eigenvector| times |right|, which no
 /// choice of units changes. Empty where it cannot be told.
 pub fn participation(system: &dyn System, spectrum: &Spectrum, lambda: C) -> Vec<f64> {
-    let Some(pencil) = Pencil::at(system, spectrum.t, &spectrum.y) else { return vec![] };
-    let Some([right, left]) = vectors(&pencil, lambda) else { return vec![] };
+    Pencil::at(system, spectrum.t, &spectrum.y).map_or(vec![], |pencil| shared(&pencil, lambda))
+}
+
+/// The same for an eigenvalue of a matrix.
+pub fn shares(matrix: &DMatrix<f64>, lambda: C) -> Vec<f64> {
+    shared(&Pencil { jacobian: matrix.clone(), mass: None }, lambda)
+}
+
+fn shared(pencil: &Pencil, lambda: C) -> Vec<f64> {
+    let Some([right, left]) = vectors(pencil, lambda) else { return vec![] };
     let products: Vec<f64> = right.iter().zip(&left).map(|(a, b)| a.norm() * b.norm()).collect();
     let largest = products.iter().fold(0.0f64, |m, v| m.max(*v));
     if largest > 0.0 && largest.is_finite() { products.iter().map(|v| v / largest).collect() } else { vec![] }

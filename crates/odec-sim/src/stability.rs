@@ -66,7 +66,7 @@ pub fn of(method: &'static Method) -> Result<Vec<(String, Amplification)>, Refus
     if matches!(method.family, Family::Automatic) {
         return Err(Refusal::Unsuitable {
             method: method.name.to_string(),
-            reason: "it takes up one method after another, and each has a region of its own".to_string(),
+            reason: "it alternates between methods, and each has its own region".to_string(),
             instead: "one of them: `tsit5`, `rodas4`".to_string(),
         });
     }
@@ -98,7 +98,7 @@ pub fn of(method: &'static Method) -> Result<Vec<(String, Amplification)>, Refus
         }
         return Err(Refusal::Unsuitable {
             method: method.name.to_string(),
-            reason: "its formula changes along the run, so that it has no one region of stability".to_string(),
+            reason: "its formula changes during the run, so it has no single region of stability".to_string(),
             instead: "a method of fixed order".to_string(),
         });
     }

@@ -6,7 +6,7 @@ use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
-use odec_ode::invariants::{Projection, Stage};
+use odec_ode::invariants::{self, Invariants, Off, Projection};
 use odec_ode::problem::{Cause, Failure, Stats};
 use odec_ode::system::System;
 
@@ -29,11 +29,6 @@ pub enum NoStart {
     /// The run is to start from a steady state, and none was found.
     NotSteady(NoSteady),
 }
-
-/// A start is moved by this part of the largest state that the same constraints tie, at most: by what digits that were left out make.
-const TYPED: f64 = 1e-2;
-/// A move below this part is one of rounding.
-const ROUNDING: f64 = 1e-12;
 
 /// An unknown that was moved to a consistent value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -153,30 +148,12 @@ fn shortest(v: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// For each column of a stage the largest state that the same constraints tie, at either of two starts.
-fn tied_sizes(residual: &dyn System, stage: &Stage, sizes: impl Fn(usize) -> f64) -> Vec<f64> {
-    let place = |column: usize| stage.columns.iter().position(|own| *own == column);
-    let mut groups: Vec<usize> = (0..stage.columns.len()).collect();
-    let entries: Vec<(usize, usize)> = residual.jacobian().pattern().map_or(Vec::new(), |p| p.positions().collect());
-    for row in &stage.rows {
-        let tied: Vec<usize> = entries.iter().filter(|(r, _)| r == row).filter_map(|(_, c)| place(*c)).collect();
-        let Some(&first) = tied.first() else { continue };
-        let group = groups[first];
-        let others: Vec<usize> = tied.iter().map(|k| groups[*k]).collect();
-        groups.iter_mut().filter(|own| others.contains(own)).for_each(|own| *own = group);
-    }
-    let size = |group: usize| {
-        let members = stage.columns.iter().zip(&groups).filter(|(_, own)| **own == group);
-        members.fold(0.0f64, |most, (column, _)| most.max(sizes(*column)))
-    };
-    groups.iter().map(|group| size(*group)).collect()
-}
-
 /// Moves a start onto the constraints that were differentiated, and says which states it moved.
 fn onto_constraints(executor: &Executor, t0: f64, y0: &mut [f64]) -> Result<Vec<Moved>, NoStart> {
-    let (Some(mut projection), Some(invariants)) = (Projection::of(executor), executor.invariants()) else {
+    let (Some(mut projection), Some(kept)) = (Projection::of(executor), executor.invariants()) else {
         return Ok(Vec::new());
     };
+    let Invariants { residual, stages, derived, .. } = kept;
     let given = y0.to_vec();
     let projected = projection.project(executor, t0, y0).and_then(|_| projection.check(executor, t0, y0));
     if let Err(cause) = projected {
@@ -184,15 +161,11 @@ fn onto_constraints(executor: &Executor, t0: f64, y0: &mut [f64]) -> Result<Vec<
         return Err(NoStart::Inconsistent(Box::new(failure)));
     }
     let (mut moved, mut far) = (Vec::new(), false);
-    for stage in invariants.stages {
-        let sizes = tied_sizes(invariants.residual, stage, |k| given[k].abs().max(y0[k].abs()));
-        for (&place, largest) in stage.columns.iter().zip(sizes) {
-            let by = (y0[place] - given[place]).abs();
-            if by > ROUNDING * largest {
-                moved.push(Moved { place, from: given[place], to: y0[place] });
-            }
-            far |= by > TYPED * largest;
-        }
+    for stage in stages {
+        let (off, is_far) = invariants::moved(residual, stage, &given, y0);
+        // derivatives of a start that meets the constraints are those of the projection; elsewhere they are not
+        far |= is_far || !derived.is_empty() && !off.is_empty();
+        moved.extend(off.into_iter().map(|Off { place, from, to }| Moved { place, from, to }));
     }
     if far { Err(NoStart::NotKept(moved)) } else { Ok(moved) }
 }

@@ -129,7 +129,7 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
     }
     let curves = tracer.pens.into_iter().map(|pen| pen.points).collect();
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
-    let findings = tracer.monitor.finish(end.map(|outcome| outcome.y.as_slice()));
+    let findings = tracer.monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice())));
     Traced { curves, rows: tracer.rows, reached, result, seen: Seen { findings, ..tracer.seen } }
 }
 

@@ -142,7 +142,7 @@ fn what_leads_out_ends_the_run_there() {
     assert_eq!(refused(at_once, &Choices::default()).0, "E0635");
     let event = "state x = 1, x >= 0\nx' = 0\nat 1 { x -= 2 }\nrun { t = 0 .. 3 }";
     let (code, said) = refused(event, &Choices::default());
-    assert!(code == "E0635" && said.contains("1 beyond its bound"), "{said}");
+    assert!(code == "E0635" && said.contains("beyond its bound by 1 "), "{said}");
     let start = "state x = 1, x >= 1.5\nx' = 0\nrun { t = 0 .. 3 }";
     assert_eq!(refused(start, &Choices::default()).0, "E0407");
 }

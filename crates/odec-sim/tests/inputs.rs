@@ -16,7 +16,7 @@ fn files(list: &[(&str, &str)]) -> HashMap<String, Vec<u8>> {
     list.iter().map(|(name, text)| ((*name).to_string(), text.as_bytes().to_vec())).collect()
 }
 
-fn load(text: &str, list: &[(&str, &str)]) -> Loaded {
+pub fn load(text: &str, list: &[(&str, &str)]) -> Loaded {
     let session = Session::new().with_files(files(list));
     session.load("model.ode", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
@@ -25,7 +25,7 @@ fn simulation(text: &str, choices: &Choices) -> Simulation {
     load(text, &[]).simulate(choices, Purpose::Rows).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn solve(text: &str, choices: &Choices) -> Solution {
+pub fn solve(text: &str, choices: &Choices) -> Solution {
     simulation(text, choices).solve().unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
@@ -42,7 +42,7 @@ fn with_method(method: &Method, rtol: f64) -> Choices {
     Choices { method: Some(method.name.to_string()), rtol: Some(rtol), atol: Some(1e-12), ..Choices::default() }
 }
 
-fn tight() -> Choices {
+pub fn tight() -> Choices {
     Choices { rtol: Some(1e-10), atol: Some(1e-13), ..Choices::default() }
 }
 
@@ -51,7 +51,7 @@ fn adaptive() -> impl Iterator<Item = &'static Method> {
     method::general().filter(|method| method.adaptive != Adaptive::FixedStep).chain([auto])
 }
 
-fn end(solution: &Solution, name: &str) -> f64 {
+pub fn end(solution: &Solution, name: &str) -> f64 {
     solution.column(name).and_then(Iterator::last).expect("a row")
 }
 
@@ -59,7 +59,7 @@ fn column(solution: &Solution, name: &str) -> Vec<f64> {
     solution.column(name).expect("a column").collect()
 }
 
-fn close(found: f64, exact: f64, tolerance: f64, what: &str) {
+pub fn close(found: f64, exact: f64, tolerance: f64, what: &str) {
     assert!((found - exact).abs() <= tolerance, "{what}: {found:?}, exactly {exact:?}, off by {:e}", found - exact);
 }
 
@@ -457,25 +457,25 @@ fn files_that_make_no_curve_are_refused() {
     let text = "input q(t) = table(\"q.csv\", \"flow\", linear)\nstate x = 0\nx' = q(t)\nrun { t = 0 .. 2 }";
     for (csv, parts) in [
         ("t,flow\n0,1\n2,3\n1,0\n", &["line 4", "1 comes after 2"][..]),
-        ("t,flow\n0,1\n1,3\n1,0\n", &["line 4", "1 comes twice"]),
+        ("t,flow\n0,1\n1,3\n1,0\n", &["line 4", "1 occurs twice"]),
         ("t,flow\n0,1\n1,\n2,0\n", &["line 3", "`flow` is empty"]),
-        ("t,flow\n0,1\n1,NaN\n2,0\n", &["line 3", "`flow`", "`NaN` is no finite number"]),
-        ("t,flow\n0,1\n1,inf\n2,0\n", &["line 3", "`inf` is no finite number"]),
+        ("t,flow\n0,1\n1,NaN\n2,0\n", &["line 3", "`flow`", "`NaN` is not a finite number"]),
+        ("t,flow\n0,1\n1,inf\n2,0\n", &["line 3", "`inf` is not a finite number"]),
         ("t,flow\n0,1\n2020-01-01,3\n2,0\n", &["line 3", "column `t`", "`2020-01-01`"]),
-        ("t,flow\n0,1,7\n1,3\n", &["line 2", "3 columns, not 2"]),
-        ("t,flow\n0,1\n1,3\n2", &["is cut", "line 4, is torn"]),
-        ("t,flow\n0,1\n1,3\n2,", &["is cut", "line 4, is torn"]),
-        ("t,flow\n0,1\n1,3\n2,4e", &["is cut", "line 4, is torn"]),
-        ("t,flow\n0,1\n", &["1 sample, and 2 are needed"]),
-        ("t,flow\n", &["holds no sample"]),
-        ("", &["holds no sample"]),
+        ("t,flow\n0,1,7\n1,3\n", &["line 2", "3 columns, but the lines above have 2"]),
+        ("t,flow\n0,1\n1,3\n2", &["is truncated", "line 4, is incomplete"]),
+        ("t,flow\n0,1\n1,3\n2,", &["is truncated", "line 4, is incomplete"]),
+        ("t,flow\n0,1\n1,3\n2,4e", &["is truncated", "line 4, is incomplete"]),
+        ("t,flow\n0,1\n", &["only 1 sample; a curve needs 2"]),
+        ("t,flow\n", &["contains no samples"]),
+        ("", &["contains no samples"]),
         ("0,1\n1,3\n", &["no header line", "column `flow`"]),
         ("t,level\n0,1\n1,3\n", &["no column `flow`"]),
         ("flow,t\n0,1\n1,3\n", &["`flow` is the first column"]),
         ("t,flow,flow\n0,1,1\n1,3,3\n", &["2 columns `flow`"]),
         ("t;flow\n0;1\n1;3\n", &["not separated by commas"]),
         ("t,flow\n0,1\n1,1.0000000000000002e400\n", &["line 3"]),
-        ("t,flow\n1,1\n1.0000000000000004,3\n", &["line 3", "rounding alone"]),
+        ("t,flow\n1,1\n1.0000000000000004,3\n", &["line 3", "only by rounding"]),
     ] {
         let error = refusal(text, csv);
         let first = &error.diagnostics[0];

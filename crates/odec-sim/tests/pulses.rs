@@ -49,7 +49,7 @@ fn an_oscillation_that_is_too_fast_to_be_searched_is_told() {
         d.map(|d| (d.headline.clone(), d.labels.iter().map(|l| text[l.span.range()].to_string()).collect::<Vec<_>>()))
     };
     let (headline, marked) = told(fast).expect("a warning");
-    assert!(headline.contains("turns 500000 times"), "{headline}");
+    assert!(headline.contains("oscillates 500000 times"), "{headline}");
     assert!(marked.iter().all(|text| "exp(-(sin(pi*t)/0.001)^2)".contains(text.as_str())), "{marked:?}");
     // few cycles are searched
     assert_eq!(told(&fast.replace("1e6", "1e3")), None);

@@ -47,12 +47,13 @@ struct Line {
 pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
     if args.block.method.is_some() || args.block.rtol.is_some() {
         let help = "for example `--methods rodas4,bdf --rtols 1e-4,1e-8`";
-        let headline = "`odec bench` takes `--methods` and `--rtols`, not `--method` and `--rtol`";
+        let headline = "`odec bench` has the flags `--methods` and `--rtols`, not `--method` and `--rtol`";
         return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
     }
     if args.block.step.is_some() || args.block.samples.is_some() {
-        let help = "`odec compare` takes `--steps`; `odec run` takes both";
-        let headline = "`odec bench` takes neither `--step` nor `--samples`: steps follow the tolerances, and only the end is kept";
+        let help = "use `odec compare` for `--steps`, or `odec run` for both";
+        let headline = "`odec bench` has no `--step` and no `--samples`: it varies the tolerances and keeps only the \
+                        end of each run";
         return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
     }
     let names: Vec<&str> = if args.methods.is_empty() {
@@ -133,7 +134,7 @@ fn text(model: &str, reference: &Reference, lines: &[Line]) -> String {
         notes.insert(0, "\n".to_string());
     }
     format!(
-        "{model}: solving alone, compiled beforehand; errors against {} at rtol {}, accurate to about {}\n\n{}{}",
+        "{model}: solution time only, after compilation; errors against {} at rtol {}, accurate to about {}\n\n{}{}",
         reference.method,
         shortest(reference.rtol),
         brief(reference.error),

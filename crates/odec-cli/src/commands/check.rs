@@ -70,8 +70,13 @@ fn mend(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     let host = session::host(&args.model);
     let source = input::read(file)?;
     if odec_sbml::is_xml(&source.text) {
-        let help = format!("import it first: odec import {} -o model.ode", file.display());
-        return Err(input::error(&codes::E0705, "`--fix` mends the text of a model, not XML".into(), Some(help)).into());
+        let help = format!("import the model first: odec import {} -o model.ode", file.display());
+        return Err(input::error(
+            &codes::E0705,
+            "`--fix` corrects models in odec's language, not XML".into(),
+            Some(help),
+        )
+        .into());
     }
     let mut source = host.with_parts(source);
     let mut made = 0;
@@ -91,7 +96,7 @@ fn mend(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     }
     if !reporter.quiet() && reporter.human() {
         let places = counted(made, "place", "places").unwrap_or("nothing".to_string());
-        say(&format!("{}: mended {places}\n", source.name));
+        say(&format!("{}: corrected {places}\n", source.name));
     }
     Ok(Exit::Success)
 }

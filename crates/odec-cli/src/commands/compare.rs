@@ -23,7 +23,7 @@ use crate::summary::{brief, duration, grouped};
 pub fn compare(args: &Compare, reporter: Reporter) -> Result<Exit, Error> {
     if args.block.method.is_some() {
         let help = "for example `--methods rk4,bdf2`";
-        let headline = "`odec compare` takes `--methods`, not `--method`";
+        let headline = "`odec compare` has the flag `--methods`, not `--method`";
         return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
     }
     let names: Vec<&str> = args.methods.iter().map(|name| name.trim()).collect();
@@ -129,7 +129,7 @@ fn draw(model: &str, bound: &Bound, curves: &Curves<'_>, work: Work, size: (u32,
     }
     let what = if bound.options.fixed { "steps" } else { "tolerances" };
     Diagram {
-        title: format!("Work and precision on {model}, by {what}"),
+        title: format!("Work-precision diagram of {model}, by {what}"),
         x_label: "largest error".into(),
         y_label: match work {
             Work::Time => "time [s]",

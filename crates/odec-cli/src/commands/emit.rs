@@ -141,34 +141,33 @@ fn made(args: &Emit, made: &Made) -> Result<(Vec<u8>, Option<String>), Error> {
 /// A name under which two files do not go.
 fn alone(path: &Path, to: Target) -> Diagnostic {
     let headline = if path == Path::new("-") {
-        "`-o -`: two files are written, and standard output is one".to_string()
+        "`-o -`: `odec emit` writes two files, which cannot share standard output".to_string()
     } else {
-        format!("`{}` is the name of the header that comes with it", path.display())
+        format!("`{}` is the name of the header that `odec emit` writes with it", path.display())
     };
-    error(&codes::E0705, headline, Some(format!("give a name that ends in `.{}`", to.extension())))
+    error(&codes::E0705, headline, Some(format!("choose a name that ends in `.{}`", to.extension())))
 }
 
 /// A form that no terminal shows.
 fn no_text(to: Target) -> Diagnostic {
-    let help = Some(format!("give a name that ends in `.{}`", to.extension()));
-    error(&codes::E0705, "`-o -`: an FMU is an archive, and no text".to_string(), help)
+    let help = Some(format!("choose a name that ends in `.{}`", to.extension()));
+    error(&codes::E0705, "`-o -`: an FMU is a binary archive, and standard output is for text".to_string(), help)
 }
 
 pub(super) fn not_emitted(e: EmitError) -> Error {
     match e {
         EmitError::BadPrefix(prefix) => {
-            let headline = format!("`--prefix {prefix}`: no C name begins like this");
+            let headline = format!("`--prefix {prefix}`: a C name cannot begin with this");
             error(&codes::E0705, headline, Some("for example `--prefix robertson`".to_string())).into()
         }
         EmitError::NotExplicit => {
-            let headline = "FMI's model exchange holds equations `x' = f` alone, and this model has others".to_string();
-            let help =
-                "solve the equations for the derivatives, and give unknowns as definitions, where that can be done";
+            let headline = "FMI model exchange supports only equations `x' = f`, and this model has others".to_string();
+            let help = "solve the equations for the derivatives, and replace unknowns by definitions where possible";
             error(&codes::E0811, headline, Some(help.to_string())).into()
         }
         EmitError::TooManyVariables(n) => {
-            let headline = format!("an FMU with {n} variables; the most are {}", odec_emit::MAX_VARIABLES);
-            error(&codes::E0812, headline, Some("make the index sets smaller".to_string())).into()
+            let headline = format!("an FMU cannot have {n} variables; the limit is {}", odec_emit::MAX_VARIABLES);
+            error(&codes::E0812, headline, Some("reduce the index sets".to_string())).into()
         }
         EmitError::Malformed(_) => error(
             &codes::E0900,
@@ -176,24 +175,25 @@ pub(super) fn not_emitted(e: EmitError) -> Error {
             Some("this is a bug in odec: `odec explain E0900` says what to report".to_string()),
         )
         .into(),
-        e => error(&codes::E0615, format!("the model cannot be compiled: {e}"), None).into(),
+        e => error(&codes::E0615, format!("odec cannot compile the model: {e}"), None).into(),
     }
 }
 
 /// What is emitted looks for no steady state.
 fn from_steady(place: Span) -> Diagnostic {
-    let headline = "an emitted program starts from the initial values, and not from a steady state";
+    let headline = "an emitted program cannot start from a steady state, only from initial values";
     Diagnostic::error(&codes::E0323, headline)
         .label(place, "the run starts from a steady state")
-        .help("find it with `odec steady`, write it as the initial values, and leave this entry out")
+        .help("find the steady state with `odec steady`, write it as the initial values, and remove this entry")
 }
 
 /// What is emitted makes no projections.
 fn drifts(invariants: &Invariants) -> Diagnostic {
-    let headline = "an emitted program does not keep constraints that have to be differentiated";
+    let headline = "an emitted program cannot satisfy constraints that must be differentiated";
     let report = Diagnostic::error(&codes::E0322, headline);
     let constraints = invariants.constraints.iter().map(|(span, _)| *span);
     constraints.fold(report, |report, span| report.label(span, "this constraint")).help(
-        "differentiate it by hand until it gives an unknown, and see in the emitted program how far the result drifts",
+        "differentiate the constraint by hand until it determines an unknown, and check how far the emitted program \
+         drifts from it",
     )
 }

@@ -20,7 +20,7 @@ pub fn explain(args: &Explain) -> Result<Exit, Error> {
         let end = if found.class.ends() { exit_line(found) } else { String::new() };
         print(&format!("{}\n{end}", found.page.trim_end()))
     } else {
-        let help = "`odec explain` without a code lists them".to_string();
+        let help = "`odec explain` without a code lists all codes".to_string();
         Err(error(&codes::E0707, format!("there is no code `{code}`"), Some(help)).into())
     }
 }
@@ -29,7 +29,7 @@ pub fn explain(args: &Explain) -> Result<Exit, Error> {
 fn exit_line(code: &Code) -> String {
     let Code { class, .. } = code;
     let or = if *class == Class::Setting {
-        format!(", or {} if it stands in the model", Class::Model.exit_code())
+        format!(", or {} if the cause is in the model", Class::Model.exit_code())
     } else {
         String::new()
     };

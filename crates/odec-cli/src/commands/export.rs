@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use odec_lang::diagnostic::codes;
-use odec_sbml::Exported;
+use odec_sbml::{Chosen, Exported};
 use odec_sim::Error;
 
-use crate::args::Export;
+use crate::args::{Export, RunBlock};
 use crate::exit::Exit;
+use crate::flags;
 use crate::input::error;
 use crate::report::{Detail, Reporter, say};
 use crate::rows::print;
@@ -19,7 +20,11 @@ use crate::whole::write_file;
 pub fn export(args: &Export, reporter: Reporter) -> Result<Exit, Error> {
     let file = &args.model.file;
     let loaded = session::load(&args.model, reporter, Detail::Full)?;
-    let Exported { text, diagnostics } = odec_sbml::export(loaded.model());
+    let choices = flags::choices(&args.model, &RunBlock::default())?;
+    let (values, names) = loaded.values(&choices)?;
+    // the reactions of parts stay equations
+    let tree = loaded.source().is_alone().then(|| odec_lang::parse(loaded.source()).0);
+    let Exported { text, diagnostics } = odec_sbml::export(loaded.model(), tree.as_ref(), &Chosen { values, names });
     let Some(text) = text else {
         return Err(Error::new(Some(Arc::new(loaded.source().clone())), diagnostics));
     };
@@ -27,7 +32,7 @@ pub fn export(args: &Export, reporter: Reporter) -> Result<Exit, Error> {
     match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         None => print(&text),
         Some(path) if path == file => {
-            let headline = format!("`-o {}` would write over the file that is read", path.display());
+            let headline = format!("`-o {}` would overwrite the input file", path.display());
             Err(error(&codes::E0702, headline, Some("choose another file".to_string())).into())
         }
         Some(path) => {

@@ -33,7 +33,7 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     let (x, y) = (axis(bound, args.x.as_deref(), 0)?, axis(bound, args.y.as_deref(), 1)?);
     if x.1 == y.1 {
         let help = format!("for example `odec field {} X Y`, of its states", args.model.file.display());
-        let headline = format!("`{}` stands on both axes: two states are needed", x.0);
+        let headline = format!("`{}` is on both axes: a vector field needs two different states", x.0);
         return Err(error(&codes::E0706, headline, Some(help)).into());
     }
     let inputs = Inputs::of(&args.model, simulation.model());
@@ -44,7 +44,7 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
     if let Some(t) = at.filter(|t| (t - t0) * (t_end - t) < 0.0) {
         let help = format!("the run goes from {} to {}", number(t0), number(t_end));
-        let headline = format!("`--at {}`: this time is not in the run", number(t));
+        let headline = format!("`--at {}`: the run does not contain this time", number(t));
         return Err(error(&codes::E0705, headline, Some(help)).into());
     }
     signal::listen();
@@ -57,8 +57,8 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     let window = PlaneWindow { x: extent(x.1, x_range), y: extent(y.1, y_range) };
     let plane = Plane { system: &bound.executor, t: here.0, y: here.1, axes: (x.1, y.1) };
     if !plane.seen(&window) {
-        let headline = "the equations give no derivative of these two states anywhere in the window".to_string();
-        let help = "a singular mass matrix gives none, and neither do values outside of a function's domain";
+        let headline = "the equations determine no derivative of these two states anywhere in the window".to_string();
+        let help = "the mass matrix may be singular, or the window may lie outside the domain of a function";
         return Err(error(&codes::E0705, headline, Some(help.into())).into());
     }
     let equilibria = plane.equilibria(&window);
@@ -107,7 +107,7 @@ fn text(
     );
     let time = format!("{} = {}", simulation.model().time.name, number(plane.t));
     if plane.y.len() > 2 {
-        out.push_str(&format!(", the other states held as they are at {time}"));
+        out.push_str(&format!(", other states fixed at their values at {time}"));
     } else if !simulation.bound().executor.is_autonomous() {
         out.push_str(&format!(", at {time}"));
     }

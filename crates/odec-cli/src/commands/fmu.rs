@@ -43,7 +43,7 @@ pub fn written(
             entries.push(library);
             told
         }
-        Err(why) => format!("with sources alone: {why}"),
+        Err(why) => format!("with sources only: {why}"),
     };
     archive(&entries).map(|bytes| (bytes, told)).ok_or_else(|| too_large().into())
 }
@@ -104,7 +104,7 @@ fn platform() -> String {
 /// The library, compiled in a folder that is removed again; or why there is none.
 fn library(fmu: &Fmu) -> Result<Entry, String> {
     if !cfg!(unix) {
-        return Err(format!("odec makes no library for {}", platform()));
+        return Err(format!("odec cannot build a library for {}", platform()));
     }
     let folder = std::env::temp_dir().join(format!("odec-fmu-{}", std::process::id()));
     let made = compiled(fmu, &folder);
@@ -132,10 +132,10 @@ fn compiled(fmu: &Fmu, folder: &Path) -> Result<Entry, String> {
     ]);
     command.args(&fmu.sources).args(["-o", &name, "-lm"]);
     command.stdin(Stdio::null());
-    let ran = command.output().map_err(|e| format!("there is no C compiler `{COMPILER}` here ({e})"))?;
+    let ran = command.output().map_err(|e| format!("the C compiler `{COMPILER}` is not installed ({e})"))?;
     if !ran.status.success() {
         let why = String::from_utf8_lossy(&ran.stderr);
-        return Err(format!("`{COMPILER}` refuses them: {}", why.lines().next().unwrap_or_default()));
+        return Err(format!("`{COMPILER}` does not compile the sources: {}", why.lines().next().unwrap_or_default()));
     }
     let bytes = std::fs::read(folder.join(&name)).map_err(|e| format!("{name}: {e}"))?;
     Ok(Entry { path: format!("binaries/{}/{name}", platform()), bytes, executable: true })
@@ -143,5 +143,5 @@ fn compiled(fmu: &Fmu, folder: &Path) -> Result<Entry, String> {
 
 /// Archives hold 4 GiB.
 fn too_large() -> Diagnostic {
-    error(&codes::E0812, "an FMU of more than 4 GiB".to_string(), Some("make the model smaller".to_string()))
+    error(&codes::E0812, "an FMU of more than 4 GiB".to_string(), Some("reduce the model".to_string()))
 }

@@ -17,14 +17,14 @@ use crate::whole::write_file;
 pub fn import(args: &Import, reporter: Reporter) -> Result<Exit, Error> {
     let source = input::read(&args.file)?;
     if !odec_sbml::is_xml(&source.text) {
-        let headline = format!("`{}` is no XML, and odec imports SBML alone", source.name);
+        let headline = format!("`{}` is not XML; odec imports SBML only", source.name);
         return Err(error(&codes::E0801, headline, None).into());
     }
     let (model, _) = imported(source, reporter, Detail::Full)?;
     match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         None => print(&model.text),
         Some(path) if path == args.file => {
-            let headline = format!("`-o {}` would write over the file that is read", path.display());
+            let headline = format!("`-o {}` would overwrite the input file", path.display());
             Err(error(&codes::E0702, headline, Some("choose another file".to_string())).into())
         }
         Some(path) => {

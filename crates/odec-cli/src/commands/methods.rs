@@ -29,10 +29,12 @@ pub fn methods() -> Result<Exit, Error> {
         text.push('\n');
     }
     text.push_str(
-        "\nstability: L and A hold in the whole left half-plane, A(60) in a sector of 60 degrees about the axis.\n",
+        "\nstability: an L- or A-stable method is stable in the whole left half-plane, an A(60)-stable one in a \
+         sector of 60 degrees about the axis.\n",
     );
     text.push_str(
-        "steps: how the error is controlled; with `--step` every method but bdf and abm takes constant steps.\n",
+        "steps: how the method controls the error; with `--step`, every method except bdf and abm takes constant \
+         steps.\n",
     );
     print(&text)
 }

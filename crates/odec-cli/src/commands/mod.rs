@@ -9,6 +9,7 @@ mod emit;
 mod explain;
 mod export;
 mod field;
+mod fit;
 mod fmu;
 mod import;
 mod man;
@@ -44,6 +45,7 @@ fn dispatch(command: Command, reporter: Reporter) -> Result<Exit, Error> {
         Command::Run(args) => run::run(&args, reporter),
         Command::Check(args) => check::check(&args, reporter),
         Command::Sweep(args) => sweep::sweep(&args, reporter),
+        Command::Fit(args) => fit::fit(&args, reporter),
         Command::Test(args) => test::test(&args, reporter),
         Command::Plot(args) => plot::plot(&args, reporter),
         Command::Stability(args) => stability::stability(&args, reporter),

@@ -58,7 +58,7 @@ pub fn new(args: &New, reporter: Reporter) -> Result<Exit, Error> {
     match file {
         Ok(mut file) => file.write_all(text.as_bytes()).map_err(|e| cannot_write(&path, &e))?,
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-            let headline = format!("`{}` exists, and `odec new` never overwrites", path.display());
+            let headline = format!("`{}` exists; `odec new` does not overwrite files", path.display());
             return Err(error(&codes::E0708, headline, Some("choose another name".to_string())).into());
         }
         Err(e) => return Err(cannot_write(&path, &e).into()),

@@ -56,7 +56,7 @@ fn text(model: &str, method: &Method, study: &Study) -> String {
         rows.push(row);
     }
     let mut out = format!(
-        "{} on {model}, against {} at rtol {}, which is accurate to about {}\n\n",
+        "{} on {model}; errors against {} at rtol {}, accurate to about {}\n\n",
         method.name,
         r.method,
         shortest(r.rtol),
@@ -76,13 +76,19 @@ fn text(model: &str, method: &Method, study: &Study) -> String {
             ));
             let excess = fit.order - f64::from(method.order);
             if excess < -APART {
-                out.push_str("It is lower: a solution that is not smooth, or a stiff one at these steps, does that.\n");
+                out.push_str(
+                    "The fitted order is lower: the solution may not be smooth, or the problem may be stiff at these \
+                     steps.\n",
+                );
             } else if excess > APART {
-                out.push_str("It is higher: at these steps the errors do not follow one power of h yet.\n");
+                out.push_str(
+                    "The fitted order is higher: at these steps, the errors do not follow a single power of h yet.\n",
+                );
             }
         }
         None => out.push_str(
-            "No order can be fitted: fewer than three errors lie between rounding and 0.1. Another end time, `--t-end`, may help.\n",
+            "odec cannot fit an order: fewer than three errors lie between rounding and 0.1. Try another end time, \
+             `--t-end`.\n",
         ),
     }
     out
@@ -108,7 +114,7 @@ fn draw(model: &str, method: &Method, study: &Study, size: (u32, u32)) -> Diagra
     let reference = study.reference.error;
     if reference > y0 {
         shapes.push(Shape::Dashes(vec![(x0, reference), (x1, reference)], Ink::Faint, 1.2));
-        legend.push(("error of the reference".to_string(), Key::Dashes(Ink::Faint)));
+        legend.push(("error of the reference solution".to_string(), Key::Dashes(Ink::Faint)));
     }
     shapes.push(Shape::Marks(points, Ink::Series(0), Mark::Disk));
     Diagram {

@@ -78,8 +78,9 @@ fn text_for(output: Option<&Path>) -> Result<Option<&Path>, Box<Diagnostic>> {
     if let Some(path) = output
         && Format::of(path)? != Format::Csv
     {
-        let headline = format!("`--table` writes text for people, and `{}` promises another form", path.display());
-        let help = "leave out `--table`, or name the file `rows.txt`".to_string();
+        let headline =
+            format!("`--table` writes a text table, but the name `{}` asks for another format", path.display());
+        let help = "leave out `--table`, or choose a name such as `rows.txt`".to_string();
         return Err(Box::new(error(&codes::E0850, headline, Some(help))));
     }
     Ok(output)
@@ -89,7 +90,7 @@ fn text_for(output: Option<&Path>) -> Result<Option<&Path>, Box<Diagnostic>> {
 pub fn one_output(stats: Option<&Path>, output: Option<&Path>) -> Result<(), Box<Diagnostic>> {
     let stdout = Path::new("-");
     if stats == Some(stdout) && output.is_none_or(|path| path == stdout) {
-        let headline = "`--stats -` and the rows both want standard output".to_string();
+        let headline = "`--stats -` and the rows cannot share standard output".to_string();
         return Err(Box::new(error(&codes::E0702, headline, Some("write the rows to a file: `-o rows.csv`".into()))));
     }
     Ok(())
@@ -141,7 +142,7 @@ fn execute(
         Err(SolveError::Failed(failure)) => failure.course.as_ref(),
         Err(SolveError::Refused(_)) => None,
     };
-    let alone = bound.choice.automatic.then(|| "taken for constant steps, stiff or not".to_string());
+    let alone = bound.choice.automatic.then(|| "chosen for constant steps, stiff or not".to_string());
     let course = course.map(|course| course.line(&simulation.model().time.name)).or(alone);
     let linear = result.as_ref().ok().and_then(|outcome| outcome.linear.clone());
     let analyse = linear.as_ref().map_or(0.0, |linear| linear.analysis as f64 * 1e-9);

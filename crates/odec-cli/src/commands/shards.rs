@@ -1,6 +1,8 @@
 //! Parts of a sweep, made on many machines and joined on one: `odec sweep --shard K/N` and `--join`. A part is a table and a
 //! certificate, which is written last: a part without one counts as not made.
 
+mod convert;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -18,7 +20,7 @@ use crate::report::{Reporter, say};
 use crate::rows::{RowsError, cannot_write, shortest};
 use crate::session::fail;
 use crate::summary::grouped;
-use crate::table::Format;
+use crate::table::{Format, Meta};
 use crate::whole::{Draft, beside, not_written, write_file};
 
 /// Failed runs that a message lists.
@@ -52,6 +54,15 @@ struct Certificate {
     /// Of the bytes of the table.
     check: String,
     failed: Vec<Failed>,
+    /// How many rows a run has, and how many runs one after the other have so many.
+    #[serde(default)]
+    counts: Vec<(u64, u64)>,
+    /// What varies.
+    #[serde(default)]
+    names: Vec<String>,
+    /// What a file with types says of the rows.
+    #[serde(default)]
+    meta: Meta,
     /// The kind of machine.
     machine: String,
     odec: String,
@@ -59,26 +70,26 @@ struct Certificate {
 
 /// FNV-1a with 64 bits (Fowler, Noll and Vo).
 #[derive(Clone, Copy)]
-struct Digest(u64);
+pub(super) struct Digest(u64);
 
 impl Digest {
-    const fn new() -> Digest {
+    pub(super) const fn new() -> Digest {
         Digest(0xcbf2_9ce4_8422_2325)
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    pub(super) fn take(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 
     /// A text with its length, so that two texts are not taken for one.
-    fn text(&mut self, text: &str) {
+    pub(super) fn text(&mut self, text: &str) {
         self.take(&(text.len() as u64).to_le_bytes());
         self.take(text.as_bytes());
     }
 
-    fn word(self) -> String {
+    pub(super) fn word(self) -> String {
         format!("{:016x}", self.0)
     }
 }
@@ -102,11 +113,23 @@ fn digest(simulation: &Simulation, points: &Points, inputs: &Inputs) -> Answer<S
 }
 
 fn unreadable(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
-    Box::new(error(&codes::E0701, format!("`{}` cannot be read: {}", path.display(), plain(e)), None))
+    Box::new(error(&codes::E0701, format!("odec cannot read `{}`: {}", path.display(), plain(e)), None))
 }
 
 fn wrong(code: &'static Code, headline: String, help: &str) -> Box<Diagnostic> {
     Box::new(error(code, headline, Some(help.to_string())))
+}
+
+/// What is certified of the rows of a part.
+pub struct Made {
+    pub runs: u64,
+    pub rows: u64,
+    pub failed: Vec<Failed>,
+    /// How many rows a run has, and how many runs one after the other have so many.
+    pub counts: Vec<(u64, u64)>,
+    /// What varies.
+    pub names: Vec<String>,
+    pub meta: Meta,
 }
 
 /// A part that is to be made.
@@ -142,13 +165,13 @@ impl Part {
         for found in certificates(&self.folder)? {
             if found.digest != self.digest || found.parts != self.n {
                 let what = if found.digest == self.digest {
-                    format!("is one of {} parts", found.parts)
+                    format!("belongs to a sweep of {} parts", found.parts)
                 } else {
-                    "is of another sweep: its model, values, tolerances or version differ".to_string()
+                    "belongs to another sweep: its model, values, tolerances or version differ".to_string()
                 };
                 let table = table(&self.folder, found.part, found.parts);
                 let headline = format!("`{}` {what}", table.display());
-                return Err(wrong(&codes::E0852, headline, "choose another folder, or remove the old parts"));
+                return Err(wrong(&codes::E0852, headline, "choose another folder, or delete the old parts"));
             }
             if found.part == self.k && whole(&self.folder, &found)? {
                 return Ok(true);
@@ -163,7 +186,8 @@ impl Part {
     }
 
     /// Gives the rows their name, and certifies them.
-    pub fn publish(self, runs: u64, rows: u64, failed: Vec<Failed>) -> Answer<()> {
+    pub fn publish(self, made: Made) -> Answer<()> {
+        let Made { runs, rows, failed, counts, names, meta } = made;
         let (bytes, check) = measured(&self.draft)?;
         let certificate = Certificate {
             digest: self.digest.clone(),
@@ -174,6 +198,9 @@ impl Part {
             bytes,
             check,
             failed,
+            counts,
+            names,
+            meta,
             machine: machine(),
             odec: env!("CARGO_PKG_VERSION").to_string(),
         };
@@ -185,7 +212,7 @@ impl Part {
 
     /// What is said of a part that is there.
     pub fn there(&self) -> String {
-        format!("part {} of {} is in `{}` already\n", self.k, self.n, self.folder.display())
+        format!("part {} of {} is already in `{}`\n", self.k, self.n, self.folder.display())
     }
 }
 
@@ -241,8 +268,8 @@ fn certificates(folder: &Path) -> Answer<Vec<Certificate>> {
         }
         let text = std::fs::read_to_string(&path).map_err(|e| unreadable(&path, &e))?;
         let certificate: Certificate = serde_json::from_str(&text).map_err(|_| {
-            let headline = format!("`{}` is no certificate of a part", path.display());
-            wrong(&codes::E0853, headline, "remove it, and make the part again")
+            let headline = format!("`{}` is not a certificate of a part", path.display());
+            wrong(&codes::E0853, headline, "delete it, and run the part again")
         })?;
         found.push(certificate);
     }
@@ -254,13 +281,12 @@ fn certificates(folder: &Path) -> Answer<Vec<Certificate>> {
 pub fn join(folder: &Path, output: Option<&Path>, reporter: Reporter) -> Result<Exit, Error> {
     let parts = complete(folder)?;
     let output = output.filter(|path| *path != Path::new("-"));
-    if let Some(path) = output
-        && Format::of(path)? != Format::Csv
-    {
-        let headline = format!("parts are joined as CSV, and `{}` promises another form", path.display());
-        return Err(wrong(&codes::E0850, headline, "name the file `rows.csv`").into());
-    }
-    match copy(folder, &parts, output) {
+    let format = output.map_or(Ok(Format::Csv), Format::of)?;
+    let joined = match output {
+        Some(path) if format != Format::Csv => convert::convert(folder, &parts, path, format),
+        _ => copy(folder, &parts, output),
+    };
+    match joined {
         Ok(()) => {}
         Err(RowsError::Closed) => return Ok(Exit::Success),
         Err(RowsError::Failed(d)) => return Err(d.into()),
@@ -273,7 +299,7 @@ pub fn join(folder: &Path, output: Option<&Path>, reporter: Reporter) -> Result<
         let mut text = format!("joined     {} parts, {runs} runs, {rows} rows{to}\n", parts.len());
         if machines.len() > 1 {
             let list = machines.into_iter().collect::<Vec<_>>().join("; ");
-            text.push_str(&format!("machines   of several kinds, whose last bits may differ: {list}\n"));
+            text.push_str(&format!("machines   of different kinds, whose last bits may differ: {list}\n"));
         }
         say(&text);
     }
@@ -284,19 +310,19 @@ pub fn join(folder: &Path, output: Option<&Path>, reporter: Reporter) -> Result<
 /// The parts of a folder, if none is missing or damaged.
 fn complete(folder: &Path) -> Answer<Vec<Certificate>> {
     let found = certificates(folder)?;
-    let again = "make it again by `odec sweep` with the same flags and its `--shard`";
+    let again = "run it again: `odec sweep` with the same flags and its `--shard`";
     let Some(first) = found.first() else {
-        let headline = format!("`{}` has no parts of a sweep", folder.display());
+        let headline = format!("`{}` contains no parts of a sweep", folder.display());
         return Err(wrong(
             &codes::E0853,
             headline,
-            "parts are made by `odec sweep model.ode ... --shard 0/10 -o parts/`",
+            "run the parts first: `odec sweep model.ode ... --shard 0/10 -o parts/`",
         ));
     };
     if let Some(other) = found.iter().find(|part| part.digest != first.digest || part.parts != first.parts) {
         let (a, b) = (table(folder, first.part, first.parts), table(folder, other.part, other.parts));
         let headline = format!("`{}` and `{}` are parts of different sweeps", a.display(), b.display());
-        return Err(wrong(&codes::E0852, headline, "keep the parts of each sweep in a folder of their own"));
+        return Err(wrong(&codes::E0852, headline, "keep the parts of each sweep in a separate folder"));
     }
     let there: BTreeSet<u64> = found.iter().map(|part| part.part).collect();
     let missing: Vec<u64> = (0..first.parts).filter(|k| !there.contains(k)).take(LISTED + 1).collect();
@@ -312,7 +338,7 @@ fn complete(folder: &Path) -> Answer<Vec<Certificate>> {
     for part in &found {
         if !whole(folder, part)? {
             let path = table(folder, part.part, part.parts);
-            let headline = format!("`{}` is damaged: it is not what was written", path.display());
+            let headline = format!("`{}` is damaged: its content has changed since odec wrote it", path.display());
             return Err(wrong(&codes::E0853, headline, again));
         }
     }
@@ -369,6 +395,6 @@ fn told(failed: &[&Failed], runs: u64) -> Diagnostic {
         list.push(format!("and {} more", grouped((failed.len() - LISTED) as u64)));
     }
     let verb = if failed.len() == 1 { "run failed" } else { "runs failed" };
-    let headline = format!("{} {verb}, of {} made", grouped(failed.len() as u64), grouped(runs));
+    let headline = format!("{} {verb} out of {}", grouped(failed.len() as u64), grouped(runs));
     error(&codes::E0621, headline, Some(list.join("\n")))
 }

@@ -39,7 +39,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
     let Some(file) = &args.file else {
         let Some(name) = &args.block.method else {
             let help = "for example `odec stability --method rk4` or `odec stability model.ode`";
-            let headline = "a method is needed, or a model, or both";
+            let headline = "`odec stability` needs a method, a model, or both";
             return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
         };
         let (method, regions) = method::find(name)
@@ -67,8 +67,8 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
     }
     let n = simulation.bound().executor.layout().n;
     if n > MAX_UNKNOWNS {
-        let headline = format!("the eigenvalues of {n} unknowns are too many to compute: at most {MAX_UNKNOWNS}");
-        let help = "the region alone: `odec stability --method NAME`";
+        let headline = format!("odec does not compute the eigenvalues of {n} unknowns: the limit is {MAX_UNKNOWNS}");
+        let help = "show the region alone: `odec stability --method NAME`";
         return Err(error(&codes::E0705, headline, Some(help.into())).into());
     }
     signal::listen();
@@ -77,8 +77,8 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
         Err(why) => return session::unfinished(&simulation, why),
     };
     if along.spectra.is_empty() {
-        let headline = "the derivatives of f have no finite value along the run: there are no eigenvalues".to_string();
-        return Err(error(&codes::E0602, headline, Some("the region alone: leave out the model".into())).into());
+        let headline = "the Jacobian has no finite value along the run, so it has no eigenvalues".to_string();
+        return Err(error(&codes::E0602, headline, Some("show the region alone: leave out the model".into())).into());
     }
     print(&(axes(method, &regions) + &report(&along, &simulation, &regions)))?;
     to.write(&draw(method, &regions, Some(&(&simulation, &along)), to.size), reporter)
@@ -113,7 +113,7 @@ fn report(along: &Along, simulation: &Simulation, regions: &Names) -> String {
         let several = if regions.len() == 1 { String::new() } else { format!(", {name}") };
         let label = format!("largest stable step{several}");
         let step = if limit.step == 0.0 {
-            "none: an oscillation without damping grows at every step".to_string()
+            "none: undamped oscillations grow with every step size".to_string()
         } else {
             number(limit.step)
         };
@@ -141,7 +141,7 @@ fn report(along: &Along, simulation: &Simulation, regions: &Names) -> String {
             format!("{} to {}", brief(steps.clone().fold(f64::INFINITY, f64::min)), brief(steps.fold(0.0, f64::max)));
         lines.push((
             "steps taken".into(),
-            format!("{range}; outside of the region at {grows} of {} points", along.spectra.len()),
+            format!("{range}; outside the region at {grows} of {} points", along.spectra.len()),
         ));
     }
     if along.skipped > 0 {
@@ -155,7 +155,7 @@ fn axes(method: &Method, regions: &Names) -> String {
     let mut lines = vec![(method.name.to_string(), format!("order {}, {}", method.order, method.family.name()))];
     for (name, region) in regions {
         let real = match region.limit(C::new(-1.0, 0.0)) {
-            _ if !region.defined(C::new(-1.0, 0.0)) => "no h: it takes no damping".to_string(),
+            _ if !region.defined(C::new(-1.0, 0.0)) => "no h: the method does not support damping".to_string(),
             f64::INFINITY => "every h".to_string(),
             r => format!("h*|λ| up to {}", number(r)),
         };
@@ -305,7 +305,7 @@ fn steps(
     };
     legend.push((text, Key::Mark(ink, Mark::Dot)));
     if !outside.is_empty() {
-        legend.push((format!("{} of {} lie beyond the edge,", outside.len(), points.len()), Key::Text));
+        legend.push((format!("{} of {} lie outside the picture,", outside.len(), points.len()), Key::Text));
         let far = outside.iter().fold(C::new(0.0, 0.0), |m, z| if z.norm() > m.norm() { *z } else { m });
         legend.push((format!("up to {}", complex(far)), Key::Text));
     }
@@ -334,9 +334,9 @@ fn beyond(window: &Window, points: &[C]) -> Vec<((f64, f64), (f64, f64))> {
 
 /// The eigenvalues of the differentiated system are not those of the motion on its constraints.
 fn constrained(invariants: &Invariants) -> Diagnostic {
-    let headline = "eigenvalues are not computed of a model whose constraints have to be differentiated";
+    let headline = "odec cannot compute the eigenvalues of a model whose constraints must be differentiated";
     let report = Diagnostic::error(&codes::E0322, headline);
     let constraints = invariants.constraints.iter().map(|(span, _)| *span);
-    let help = "the region alone: `odec stability --method NAME`";
+    let help = "show the region alone: `odec stability --method NAME`";
     constraints.fold(report, |report, span| report.label(span, "this constraint")).help(help)
 }

@@ -25,10 +25,12 @@ const DIGITS: usize = 12;
 
 /// Searches and prints.
 pub fn steady(args: &args::Steady, reporter: Reporter) -> Result<Exit, Error> {
-    let (ranges, set) = flags::ranges(&args.model.set, true)?;
-    let model = args::Model { set, ..args.model.clone() };
+    let ranges = flags::ranges(&args.model.set, true)?;
+    let model = args::Model { set: ranges.plain.clone(), ..args.model.clone() };
     let simulation = simulate(&model, &RunBlock::default(), Purpose::Equilibria, reporter)?;
-    let ranges = places(&simulation, ranges, args.starts)?;
+    let converted = ranges.list.iter().zip(ranges.ends(simulation.model())?);
+    let converted = converted.map(|(range, (low, high))| Range { low, high, ..range.clone() }).collect();
+    let ranges = places(&simulation, converted, args.starts)?;
     if let Some(report) = blame::steady::repeated(simulation.model()) {
         return Err(simulation.error(vec![report]));
     }
@@ -55,7 +57,8 @@ fn places(simulation: &Simulation, ranges: Vec<Range>, starts: u64) -> Result<Ve
     let mut found = Vec::new();
     for range in ranges {
         if starts == 0 {
-            let headline = format!("`--set {}` has a range, and no starts are drawn from it", range.name);
+            let headline =
+                format!("`--set {}` has a range, but the search draws no starting points from it", range.name);
             return Err(error(&codes::E0705, headline, Some("for example `--starts 100`".into())).into());
         }
         let chosen = states.select(&range.name).map_err(|why| blame::misnamed(&range.name, "--set", &why))?;
@@ -80,23 +83,23 @@ fn text(simulation: &Simulation, found: &Found, conserved: &[Conserved], starts:
         1 => "one steady state".to_owned(),
         n => format!("{n} steady states"),
     };
-    let from = if starts == 0 { "the initial values".to_owned() } else { format!("{} starts", starts + 1) };
+    let from = if starts == 0 { "the initial values".to_owned() } else { format!("{} starting points", starts + 1) };
     let mut out = format!("{}: {count} from {from}\n", simulation.model().name);
     for combination in conserved {
         let sum = blame::steady::sum(&combination.terms, |place| states.name(place));
         out.push_str(&format!("conserved: {sum} = {}\n", digits(combination.value)));
     }
     if !simulation.model().events.is_empty() {
-        out.push_str("events are left out: what they change keeps its value at the start\n");
+        out.push_str("without events: the quantities that they change keep their values at the start\n");
     }
     for (k, steady) in found.list.iter().enumerate() {
         out.push_str(&one(simulation, k, steady));
     }
     if found.more > 0 {
-        out.push_str(&format!("\n{} more degenerate ones: they form a line or a surface\n", found.more));
+        out.push_str(&format!("\n{} more degenerate steady states, which form a line or a surface\n", found.more));
     }
     if found.beyond > 0 {
-        out.push_str("\nothers lie beyond the bounds of the states and are left out\n");
+        out.push_str("\nodec has left out steady states beyond the bounds of the states\n");
     }
     out
 }

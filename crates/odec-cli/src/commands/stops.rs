@@ -24,7 +24,7 @@ pub fn list(loaded: &Loaded, args: &Check) -> Result<Exit, Error> {
     let simulation = loaded.simulate(&choices, Purpose::Rows)?;
     let found = simulation.stops();
     if found.is_empty() {
-        return print("nothing but rows and the end of a run ends a step\n");
+        return print("only rows and the end of the run end a step\n");
     }
     let lines: Vec<[String; 3]> = found.iter().map(|found| line(loaded, found)).collect();
     let width = |c: usize| lines.iter().map(|line| line[c].chars().count()).max().unwrap_or(0);
@@ -59,8 +59,8 @@ fn kind(kind: &Kind) -> String {
             format!("{} samples every {}: {}", times.len(), shortest(*period), times_of(times))
         }
         Kind::Knots { times, period: None } => format!("{} samples: {}", times.len(), times_of(times)),
-        Kind::Surface(n) => format!("located in the run{}", elements(*n)),
-        Kind::Condition(n) => format!("event, located in the run{}", elements(*n)),
+        Kind::Surface(n) => format!("located during the run{}", elements(*n)),
+        Kind::Condition(n) => format!("event, located during the run{}", elements(*n)),
         Kind::Event(times) => format!("event at {}", times_of(times)),
         Kind::Repeated { from, period, until } if until.is_finite() => {
             format!("event at {}, every {}, before {}", shortest(*from), shortest(*period), shortest(*until))

@@ -16,10 +16,10 @@ use serde::Serialize;
 
 use super::meta;
 use super::run::{after, one_output, write_stats};
-use super::shards::{self, Failed, Part};
+use super::shards::{self, Failed, Made, Part};
 use crate::args::{Model, Sweep};
 use crate::exit::Exit;
-use crate::flags;
+use crate::flags::{self, Ranges};
 use crate::input::{Inputs, error, keep_apart};
 use crate::progress::Runs;
 use crate::report::{Detail, Reporter, say};
@@ -42,10 +42,10 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
         return shards::join(folder, args.output.as_deref(), reporter);
     }
     one_output(args.stats.as_deref(), args.output.as_deref())?;
-    let Asked { points, threads, plain } = Asked::of(args)?;
+    let Asked { points, threads, ranges } = Asked::of(args)?;
     let model = Model {
         file: args.file.clone().unwrap_or_default(),
-        set: plain,
+        set: ranges.plain.clone(),
         params: args.params.clone(),
         allow_read: args.allow_read.clone(),
         path: args.path.clone(),
@@ -53,9 +53,14 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     };
     let mut choices = flags::choices(&model, &args.block)?;
     choices.samples.get_or_insert(SampleRule::End);
-    choices.set.extend(points.ranges().iter().map(|range| (range.name.clone(), range.low)));
+    for (range, unit) in ranges.starts() {
+        choices.set_units.extend(unit.map(|unit| (choices.set.len(), unit)));
+        choices.set.push((range.name.clone(), range.low));
+    }
     choices.open = points.names().map(str::to_string).collect();
     let simulation = simulate_chosen(&model, &choices, Purpose::Rows, (reporter, Detail::Short))?;
+    let whole = points.whole();
+    let points = points.of_whole(whole, &ranges.ends(simulation.model())?);
     let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
     let inputs = Inputs::of(&model, simulation.model());
     keep_apart(&inputs, &outputs)?;
@@ -85,9 +90,10 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     };
     let (exit, made) = execute(&job, &simulation, rows, args, threads, reporter);
     // what is not whole is no part
-    if let (Some(part), Some((rows, failed))) = (part, made) {
-        let (runs, failed) = (job.points.len(), failures_of(&job, &failed));
-        part.publish(runs, rows, failed)?;
+    if let (Some(part), Some(Written { rows, lost, counts })) = (part, made) {
+        let (runs, failed) = (job.points.len(), failures_of(&job, &lost));
+        let names = job.points.names().map(str::to_string).collect();
+        part.publish(Made { runs, rows, failed, counts, names, meta: meta::of(&simulation) })?;
     }
     Ok(exit)
 }
@@ -108,16 +114,15 @@ fn failures_of(job: &Job<'_>, failed: &[Lost]) -> Vec<Failed> {
 struct Asked {
     points: Points,
     threads: usize,
-    /// Values of `--set` that are no ranges.
-    plain: Vec<String>,
+    ranges: Ranges,
 }
 
 impl Asked {
     fn of(args: &Sweep) -> Result<Asked, Box<Diagnostic>> {
         let runs = args.random.as_deref().map(|text| flags::count("--random", text)).transpose()?;
-        let (ranges, plain) = flags::ranges(&args.set, runs.is_some())?;
-        if ranges.is_empty() {
-            let headline = "no range is given, so that there is nothing to sweep".to_string();
+        let ranges = flags::ranges(&args.set, runs.is_some())?;
+        if ranges.list.is_empty() {
+            let headline = "there is nothing to sweep: no range is given".to_string();
             let help = "give the values of a parameter or initial value: `--set k=0.1:1:50`".to_string();
             return Err(Box::new(error(&codes::E0705, headline, Some(help))));
         }
@@ -125,30 +130,30 @@ impl Asked {
             None => SEED,
             Some(Ok(seed)) => seed,
             Some(Err(_)) => {
-                let headline = "`--seed` takes a whole number from 0 on".to_string();
+                let headline = "`--seed` must be a whole number of at least 0".to_string();
                 return Err(Box::new(error(&codes::E0705, headline, Some("for example `--seed 7`".to_string()))));
             }
         };
         let design = runs.map_or(Design::Grid, |runs| Design::Random { runs, seed });
         let asked = match design {
-            Design::Grid => ranges.iter().map(|range| range.count.to_string()).collect::<Vec<_>>().join(" x "),
+            Design::Grid => ranges.list.iter().map(|range| range.count.to_string()).collect::<Vec<_>>().join(" x "),
             Design::Random { runs, .. } => runs.to_string(),
         };
-        let points = Points::new(ranges, design).ok_or_else(|| {
-            let headline = format!("{asked} runs are more than the {MAX_RUNS} of one sweep");
-            let help = "take fewer values, draw some of the points with `--random 10000`, or sweep part by part";
+        let points = Points::new(ranges.list.clone(), design).ok_or_else(|| {
+            let headline = format!("{asked} runs exceed the limit of {MAX_RUNS} for one sweep");
+            let help = "use fewer values, draw random points with `--random 10000`, or split the sweep";
             Box::new(error(&codes::E0716, headline, Some(help.to_string())))
         })?;
         let threads = match args.threads.as_deref().map(|text| flags::count_like("--threads", text, "4")).transpose()? {
             None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             Some(n) if n <= MAX_THREADS as u64 => n as usize,
             Some(n) => {
-                let headline = format!("`--threads {n}`: at most {MAX_THREADS} threads are started");
-                let help = "leave it out to use all cores".to_string();
+                let headline = format!("`--threads {n}`: the limit is {MAX_THREADS}");
+                let help = "leave it out, and odec uses all cores".to_string();
                 return Err(Box::new(error(&codes::E0705, headline, Some(help))));
             }
         };
-        Ok(Asked { points, threads, plain })
+        Ok(Asked { points, threads, ranges })
     }
 }
 
@@ -159,7 +164,7 @@ fn execute(
     args: &Sweep,
     threads: usize,
     reporter: Reporter,
-) -> (Exit, Option<(u64, Vec<Lost>)>) {
+) -> (Exit, Option<Written>) {
     signal::listen();
     let trouble = begin(&mut rows, job, simulation).err();
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
@@ -175,6 +180,7 @@ fn execute(
         failed: 0,
         first: None,
         lost: vec![],
+        counts: vec![],
         warned: BTreeMap::new(),
         each: args.stats.is_some().then(Vec::new),
     };
@@ -206,7 +212,7 @@ fn execute(
     let stats = args.stats.as_deref();
     let exit = exit.or(stats.map_or(Exit::Success, |path| write_stats(Some(path), &json(), reporter)));
     let whole = !ended && writer.trouble.is_none();
-    (exit, whole.then_some((writer.rows.count, writer.lost)))
+    (exit, whole.then_some(Written { rows: writer.rows.count, lost: writer.lost, counts: writer.counts }))
 }
 
 /// The columns. Rows with types also have the number of the run in front, and behind whether it came to its end.
@@ -230,7 +236,7 @@ fn warned(writer: &PointWriter) -> Vec<Diagnostic> {
         let runs = if writer.runs == 1 {
             String::new()
         } else {
-            format!("in {} of {} runs, the first one here: ", grouped(*count), grouped(writer.runs))
+            format!("in {} of {} runs, first in this one: ", grouped(*count), grouped(writer.runs))
         };
         Diagnostic { headline: format!("{runs}{}", d.headline), ..d.clone() }
     };
@@ -245,16 +251,19 @@ fn failures(job: &Job<'_>, k: u64, trouble: &NoValues, writer: &PointWriter) -> 
         job.points.names().zip(&point).map(|(name, x)| format!("{name} = {}", shortest(*x))).collect();
     let at = at.join(", ");
     let headline = match (trouble, writer.failed) {
-        (NoValues::Refused(_), _) => format!("the sweep ended at {at}, run {} of {}", k + 1, job.points.len()),
-        (_, 1) => format!("1 run failed, of {} made: that of {at}", grouped(writer.runs)),
+        (NoValues::Refused(_), _) => format!("the sweep ended at {at}, in run {} of {}", k + 1, job.points.len()),
+        (_, 1) => format!("1 run failed out of {}: the one at {at}", grouped(writer.runs)),
         (_, failed) => {
-            format!("{} runs failed, of {} made: the first is that of {at}", grouped(failed), grouped(writer.runs))
+            format!("{} runs failed out of {}: the first one at {at}", grouped(failed), grouped(writer.runs))
         }
     };
     let set: Vec<String> =
         job.points.names().zip(&point).map(|(name, x)| format!("--set '{name}={}'", shortest(*x))).collect();
-    let help =
-        format!("its last row has the time that was reached; alone it is run by `odec run` with `{}`", set.join(" "));
+    let help = format!(
+        "the last row of a failed run has the time that it reached; to repeat the run alone, use `odec run` with \
+             `{}`",
+        set.join(" ")
+    );
     error(&codes::E0621, headline, Some(help))
 }
 
@@ -273,6 +282,13 @@ struct Cost {
     seconds: f64,
 }
 
+/// Rows that are whole.
+struct Written {
+    rows: u64,
+    lost: Vec<Lost>,
+    counts: Vec<(u64, u64)>,
+}
+
 /// Runs to rows, counts and progress.
 struct PointWriter {
     rows: Rows,
@@ -285,6 +301,8 @@ struct PointWriter {
     first: Option<(u64, NoValues)>,
     /// All that failed.
     lost: Vec<Lost>,
+    /// How many rows a run has, and how many runs one after the other have so many.
+    counts: Vec<(u64, u64)>,
     /// By code: how many runs have such a warning, and that of the first.
     warned: BTreeMap<&'static str, (u64, Diagnostic)>,
     each: Option<Vec<Cost>>,
@@ -293,6 +311,10 @@ struct PointWriter {
 impl Collector for PointWriter {
     fn run(&mut self, k: u64, point: &[f64], values: &[f64], done: &Done) -> ControlFlow<()> {
         self.runs += 1;
+        match self.counts.last_mut() {
+            Some((rows, count)) if *rows == done.rows as u64 => *count += 1,
+            _ => self.counts.push((done.rows as u64, 1)),
+        }
         self.totals.add(&done.stats);
         if let Some(each) = &mut self.each {
             let s = &done.stats;
@@ -323,7 +345,8 @@ impl Collector for PointWriter {
             let typed = self.rows.typed();
             self.row.extend(typed.then_some(k as f64));
             self.row.extend_from_slice(point);
-            self.row.extend_from_slice(row);
+            // one NaN is as good as another, and files of the same rows have the same bytes
+            self.row.extend(row.iter().map(|v| if v.is_nan() { f64::NAN } else { *v }));
             self.row.extend(typed.then_some(f64::from(u8::from(done.trouble.is_none()))));
             if let Err(trouble) = self.rows.row(&self.row) {
                 self.trouble = Some(trouble);

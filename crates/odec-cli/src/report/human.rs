@@ -18,6 +18,9 @@ const MAX_WIDTH: usize = 110;
 
 /// With the source and every place involved.
 pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool) -> String {
+    if let Some((original, d)) = source.and_then(|source| source.original(d)) {
+        return full(Some(original), &d, color, terminal);
+    }
     within(source, d, color, terminal.then(terminal_width))
 }
 
@@ -108,6 +111,9 @@ fn styles(d: &Diagnostic) -> ThemeStyles {
 
 /// In one line: `warning[W0201] robertson.ode:5:3: headline`.
 pub fn short(source: Option<&Source>, d: &Diagnostic, paint: Paint) -> String {
+    if let Some((original, d)) = source.and_then(|source| source.original(d)) {
+        return short(Some(original), &d, paint);
+    }
     let kind = format!("{}[{}]", word(d.severity), d.code);
     let kind = match d.severity {
         Severity::Error => paint.red(&kind),

@@ -75,6 +75,9 @@ impl Value<'_> {
 
 /// One line with its end.
 pub fn line(source: Option<&Source>, d: &Diagnostic) -> String {
+    if let Some((original, d)) = source.and_then(|source| source.original(d)) {
+        return line(Some(original), &d);
+    }
     let file_of = |span: Span| source.map_or(0, |s| s.file_at(span.start as usize));
     let own = d.span().map_or(0, file_of);
     let place = |span: Span| {

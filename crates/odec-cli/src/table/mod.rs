@@ -42,8 +42,8 @@ impl Format {
             Some("parquet") => Ok(Format::Parquet),
             Some("npz") => Ok(Format::Npz),
             Some(word) if FOREIGN.contains(&word) => {
-                let headline = format!("`{}`: odec writes no files of the kind `.{word}`", path.display());
-                let help = "rows are written as `.csv`, `.parquet`, `.npz` or `.jsonl`".to_string();
+                let headline = format!("`{}`: odec cannot write files of type `.{word}`", path.display());
+                let help = "choose a name that ends in `.csv`, `.parquet`, `.npz` or `.jsonl`".to_string();
                 Err(Box::new(error(&codes::E0850, headline, Some(help))))
             }
             _ => Ok(Format::Csv),

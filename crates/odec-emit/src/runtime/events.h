@@ -334,7 +334,7 @@ static inline void model_reset(model_run *run) {
 static inline void model_open(model_run *run, double t0, double t_end) {
     run->begin = t0;
     run->end = t_end;
-    run->queued = 0;
+    run->queued = run->instants = 0;
     run->chance = 0;
     memset(run->p + model_parameters, 0, (size_t)(model_buffer - model_parameters) * sizeof *run->p);
     model_prepare(0, 0, run->p, 0, run->p);
@@ -398,13 +398,22 @@ static inline int model_start(model_run *run, double t, double *y) {
     return model_rounds(run, t, y, 0);
 }
 
+/* Whether instants follow each other so closely that a run does not come on. */
+static inline int model_crowds(model_run *run, double t) {
+    if (run->instants == 0) run->since = t;
+    if (++run->instants < MODEL_MAX_INSTANTS) return 0;
+    run->instants = 0;
+    return t - run->since < fmin(1e-9 * (run->end - run->begin), MODEL_CRAWL * model_resolution(t));
+}
+
 /* What happens at t: y becomes what it is behind the instant. */
 static inline int model_instant(model_run *run, double t, double *y, double apart) {
-    const int status = model_tick(run, t, 1);
+    int status = model_tick(run, t, 1);
     if (status < 0) return status;
     model_guards(t, y, run->p, 0, run->sides);
     for (int32_t k = 0; k < model_relations; k++) run->landed[k] = model_beyond(run, k);
     model_settle(run, t);
-    return model_rounds(run, t, y, apart);
+    status = model_rounds(run, t, y, apart);
+    return status > 0 && model_crowds(run, t) ? MODEL_CHAIN : status;
 }
 #endif

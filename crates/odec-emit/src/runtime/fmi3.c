@@ -397,7 +397,7 @@ static const char *reason(int status) {
     case MODEL_SLIDES: return "no mode of the conditions agrees with the motion: the model slides along a switching surface";
     case MODEL_NO_VALUE: return "a value, delay or time of an event is no number";
     case MODEL_CONFLICT: return "two events give one quantity a value at one instant";
-    case MODEL_CHAIN: return "events make each other happen without end at one instant";
+    case MODEL_CHAIN: return "events make each other happen without end at one instant, or faster and faster";
     default: return "too many events wait for their execution";
     }
 }

@@ -19,11 +19,14 @@
 
 enum { MODEL_CHANGED = 1, MODEL_STOP = 2 };
 /* no mode agrees with the motion; a value, delay or time that is none; two events set one quantity; a chain of events without
-   an end; too many events that wait */
+   an end, at one instant or at times that do not come on; too many events that wait */
 enum { MODEL_SLIDES = -1, MODEL_NO_VALUE = -2, MODEL_CONFLICT = -3, MODEL_CHAIN = -4, MODEL_FULL = -5 };
 
 /* Rounds of one instant. */
 #define MODEL_MAX_ROUNDS 1000
+/* So many instants have to come on by so many units of what times are told apart by. */
+#define MODEL_MAX_INSTANTS 1000
+#define MODEL_CRAWL 1e6
 /* Events that may wait at once. */
 #ifndef MODEL_QUEUE
 #define MODEL_QUEUE (2 * (MODEL_ALL + 1) + 64)
@@ -44,6 +47,8 @@ typedef struct {
 typedef struct {
     double p[MODEL_BUFFER + 1];
     double begin, end;                 /* of the run */
+    double since;                      /* when the instants that are counted began */
+    int32_t instants;
     unsigned char mode[MODEL_RELATIONS + 1], written[MODEL_RELATIONS + 1], landed[MODEL_RELATIONS + 1];
     double offset[MODEL_RELATIONS + 1];
     unsigned char was[MODEL_ALL + 1], fired[MODEL_ALL + 1], rests[MODEL_ALL + 1];

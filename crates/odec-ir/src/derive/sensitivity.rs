@@ -78,13 +78,18 @@ pub fn sensitivities(
     steady: &[ArrayId],
 ) -> Vec<Twins> {
     let all = Twins::add(arrays, by, steady);
+    sensitivities_with(kernels, &all);
+    all
+}
+
+/// The same for further kernels, with arrays that there are.
+pub fn sensitivities_with(kernels: &mut [Kernel], all: &[Twins]) {
     for kernel in kernels {
         let own = kernel.stores.len();
-        for twins in &all {
+        for twins in all {
             differentiate(kernel, own, twins);
         }
     }
-    all
 }
 
 /// Kernels of the derivatives of the results of others, which get arrays of their own in `all`; `wanted` says of which results.

@@ -1,10 +1,20 @@
-//! Under which modes a value is read: not where it stands in the branch that a condition does not take.
-
-use std::collections::BTreeSet;
+//! Under which modes a value is read: not where it stands in the branch that a condition does not take, and not where the
+//! other operand of `and` or `or` decides alone. An event that a discrete has latched off looks at nothing else.
 
 use crate::builtin::logic;
 use crate::graph::{Graph, Node, NodeId};
 use crate::nest::{Element, LoopId, Space};
+
+/// How long a value stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hold {
+    /// Until a parameter or a discrete is written.
+    Written,
+    /// Until a mode changes.
+    Mode,
+    /// It changes inside a step.
+    Varies,
+}
 
 /// Paths to the nodes of a graph: 1 where a store reads them, by conditions that are constant inside a step.
 pub(super) struct Paths {
@@ -13,12 +23,13 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// To what these roots read. `further` gives the nodes that are read where another one is.
+    /// To what these roots read. `further` gives the nodes that are read where another one is, `hold` how long each node stays as
+    /// it is.
     pub fn of(
         graph: &mut Graph,
         roots: impl IntoIterator<Item = NodeId>,
         further: impl Fn(NodeId) -> Vec<NodeId>,
-        mut steady: impl FnMut(&Graph, NodeId) -> bool,
+        hold: &[Hold],
     ) -> Paths {
         let one = graph.constant(1.0);
         let len = graph.len();
@@ -26,6 +37,7 @@ impl Paths {
         for root in roots {
             found.join(graph, root, one);
         }
+        let hold = |node: NodeId| hold.get(node.index()).copied().unwrap_or(Hold::Varies);
         for i in (0..len).rev() {
             let id = NodeId(i as u32);
             let Some(path) = found.paths[i] else { continue };
@@ -33,13 +45,25 @@ impl Paths {
                 found.join(graph, node, path);
             }
             match graph.node(id) {
-                Node::Call(op, [condition, then, otherwise]) if op.0.name == "if" && steady(graph, condition) => {
+                Node::Call(op, [condition, then, otherwise])
+                    if op.0.name == "if" && hold(condition) != Hold::Varies =>
+                {
                     found.join(graph, condition, path);
                     let taken = found.both(graph, path, condition);
                     found.join(graph, then, taken);
                     let not = graph.apply(&logic::NOT, &[condition]);
                     let taken = found.both(graph, path, not);
                     found.join(graph, otherwise, taken);
+                }
+                Node::Call(op, [a, b, _])
+                    if matches!(op.0.name, "and" | "or") && hold(a).min(hold(b)) != Hold::Varies =>
+                {
+                    // what stays longer decides whether the other one is looked at; of two modes the first
+                    let [decides, other] = if hold(b) < hold(a) { [b, a] } else { [a, b] };
+                    found.join(graph, decides, path);
+                    let open = if op.0.name == "and" { decides } else { graph.apply(&logic::NOT, &[decides]) };
+                    let taken = found.both(graph, path, open);
+                    found.join(graph, other, taken);
                 }
                 node => {
                     for operand in node.operands() {
@@ -70,25 +94,32 @@ impl Paths {
     }
 }
 
-/// True if a node varies with these loops alone.
-pub(super) fn stays_within(graph: &Graph, space: &Space, node: NodeId, loops: &[LoopId]) -> bool {
-    let mut open = vec![node];
-    let mut seen = BTreeSet::new();
-    while let Some(id) = open.pop() {
-        if !seen.insert(id.index()) {
-            continue;
+/// The loops that the nodes of a graph vary with, as bits. A node whose loops are not known has no set of them.
+pub(super) struct LoopSets(Vec<Option<u64>>);
+
+impl LoopSets {
+    /// In time in proportion to the graph.
+    pub fn of(graph: &Graph, space: &Space) -> LoopSets {
+        let bit = |l: LoopId| 1u64.checked_shl(l.0);
+        let mut sets: Vec<Option<u64>> = Vec::with_capacity(graph.len());
+        for node in graph.nodes() {
+            let own = match *node {
+                Node::Index(l) => bit(l),
+                Node::Read(Element::At(a)) | Node::Direction(Element::At(a)) => {
+                    space.loops_of(a).into_iter().try_fold(0, |set, l| Some(set | bit(l)?))
+                }
+                // the loop of a reduction is its own
+                Node::Reduce(..) => None,
+                _ => Some(0),
+            };
+            sets.push(node.operands().iter().fold(own, |set, a| Some(set? | sets[a.index()]?)));
         }
-        let own = match graph.node(id) {
-            Node::Index(l) => vec![l],
-            Node::Read(Element::At(a)) | Node::Direction(Element::At(a)) => space.loops_of(a),
-            // the loop of a reduction is its own
-            Node::Reduce(..) => return false,
-            _ => Vec::new(),
-        };
-        if !own.iter().all(|l| loops.contains(l)) {
-            return false;
-        }
-        open.extend_from_slice(graph.node(id).operands());
+        LoopSets(sets)
     }
-    true
+
+    /// True if a node varies with these loops alone.
+    pub fn is_within(&self, node: NodeId, loops: &[LoopId]) -> bool {
+        let bits = loops.iter().filter_map(|l| 1u64.checked_shl(l.0)).fold(0, |set, bit| set | bit);
+        self.0[node.index()].is_some_and(|set| set & !bits == 0)
+    }
 }

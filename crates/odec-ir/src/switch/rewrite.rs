@@ -7,6 +7,7 @@ use std::f64::consts::PI;
 
 use super::keys::Key;
 use super::locate::{Known, Sketch, is_switch};
+use super::reads::Hold;
 use super::times::{Clock, Times, knots};
 use super::{Break, Counter, Knots, Timed};
 use crate::builtin::{Op, logic, rounding};
@@ -40,8 +41,8 @@ pub(super) struct Rewrite<'a> {
     /// Where nodes of `clock`, and of `graph`, are in [`Sketch::keys`].
     clock_keys: QuickMap<NodeId, NodeId>,
     graph_keys: QuickMap<NodeId, NodeId>,
-    /// By node of `graph`: its value changes inside a step.
-    varies: Vec<bool>,
+    /// By node of `graph`: how long its value stays as it is.
+    holds: Vec<Hold>,
     /// The new graph.
     graph: Graph,
     /// Relations that this kernel reads, each once.
@@ -107,7 +108,7 @@ impl<'a> Rewrite<'a> {
         }
         let clock = Clock { graph: kernel.graph.clone(), stages: stages.clone() };
         let (graph, groups) = (Graph::new(), Vec::new());
-        let (clock_keys, graph_keys, varies) = (QuickMap::default(), QuickMap::default(), Vec::new());
+        let (clock_keys, graph_keys, holds) = (QuickMap::default(), QuickMap::default(), Vec::new());
         Rewrite {
             kernel,
             sketch,
@@ -120,7 +121,7 @@ impl<'a> Rewrite<'a> {
             clock,
             clock_keys,
             graph_keys,
-            varies,
+            holds,
             graph,
             watched: Vec::new(),
             watching: QuickSet::default(),
@@ -394,15 +395,19 @@ impl<'a> Rewrite<'a> {
 
     /// True where no operand varies inside a step.
     fn steady(&mut self, operands: &[NodeId]) -> bool {
-        while self.varies.len() < self.graph.len() {
-            let node = self.graph.nodes()[self.varies.len()];
-            self.varies.push(match node {
-                Node::Time | Node::Direction(_) => true,
-                Node::Read(element) => is_state(self.arrays[self.kernel.array(element).0 as usize].role),
-                _ => node.operands().iter().any(|a| self.varies[a.index()]),
+        while self.holds.len() < self.graph.len() {
+            let node = self.graph.nodes()[self.holds.len()];
+            self.holds.push(match node {
+                Node::Time | Node::Direction(_) => Hold::Varies,
+                Node::Read(element) => match self.arrays[self.kernel.array(element).0 as usize].role {
+                    role if is_state(role) => Hold::Varies,
+                    Role::Mode => Hold::Mode,
+                    _ => Hold::Written,
+                },
+                _ => node.operands().iter().map(|a| self.holds[a.index()]).max().unwrap_or(Hold::Written),
             });
         }
-        !operands.iter().any(|operand| self.varies[operand.index()])
+        operands.iter().all(|operand| self.holds[operand.index()] != Hold::Varies)
     }
 
     /// The mode of `left > right`.

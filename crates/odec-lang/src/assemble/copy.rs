@@ -75,11 +75,12 @@ fn take_given<'a>(instance: &'a Instance, part: &mut Tree) -> Vec<(&'a Given, Op
                 taken.extend(given.map(|given| (given, Some(item.clone()))));
                 given.is_none()
             }),
-            StatementKind::Later(Later::Input(items)) => items.retain(|(name, _, _, unit)| {
+            StatementKind::Later(Later::Input(items)) => items.retain(|item| {
+                let name = &item.name;
                 let given = find(&name.name);
                 if let Some(given) = given.filter(|given| given.input.is_none()) {
                     let target = Reference { span: name.span, ..reference(&name.name, name.span) };
-                    let unit = unit.clone();
+                    let unit = item.unit.clone();
                     taken.push((
                         given,
                         Some(Declared { target, value: None, unit, bounds: None, limit: None, place: None, doc: None }),
@@ -257,8 +258,8 @@ fn finish(instance: &Instance, mut statement: Statement, tree: &mut Tree, copied
     let each = !instance.axes.is_empty();
     match &mut statement.kind {
         StatementKind::Later(Later::Input(items)) => {
-            for (_, argument, ..) in items.iter_mut().filter(|item| item.1.name == instance.time.1) {
-                argument.name.clone_from(&instance.time.0);
+            for item in items.iter_mut().filter(|item| item.argument.name == instance.time.1) {
+                item.argument.name.clone_from(&instance.time.0);
             }
         }
         // coordinates of one index: in an array of parts they have two

@@ -83,8 +83,8 @@ impl Interface {
                     items.iter().flat_map(|(names, ..)| names).for_each(|name| interface.add(name, Kind::Index, 0));
                 }
                 StatementKind::Later(Later::Input(items)) => {
-                    for (name, ..) in items {
-                        interface.add(name, Kind::Input, 0);
+                    for item in items {
+                        interface.add(&item.name, Kind::Input, 0);
                     }
                 }
                 _ => {}

@@ -197,7 +197,8 @@ impl Assembler<'_> {
                 return None;
             }
             None => {
-                let headline = format!("`{}` is not read: a file is named in quotes behind `use`", used.file);
+                let headline =
+                    format!("odec cannot read `{}`: write the name of a file in quotes after `use`", used.file);
                 self.said.push(reports::not_read(used, headline, None));
                 return None;
             }

@@ -13,7 +13,7 @@ use crate::syntax::tree::{Entry, Ident, Reference, Unit, UsedPart};
 
 /// A file that cannot be read.
 pub(super) fn not_read(used: &UsedPart, headline: String, help: Option<String>) -> Diagnostic {
-    let other = || "name the file of a model, seen from the folder of this one: `use \"cell.ode\" as c`".to_owned();
+    let other = || "name the model file, relative to the folder of this one: `use \"cell.ode\" as c`".to_owned();
     error("E0580", headline, used.file_span, "used here").help(help.unwrap_or_else(other))
 }
 
@@ -22,7 +22,7 @@ pub(super) fn cycle(source: &Source, file: usize, place: Span, chain: &[Span]) -
     let name = source.file_name(file);
     let mut report = error("E0581", format!("`{name}` uses itself"), place, "used again here");
     for &link in chain.iter().rev() {
-        report = report.label(link, "by way of this");
+        report = report.label(link, "through this");
     }
     let files: Vec<&str> = chain.iter().map(|link| source.file_name(source.file_at(link.start as usize))).collect();
     let last = source.file_name(source.file_at(place.start as usize));
@@ -33,19 +33,19 @@ pub(super) fn cycle(source: &Source, file: usize, place: Span, chain: &[Span]) -
             path.push(step);
         }
     }
-    report.help(format!("the chain is {} -> {name}: leave one of these lines out", path.join(" -> ")))
+    report.help(format!("the chain is {} -> {name}: remove one of these lines", path.join(" -> ")))
 }
 
 /// Parts in parts in parts.
 pub(super) fn too_deep(used: &UsedPart) -> Diagnostic {
-    let headline = format!("parts are nested more than {MAX_PART_DEPTH} deep");
-    error("E0589", headline, used.file_span, "used here").help("use some of the parts in the model itself")
+    let headline = format!("parts are nested more than {MAX_PART_DEPTH} levels deep");
+    error("E0589", headline, used.file_span, "used here").help("use some of the parts directly in the model")
 }
 
 /// Too much of everything.
 pub(super) fn too_large(used: &UsedPart, what: &str) -> Diagnostic {
     error("E0589", format!("the model has more than {what}"), used.file_span, "used here")
-        .help("equal parts may be an array: `index i = 1..N`, and `as c[i]`")
+        .help("write equal parts as an array: `index i = 1..N`, and `as c[i]`")
 }
 
 /// The model has a function by the name of a builtin one that a part calls.
@@ -53,19 +53,19 @@ pub(super) fn builtin_taken(own: &Ident, call: Span) -> Diagnostic {
     let name = &own.name;
     error(
         "E0536",
-        format!("the model defines `{name}`, and a part calls the builtin `{name}`"),
+        format!("the model defines `{name}`, but a part calls the builtin function `{name}`"),
         own.span,
         "defined here",
     )
     .label(call, "called here, in the file of the part")
-    .help(format!("give the function of the model another name: `fn my_{name}(...)`"))
+    .help(format!("rename the function of the model: `fn my_{name}(...)`"))
 }
 
 /// A part by the name of something else.
 pub(super) fn taken(name: &Ident, first: Span) -> Diagnostic {
-    error("E0584", format!("`{}` names two things", name.name), name.span, "a part")
+    error("E0584", format!("`{}` is the name of two things", name.name), name.span, "a part")
         .label(first, "declared here first")
-        .help(format!("give the part another name, for example `as {}2`", name.name))
+        .help(format!("rename the part, for example `as {}2`", name.name))
 }
 
 /// Time is counted in two units, or units are off in one of the files.
@@ -77,9 +77,9 @@ pub(super) fn times(
     unchecked: bool,
 ) -> Option<Diagnostic> {
     if let Some(off) = flat.unchecked.filter(|_| !unchecked) {
-        let report = error("E0588", format!("`{}` has its units switched off", used.file), used.file_span, "used here");
+        let report = error("E0588", format!("`{}` switches its units off", used.file), used.file_span, "used here");
         let report = report.label(off, "here");
-        return Some(report.help("write `units off` in the model too, or take the line out of the part"));
+        return Some(report.help("write `units off` in the model too, or remove this line from the part"));
     }
     let unit = |time: Option<&(Ident, Option<Unit>)>| time.and_then(|(_, unit)| unit.clone());
     let (ours, its) = (unit(time), unit(flat.time.as_ref()));
@@ -89,7 +89,7 @@ pub(super) fn times(
     if a == b || (its.is_none() && !flat.measured) {
         return None;
     }
-    let headline = format!("`{}` counts time in [{b}], and this model in [{a}]", used.file);
+    let headline = format!("`{}` measures time in [{b}], but this model uses [{a}]", used.file);
     let mut report = error("E0588", headline, used.file_span, "used here");
     if let Some(unit) = &its {
         report = report.label(unit.span, format!("[{b}]"));
@@ -101,7 +101,7 @@ pub(super) fn times(
     let file = source.file_name(source.file_at(used.file_span.start as usize));
     Some(report.help(match ours {
         None => format!("write `time {name} [{b}]` in {file}"),
-        Some(_) => format!("count time in one unit: `time {name} [{b}]` in {file}, or [{a}] in the part"),
+        Some(_) => format!("use one unit of time: `time {name} [{b}]` in {file}, or [{a}] in the part"),
     }))
 }
 
@@ -109,11 +109,11 @@ pub(super) fn times(
 pub(super) fn no_index(used: &UsedPart, name: Option<&Ident>) -> Diagnostic {
     let part = &used.name.name;
     let headline = match name {
-        Some(name) => format!("`{}` is no index of this file", name.name),
-        None => format!("the bracket behind `{part}` takes names of indices"),
+        Some(name) => format!("`{}` is not an index of this file", name.name),
+        None => format!("the brackets after `{part}` take names of indices"),
     };
     let place = name.map_or(used.name.span, |name| name.span);
-    error("E0587", headline, place, "one part for each value of what?")
+    error("E0587", headline, place, "the part has no index to run over")
         .help(format!("declare an index, `index i = 1..10`, and write `as {part}[i]`"))
 }
 
@@ -127,19 +127,22 @@ pub(super) fn no_parameter(
     let (key, file) = (&entry.key.name, &used.file);
     let parameters = interface.typed(Kind::is_given);
     if let Some((kind, declared)) = kind {
-        let headline = format!("`{key}` is {} of `{file}`, and no parameter", kind.words());
+        let headline = format!("`{key}` is {} of `{file}`, not a parameter", kind.words());
         let report = error("E0583", headline, entry.key.span, "given here").label(declared, "declared here");
         return report.help(match kind {
             Kind::State | Kind::Discrete => {
-                format!("to give its start value here, make that a parameter of the part: `param {key}0 = 1`, `state {key} = {key}0`")
+                format!(
+                    "to set its initial value here, make that a parameter of the part: `param {key}0 = 1`, `state \
+                     {key} = {key}0`"
+                )
             }
-            _ => format!("to give it here, declare it as a parameter of the part: `param {key} = 1`"),
+            _ => format!("to set it here, declare it as a parameter of the part: `param {key} = 1`"),
         });
     }
     let report = error("E0583", format!("`{file}` has no parameter `{key}`"), entry.key.span, "given here");
     match suggest::nearest(key, parameters.iter().copied()).first() {
-        Some(near) => report.help(format!("is it `{near}`?")).fix(entry.key.span, *near),
-        None if parameters.is_empty() => report.help("it has no parameters at all"),
+        Some(near) => report.help(format!("did you mean `{near}`?")).fix(entry.key.span, *near),
+        None if parameters.is_empty() => report.help("it has no parameters"),
         None => report.help(format!("its parameters are {}", suggest::list(parameters.into_iter()))),
     }
 }
@@ -147,41 +150,41 @@ pub(super) fn no_parameter(
 /// An array cannot be given.
 pub(super) fn given_array(used: &UsedPart, entry: &Entry, member: &Member) -> Diagnostic {
     let key = &entry.key.name;
-    let headline = format!("`{key}` cannot be given to `{}` element by element", used.name.name);
-    error("E0583", headline, entry.span, "an array, or a part of one")
+    let headline = format!("`{}` cannot receive `{key}` element by element", used.name.name);
+    error("E0583", headline, entry.span, "an array, or a part of an array")
         .label(member.span, "declared here")
-        .help("give parameters without indices; arrays are set in the part, or by `params` and `--set`")
+        .help("pass parameters without indices; set arrays inside the part, or with `params` and `--set`")
 }
 
 /// A parameter that is given twice.
 pub(super) fn given_twice(entry: &Entry, first: Span) -> Diagnostic {
-    error("E0583", format!("`{}` is given twice", entry.key.name), entry.key.span, "given again")
-        .label(first, "given here first")
+    error("E0583", format!("`{}` is set twice", entry.key.name), entry.key.span, "set again here")
+        .label(first, "first set here")
         .help("keep one of the two")
 }
 
 /// What changes with time is given for a volume that the part takes for constant.
 pub(super) fn given_volume(entry: &Entry, value: Span, (species, compartment): &(Ident, Ident)) -> Diagnostic {
     let (species_name, compartment_name) = (names::plain(&species.name), names::plain(&compartment.name));
-    let headline = format!("how fast the volume of `{compartment_name}` changes is not known to the part");
+    let headline = format!("the part does not know how fast the volume of `{compartment_name}` changes");
     error("E0591", headline, value, "this may change with time")
         .label(
             species.span,
-            format!("`{species_name}` is in `{compartment_name}`, and has to become thinner as it grows"),
+            format!("`{species_name}` is in `{compartment_name}`, so its concentration must fall as the volume grows"),
         )
         .help(format!(
             "make the volume a state of the part, with an equation for its rate: `state V = 1`, `V' = q`, \
-             `compartment {compartment_name} = V`; give the part its rate instead of `{}`",
+             `compartment {compartment_name} = V`; and set its rate from here instead of `{}`",
             entry.key.name
         ))
 }
 
 /// An input of a part is a quantity here, and is read at another time.
 pub(super) fn input_elsewhere(at: Span, given: &Given) -> Diagnostic {
-    let headline = format!("`{}` is read at another time than now, and its value is known now alone", given.name);
+    let headline = format!("`{}` is read at another time, but only its current value is known", given.name);
     error("E0583", headline, at, "read here")
-        .label(given.span, "a quantity of the model takes its place")
-        .help("give the part an input of the model: `input q(t) = table(...)`, and its name in the block")
+        .label(given.span, "a quantity of the model replaces it")
+        .help("set it to an input of the model: declare `input q(t) = table(...)`, and write its name in the block")
 }
 
 /// A part has no such name.
@@ -191,7 +194,7 @@ pub(super) fn no_member(at: Span, part: &str, name: &str, instance: &Instance) -
         error("E0582", format!("the part `{part}` has no `{name}`"), at, "").label(instance.name.span, "the part");
     let near = suggest::nearest(name, known.iter().copied());
     match near.first() {
-        Some(near) => report.help(format!("is it `{part}.{near}`?")),
+        Some(near) => report.help(format!("did you mean `{part}.{near}`?")),
         None => report.help(format!("it has {}", suggest::list(known.into_iter()))),
     }
 }
@@ -203,7 +206,7 @@ pub(super) fn whole_part(reference: &Reference, instance: &Instance) -> Diagnost
     known.extend(instance.interface.typed(|kind| kind == Kind::Definition));
     let axes = if instance.axes.is_empty() { "" } else { "[i]" };
     let example = known.first().map_or_else(|| "V".to_owned(), |name| (*name).to_owned());
-    error("E0585", format!("`{part}` is a part of the model, and no quantity"), reference.span, "")
+    error("E0585", format!("`{part}` is a part of the model, not a quantity"), reference.span, "")
         .label(instance.name.span, "the part")
         .help(format!("name one of its quantities, for example `{part}{axes}.{example}`"))
 }
@@ -224,7 +227,7 @@ pub(super) fn misplaced(
     if wanted == indices.len() {
         let right = format!("{}{primes}{rest}", names::element(name, indices));
         let what = if indices.is_empty() { "prime" } else { "index" };
-        return report(format!("the {what} of `{typed}` does not stand here"))
+        return report(format!("the {what} of `{typed}` is in the wrong place"))
             .help(format!("write `{right}`"))
             .fix(reference.span, right);
     }

@@ -195,15 +195,16 @@ fn warnings(model: &Model, balances: &[Balance]) -> Vec<Diagnostic> {
                 let mut report = warning("W0508", change.sentence(), span, "the model itself changes this");
                 report.labels.extend(change.terms.iter().cloned());
                 Some(report.help(
-                    "give the terms that remain a place to go, or conserve another quantity; no tolerance and no \
-                     method mends this",
+                    "give the remaining terms a counterpart, or conserve another quantity; no tolerance and no \
+                     method can prevent this drift",
                 ))
             }
             Balance::TooLarge(states, most) => {
-                let headline = format!("whether the equations keep `{}` constant is not judged", line.name);
-                let text = format!("the model has {states} states, and odec tries at most {most}");
+                let headline = format!("odec does not know whether the equations keep `{}` constant", line.name);
+                let text = format!("the model has {states} states; odec checks at most {most}");
                 Some(Diagnostic::note("N0102", headline).label(span, text).help(
-                    "`odec check --set N=...` judges the same equations on a smaller index set; `odec test` compares the drift",
+                    "`odec check --set N=...` checks the same equations on a smaller index set; `odec test` checks \
+                     the drift of the run",
                 ))
             }
             _ => None,

@@ -74,11 +74,11 @@ fn label(span: Span, values: &[Rounded], alone: bool) -> Label {
     let takes = values.iter().step_by(2).all(|x| x.value < 0.0);
     let puts = values.iter().step_by(2).all(|x| x.value > 0.0);
     let text = match (takes, puts, alone) {
-        (true, _, true) => "this takes out of it, and nothing puts it back",
-        (true, _, false) => "this takes out of it",
-        (_, true, true) => "this puts into it, and nothing takes it out",
-        (_, true, false) => "this puts into it",
-        (_, _, true) => "this changes it, and nothing takes that back",
+        (true, _, true) => "this removes some of it, and nothing adds it again",
+        (true, _, false) => "this removes some of it",
+        (_, true, true) => "this adds to it, and nothing removes it",
+        (_, true, false) => "this adds to it",
+        (_, _, true) => "this changes it, and nothing reverses that",
         (_, _, false) => "this changes it",
     };
     Label { span, text: text.to_owned() }

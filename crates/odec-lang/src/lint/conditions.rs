@@ -178,8 +178,8 @@ fn intervals(page: &Page<'_>, id: ExprId) -> BTreeMap<String, Interval> {
 }
 
 fn never(page: &Page<'_>, id: ExprId, of: &str) -> Diagnostic {
-    warning("W0503", "this condition never holds", page.expr(id).span, format!("no value of `{of}` meets it"))
-        .help("is a sign turned round, or `and` written for `or`?")
+    warning("W0503", "this condition never holds", page.expr(id).span, format!("no value of `{of}` satisfies it"))
+        .help("is a sign wrong, or should `and` be `or`?")
 }
 
 /// One comparison or a chain of them.
@@ -206,8 +206,8 @@ fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
     };
     let always = if holds { "always holds" } else { "never holds" };
     Some(
-        warning("W0503", format!("this condition {always}"), page.expr(id).span, "both sides are known")
-            .help("leave the choice out, or compare with another quantity"),
+        warning("W0503", format!("this condition {always}"), page.expr(id).span, "both sides are constants")
+            .help("remove the choice, or compare with another quantity"),
     )
 }
 
@@ -236,9 +236,9 @@ fn joined(page: &Page<'_>, id: ExprId, op: Binary, parts: &[ExprId]) -> Option<D
                                 "W0503",
                                 "this condition always holds",
                                 page.expr(id).span,
-                                format!("every value of `{key}` meets it"),
+                                format!("every value of `{key}` satisfies it"),
                             )
-                            .help("is a sign turned round, or `or` written for `and`?"),
+                            .help("is a sign wrong, or should `or` be `and`?"),
                         );
                     }
                 }

@@ -27,7 +27,7 @@ fn constant(page: &Page<'_>, lhs: ExprId, rhs: ExprId) -> Option<Diagnostic> {
     }
     let text = &name.name.name;
     Some(warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0").help(format!(
-        "declare it as a parameter, `param {text} = ...`, and drop this line; a state costs work in every step"
+        "declare it as a parameter, `param {text} = ...`, and remove this line; a state costs work in every step"
     )))
 }
 
@@ -59,13 +59,13 @@ fn outside(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                 found.push(
                     warning(
                         "W0505",
-                        format!("`params {}` sets `{name}` outside of its range", set.name),
+                        format!("`params {}` sets `{name}` outside its range", set.name),
                         page.expr(*value).span,
                         format!("{x} is not in {a}..{b}"),
                     )
                     .label(page.expr(low).span.to(page.expr(high).span), "the range is declared here")
                     .help(format!(
-                        "a run with `params = {}` is refused: choose another value, or a wider range",
+                        "a run with `params = {}` fails: choose another value, or widen the range",
                         set.name
                     )),
                 );

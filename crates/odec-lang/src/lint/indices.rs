@@ -58,12 +58,12 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                         "W0506",
                         format!("`{array}[{used}]` has the index of another array"),
                         page.expr(*at).span,
-                        format!("`{used}` goes over {}", range(a)),
+                        format!("`{used}` runs over {}", range(a)),
                     )
                     .label(name.name.span, format!("`{array}` is declared over `{own}`, {}", range(b)))
                     .help(format!(
-                        "write `{array}[{own}]`, or declare both indices over one range; the ranges agree only by their \
-                         present values"
+                        "write `{array}[{own}]`, or declare both indices over one range; their ranges agree only for \
+                         the present values"
                     )),
                 );
             }

@@ -26,8 +26,8 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         if is_rate && compares && !bracketed(page.text(*rhs)) {
             let (rate, text) = (page.text(*lhs), page.text(*rhs));
             found.push(
-                warning("W0512", format!("`{rate}` is a condition"), page.expr(*rhs).span, "this is 1 or 0")
-                    .help(format!("if that is meant, write it in brackets: `{rate} = ({text})`")),
+                warning("W0512", format!("`{rate}` is set to a condition"), page.expr(*rhs).span, "this is 1 or 0")
+                    .help(format!("if you intend this, put it in brackets: `{rate} = ({text})`")),
             );
         }
     }
@@ -77,11 +77,11 @@ fn as_condition(page: &Page<'_>, kinds: &Kinds, id: ExprId) -> Option<Diagnostic
     (kinds.moves[at] && !kinds.logical[at]).then(|| {
         warning(
             "W0512",
-            format!("`{text}` is a quantity, and stands here as a condition"),
+            format!("`{text}` is a quantity, but is used as a condition here"),
             page.expr(id).span,
-            "any value but 0 counts as true",
+            "every value except 0 counts as true",
         )
-        .help("compare it with a value: `x > 0`; `not` takes all that follows it, up to `and` and `or`")
+        .help("compare it with a value: `x > 0`; note that `not` applies to everything up to the next `and` or `or`")
     })
 }
 
@@ -100,7 +100,7 @@ fn compared(page: &Page<'_>, whole: ExprId, operands: &[ExprId]) -> Option<Diagn
             page.expr(*condition).span,
             "this is 1 or 0",
         )
-        .help("a chain is written without brackets, `1 < x < 3`; two conditions are joined by `and`"),
+        .help("write a chain without brackets, `1 < x < 3`, and join two conditions by `and`"),
     )
 }
 

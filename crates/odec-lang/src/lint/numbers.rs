@@ -70,10 +70,12 @@ fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str
             let Some(group) = ENDINGS.iter().position(|group| group.contains(&ending)) else { continue };
             let same = ENDINGS[group].contains(&text) || DECLARED[group].contains(&text);
             if same && text != ending && !(ending == "deg" && DEGREES.contains(&text)) {
-                let headline = format!("`{}` is declared in [{text}], and its name says {ending}", name.name);
+                let headline = format!("`{}` is declared in [{text}], but its name suggests {ending}", name.name);
                 let report = warning("W0511", headline, unit.span, format!("[{text}]"));
                 let report = report.label(name.span, format!("ends in `_{ending}`"));
-                found.push(report.help("the bracket counts: give the value in it, and let the name say the same"));
+                found.push(
+                    report.help("the unit in brackets counts: give the value in this unit, and rename the quantity"),
+                );
             }
         }
     }
@@ -89,7 +91,7 @@ fn of_degrees(page: &Page<'_>, name: &str, argument: ExprId, declared: &HashMap<
     let ExprKind::Name(reference) = &page.expr(argument).kind else { return None };
     let span = declared.get(reference.name.name.as_str())?;
     let text = page.text(argument);
-    let headline = format!("`{name}({text})` takes its argument in radians");
+    let headline = format!("`{name}({text})` expects an angle in radians");
     let report =
         warning("W0502", headline, page.expr(argument).span, "this is in degrees").label(*span, "declared here");
     Some(report.help(format!("write `{name}({text}*pi/180)`")))
@@ -130,7 +132,7 @@ fn root(page: &Page<'_>, above: ExprId, below: ExprId, span: Span) -> Option<Dia
             "W0501",
             format!("`{}` is `({text}^{sign}1)/{below}`", clean(page, place)),
             place,
-            "a power binds before a division",
+            "a power binds more tightly than a division",
         )
         .help(if sign.is_empty() {
             format!("write `{text}^(1/{below})`, or `{text}/{below}`")
@@ -162,7 +164,7 @@ fn degrees(page: &Page<'_>, name: &str, argument: ExprId) -> Option<Diagnostic> 
     let text = page.text(argument);
     let better = if alone.is_some() { format!("{name}({text}*pi/180)") } else { format!("{name}(({text})*pi/180)") };
     Some(
-        warning("W0502", format!("`{name}({text})` takes its argument in radians"), expr.span, "degrees?")
-            .help(format!("if these are degrees write `{better}`")),
+        warning("W0502", format!("`{name}({text})` expects an angle in radians"), expr.span, "degrees?")
+            .help(format!("if these are degrees, write `{better}`")),
     )
 }

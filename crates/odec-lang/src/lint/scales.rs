@@ -45,12 +45,12 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
             found.push(
                 warning(
                     "W0507",
-                    "two terms of this equation differ by more than ten powers of ten at the start",
+                    "at the start, two terms of this equation differ by more than ten powers of ten",
                     page.expr(least.1).span,
                     format!("this is {:.1e}", least.0),
                 )
                 .label(page.expr(most.1).span, format!("and this {:.1e}", most.0))
-                .help("is a power of ten or a unit wrong in one of them?"),
+                .help("check the powers of ten and the units"),
             );
         }
     }

@@ -173,9 +173,15 @@ impl KernelBuilder<'_, '_> {
         let span = self.world.model.equations[e].span;
         split(&mut self.graph, roots).or_else(|node| {
             let at = self.graph.spans(node).first().copied().unwrap_or(span);
-            let report = error("E0308", "the equation is not linear in the highest derivative", at, "this term is not");
+            let report = error(
+                "E0308",
+                "the equation is not linear in the highest derivative",
+                at,
+                "this term is \
+                                                                                                     not linear",
+            );
             let report = if at == span { report } else { report.label(span, "in this equation") };
-            refuse(report.help("only sums of derivatives can be solved for, each with a factor that holds none"))
+            refuse(report.help("write a sum of derivatives, each with a coefficient that contains no derivatives"))
         })
     }
 
@@ -193,10 +199,11 @@ impl KernelBuilder<'_, '_> {
     pub fn slope(&mut self, root: NodeId, span: Span) -> Outcome {
         let live = self.graph.reachable([root]);
         if (0..live.len()).any(|i| live[i] && self.jumps(NodeId(i as u32))) {
-            let headline = "this boundary may jump, and its derivative, which is infinite there, is used";
-            let help = "write it without conditions, `floor` and discretes, for instance with a steep smooth function or `min` and \
-                        `max`; or say what the derivative is there: a second boundary with a prime, `u[0]' = ...`";
-            return refuse(error("E0325", headline, span, "an equation holds the derivative of this").help(help));
+            let headline = "this boundary may jump, and the equations use its derivative, which is infinite there";
+            let help = "write it without conditions, `floor` and discretes, for example with a steep, smooth \
+                        function or `min` and `max`; or give the derivative as a second boundary with a prime: \
+                        `u[0]' = ...`";
+            return refuse(error("E0325", headline, span, "an equation contains the derivative of this").help(help));
         }
         let mut slopes: Vec<Option<NodeId>> = vec![None; live.len()];
         for i in (0..live.len()).filter(|&i| live[i]) {
@@ -211,9 +218,9 @@ impl KernelBuilder<'_, '_> {
                 }
                 Node::Reduce(_, _, term) if slopes[term.index()].is_none() => None,
                 Node::Reduce(..) | Node::Direction(_) => {
-                    let headline = "the derivative of this boundary is not formed";
-                    let help = "say what the derivative is there: a second boundary with a prime, `u[0]' = ...`";
-                    return refuse(error("E0503", headline, span, "its derivative is used").help(help));
+                    let headline = "odec cannot form the derivative of this boundary";
+                    let help = "give the derivative as a second boundary with a prime: `u[0]' = ...`";
+                    return refuse(error("E0503", headline, span, "the equations use its derivative").help(help));
                 }
                 _ => None,
             };

@@ -82,7 +82,7 @@ fn kernels(world: &mut World<'_>, phase: Phase, rows: Vec<Row>) -> Fallible<Vec<
 
 fn too_many(span: Span) -> crate::diagnostic::Diagnostic {
     let headline = format!("the events of this model change more than {MAX_WRITES} elements");
-    error("E0518", headline, span, "").help("choose smaller sizes, or let fewer elements change at once")
+    error("E0518", headline, span, "").help("reduce the sizes, or let events change fewer elements")
 }
 
 /// An array of results over these indices.
@@ -217,7 +217,7 @@ fn list_writes(
         Some(at) => {
             let at: Vec<String> = at.iter().map(f64::to_string).collect();
             let name = model.name_of(action.target);
-            let headline = format!("the element `{name}[{}]` that an event changes does not exist", at.join(","));
+            let headline = format!("an event changes `{name}[{}]`, which does not exist", at.join(","));
             refuse(
                 error("E0520", headline, action.span, "changed here")
                     .help("restrict the index: `when u[i in 2..9] > 1 { u[i-1] := 0 }`"),

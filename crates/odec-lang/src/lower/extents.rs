@@ -241,7 +241,7 @@ fn whole(value: f64, text: &str, declared: Span, used: Span) -> Fallible<i64> {
     if value.fract() == 0.0 && value.abs() < MAX_EXTENT {
         return Ok(value as i64);
     }
-    let headline = format!("`{text}` is {value}, and an index must be a whole number");
+    let headline = format!("`{text}` is {value}, but an index must be a whole number");
     let report = error("E0516", headline, declared, format!("this is {value}"));
     let report = if declared == used { report } else { report.label(used, "used as an index here") };
     refuse(report.help("write a whole number, or round it: `floor(x)`"))

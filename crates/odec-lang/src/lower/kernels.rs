@@ -262,8 +262,14 @@ fn invariants(world: &mut World<'_>) -> Fallible<()> {
         rows: left.by_ref().take(stage.rows.len()).collect(),
         columns: stage.columns.clone(),
     });
-    world.invariants =
-        Some(InvariantDraft { kernels, stages: stages.collect(), constraints: reduction.constraints.clone() });
+    world.invariants = Some(InvariantDraft {
+        kernels,
+        stages: stages.collect(),
+        derived: Vec::new(),
+        unknowns: reduction.unknowns.clone(),
+        direct: reduction.direct.clone(),
+        constraints: reduction.constraints.clone(),
+    });
     Ok(())
 }
 

@@ -89,14 +89,15 @@ pub(super) fn no_form(why: NoForm, graph: &Graph, equation: Span) -> Diagnostic 
     match why {
         NoForm::Nonlinear(node) => {
             let span = graph.spans(node).first().copied().unwrap_or(equation);
-            error("E0308", "the equation is not linear in the highest derivative", span, "this term is not")
+            error("E0308", "the equation is not linear in the highest derivative", span, "this term is not linear")
                 .label(equation, "in this equation")
                 .help(
-                    "solve it for the derivative by hand: only sums of derivatives, each with a factor, can be solved",
+                    "solve it for the derivative by hand: odec can only solve sums of derivatives, each with a \
+                     coefficient",
                 )
         }
         NoForm::TooMany => error("E0309", "too many derivatives in sums", equation, "")
-            .help("write the equations so that each holds few derivatives"),
+            .help("rewrite the equations so that each contains few derivatives"),
     }
 }
 

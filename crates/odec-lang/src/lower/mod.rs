@@ -47,11 +47,12 @@ fn refuse<T>(report: Diagnostic) -> Fallible<T> {
 
 /// An equation that gives no derivative; `form` is how one is written.
 fn algebraic(equation: Span, form: &str) -> Diagnostic {
-    let headline = "an equation without a derivative gives an `unknown`, and there is none for it";
+    let headline = "an equation without a derivative determines an `unknown`, but there is none for this equation";
     let help = format!(
-        "declare what it gives: `unknown z = 0`, with a guess; or write the derivative of a state with a prime, `{form}`"
+        "declare the quantity that it determines, `unknown z = 0`, with a guess; or write the derivative of a state \
+         with a prime, `{form}`"
     );
-    error("E0503", headline, equation, "this equation holds no derivative").help(help)
+    error("E0503", headline, equation, "this equation contains no derivative").help(help)
 }
 
 /// A program, and what its kernels show that is probably not meant.
@@ -118,7 +119,7 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
     let draft = draft(model, overrides)?;
     let Judged { warnings, balances, located } = draft.judge(model)?;
     if sensitivities {
-        reduction::without_sensitivities(&draft)?;
+        reduction::without_sensitivities(&draft, model)?;
         by = parameters(&draft.arrays, &overrides.open);
     }
     if let (true, Some((draft, _))) = (sensitivities, &located) {
@@ -166,7 +167,7 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
     check_sensitivities(model, &overrides.open, &values)?;
     let draft = draft(model, overrides)?;
     let Judged { warnings, balances, .. } = draft.judge(model)?;
-    reduction::without_sensitivities(&draft)?;
+    reduction::without_sensitivities(&draft, model)?;
     let by = parameters(&draft.arrays, &overrides.open);
     let passed_over = switches::passed_over(&draft);
     let program = draft.with_sensitivities(&by).complete(model)?;
@@ -176,11 +177,12 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
 /// Parameters and initial values that derivatives can be taken by.
 fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fallible<()> {
     if names.len() > MAX_SENSITIVITIES {
-        let headline = format!("derivatives by {} values are more than {MAX_SENSITIVITIES}", names.len());
-        return refuse(Diagnostic::error("E0718", headline).help("take them in several runs"));
+        let headline =
+            format!("derivatives with respect to {} values exceed the limit of {MAX_SENSITIVITIES}", names.len());
+        return refuse(Diagnostic::error("E0718", headline).help("divide them between several runs"));
     }
     if let Some((k, name)) = names.iter().enumerate().find(|(k, name)| names[..*k].contains(name)) {
-        let headline = format!("`{name}` is named twice, as number {} too", k + 1);
+        let headline = format!("`{name}` occurs twice, also as number {}", k + 1);
         return refuse(Diagnostic::error("E0718", headline).help("name each parameter once"));
     }
     for name in names {
@@ -190,16 +192,17 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
             let state = &model.states[o.state];
             (o.at.is_none() && state.indexed.is_scalar(), state.span)
         });
-        let headline = format!("derivatives by `{name}` are not computed: it belongs to an array");
+        let headline = format!("odec does not compute derivatives with respect to `{name}`: it belongs to an array");
         let report = match parameter.or(opened) {
             Some((true, _)) => continue,
             Some((false, span)) => error("E0718", headline, span, "declared here"),
             // an element of an array
             None => Diagnostic::error("E0718", headline),
         };
-        return refuse(
-            report.help("parameters and initial values of one number can be named; let one be a factor of the others"),
-        );
+        return refuse(report.help(
+            "name parameters and initial values that are single numbers; one of them can be a common factor of \
+                 the array",
+        ));
     }
     Ok(())
 }
@@ -208,7 +211,7 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
 fn too_dense(model: &Model, mass: bool) -> Diagnostic {
     let (states, limit) = (model.states.len(), derive::MAX_DERIVATIVE_TERMS);
     let what = if mass { "the mass matrix" } else { "the equations" };
-    let headline = format!("the derivatives of {what} by {states} states need more than {limit} products");
+    let headline = format!("the derivatives of {what} with respect to {states} states need more than {limit} products");
     let report = match model.equations.first() {
         Some(first) => {
             let all = first.span.to(model.equations[model.equations.len() - 1].span);
@@ -216,8 +219,7 @@ fn too_dense(model: &Model, mass: bool) -> Diagnostic {
         }
         None => Diagnostic::error("E0508", headline),
     };
-    report
-        .help("too many equations depend on too many states: this is the limit of exact derivatives; divide the model")
+    report.help("too many equations depend on too many states for exact derivatives: divide the model")
 }
 
 /// A program before its derivatives.
@@ -237,7 +239,23 @@ pub(crate) struct Draft {
 pub(crate) struct InvariantDraft {
     pub kernels: Vec<Kernel>,
     pub stages: Vec<InvariantStage>,
+    pub derived: Vec<InvariantStage>,
+    pub unknowns: Vec<ArrayId>,
+    pub direct: Vec<ArrayId>,
     pub constraints: Vec<(Span, u32)>,
+}
+
+impl InvariantDraft {
+    /// Adds derivatives by parameters: those of the functions are zero too, and determine those of the states.
+    fn differentiate(&mut self, all: &[Twins]) {
+        derive::sensitivities_with(&mut self.kernels, all);
+        let twins = |twins: &Twins, list: &[ArrayId]| list.iter().filter_map(|array| twins.twin(*array)).collect();
+        for by in all {
+            let stage =
+                |s: &InvariantStage| InvariantStage { rows: twins(by, &s.rows), columns: twins(by, &s.columns) };
+            self.derived.extend(self.stages.iter().map(stage));
+        }
+    }
 }
 
 thread_local! {
@@ -265,9 +283,6 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Fallible<Draft> {
         let events = events::draft(&mut world)?;
         let World { arrays, extents, wanted, invariants, .. } = world;
         if wanted.is_empty() {
-            if invariants.is_some() {
-                reduction::without_events(model)?;
-            }
             let (axes, extents) = (extents.axes, extents.list);
             return Ok(Draft { arrays: arrays.list, kernels, axes, extents, events, invariants });
         }
@@ -296,8 +311,18 @@ impl Draft {
             return None;
         }
         let mut draft = self.clone();
-        let Draft { arrays, axes, kernels, events, .. } = &mut draft;
-        let sketch = switch::locate(arrays, axes, kernels, events)?;
+        let Draft { arrays, axes, kernels, events, invariants, .. } = &mut draft;
+        // what is kept switches with the equations
+        let own = kernels.len();
+        if let Some(kept) = invariants.as_mut() {
+            kernels.append(&mut kept.kernels);
+        }
+        let sketch = switch::locate(arrays, axes, kernels, events);
+        let rest = kernels.split_off(own);
+        if let Some(kept) = invariants {
+            kept.kernels = rest;
+        }
+        let sketch = sketch?;
         Some((draft, sketch))
     }
 
@@ -309,18 +334,23 @@ impl Draft {
 
     /// The same, with the arrays of the derivatives; discretes that are `steady` have none.
     fn add_sensitivities(&mut self, by: &[ArrayId], steady: &[ArrayId]) -> Vec<Twins> {
-        derive::sensitivities(&mut self.arrays, &mut self.kernels, by, steady)
+        let all = derive::sensitivities(&mut self.arrays, &mut self.kernels, by, steady);
+        if let Some(draft) = &mut self.invariants {
+            draft.differentiate(&all);
+        }
+        all
     }
 
     /// The program, with derivatives.
     fn complete(mut self, model: &Model) -> Result<Program, Vec<Diagnostic>> {
         switch::without_smooth(&mut self.kernels);
         let name = model.name.clone();
-        let invariants = self.invariants.take().map(|InvariantDraft { mut kernels, stages, constraints }| {
+        let invariants = self.invariants.take().map(|draft| {
+            let InvariantDraft { mut kernels, stages, derived, unknowns, direct, constraints } = draft;
             switch::without_smooth(&mut kernels);
             let (arrays, axes, extents) = (self.arrays.clone(), self.axes.clone(), self.extents.clone());
             let program = derive::complete_over(arrays, axes, extents, kernels, name.clone());
-            Arc::new(Invariants { program, stages, constraints })
+            Arc::new(Invariants { program, stages, derived, unknowns, direct, constraints })
         });
         let mut program = derive::complete_over(self.arrays, self.axes, self.extents, self.kernels, name);
         program.invariants = invariants;

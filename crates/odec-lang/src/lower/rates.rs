@@ -163,7 +163,7 @@ impl KernelBuilder<'_, '_> {
         let model = self.world.model;
         let state = &model.states[state];
         let headline = format!("the equations do not determine `{}`", state.derivative(state.order));
-        error("E0309", headline, model.equations[e].span, "its factor is zero")
-            .help("check the factors of the derivatives")
+        error("E0309", headline, model.equations[e].span, "its coefficient is zero")
+            .help("check the coefficients of the derivatives")
     }
 }

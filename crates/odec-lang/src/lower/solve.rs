@@ -103,8 +103,8 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
             forms.push(form);
         } else if cancel {
             let headline = "the derivatives in this equation cancel";
-            let report = error("E0309", headline, equation.span, "their factors add up to zero");
-            errors.push(report.help("check the factors of the derivatives"));
+            let report = error("E0309", headline, equation.span, "their coefficients add up to zero");
+            errors.push(report.help("check the coefficients of the derivatives"));
         } else {
             errors.push(algebraic(equation.span, "x' = ..."));
         }
@@ -116,18 +116,27 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
 fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[Form]) -> Vec<Vec<usize>> {
     let algebraic = setting.model.states.iter().enumerate().filter(|(_, state)| state.algebraic);
     let unknowns: BTreeMap<ArrayId, usize> = algebraic.map(|(i, _)| (setting.arrays.state(i, 0), i)).collect();
-    let reads = |form: &Form| -> Vec<usize> {
-        let live = if unknowns.is_empty() { Vec::new() } else { graph.reachable(form.rest) };
-        let read = live.iter().zip(graph.nodes()).filter_map(|(live, node)| match node {
-            Node::Read(element) if *live => unknowns.get(&setting.array(*element)).copied(),
-            _ => None,
-        });
-        let mut read: Vec<usize> = read.collect();
+    let mut met = vec![usize::MAX; if unknowns.is_empty() { 0 } else { graph.len() }];
+    let mut reads = |number: usize, form: &Form| -> Vec<usize> {
+        let mut open: Vec<NodeId> = if unknowns.is_empty() { Vec::new() } else { Vec::from_iter(form.rest) };
+        let mut read = Vec::new();
+        // what this equation reaches, and no more: the graph holds all of them
+        while let Some(id) = open.pop() {
+            if std::mem::replace(&mut met[id.index()], number) == number {
+                continue;
+            }
+            let node = graph.node(id);
+            if let Node::Read(element) = node {
+                read.extend(unknowns.get(&setting.array(element)));
+            }
+            open.extend(node.operands());
+        }
         read.sort_unstable();
         read.dedup();
         read
     };
-    forms.iter().map(|form| form.coefficients.keys().copied().chain(reads(form)).collect()).collect()
+    let all = forms.iter().enumerate();
+    all.map(|(k, form)| form.coefficients.keys().copied().chain(reads(k, form)).collect()).collect()
 }
 
 /// States whose highest derivative is used outside of the equations.
@@ -204,17 +213,11 @@ impl Solver<'_> {
         {
             return self.single(*i, *rest, k);
         }
-        let role = |e: Element| self.setting.arrays.list[self.setting.array(e).0 as usize].role;
-        let stages = stage::of_graph(self.graph, role);
-        let fixed = |k: &Coefficient| match k {
-            Coefficient::Node(n) => stages[n.index()] <= stage::Stage::Parameter,
-            _ => true,
-        };
-        let constant = rows.iter().all(|(_, _, left)| left.iter().all(|(_, k)| fixed(k)));
         let derivatives = block.iter().all(|&i| !self.setting.model.states[i].algebraic);
         let inside = derivatives && rows.iter().all(|(_, _, left)| left.iter().all(|(j, _)| block.contains(j)));
         let solvable = inside && block.len() <= MAX_COUPLED;
         let used = block.iter().any(|&i| self.wanted[i].is_some());
+        let constant = solvable && self.constant(&rows);
         if !solvable || (constant && !used) {
             for (i, rest, left) in rows {
                 self.solved.rows[i] = Some(rest);
@@ -224,6 +227,17 @@ impl Solver<'_> {
             return Ok(());
         }
         self.by_determinants(block, &rows, constant)
+    }
+
+    /// The coefficients of these rows follow from parameters.
+    fn constant(&self, rows: &[Row]) -> bool {
+        let role = |e: Element| self.setting.arrays.list[self.setting.array(e).0 as usize].role;
+        let stages = stage::of_graph(self.graph, role);
+        let fixed = |k: &Coefficient| match k {
+            Coefficient::Node(n) => stages[n.index()] <= stage::Stage::Parameter,
+            _ => true,
+        };
+        rows.iter().all(|(_, _, left)| left.iter().all(|(_, k)| fixed(k)))
     }
 
     /// Cramer's rule.
@@ -305,14 +319,20 @@ impl Solver<'_> {
         let mut equations = equations.collect::<Vec<_>>().into_iter();
         let first = equations.next().unwrap_or(state.span);
         let headline = format!("the equations do not determine `{}`", state.derivative(state.order));
-        let report = error("E0309", headline, first, "its factor, or the determinant of the factors, is zero")
-            .also_all(equations, "together with this one");
+        let report = error(
+            "E0309",
+            headline,
+            first,
+            "its coefficient, or the determinant of the coefficients, is \
+                                                      zero",
+        )
+        .also_all(equations, "together with this one");
         let used = block.iter().find_map(|&i| self.wanted[i]);
         let report = match used {
             Some(span) => report.label(span, "its value is needed here"),
             None => report,
         };
-        report.help("check the factors of the derivatives")
+        report.help("check the coefficients of the derivatives")
     }
 }
 

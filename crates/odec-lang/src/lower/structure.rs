@@ -38,7 +38,7 @@ pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> F
         } else {
             "the equations do not determine every derivative"
         };
-        error("E0309", headline, model.equations[e].span, "no derivative is left that this equation could give")
+        error("E0309", headline, model.equations[e].span, "no derivative is left for this equation to determine")
     } else {
         let span = model.states[missing[0]].span;
         error("E0309", "there are fewer equations than states", span, "no equation is left for this state")
@@ -46,7 +46,7 @@ pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> F
     let skip = usize::from(unmatched.is_empty());
     report =
         report.also_all(missing.iter().skip(skip).map(|&i| model.states[i].span), "no equation is left for this state");
-    Err(vec![report.help("every state needs an equation of its own for its highest derivative")])
+    Err(vec![report.help("every state needs its own equation for its highest derivative")])
 }
 
 /// The equations that begin with the derivative of a state, by state, and all others.
@@ -150,8 +150,8 @@ fn unbalanced(
         );
         let (states, equations) = (model.states.len(), model.equations.len());
         reports.push(report.help(format!(
-            "{states} states and unknowns need {states} equations, and there are {equations}: add an equation that holds the \
-             unknown, or make it a `param`"
+            "{states} states and unknowns need {states} equations, but there are {equations}: add an equation that \
+             contains the unknown, or make it a `param`"
         )));
     }
     reports
@@ -184,11 +184,11 @@ fn too_many_equations(model: &Model, e: usize, equations: &BTreeSet<usize>, unkn
         })
         .collect();
     if names.is_empty() {
-        let headline = "this equation holds no derivative and no `unknown`";
-        let report = error("E0318", headline, span(&e), "it ties states to each other");
+        let headline = "this equation contains no derivative and no `unknown`";
+        let report = error("E0318", headline, span(&e), "it constrains the states");
         return report.help(
-            "it is a constraint, and no `unknown` is left that keeps it: declare one, such as the force of a rigid rod, and let it \
-             act in the equation of a derivative; or leave the constraint out",
+            "it is a constraint, but no `unknown` is left to enforce it: declare one, such as the force in a rigid \
+             rod, and let it act in the equation of a derivative; or remove the constraint",
         );
     }
     let count = equations.len();
@@ -198,7 +198,7 @@ fn too_many_equations(model: &Model, e: usize, equations: &BTreeSet<usize>, unkn
         suggest::list(names.iter().take(MAX_SHOWN).map(String::as_str))
     );
     let others = equations.iter().filter(|other| **other != e).map(span);
-    error("E0318", headline, span(&e), "one of them is too many")
+    error("E0318", headline, span(&e), "one equation too many")
         .also_some(others, "together with this one", MAX_SHOWN)
-        .help("drop one of these equations, or declare one of their quantities as `unknown`")
+        .help("remove one of these equations, or declare one of their quantities as `unknown`")
 }

@@ -17,7 +17,7 @@ pub(crate) fn equalities(draft: &Draft) -> Option<Diagnostic> {
     places.sort();
     places.dedup();
     let (&first, rest) = places.split_first()?;
-    let report = error("E0317", "two quantities that change are never exactly equal", first, "compared here")
+    let report = error("E0317", "two continuous quantities are never exactly equal", first, "compared here")
         .also_all(rest.iter().copied(), "and here");
     Some(report.help("compare with `<` or `<=`: `abs(a - b) < 1e-6`"))
 }
@@ -33,10 +33,10 @@ pub(crate) fn discrete_masses(draft: &Draft) -> Option<Diagnostic> {
         })
     });
     let (array, used) = found.next()?;
-    let headline = format!("`{}`, which events change, is a factor of coupled derivatives", array.name);
+    let headline = format!("events change `{}`, which is a coefficient of coupled derivatives", array.name);
     let report = error("E0548", headline, array.span, "declared here");
     let report = used.map_or(report.clone(), |used| report.label(used, "used here"));
-    Some(report.help("write the equations so that each gives one derivative: divide by the factor"))
+    Some(report.help("rewrite the equations so that each determines one derivative: divide by the coefficient"))
 }
 
 /// One warning for every place where f or its derivative jumps and no mode says when.
@@ -48,14 +48,14 @@ pub(crate) fn unlocated(sketch: &Sketch) -> Option<Diagnostic> {
     let inner = places.clone();
     places.retain(|p| !inner.iter().any(|q| q != p && p.start <= q.start && q.end <= p.end));
     let (&first, rest) = places.split_first()?;
-    let report = warning(
-        "W0301",
-        "a switch of the equations is not located in this version",
-        first,
-        "something jumps or bends here",
+    let report =
+        warning("W0301", "odec does not locate this switch of the equations", first, "something jumps or bends here")
+            .also_all(rest.iter().copied(), "and here");
+    Some(
+        report.help(
+            "steps can pass over it, which costs accuracy near it: use a small tolerance, or steps that end at it",
+        ),
     )
-    .also_all(rest.iter().copied(), "and here");
-    Some(report.help("the steps pass over it, which costs accuracy and steps near it: use a small tolerance, or steps that end at it"))
 }
 
 /// One warning for every place where f or its derivative jumps, for steps that pass over all of them.
@@ -67,10 +67,14 @@ pub(crate) fn passed_over(draft: &Draft) -> Option<Diagnostic> {
     let inner = places.clone();
     places.retain(|p| !inner.iter().any(|q| q != p && p.start <= q.start && q.end <= p.end));
     let (&first, rest) = places.split_first()?;
-    let report =
-        warning("W0301", "the switches of the equations are not located here", first, "something jumps or bends here")
-            .also_all(rest.iter().copied(), "and here");
-    Some(report.help("steps that a host makes pass over it: use a small tolerance, or steps that end at it"))
+    let report = warning(
+        "W0301",
+        "odec does not locate the switches of the equations here",
+        first,
+        "something jumps or bends here",
+    )
+    .also_all(rest.iter().copied(), "and here");
+    Some(report.help("the steps of a host program can pass over it: use a small tolerance, or steps that end at it"))
 }
 
 /// Refuses derivatives by parameters where something jumps that no mode says: they jump there too, by an amount that depends on
@@ -88,11 +92,11 @@ pub(crate) fn differentiable(draft: &Draft) -> Result<(), Vec<Diagnostic>> {
     let Some(&first) = places.first() else { return Ok(()) };
     let report = error(
         "E0718",
-        "derivatives across a jump that is not located are not computed",
+        "odec cannot compute derivatives across a jump that it does not locate",
         first,
         "the equations jump here",
     );
-    Err(vec![report.help("leave out `smooth`, or write a steep but smooth function, as `1/(1 + exp(-x/w))`")])
+    Err(vec![report.help("remove `smooth`, or write a steep, smooth function such as `1/(1 + exp(-x/w))`")])
 }
 
 /// Where a kernel of a role applies an operation whose operands change during the run.

@@ -158,7 +158,7 @@ impl Model {
             if let Some(symbol) = found
                 && self.is_vector(&base, symbol)
             {
-                let headline = format!("`{base}` is a vector, and is set by its components");
+                let headline = format!("`{base}` is a vector: set its components");
                 let help = format!("write `--set {base}.x=...`");
                 errors.push(Diagnostic::error("E0408", headline).help(help));
                 continue;
@@ -167,7 +167,7 @@ impl Model {
             let misplaced = at.is_some() && found.is_some_and(|symbol| !well_formed(name, self.name_of(symbol)));
             if misplaced {
                 let right = found.map_or("", |symbol| self.name_of(symbol)).replace('[', "[1");
-                let headline = format!("the index of `{base}` does not stand here");
+                let headline = format!("the index of `{base}` is in the wrong place");
                 let help = format!("write for example `--set {right}=...`");
                 errors.push(Diagnostic::error("E0408", headline).help(help));
                 continue;
@@ -248,9 +248,9 @@ impl Model {
     }
 
     fn too_many_terms(&self, body: Body) -> Diagnostic {
-        let headline = format!("this takes more than {MAX_STEPS} terms to compute");
-        error("E0534", headline, self.span(body), "computed before the run begins")
-            .help("sum over fewer indices, or compute it once and write the number here")
+        let headline = format!("this needs more than {MAX_STEPS} terms to compute");
+        error("E0534", headline, self.span(body), "computed before the run")
+            .help("sum over fewer indices, or compute the value once and write the number here")
     }
 
     /// Puts the values of a parameter set over the declared ones.
@@ -265,7 +265,7 @@ impl Model {
                     let at = entry.at.iter().map(|body| super::data::whole(self.number(*body, values)));
                     let set = match at.collect::<Option<Vec<i64>>>() {
                         Some(at) => self.fill_element(values, symbol, entry.order, at, value),
-                        None => Err("an index is a whole number".to_owned()),
+                        None => Err("an index must be a whole number".to_owned()),
                     };
                     if let Err(help) = set {
                         let headline = "this element does not exist".to_owned();
@@ -286,9 +286,9 @@ impl Model {
     fn no_set(&self, name: &str) -> Diagnostic {
         let names = || self.param_sets.iter().map(|s| s.name.as_str());
         let help = match suggest::nearest(name, names()).first() {
-            Some(near) => format!("is it `{near}`?"),
-            None if self.param_sets.is_empty() => "it has none".to_owned(),
-            None => format!("it has {}", suggest::list(names())),
+            Some(near) => format!("did you mean `{near}`?"),
+            None if self.param_sets.is_empty() => "the model has none".to_owned(),
+            None => format!("the model has {}", suggest::list(names())),
         };
         Diagnostic::error("E0410", format!("the model has no parameter set named `{name}`")).help(help)
     }
@@ -310,14 +310,15 @@ impl Model {
                 Ok(Some(Opened { name: name.to_owned(), state, order, at, given }))
             }
             Some(Symbol::Constant(i)) => {
-                let headline = format!("`{name}` is a constant, and cannot vary from run to run");
+                let headline = format!("`{name}` is a constant, so it cannot vary from run to run");
                 let help = format!(
-                    "if no index set is made of it, declare it as `param {base}`; else run once for each value, `odec run --set {name}=...`"
+                    "if it is not the size of an index set, declare it as `param {base}`; otherwise run once for \
+                     each value: `odec run --set {name}=...`"
                 );
                 Err(error("E0717", headline, self.constants[i].span, "declared here").help(help))
             }
             Some(Symbol::Discrete(i)) => {
-                let headline = format!("`{name}` is a discrete quantity: events alone change it");
+                let headline = format!("`{name}` is a discrete quantity, which only events change");
                 let report = error("E0408", headline, self.discretes[i].span, "declared here");
                 Err(report.help(format!("vary a parameter or an initial value: {}", self.varied())))
             }
@@ -392,7 +393,7 @@ impl Model {
             let text = |r: &(i64, i64)| format!("{}..{}", r.0, r.1);
             let ranges: Vec<String> = ranges.iter().map(text).collect();
             return Err(if ranges.is_empty() {
-                "it is one value and has no indices".to_owned()
+                "it is a single value without indices".to_owned()
             } else {
                 format!("its indices are {}", ranges.join(", "))
             });
@@ -426,15 +427,15 @@ impl Model {
             let wanted = super::data::count(&ranges).unwrap_or(u64::MAX);
             if wanted != data.len() as u64 {
                 let headline =
-                    format!("`{file}` has {} values, and `{}` has {wanted} elements", data.len(), given.name);
+                    format!("`{file}` has {} values, but `{}` has {wanted} elements", data.len(), given.name);
                 let mut report = error("E0525", headline, *span, format!("{} values", data.len()));
                 for (axis, (first, last)) in given.indexed.axes.iter().zip(&ranges) {
                     if let Some((a, b)) = self.range_of(axis) {
                         let place = self.span(a).to(self.span(b));
-                        report = report.label(place, format!("`{}` goes from {first} to {last}", axis.name));
+                        report = report.label(place, format!("`{}` runs from {first} to {last}", axis.name));
                     }
                 }
-                reports.push(report.help("let the index have as many values as the file, or complete the file"));
+                reports.push(report.help("adjust the index to the number of values, or complete the file"));
             }
         }
         reports
@@ -449,9 +450,9 @@ impl Model {
 
     fn cannot_set(&self, name: &str, found: Option<Symbol>) -> Diagnostic {
         let headline = match found {
-            Some(Symbol::Definition(_)) => format!("`{name}` follows from other values and cannot be set"),
-            Some(Symbol::Time) => format!("`{name}` is the independent variable and cannot be set"),
-            Some(Symbol::State(_)) => format!("`{name}` is given by an equation and has no initial value to set"),
+            Some(Symbol::Definition(_)) => format!("`{name}` depends on other values, so you cannot set it"),
+            Some(Symbol::Time) => format!("`{name}` is the independent variable, so you cannot set it"),
+            Some(Symbol::State(_)) => format!("an equation determines `{name}`, so it has no initial value to set"),
             Some(Symbol::Discrete(_)) => format!("`{name}` has no derivative to set"),
             _ => format!("the model has no constant, parameter or state named `{name}`"),
         };
@@ -464,11 +465,9 @@ impl Model {
             _ => Diagnostic::error("E0408", headline),
         };
         match near.iter().find(|near| **near != name) {
-            Some(near) => report.help(format!("is it `{near}`?")),
+            Some(near) => report.help(format!("did you mean `{near}`?")),
             None if names.is_empty() => report,
-            None => {
-                report.help(format!("what can be set are constants, parameters and initial values: {}", self.varied()))
-            }
+            None => report.help(format!("you can set constants, parameters and initial values: {}", self.varied())),
         }
     }
 
@@ -498,12 +497,12 @@ impl Model {
             };
             let bounds = self.span(low).to(self.span(high));
             if a.is_nan() || b.is_nan() || a > b {
-                let headline = format!("no value lies within the bounds of `{name}`");
+                let headline = format!("the bounds of `{name}` contain no value");
                 errors.push(
                     error("E0407", headline, bounds, format!("{a} .. {b}")).help("write the smaller bound first"),
                 );
             } else if !(a..=b).contains(&value) {
-                let headline = format!("`{name}` = {value} is out of its bounds");
+                let headline = format!("`{name}` = {value} is outside its bounds");
                 let written = match from.iter().rev().find(|f| f.0 == symbol) {
                     None => Some(self.span(given.value)),
                     Some(&(_, place)) => place,

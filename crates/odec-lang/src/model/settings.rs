@@ -133,11 +133,11 @@ impl Model {
                     let near = suggest::nearest(name, names());
                     Err(Diagnostic::error("E0409", format!("the model has no run named `{name}`")).help(
                         match near.first() {
-                            Some(near) => format!("is it `{near}`?"),
+                            Some(near) => format!("did you mean `{near}`?"),
                             None if self.runs.iter().all(|r| r.name.is_none()) => {
-                                "its run blocks have no names".to_owned()
+                                "the run blocks have no names".to_owned()
                             }
-                            None => format!("it has {}", suggest::list(names())),
+                            None => format!("the runs are {}", suggest::list(names())),
                         },
                     ))
                 }
@@ -145,7 +145,7 @@ impl Model {
             None if self.runs.len() <= 1 => Ok(self.runs.first()),
             None => match self.runs.iter().find(|r| r.name.is_none()) {
                 Some(run) => Ok(Some(run)),
-                None => Err(Diagnostic::error("E0409", "several runs, and none of them is the default")
+                None => Err(Diagnostic::error("E0409", "the model has several runs, and no default")
                     .help(format!("choose one with --run: {}", suggest::list(names())))),
             },
         }
@@ -205,7 +205,7 @@ impl Model {
                         EntryValue::Log(..) => ("the number of `log(n, first)`".to_owned(), self.span(body)),
                         _ => (format!("`{}`", entry.key), entry.value_span),
                     };
-                    let headline = format!("{name} is {value}, and must be {what}");
+                    let headline = format!("{name} is {value}, but must be {what}");
                     let report = error("E0405", headline, place, format!("this is {value}"));
                     errors.push(report.help(format!("write a number that is {what}")));
                 }
@@ -221,8 +221,8 @@ impl Model {
                     let b = check(*to, f64::is_finite, "finite");
                     if a == b {
                         errors.push(
-                            error("E0405", "the run ends where it starts", entry.value_span, format!("both are {a}"))
-                                .help("give a later end: `t = 0 .. 10`"),
+                            error("E0405", "the run ends at its start", entry.value_span, format!("both are {a}"))
+                                .help("choose a later end: `t = 0 .. 10`"),
                         );
                     }
                     settings.t0 = number(a);
@@ -313,7 +313,7 @@ impl Model {
             let (a, b) = (number(first), number(last));
             if a > b {
                 let report =
-                    error("E0406", format!("no element lies in {a}..{b}"), self.span(*first), "an empty range");
+                    error("E0406", format!("{a}..{b} contains no element"), self.span(*first), "an empty range");
                 return Err(report.help(format!("write the smaller end first: `{b}..{a}`")));
             }
             Ok((a, b))

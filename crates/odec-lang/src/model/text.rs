@@ -142,8 +142,12 @@ impl Model {
         let outside = Outside::WORDS.iter().find(|known| known.1 == input.outside);
         let outside = outside.map(|known| format!(", {}", known.0)).unwrap_or_default();
         let (unit, doc) = (unit(input.unit.as_ref()), comment(input.doc.as_ref()));
-        let (name, time, between) = (&input.name, &self.time.name, input.between.word());
-        format!("{name}({time}) = table({source}, {between}{outside}){unit}{doc}")
+        let (name, between) = (&input.name, input.between.word());
+        let argument = match &input.argument {
+            Some(argument) => format!("{}{}", argument.name, self::unit(argument.unit.as_ref())),
+            None => self.time.name.clone(),
+        };
+        format!("{name}({argument}) = table({source}, {between}{outside}){unit}{doc}")
     }
 
     fn show(&self, body: Body) -> Shown<'_> {

@@ -187,17 +187,17 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
     let (count, rank) = (block.len(), block.len() - 1);
     let (one, them) = if count == 1 { ("equation does", "it") } else { ("equations do", "them") };
     let headline = match verdict {
-        Verdict::Open => format!("at the start the {one} not determine {rates}: any value meets {them}"),
-        Verdict::Contradiction => format!("at the start the {one} not determine {rates}: no value meets {them}"),
-        Verdict::Met if count == 1 => format!("at the start the equation of {rates} holds no derivative"),
-        Verdict::Met => format!("the {one} not determine {rates} alone: together they hold no derivative"),
-        Verdict::Jump(_) => format!("the initial values contradict the equations of {rates}, and jump at the start"),
+        Verdict::Open => format!("at the start, the {one} not determine {rates}: any value satisfies {them}"),
+        Verdict::Contradiction => format!("at the start, the {one} not determine {rates}: no value satisfies {them}"),
+        Verdict::Met if count == 1 => format!("at the start, the equation of {rates} contains no derivative"),
+        Verdict::Met => format!("the {one} not determine {rates} alone: together they contain no derivative"),
+        Verdict::Jump(_) => format!("the initial values of {rates} contradict the equations, and jump at the start"),
     };
     let (first, rest) = (block[0], &block[1..]);
     let own = if rest.is_empty() {
-        format!("the factor of {rates} is 0 there")
+        format!("the coefficient of {rates} is 0 there")
     } else {
-        format!("these {count} equations depend on one another: the rank of the factors of their derivatives is {rank}")
+        format!("these {count} equations are dependent: the coefficients of their derivatives have rank {rank}")
     };
     let mut report = warning("W0509", headline, first.1, own);
     for (_, span) in rest.iter().take(MAX_SHOWN - 1).filter(|(_, span)| *span != first.1) {
@@ -205,16 +205,17 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
     }
     report.help(match verdict {
         Verdict::Open | Verdict::Contradiction => {
-            "start where the factor is not 0, or write the equations so that each derivative stands alone".to_owned()
+            "start where the coefficient is not 0, or rewrite the equations so that each contains one derivative"
+                .to_owned()
         }
-        Verdict::Met => "what is left of them is an equation without a derivative, which the initial values meet; write \
-                         the equations so that each derivative stands alone, if that is not meant"
+        Verdict::Met => "an equation without a derivative remains, and the initial values satisfy it; if you do not \
+                         intend this, rewrite the equations so that each contains one derivative"
             .to_owned(),
         Verdict::Jump(residual) => {
             let digits: f64 = format!("{residual:.3e}").parse().unwrap_or(*residual);
             format!(
-                "what is left of them is an equation without a derivative, which the initial values miss by {digits:?}; \
-                 choose initial values that meet it"
+                "an equation without a derivative remains, and the initial values miss it by {digits:?}; choose \
+                 initial values that satisfy it"
             )
         }
     })

@@ -79,15 +79,17 @@ pub(super) fn warnings(start: &Start<'_>) -> Vec<Diagnostic> {
     let value = start.y[slope.column];
     let place = place(start, slope.column).or_else(|| start.equation(state));
     let column = states[slope.column].0;
-    let headline = format!("more than one solution starts here: the slope of `{rate}` in `{unknown}` is infinite");
+    let headline = format!(
+        "more than one solution starts here: the derivative of `{rate}` with respect to `{unknown}` is infinite"
+    );
     let report = match place {
         Some(place) => warning("W0510", headline, place, format!("infinite slope at {unknown} = {value}")),
         None => Diagnostic::warning("W0510", headline),
     };
     let report = report.label(start.model.states[column].span, "starts here");
     vec![report.help(format!(
-        "one of them stays at `{unknown} = {value}`, and a run may find it or another one: start a little beside it, or \
-         replace the root near 0 by something smooth"
+        "one solution stays at `{unknown} = {value}`, and a run may find this one or another: start a little away \
+         from it, or replace the root near 0 by a smooth function"
     ))]
 }
 

@@ -14,42 +14,44 @@ struct Dialect {
 
 const XPP: Dialect = Dialect {
     name: "an XPP file",
-    help: "to make a model of it: `par a=1, b=2` becomes `param a = 1, b = 2`, `init x=1` and `x(0)=1` become `state x = 1`, \
-           `number` becomes `const`, `aux` becomes `output`, `f(x)=...` becomes `fn f(x) = ...`, the `@` options go into \
-           `run { t = 0 .. 100 }`, and `done` is dropped",
+    help: "to convert it: `par a=1, b=2` becomes `param a = 1, b = 2`, `init x=1` and `x(0)=1` become `state x = 1`, \
+           `number` becomes `const`, `aux` becomes `output`, `f(x)=...` becomes `fn f(x) = ...`, the `@` options \
+           become `run { t = 0 .. 100 }`, and `done` disappears",
 };
 const GOTRAN: Dialect = Dialect {
     name: "a gotran file",
-    help: "to make a model of it: `parameters(a=1)` becomes `param a = 1`, `states(x=0)` becomes `state x = 0`, `dx_dt = ...` \
-           becomes `x' = ...`, and `expressions(...)`, `component(...)` are dropped",
+    help: "to convert it: `parameters(a=1)` becomes `param a = 1`, `states(x=0)` becomes `state x = 0`, `dx_dt = \
+           ...` becomes `x' = ...`, and `expressions(...)`, `component(...)` disappear",
 };
 const MODELICA: Dialect = Dialect {
     name: "a Modelica file",
-    help: "to make a model of it: `parameter Real a = 1;` becomes `param a = 1`, `Real x(start = 1);` becomes `state x = 1`, \
-           `der(x) = ...;` becomes `x' = ...`, and `equation` and `end` are dropped",
+    help: "to convert it: `parameter Real a = 1;` becomes `param a = 1`, `Real x(start = 1);` becomes `state x = 1`, \
+           `der(x) = ...;` becomes `x' = ...`, and `equation` and `end` disappear",
 };
 const ANTIMONY: Dialect = Dialect {
     name: "an Antimony file",
-    help: "to make a model of it: write a reaction `A -> B; k*A` as `A -> B  rate k*A`, and declare `state A = 1`, \
-           `state B = 0` and `param k = 0.1`",
+    help: "to convert it: write a reaction `A -> B; k*A` as `A -> B  rate k*A`, and declare `state A = 1`, `state B \
+           = 0` and `param k = 0.1`",
 };
 const NONMEM: Dialect = Dialect {
     name: "a NONMEM control stream",
-    help: "to make a model of it: `$PK` lines become `param CL = 2` and definitions, `DADT(1) = ...` becomes `gut' = ...` with \
-           `state gut = 0`, `THETA(1)` becomes a parameter with its estimate, and a dose becomes an event: `at 0 { gut += 100 }`",
+    help: "to convert it: `$PK` lines become `param CL = 2` and definitions, `DADT(1) = ...` becomes `gut' = ...` \
+           with `state gut = 0`, `THETA(1)` becomes a parameter with its estimate, and a dose becomes an event: `at \
+           0 { gut += 100 }`",
 };
 const MADONNA: Dialect = Dialect {
     name: "a Berkeley Madonna file",
-    help: "to make a model of it: `STARTTIME` and `STOPTIME` become `run { t = 0 .. 10 }`, `INIT x = 1` becomes `state x = 1`, \
-           `d/dt(x) = ...` becomes `x' = ...`, constants become `param k = 1`, and `METHOD`, `DT` and `DISPLAY` are dropped",
+    help: "to convert it: `STARTTIME` and `STOPTIME` become `run { t = 0 .. 10 }`, `INIT x = 1` becomes `state x = \
+           1`, `d/dt(x) = ...` becomes `x' = ...`, constants become `param k = 1`, and `METHOD`, `DT` and `DISPLAY` \
+           disappear",
 };
 const MARKUP: Dialect = Dialect {
     name: "XML (SBML or CellML, perhaps)",
-    help: "models are plain text here: the documentation begins with one of ten lines",
+    help: "a model is plain text: the documentation begins with a ten-line example",
 };
 const PYTHON: Dialect = Dialect {
     name: "a Python program",
-    help: "models are equations here, not programs: the documentation begins with one of ten lines",
+    help: "a model is a list of equations, not a program: the documentation begins with a ten-line example",
 };
 
 /// Records that begin the sections of a NONMEM control stream.
@@ -107,8 +109,8 @@ pub fn recognise(source: &str) -> Option<Diagnostic> {
         return None;
     }
     Some(
-        Diagnostic::error("E0105", format!("this looks like {}, not like a model of this language", dialect.name))
-            .label(first, "this line tells")
+        Diagnostic::error("E0105", format!("this looks like {}, not like an odec model", dialect.name))
+            .label(first, "this line shows it")
             .help(dialect.help),
     )
 }

@@ -37,7 +37,7 @@ pub fn attach(source: &str, docs: &[Doc], tree: &mut Tree) -> Vec<Diagnostic> {
 
 fn lost(doc: &Doc) -> Diagnostic {
     Diagnostic::warning("W0101", "this `##` comment documents nothing")
-        .label(Span::new(doc.start, doc.end), "no item before it on its line and none directly below")
+        .label(Span::new(doc.start, doc.end), "there is no item before it on its line or directly below")
         .help("write `#` for an ordinary comment")
         .fix(Span::new(doc.start, doc.start + 2), "#")
 }

@@ -8,6 +8,7 @@ mod docs;
 mod explain;
 mod grammar;
 mod idiom;
+mod input;
 pub(crate) mod keyword;
 pub mod limits;
 mod lines;
@@ -106,7 +107,7 @@ fn shorten(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by_key(|diagnostic| !diagnostic.is_error());
     let rest = diagnostics.split_off(limits::MAX_REPORTED);
     if let Some(last) = diagnostics.last_mut() {
-        let count = format!("{} more mistakes and warnings are not shown", rest.len());
+        let count = format!("{} more errors and warnings not shown", rest.len());
         last.help = Some(last.help.take().map_or(count.clone(), |help| format!("{help}; {count}")));
     }
 }
@@ -114,10 +115,10 @@ fn shorten(diagnostics: &mut Vec<Diagnostic>) {
 /// `//` in the middle of a line: a comment elsewhere, a whole-number division elsewhere still.
 fn slashes(source: &str, at: usize) -> Diagnostic {
     let diagnostic = Diagnostic::error("E0112", "`//` is a comment only at the start of a line")
-        .label(Span::new(at, at + 2), "a comment or a division?");
+        .label(Span::new(at, at + 2), "is this a comment or a division?");
     let rest = source[at + 2..].lines().next().unwrap_or_default().trim();
     if rest.contains(' ') {
         return diagnostic.help("write `#` for a comment").fix(Span::new(at, at + 2), "#");
     }
-    diagnostic.help("write `#` for a comment, `floor(a/b)` for whole-number division")
+    diagnostic.help("write `#` for a comment, or `floor(a/b)` for whole-number division")
 }

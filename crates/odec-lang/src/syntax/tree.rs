@@ -1,5 +1,6 @@
 //! The syntax tree: statements in the order of the text, expressions in one arena (no recursion on the user's nesting).
 
+pub use super::input::InputEntry;
 pub use super::matter::{Inside, Matter};
 use odec_ir::Span;
 
@@ -358,8 +359,8 @@ pub enum Later {
     Index(Vec<(Vec<Ident>, ExprId, ExprId)>),
     /// `boundary u[0] = 1, periodic j`
     Boundary(Vec<BoundaryItem>),
-    /// `input q(t) = table(...) [unit]`: name, argument, value, unit.
-    Input(Vec<(Ident, Ident, ExprId, Option<Unit>)>),
+    /// `input q(t) = table(...) [unit]`
+    Input(Vec<InputEntry>),
     /// `use "file" as c[i] { }`
     Use(UsedPart),
 }
@@ -394,7 +395,7 @@ impl Later {
     pub fn names(&self) -> Vec<&Ident> {
         match self {
             Later::Index(items) => items.iter().flat_map(|(names, ..)| names).collect(),
-            Later::Input(items) => items.iter().map(|(name, ..)| name).collect(),
+            Later::Input(items) => items.iter().map(|item| &item.name).collect(),
             Later::Use(part) => vec![&part.name],
             Later::Boundary(..) => Vec::new(),
         }

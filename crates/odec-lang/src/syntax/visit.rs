@@ -242,11 +242,12 @@ fn later(later: &mut Later, v: &mut impl Visit) {
             }
         }
         Later::Input(items) => {
-            for (name, argument, value, of) in items {
-                ident(name, Role::Called, v);
-                ident(argument, Role::Word, v);
-                v.operand(value);
-                unit(of.as_mut(), v);
+            for item in items {
+                ident(&mut item.name, Role::Called, v);
+                ident(&mut item.argument, Role::Word, v);
+                unit(item.argument_unit.as_mut(), v);
+                v.operand(&mut item.value);
+                unit(item.unit.as_mut(), v);
             }
         }
         Later::Use(part) => {

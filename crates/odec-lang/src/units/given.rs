@@ -160,17 +160,17 @@ impl Units {
     pub fn number_in(&self, value: f64, unit: &str, name: &str, time: &str) -> Result<f64, Diagnostic> {
         let given = self.read(unit).map_err(|mistake| self.mistake(&mistake, unit))?.unit;
         if self.mode == Mode::Off {
-            let headline = format!("[{unit}] cannot be converted: the model says `units off`");
+            let headline = format!("odec cannot convert [{unit}]: the model says `units off`");
             return Err(Diagnostic::error("E0570", headline).help(format!("give `{name}` as a number without a unit")));
         }
         let Some(wanted) = self.unit_of(name, time).filter(|_| self.used) else {
-            let headline = format!("`{name}` has no unit, and {value} [{unit}] has one");
-            let help = format!("give `{name}` as a number, or its unit in the model");
+            let headline = format!("`{name}` has no unit, but {value} [{unit}] has one");
+            let help = format!("give `{name}` as a number, or declare its unit in the model");
             return Err(Diagnostic::error("E0570", headline).help(help));
         };
         let factor = given.quotient(&wanted);
         if factor.is_lost() || factor.has_dimension() || factor.is_open() || factor.has_named_exponent() {
-            let headline = format!("`{name}` is in [{}], and {value} [{unit}] is not", self.text(&wanted));
+            let headline = format!("`{name}` is in [{}], but {value} [{unit}] is not", self.text(&wanted));
             let help = format!("give it in [{}], or in a unit of the same dimension", self.text(&wanted));
             return Err(Diagnostic::error("E0570", headline).help(help));
         }
@@ -197,8 +197,9 @@ impl Units {
                 let names = names.into_iter();
                 match (power_meant(name, self), suggest::nearest(name, names).first()) {
                     (Some(power), _) => report.help(format!("write `[{}]`", whole.replacen(name, &power, 1))),
-                    (None, Some(near)) => report
-                        .help(format!("is it `{near}`? If you count something of your own, declare it: `unit {name}`")),
+                    (None, Some(near)) => report.help(format!(
+                        "did you mean `{near}`? If you count something of your own, declare it: `unit {name}`"
+                    )),
                     (None, None) => {
                         report.help(format!("if you count something of your own, declare it: `unit {name}`"))
                     }
@@ -209,10 +210,10 @@ impl Units {
                     "write a temperature with the function `celsius(20)`, which is in [K], and a difference in [K]";
                 let rankine = "convert it to kelvin: `(68 + 459.67)*5/9 [K]`";
                 let fahrenheit = name.contains(['F', 'f']);
-                Diagnostic::error("E0572", format!("the zero of `{name}` is not zero, so that no factor converts it"))
+                Diagnostic::error("E0572", format!("the zero of `{name}` is not zero, so no factor converts it"))
                     .help(if fahrenheit { rankine } else { kelvin })
             }
-            Mistake::Form(why) => Diagnostic::error("E0571", format!("`[{whole}]` cannot be read as a unit: {why}"))
+            Mistake::Form(why) => Diagnostic::error("E0571", format!("odec cannot read `[{whole}]` as a unit: {why}"))
                 .help("write a product of powers: `[m/s^2]`, `[mol/(L*s)]`, `[kg^(1/2)]`"),
         }
     }

@@ -13,7 +13,7 @@ pub struct Rational {
 const MAX_DENOMINATOR: i64 = 1_000_000;
 
 /// Greatest common divisor, not negative.
-pub(crate) fn gcd(mut a: i128, mut b: i128) -> i128 {
+pub fn gcd(mut a: i128, mut b: i128) -> i128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }

@@ -82,7 +82,7 @@ pub fn read(text: &str, find: &dyn Fn(&str) -> Option<Vector>) -> Result<Read, M
         }
         return Ok(Read { unit, doubtful: reader.doubtful });
     }
-    Err(Mistake::Form(format!("`{}` does not fit here", reader.rest)))
+    Err(Mistake::Form(format!("unexpected `{}`", reader.rest)))
 }
 
 struct Reader<'a> {
@@ -130,12 +130,12 @@ impl<'a> Reader<'a> {
             let blank = before.len() > self.rest.len();
             if self.rest.is_empty() || self.rest.starts_with(')') {
                 if times {
-                    return Err(Mistake::Form("a unit is missing after the sign".to_owned()));
+                    return Err(Mistake::Form("a unit is missing after the operator".to_owned()));
                 }
                 return Ok(unit);
             }
             if !times && !blank && !self.rest.starts_with('(') {
-                return Err(Mistake::Form(format!("`{}` does not fit here", self.rest)));
+                return Err(Mistake::Form(format!("unexpected `{}`", self.rest)));
             }
             if let Some(after) = divided
                 && depth == 0
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
         }
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
-        number(text).ok_or_else(|| Mistake::Form(format!("`{text}` is no factor of a unit")))
+        number(text).ok_or_else(|| Mistake::Form(format!("`{text}` is not a factor of a unit")))
     }
 
     fn name(&mut self) -> Result<Vector, Mistake> {
@@ -192,7 +192,9 @@ impl<'a> Reader<'a> {
         let (name, rest) = self.rest.split_at(end);
         if name.is_empty() {
             let found = self.rest.chars().next();
-            return Err(Mistake::Form(found.map_or("a unit is missing".to_owned(), |c| format!("`{c}` is no unit"))));
+            return Err(Mistake::Form(
+                found.map_or("a unit is missing".to_owned(), |c| format!("`{c}` is not a unit")),
+            ));
         }
         self.rest = rest;
         match name {
@@ -229,7 +231,8 @@ impl<'a> Reader<'a> {
 }
 
 fn exponent(text: &str) -> Result<Rational, Mistake> {
-    let wrong = || Mistake::Form(format!("`{text}` is no exponent: write a number or a fraction, `m^2`, `m^(1/2)`"));
+    let wrong =
+        || Mistake::Form(format!("`{text}` is not an exponent: write a number or a fraction, `m^2`, `m^(1/2)`"));
     let part = |text: &str| text.trim().replace('−', "-").parse::<f64>().ok().and_then(Rational::of_number);
     let value = match text.split_once('/') {
         Some((top, bottom)) => part(top).zip(part(bottom)).map(|(top, bottom)| top / bottom),

@@ -14,7 +14,7 @@
 
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::modes::{Modes, Place};
-use crate::hybrid::motion::Motion;
+use crate::hybrid::motion::{Motion, Moved};
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::stops::{Stops, resolution};
 use crate::hybrid::system::{Derived, HybridSystem, Target};
@@ -272,19 +272,19 @@ impl Derivatives {
         Ok(())
     }
 
-    /// Algebraic unknowns and their derivatives follow what has changed, in the modes as they stand; true where that moved
-    /// them. The equations of their derivatives hold at a fixed time, so S is taken back to one for it.
+    /// Algebraic unknowns and their derivatives follow what has changed, in the modes as they stand. The equations of their derivatives hold at a fixed time, so S is taken back to one for it.
     pub fn settle(
         &mut self,
         model: &dyn HybridSystem,
         motion: &mut Motion,
         (t, y): (f64, &mut [f64]),
-    ) -> Result<bool, HybridCause> {
+        written: bool,
+    ) -> Result<Moved, HybridCause> {
         if !motion.has_unknowns() {
-            return Ok(false);
+            return Ok(Moved::Not);
         }
         if self.times.iter().all(|t| *t == 0.0) {
-            return motion.settle(model, t, y);
+            return motion.settle(model, (t, y), written);
         }
         let before = y.to_vec();
         motion.refine(model, t, y)?;
@@ -298,7 +298,7 @@ impl Derivatives {
         if !moved {
             y.copy_from_slice(&before);
         }
-        Ok(moved)
+        Ok(if moved { Moved::Far } else { Moved::Not })
     }
 
     fn shift(&self, sign: f64, f: &[f64], y: &mut [f64]) {

@@ -32,6 +32,14 @@ pub(super) struct Landed {
     pub apart: f64,
 }
 
+/// A relation on its surface as an instant has ended, and where the motion leads it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead {
+    pub relation: usize,
+    /// What it is about to be.
+    pub leads: bool,
+}
+
 /// What became of the modes.
 #[derive(Debug)]
 pub(super) struct Decided {
@@ -66,6 +74,8 @@ pub(super) struct Modes {
     touching: Vec<usize>,
     /// Those that were on their surface as the instant began.
     pub met_here: Vec<usize>,
+    /// Those that are on their surface as an instant ends.
+    surfaces: Vec<usize>,
     /// Within this time of its surface a relation is on it.
     apart: f64,
     /// Within this time the instant is known: what a landing and rounding leave.
@@ -112,6 +122,7 @@ impl Modes {
             terms: zero(m),
             touching: Vec::with_capacity(m),
             met_here: Vec::with_capacity(m),
+            surfaces: Vec::with_capacity(m),
             apart: 0.0,
             blur: 0.0,
             stages: [zero(n), zero(n), zero(n), zero(n)],

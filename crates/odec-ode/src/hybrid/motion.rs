@@ -4,12 +4,38 @@ use crate::consistent::Consistent;
 use crate::evaluator::Evaluator;
 use crate::hybrid::outcome::{HybridCause, Met};
 use crate::hybrid::system::HybridSystem;
+use crate::invariants::{Projection, Struck};
 use crate::linear::Rates;
 use crate::problem::{Cause, Options, Refusal};
+
+/// A move of so many times its rounding is one.
+const ROUNDING: f64 = 16.0;
+
+/// How far algebraic unknowns have moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Moved {
+    Not,
+    /// By less than a small part of the tolerances.
+    Little,
+    Far,
+}
+
+/// What events wrote in a round.
+#[derive(Debug, Default)]
+pub(super) struct Wrote {
+    /// The states that they gave a value.
+    pub set: Vec<usize>,
+    /// They wrote to states: an impulse may answer.
+    pub moves: bool,
+    /// The events, each once.
+    pub events: Vec<usize>,
+}
 
 /// y' at a point, and algebraic unknowns that follow the rest of the state.
 pub(super) struct Motion {
     way: Way,
+    /// Onto what stays zero along a solution, if anything does.
+    projection: Option<Projection>,
     /// Evaluations of f.
     pub evaluations: u64,
 }
@@ -34,7 +60,7 @@ impl Motion {
             Some(consistent) => Way::Unknowns(Box::new(consistent)),
             None => Rates::new(model.system(), "events").map_or(Way::None, Way::Regular),
         };
-        Ok(Motion { way, evaluations: 0 })
+        Ok(Motion { way, projection: Projection::of(model.system()), evaluations: 0 })
     }
 
     /// y' at a point; false where there is none.
@@ -68,6 +94,11 @@ impl Motion {
         matches!(self.way, Way::Unknowns(_))
     }
 
+    /// Whether something stays zero along a solution that steps drift from.
+    pub fn has_constraints(&self) -> bool {
+        self.projection.is_some()
+    }
+
     /// Algebraic unknowns follow the rest of the state, to rounding.
     ///
     /// # Errors
@@ -76,18 +107,58 @@ impl Motion {
         self.consistent(model, |consistent, eval| consistent.refine(eval, t, y)).map(|_| ())
     }
 
-    /// Algebraic unknowns follow what has changed; true where that moved them by more than a small part of the tolerances.
+    /// Algebraic unknowns follow what has changed. Behind events that wrote something they follow to rounding: as events
+    /// accumulate, what one of them changes becomes less than any part of the tolerances.
     ///
     /// # Errors
     /// [`HybridCause::NoUnknowns`].
-    pub fn settle(&mut self, model: &dyn HybridSystem, t: f64, y: &mut [f64]) -> Result<bool, HybridCause> {
+    pub fn settle(
+        &mut self,
+        model: &dyn HybridSystem,
+        (t, y): (f64, &mut [f64]),
+        written: bool,
+    ) -> Result<Moved, HybridCause> {
         let moved = self.consistent(model, |consistent, eval| {
-            if consistent.is_consistent(eval, t, y)? {
-                return Ok(false);
+            if !consistent.is_consistent(eval, t, y)? {
+                return consistent.find(eval, t, y).map(|()| Moved::Far);
             }
-            consistent.find(eval, t, y).map(|()| true)
+            if !written {
+                return Ok(Moved::Not);
+            }
+            let before = y.to_vec();
+            consistent.refine(eval, t, y)?;
+            // once more, from where they are: what moves them now is rounding
+            let mut again = y.to_vec();
+            consistent.refine(eval, t, &mut again)?;
+            let rounding = |y: f64, again: f64| ROUNDING * (again - y).abs().max(f64::EPSILON * y.abs());
+            let moves = (0..y.len()).any(|i| (y[i] - before[i]).abs() > rounding(y[i], again[i]));
+            if !moves {
+                y.copy_from_slice(&before);
+            }
+            Ok(if moves { Moved::Little } else { Moved::Not })
         })?;
-        Ok(moved.unwrap_or(false))
+        Ok(moved.unwrap_or(Moved::Not))
+    }
+
+    /// Moves the state onto what stays zero along a solution, after events or after something has switched. True if it was moved.
+    ///
+    /// # Errors
+    /// [`HybridCause::Unmet`], [`HybridCause::NoUnknowns`].
+    pub fn keep(
+        &mut self,
+        model: &dyn HybridSystem,
+        (t, y): (f64, &mut [f64]),
+        wrote: &Wrote,
+    ) -> Result<bool, HybridCause> {
+        let Some(projection) = &mut self.projection else { return Ok(false) };
+        let kept = match wrote {
+            Wrote { moves: true, set, .. } => projection.strike(model.system(), t, y, set),
+            Wrote { moves: false, .. } => projection.hold(model.system(), t, y),
+        };
+        kept.map_err(|why| match why {
+            Struck::Far(off) => HybridCause::Unmet { off, events: wrote.events.clone() },
+            Struck::Failed(cause) => HybridCause::NoUnknowns(Box::new(Met { cause, at: None })),
+        })
     }
 
     /// Whether two states differ by more than a small part of the tolerances.

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::hybrid::runner::Pushes;
 use crate::hybrid::system::{HybridSystem, Target};
+use crate::invariants::Off;
 use crate::method::auto::Course;
 use crate::observer::StepEnd;
 use crate::problem::{Cause, Failure, Outcome, Refusal, SolveError, Stats};
@@ -14,6 +15,8 @@ use crate::runner::Runner;
 pub struct Point<'a> {
     /// Time.
     pub t: f64,
+    /// The time that a row is wanted for. At an instant it may be less than `t`, by rounding.
+    pub wanted: f64,
     /// State, n values.
     pub y: &'a [f64],
     /// Discretes.
@@ -178,6 +181,16 @@ pub enum HybridCause {
         /// The relations whose modes changed at the last instants.
         relations: Vec<usize>,
     },
+    /// An event puts a quantity onto the surface of its own condition, and the motion leads back across: it happens again at
+    /// once, or has changed nothing.
+    Returns {
+        /// The event.
+        event: usize,
+        /// The relation that it reads.
+        relation: usize,
+        /// It would happen again; else its condition stays true.
+        again: bool,
+    },
     /// A delay that is negative or no number.
     Delay {
         /// The event.
@@ -201,6 +214,14 @@ pub enum HybridCause {
     NoSides,
     /// Algebraic unknowns have no consistent values here.
     NoUnknowns(Box<Met>),
+    /// The state does not meet the constraints, after events wrote to it whose values no impulse of the unknowns can make up for, or after
+    /// the constraints have switched.
+    Unmet {
+        /// The states of the stage that is not met.
+        off: Vec<Off>,
+        /// The events, each once; none where constraints have switched.
+        events: Vec<usize>,
+    },
     /// The run has passed the surface of a relation and has not met it: its steps are too coarse for it.
     Passed {
         /// The relation.

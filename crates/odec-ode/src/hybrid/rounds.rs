@@ -10,13 +10,19 @@
 //! The order of the others never counts: two that write one quantity in a round are an error, what they add is
 //! summed in the order of size.
 
+mod returns;
+
+use std::collections::VecDeque;
+
 use crate::hybrid::accumulation::{Accumulation, Limit};
 use crate::hybrid::derived::Derivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Decided, Landed, Modes, Place};
+use crate::hybrid::motion::{Moved, Wrote};
 use crate::hybrid::outcome::{Executed, HybridCause};
 use crate::hybrid::stops::{Stops, same, timed};
 use crate::hybrid::system::{Edge, HybridSystem, Target, Trigger};
+use returns::Returning;
 
 /// Rounds of one instant.
 pub const MAX_ROUNDS: u32 = 1_000;
@@ -99,7 +105,14 @@ pub(super) enum Begins {
 pub(super) struct Rounds {
     was: Vec<bool>,
     now: Vec<bool>,
-    queue: Vec<Queued>,
+    returning: Returning,
+    /// In the order of time; what is due stands in front.
+    queue: VecDeque<Queued>,
+    /// Events that are due, while the queue is looked through.
+    is_due: Vec<bool>,
+    /// What is taken out of it, and what goes back.
+    taken: Vec<Queued>,
+    left: Vec<Queued>,
     spare: Spare,
     accumulations: Vec<Accumulation>,
     changes: Vec<Change>,
@@ -116,8 +129,12 @@ impl Rounds {
         Rounds {
             was: vec![false; events],
             now: vec![false; events],
-            queue: Vec::new(),
+            queue: VecDeque::new(),
+            is_due: vec![false; events],
+            taken: Vec::new(),
+            left: Vec::new(),
             spare: Spare::default(),
+            returning: Returning::default(),
             accumulations: vec![Accumulation::default(); events],
             changes: Vec::new(),
             derivatives: Vec::new(),
@@ -140,7 +157,7 @@ impl Rounds {
 
     /// The next time that an event waits for.
     pub fn next(&self) -> Option<f64> {
-        self.queue.iter().map(|queued| queued.t).min_by(f64::total_cmp)
+        self.queue.front().map(|queued| queued.t)
     }
 
     /// The instant at `t`. `y` becomes its right limit.
@@ -181,7 +198,9 @@ impl Rounds {
                 _ => modes.follow(model, locator, place)?,
             };
             let parts = (&mut *modes, locator, &mut *derived);
-            let decided = agree(model, parts, (t, y, scale), decided)?;
+            let decided = agree(model, parts, (t, y, scale), decided, round > 0)?;
+            let parts = (&mut *modes, locator, &mut *derived);
+            let decided = self.keep(model, parts, (t, y, scale), decided, round > 0)?;
             happened.changed |= decided.changed;
             if !entered {
                 derived.meet(model, t)?;
@@ -237,6 +256,8 @@ impl Rounds {
         first: bool,
     ) -> Result<(), HybridCause> {
         model.conditions(t, y, &mut self.now);
+        let Rounds { was, now, queue, .. } = self;
+        queue.retain(|Queued { event, .. }| !(model.events()[*event].cancel && was[*event] && !now[*event]));
         for (event, of) in model.events().iter().enumerate() {
             let (was, now) = (self.was[event], self.now[event]);
             let fires = match of.trigger {
@@ -246,9 +267,6 @@ impl Rounds {
                 Trigger::Times(list) => first && stops.has_come(list),
                 Trigger::Rest => false,
             };
-            if of.cancel && was && !now {
-                self.queue.retain(|queued| queued.event != event);
-            }
             if fires {
                 let delay = model.delay(event, t, y);
                 if !(delay >= 0.0 && delay.is_finite()) {
@@ -264,7 +282,8 @@ impl Rounds {
                     let later = |(k, time): (usize, &f64)| time + model.delay_by(event, k, t, y, *time);
                     times.extend(derived.times.iter().enumerate().map(later));
                 }
-                self.queue.push(Queued { event, t: t + delay, values, derivatives, times });
+                let (t, later) = (t + delay, self.queue.partition_point(|queued| queued.t <= t + delay));
+                self.queue.insert(later, Queued { event, t, values, derivatives, times });
             }
         }
         std::mem::swap(&mut self.was, &mut self.now);
@@ -281,31 +300,50 @@ impl Rounds {
     ) -> Result<bool, HybridCause> {
         self.due.clear();
         self.clear();
-        for queued in self.queue.iter().filter(|queued| is_due(queued, t)) {
+        for queued in self.queue.iter().take_while(|queued| is_due(queued, t)) {
             let event = queued.event;
-            if self.due.iter().any(|(_, _, other)| *other == event) {
+            if std::mem::replace(&mut self.is_due[event], true) {
                 continue;
             }
             let priority = model.priority(event, t, y);
             if priority.is_nan() {
+                self.is_due.fill(false);
                 return Err(HybridCause::NoValue { event, write: None });
             }
             self.due.push((priority, model.events()[event].rank, event));
+        }
+        for due in &self.due {
+            self.is_due[due.2] = false;
         }
         let by = |a: &(f64, u32, usize), b: &(f64, u32, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
         let Some(highest) = self.due.iter().copied().max_by(by) else { return Ok(false) };
         self.due.retain(|due| by(due, &highest).is_eq());
         self.due.sort_unstable_by_key(|due| due.2);
         self.pick(model);
-        for k in 0..self.due.len() {
-            let event = self.due[k].2;
-            let Some(at) = self.queue.iter().position(|queued| queued.event == event && is_due(queued, t)) else {
-                continue;
-            };
-            let queued = self.queue.remove(at);
-            self.execute(model, derived, event, queued.values.map(|values| (values, queued.derivatives)), (t, y))?;
+        self.take_queued(t);
+        let mut taken = std::mem::take(&mut self.taken);
+        for queued in taken.drain(..) {
+            let known = queued.values.map(|values| (values, queued.derivatives));
+            self.execute(model, derived, queued.event, known, (t, y))?;
         }
+        self.taken = taken;
         Ok(true)
+    }
+
+    /// Takes what waits for the events in `due` out of the queue into `taken`, once for each, in the order of the events.
+    fn take_queued(&mut self, t: f64) {
+        for due in &self.due {
+            self.is_due[due.2] = true;
+        }
+        let many = self.queue.iter().take_while(|queued| is_due(queued, t)).count();
+        for queued in self.queue.drain(..many) {
+            let list = if std::mem::take(&mut self.is_due[queued.event]) { &mut self.taken } else { &mut self.left };
+            list.push(queued);
+        }
+        while let Some(queued) = self.left.pop() {
+            self.queue.push_front(queued);
+        }
+        self.taken.sort_unstable_by_key(|queued| queued.event);
     }
 
     /// Of what is due, one event that is `alone`, or all that are not.
@@ -330,7 +368,7 @@ impl Rounds {
 
     /// What waits for this instant, with the derivatives of its time.
     pub fn awaited(&self, t: f64) -> impl Iterator<Item = (usize, &[f64])> {
-        let due = self.queue.iter().filter(move |queued| is_due(queued, t));
+        let due = self.queue.iter().take_while(move |queued| is_due(queued, t));
         due.map(|queued| (queued.event, &queued.times[..]))
     }
 
@@ -446,6 +484,57 @@ impl Rounds {
         Ok(())
     }
 
+    /// What the events of the last round wrote.
+    fn wrote(&self) -> Wrote {
+        let mut wrote = Wrote::default();
+        for change in &self.changes {
+            if let Target::State(row) = change.target {
+                wrote.moves = true;
+                if !change.adds {
+                    wrote.set.push(row);
+                }
+            }
+            if !wrote.events.contains(&change.event) {
+                wrote.events.push(change.event);
+            }
+        }
+        wrote
+    }
+
+    /// The state goes on to meet what stays zero along a solution, in modes that agree with it.
+    fn keep(
+        &self,
+        model: &mut dyn HybridSystem,
+        (modes, locator, derived): (&mut Modes, &Locator, &mut Derivatives),
+        (t, y, scale): (f64, &mut [f64], f64),
+        mut decided: Decided,
+        written: bool,
+    ) -> Result<Decided, HybridCause> {
+        if !modes.motion.has_constraints() || !(written || decided.changed || modes.stopped) {
+            return Ok(decided);
+        }
+        let wrote = if written { self.wrote() } else { Wrote::default() };
+        let mut before = model.modes().to_vec();
+        for _ in 0..=model.relations().len() {
+            match modes.motion.keep(model, (t, y), &wrote) {
+                Ok(true) => {}
+                Ok(false) => return Ok(decided),
+                // an event may take the state to where it meets what it has switched to
+                Err(cause) if wrote.events.is_empty() => return Ok(Decided { unsettled: Some(cause), ..decided }),
+                Err(cause) => return Err(cause),
+            }
+            before.copy_from_slice(model.modes());
+            let followed = modes.follow(model, locator, Place { t, y, scale })?;
+            let followed = agree(model, (modes, locator, derived), (t, y, scale), followed, written)?;
+            decided = Decided { changed: decided.changed || followed.changed, unsettled: followed.unsettled };
+            if before == model.modes() {
+                return Ok(decided);
+            }
+        }
+        let changes = |relation: &usize| before[*relation] != model.modes()[*relation];
+        Err(HybridCause::Inconsistent { relations: (0..model.relations().len()).filter(changes).collect() })
+    }
+
     /// The events of the last rounds, each once.
     fn chain(&self) -> HybridCause {
         let late = self.executed.iter().filter(|executed| executed.round + NAMED >= MAX_ROUNDS);
@@ -462,18 +551,24 @@ fn agree(
     (modes, locator, derived): (&mut Modes, &Locator, &mut Derivatives),
     (t, y, scale): (f64, &mut [f64], f64),
     mut decided: Decided,
+    written: bool,
 ) -> Result<Decided, HybridCause> {
     if !modes.motion.has_unknowns() {
         return Ok(decided);
     }
     let mut before = model.modes().to_vec();
     for _ in 0..2 * model.relations().len() + 2 {
-        if !derived.settle(model, &mut modes.motion, (t, y))? {
+        let moved = derived.settle(model, &mut modes.motion, (t, y), written)?;
+        if moved == Moved::Not {
             return Ok(decided);
         }
         before.copy_from_slice(model.modes());
         let followed = modes.follow(model, locator, Place { t, y, scale })?;
-        decided = Decided { changed: true, unsettled: followed.unsettled };
+        let changed = before != model.modes();
+        decided = Decided { changed: decided.changed || changed || moved == Moved::Far, unsettled: followed.unsettled };
+        if moved == Moved::Little && !changed {
+            return Ok(decided);
+        }
     }
     let changes = |relation: &usize| before[*relation] != model.modes()[*relation];
     Err(HybridCause::Inconsistent { relations: (0..model.relations().len()).filter(changes).collect() })

@@ -12,12 +12,14 @@
 mod bounds;
 mod flight;
 mod landing;
+mod wanted;
 
 use std::ops::ControlFlow;
 
 use bounds::Bounds;
 pub use bounds::Pushes;
 use landing::Edge;
+use wanted::{Wanted, rows_at};
 
 use crate::checks::{bad, in_order};
 use crate::control::Tolerances;
@@ -97,31 +99,6 @@ struct Attempted {
     quiet: bool,
 }
 
-/// Which rows are wanted.
-struct Wanted<'a> {
-    times: Option<&'a [f64]>,
-    next: usize,
-    forward: bool,
-}
-
-impl Wanted<'_> {
-    fn time(&self) -> Option<f64> {
-        self.times.and_then(|times| times.get(self.next)).copied()
-    }
-
-    /// True where rows are wanted up to a time.
-    fn are_up_to(&self, t: f64) -> bool {
-        self.times.is_none() || self.time().is_some_and(|next| next == t || (next < t) == self.forward)
-    }
-
-    /// The next time, if it comes before `t` or, with `there`, at it.
-    fn take(&mut self, t: f64, there: bool) -> Option<f64> {
-        let next = self.time().filter(|next| if *next == t { there } else { (*next < t) == self.forward })?;
-        self.next += 1;
-        Some(next)
-    }
-}
-
 type Flow = ControlFlow<()>;
 
 impl HybridRunner {
@@ -180,16 +157,12 @@ impl HybridRunner {
     ) -> Result<HybridOutcome, HybridError> {
         in_order(problem, samples)?;
         if problem.t_end < problem.t0 && !is_smooth(model) {
-            return Err(bad("a run with events or bounds goes forward in time".to_string()).into());
+            return Err(bad("a run with events or bounds must go forward in time".to_string()).into());
         }
         if problem.y0.len() != self.y.len() {
             return Err(bad(format!("{} initial values for {} unknowns", problem.y0.len(), self.y.len())).into());
         }
-        let mut wanted = Wanted {
-            times: if let Samples::Times(times) = samples { Some(times) } else { None },
-            next: 0,
-            forward: problem.t_end >= problem.t0,
-        };
+        let mut wanted = Wanted::new(samples, problem);
         (self.instants, self.executed, self.span) = (0, 0, (problem.t0, problem.t_end));
         self.storm = Storm::default();
         self.limits.clear();
@@ -225,7 +198,7 @@ impl HybridRunner {
         let smooth = is_smooth(model);
         self.bounds.begin(model);
         if self.bounds.are_outside(&self.y) {
-            return Err(bad("an initial value lies beyond its bound".to_string()).into());
+            return Err(bad("an initial value is beyond its bound".to_string()).into());
         }
         if !smooth {
             timed(model, problem.t_end).map_err(|cause| self.failure(cause, problem.t0))?;
@@ -285,11 +258,11 @@ impl HybridRunner {
             landed = self.within(model, (t, made.ahead), landed, !made.quiet)?;
             self.on_edge = Edge::None;
             let now = self.runner.time();
-            let stopped = self.rows_inside(model, now, wanted, observer).is_break();
-            if stopped || observer.made(&mut Made { runner: &mut self.runner, model }).is_break() {
+            let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
+            let broken = self.rows_inside(model, landed.is_some() || stopped, wanted, observer).is_break();
+            if broken || observer.made(&mut Made { runner: &mut self.runner, model }).is_break() {
                 return Ok(End::Interrupted);
             }
-            let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
             self.push(model, t, landed.is_some() || stopped)?;
             let here = point(model, now, self.runner.state());
             if wanted.times.is_none() && observer.row(here).is_break() {
@@ -435,6 +408,11 @@ impl HybridRunner {
         if happened.changed {
             self.check_written(t)?;
         }
+        if !self.rounds.executed.is_empty() && happened.ends.is_none() && happened.limits.is_empty() {
+            let (at, parts) = (Place { t, y: &self.y, scale }, (&mut self.modes, &self.locator));
+            let returns = self.rounds.returns(model, parts, at);
+            returns.map_err(|cause| self.failure(cause, t))?;
+        }
         let executed = std::mem::take(&mut self.rounds.executed);
         if !executed.is_empty() {
             observer.instant(self.before.point(t), point(model, t, &self.y), &executed);
@@ -527,15 +505,20 @@ impl HybridRunner {
         self.locator.renew((t, &self.y), (left, right), offsets, sign);
     }
 
-    /// Rows before the end of the last step.
+    /// Rows before the end of the last step. If it is an instant, rows at it but for rounding have the values after.
     fn rows_inside(
         &mut self,
         model: &dyn HybridSystem,
-        now: f64,
+        is_instant: bool,
         wanted: &mut Wanted<'_>,
         observer: &mut dyn Observer,
     ) -> Flow {
+        let now = self.runner.time();
         while let Some(t) = wanted.take(now, false) {
+            if is_instant && same(t, now) {
+                wanted.put_back();
+                break;
+            }
             self.runner.value(model.system(), t, &mut self.row);
             self.bounds.put_back(&mut self.row);
             observer.row(point(model, t, &self.row))?;
@@ -569,20 +552,12 @@ impl Before {
     }
 
     fn point(&self, t: f64) -> Point<'_> {
-        Point { t, y: &self.y, discretes: &self.discretes, modes: &self.modes }
+        Point { t, wanted: t, y: &self.y, discretes: &self.discretes, modes: &self.modes }
     }
 }
 
 fn point<'a>(model: &'a dyn HybridSystem, t: f64, y: &'a [f64]) -> Point<'a> {
-    Point { t, y, discretes: model.discretes(), modes: model.modes() }
-}
-
-/// Rows at the time reached, of the state as it is now.
-fn rows_at(here: Point<'_>, wanted: &mut Wanted<'_>, observer: &mut dyn Observer) -> Flow {
-    while wanted.take(here.t, true).is_some() {
-        observer.row(here)?;
-    }
-    Flow::Continue(())
+    Point { t, wanted: t, y, discretes: model.discretes(), modes: model.modes() }
 }
 
 /// True of a model without relations, events, stops and bounds, whose run is one of [`Runner`].

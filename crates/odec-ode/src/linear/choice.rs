@@ -190,8 +190,8 @@ impl std::fmt::Display for LinearReport {
         }
         match self.fallbacks {
             0 => Ok(()),
-            1 => write!(f, ", pivots chosen anew once"),
-            times => write!(f, ", pivots chosen anew {times} times"),
+            1 => write!(f, ", pivots chosen again once"),
+            times => write!(f, ", pivots chosen again {times} times"),
         }
     }
 }
@@ -237,29 +237,34 @@ impl std::fmt::Display for Misfit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Misfit::NeedsExactSolutions { method } => {
-                write!(f, "`{method}` needs exact solutions of its linear systems, and a Krylov solver leaves an error")
+                write!(
+                    f,
+                    "`{method}` needs exact solutions of its linear systems, but a Krylov solver leaves an \
+                           error"
+                )
             }
             Misfit::JacobianNotHeld { n } => {
                 write!(
                     f,
-                    "the Jacobian of these {n} equations is too large to hold, and only an iteration does without"
+                    "the Jacobian of these {n} equations is too large to store; only a Krylov solver works without it"
                 )
             }
             Misfit::DenseTooLarge { n } => {
-                write!(f, "{n} unknowns are too many for a full matrix: the limit is {MAX_DENSE}")
+                write!(f, "{n} unknowns are too many for a dense matrix: the limit is {MAX_DENSE}")
             }
             Misfit::BandTooWide { n, bandwidth } => write!(
                 f,
-                "a band of width {bandwidth} on each side for {n} unknowns is too wide: the limit is {MAX_FILL} entries"
+                "{n} unknowns with a bandwidth of {bandwidth} on each side exceed the limit of {MAX_FILL} entries"
             ),
             Misfit::NotCompiled { n } => write!(
                 f,
-                "the elimination of {n} unknowns would take more than {MAX_COMPILED} operations, too many for straight-line code"
+                "the elimination of {n} unknowns needs more than {MAX_COMPILED} operations, too many for \
+                 straight-line code"
             ),
             Misfit::TooFull { n } => write!(
                 f,
-                "an implicit method would factor a {n} x {n} matrix whose factors are too full: the limits are {MAX_FILL} \
-                 entries of sparse factors and {MAX_DENSE} unknowns in a full matrix"
+                "an implicit method would factor a {n} x {n} matrix with too much fill-in: the limits are {MAX_FILL} \
+                 entries in sparse factors and {MAX_DENSE} unknowns in a dense matrix"
             ),
         }
     }

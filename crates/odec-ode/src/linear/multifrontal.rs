@@ -113,6 +113,54 @@ pub(super) struct Multifrontal<S> {
     health: Health,
 }
 
+/// Where the fronts have their parts, and how much memory they need.
+struct Placed {
+    places: Vec<Place>,
+    relative: Vec<u32>,
+    factors: usize,
+    deepest: usize,
+    largest: usize,
+}
+
+/// Lays out the fronts. `by_front` lists the entries of the matrix in the order of the fronts that they belong to;
+/// `local` gives the row of a front at a position of the elimination.
+fn placed(analysis: &Analysis, by_front: &[(u32, u32, u32)], local: &dyn Fn(usize, usize) -> usize) -> Placed {
+    let mut places: Vec<Place> = Vec::with_capacity(analysis.fronts.len());
+    let mut relative = Vec::new();
+    let (mut entry, mut factors, mut largest) = (0, 0, 0);
+    // What the fronts leave is a stack: a parent takes what its children left off the top of it.
+    let (mut height, mut deepest) = (0, 0);
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (f, front) in analysis.fronts.iter().enumerate() {
+        let from = entry;
+        while by_front.get(entry).is_some_and(|(owner, ..)| *owner as usize == f) {
+            entry += 1;
+        }
+        let (mut child, mut before) = (NONE, None);
+        while let Some((own, start)) = open.last().copied().filter(|(c, _)| analysis.fronts[*c].parent == f) {
+            open.pop();
+            height = start;
+            match before {
+                None => child = own as u32,
+                Some(later) => places[later as usize].sibling = own as u32,
+            }
+            before = Some(own as u32);
+        }
+        let left = height;
+        places.push(Place { entries: from..entry, factors, relative: relative.len(), left, child, sibling: NONE });
+        let (w, r) = (front.width, front.rows.len());
+        factors += w * (w + 2 * r);
+        largest = largest.max(front.size() * front.size());
+        if r > 0 {
+            relative.extend(front.rows.iter().map(|k| local(front.parent, *k as usize) as u32));
+            open.push((f, height));
+            height += r * r;
+            deepest = deepest.max(height);
+        }
+    }
+    Placed { places, relative, factors, deepest, largest }
+}
+
 impl<S: Scalar> Multifrontal<S> {
     /// For matrices on a pattern.
     pub fn new(pattern: &Pattern, ordered: Ordered) -> Self {
@@ -154,39 +202,7 @@ impl<S: Scalar> Multifrontal<S> {
             })
             .collect();
         by_front.sort_unstable();
-        let mut places: Vec<Place> = Vec::with_capacity(analysis.fronts.len());
-        let mut relative = Vec::new();
-        let (mut entry, mut factors, mut largest) = (0, 0, 0);
-        // What the fronts leave is a stack: a parent takes what its children left off the top of it.
-        let (mut height, mut deepest) = (0, 0);
-        let mut open: Vec<(usize, usize)> = Vec::new();
-        for (f, front) in analysis.fronts.iter().enumerate() {
-            let from = entry;
-            while by_front.get(entry).is_some_and(|(owner, ..)| *owner as usize == f) {
-                entry += 1;
-            }
-            let (mut child, mut before) = (NONE, None);
-            while let Some((own, start)) = open.last().copied().filter(|(c, _)| analysis.fronts[*c].parent == f) {
-                open.pop();
-                height = start;
-                match before {
-                    None => child = own as u32,
-                    Some(later) => places[later as usize].sibling = own as u32,
-                }
-                before = Some(own as u32);
-            }
-            let left = height;
-            places.push(Place { entries: from..entry, factors, relative: relative.len(), left, child, sibling: NONE });
-            let (w, r) = (front.width, front.rows.len());
-            factors += w * (w + 2 * r);
-            largest = largest.max(front.size() * front.size());
-            if r > 0 {
-                relative.extend(front.rows.iter().map(|k| local(front.parent, *k as usize) as u32));
-                open.push((f, height));
-                height += r * r;
-                deepest = deepest.max(height);
-            }
-        }
+        let Placed { places, relative, factors, deepest, largest } = placed(&analysis, &by_front, &local);
         let rows = analysis.order.iter().map(|j| matching[*j as usize]).collect();
         Multifrontal {
             rows,

@@ -123,7 +123,7 @@ impl std::fmt::Display for Adaptive {
             Adaptive::Doubling => write!(f, "step doubling"),
             Adaptive::VariableStep => write!(f, "variable step"),
             Adaptive::VariableOrder => write!(f, "variable step and order"),
-            Adaptive::FixedStep => write!(f, "equal steps only"),
+            Adaptive::FixedStep => write!(f, "constant steps only"),
         }
     }
 }

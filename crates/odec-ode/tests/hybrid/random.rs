@@ -13,6 +13,9 @@ const CELL: f64 = 1.0 / 64.0;
 /// Below these, a crossing depends on the tolerance of the solver, and what follows is not compared.
 const SLOW: f64 = 0.05;
 const GRAZE: f64 = 1e-5;
+/// A start this far beside shows how far errors are carried, and a run may err by so many tolerances at its start.
+const BESIDE: f64 = 1e-7;
+const ERRORS: f64 = 100.0;
 
 type V = [f64; N];
 
@@ -203,6 +206,26 @@ fn exact(p: &Pieces) -> Exact {
     }
 }
 
+/// How far times and the end may be off where the system itself carries errors far: what a start that is off by the
+/// tolerance changes in the exact solution, times [`ERRORS`].
+fn conditioned(p: &Pieces, rtol: f64) -> f64 {
+    let known = exact(p);
+    let mut most = 0.0f64;
+    for i in 0..N {
+        let mut near = *p;
+        near.start[i] += BESIDE * size(&p.start).max(1.0);
+        let beside = exact(&near);
+        let times = known.crossings.iter().zip(&beside.crossings).map(|(a, b)| (a - b).abs());
+        most = times.fold(most, f64::max);
+        most = match (&known.end, &beside.end) {
+            (End::At(a), End::At(b)) => most.max((0..N).map(|i| (a[i] - b[i]).abs()).fold(0.0, f64::max)),
+            (End::Sliding(a), End::Sliding(b)) => most.max((a - b).abs()),
+            _ => most,
+        };
+    }
+    ERRORS * rtol / BESIDE * most
+}
+
 fn model(p: Pieces, affine: bool) -> Model {
     let when = |edge| Event { trigger: odec_ode::hybrid::Trigger::Condition(edge), ..Event::when(vec![]) };
     let writes = if p.jump.is_some() { (0..N).map(|i| Write::state(i).adding()).collect() } else { vec![] };
@@ -246,7 +269,12 @@ fn compare(seed: u64, systems: usize) -> [usize; 3] {
         match (&known.end, failure) {
             (End::Sliding(t), Some(failure)) => {
                 assert!(matches!(failure.cause, HybridCause::Sliding { relation: 0, .. }), "{k}: {failure:?}\n{p:?}");
-                assert!((failure.t - t).abs() < 1e-6, "{k}, {name}: slides at {} for {t}\n{p:?}", failure.t);
+                let off = (failure.t - t).abs();
+                assert!(
+                    off < 1e-6 || off < conditioned(&p, rtol),
+                    "{k}, {name}: slides at {} for {t}\n{p:?}",
+                    failure.t
+                );
                 counts[2] += 1;
                 continue;
             }
@@ -264,7 +292,8 @@ fn compare(seed: u64, systems: usize) -> [usize; 3] {
         // a jump back over the surface is one instant with both events
         assert_eq!(found.len(), compared, "{k}, {name}: {times:?} for {:?}, until {until}\n{p:?}", known.crossings);
         for (t, exact) in found.iter().zip(&known.crossings) {
-            assert!((t - exact).abs() < 1e-6, "{k}, {name}: {t} for {exact}\n{p:?}");
+            let off = (t - exact).abs();
+            assert!(off < 1e-6 || off < conditioned(&p, rtol), "{k}, {name}: {t} for {exact}\n{p:?}");
         }
         counts[1] += compared;
         if let (End::At(end), Ok((outcome, _))) = (&known.end, &made) {
@@ -272,7 +301,7 @@ fn compare(seed: u64, systems: usize) -> [usize; 3] {
             assert!(p.jump.is_none() || jumps == known.jumps, "{k}, {name}\n{p:?}");
             let scale = size(end).max(1.0);
             let error = (0..N).map(|i| (outcome.outcome.y[i] - end[i]).abs()).fold(0.0, f64::max);
-            assert!(error < 1e-5 * scale, "{k}, {name}: {error:e}\n{p:?}");
+            assert!(error < 1e-5 * scale || error < conditioned(&p, rtol), "{k}, {name}: {error:e}\n{p:?}");
         }
     }
     counts

@@ -31,8 +31,8 @@ fn pairs_of_roots_are_found() {
         }
         for affine in [true, false] {
             for width in [1e-1, 1e-2, 1e-4, 1e-6, 1e-7] {
-                // coefficients of higher degree are rounded by more than this dip
-                if width < 1e-6 && method.dense_order > 5 {
+                // a step of dop853 itself ends up to 3e-15 beside, by rounding: more than this dip
+                if width < 1e-6 && method.name == "dop853" {
                     continue;
                 }
                 // of the other form, noise of Chebyshev's coefficients is 64 units: a dip of 1e-14

@@ -298,8 +298,8 @@ fn what_they_cannot_solve_is_refused_with_a_reason() {
         if !matches!(method.family, Family::Splitting(_) | Family::Alpha(_)) {
             continue;
         }
-        assert!(reason(method, "kaps", true).contains("no equation here is of second order"));
-        assert!(reason(method, "mixed", true).contains("first-order unknowns beside"));
+        assert!(reason(method, "kaps", true).contains("this model has no second-order equation"));
+        assert!(reason(method, "mixed", true).contains("also has first-order unknowns"));
         if method.adaptive == Adaptive::FixedStep {
             reason(method, "spring", false);
         }

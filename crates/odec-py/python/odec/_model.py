@@ -35,7 +35,7 @@ class Range:
         if n is not None and (isinstance(n, bool) or int(n) != n or n < 1):
             raise UsageError(f"a range has a whole number of values above 0, not {n!r}")
         if logarithmic and not (self.start > 0 and self.stop > 0):
-            raise UsageError("the ends of a logarithmic range are above 0")
+            raise UsageError("the ends of a logarithmic range must be above 0")
 
     def values(self) -> F64:
         """Its values; the formula is that of `odec sweep`."""
@@ -318,14 +318,16 @@ class Model(Core):
         params: Sequence[str] | Mapping[str, Range | Number | None],
         *,
         sigma: float | Mapping[str, Any] | None = None,
-        loss: str = "linear",
         starts: int = 1,
         seed: int = 1,
+        threads: int | None = None,
         executor: Executor | None = None,
-        rtol: float = 1e-8,
+        t: tuple[float, float] | float | None = None,
+        rtol: float | None = None,
         atol: float | Mapping[str, float] | None = None,
         method: str | None = None,
         max_steps: int | None = None,
+        run: str | None = None,
     ) -> Fit:
         """The values of parameters and initial values that bring the model nearest to data: least squares with exact derivatives.
 
@@ -333,12 +335,12 @@ class Model(Core):
         sets are a list of `odec.Data`, each with values of its own. `params` says what is fitted: a list of names, or names with ranges:
         `odec.lin(0, 1)` bounds a parameter, `odec.geom(0.1, 10)` bounds it and fits its logarithm, a number is where to start. `sigma` is
         the standard deviation of the data, for all or by name. With `starts`, the fit begins at so many points: the values of the model,
-        and others drawn from the ranges. `loss` is one of SciPy's `least_squares`.
+        and others drawn from the ranges. Runs end at the last datum, and are solved with rtol 1e-8 or better unless `rtol` is given.
         """
         from ._fit import fit
 
-        options = {"rtol": rtol, "atol": atol, "method": method, "max_steps": max_steps}
-        return fit(self, data, params, sigma, loss, starts, seed, executor, options)
+        settings = _settings(t=t, rtol=rtol, atol=atol, method=method, max_steps=max_steps, run=run)
+        return fit(self, data, params, sigma, starts, seed, threads, executor, settings)
 
     def jac_sparse(self, t: float, y: Floats) -> Any:
         """df/dy as `scipy.sparse.csc_array`."""
@@ -464,7 +466,7 @@ def _find(wanted: str, base: Path, allowed: Sequence[Path], found: dict[str, byt
     real = path.resolve()
     if not any(real.is_relative_to(folder) for folder in allowed):
         raise UsageError(
-            f"`{path}` lies outside of the model's folder, and models read their own folder alone; "
+            f"`{path}` is outside the model's folder, and a model may only read its own folder; "
             f"if you trust the model: `allow_read=[{str(real.parent)!r}]`"
         )
     if not real.is_file():

@@ -1,13 +1,13 @@
 """The extension module. What it takes and gives is plain; the package around it has the names that users see."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import disjoint_base
 
-from ._errors import Diagnostic, RunError
+from ._errors import Diagnostic, OdecError, RunError
 
 _F64 = npt.NDArray[np.float64]
 _Floats = Sequence[float] | npt.NDArray[np.floating[Any]]
@@ -16,6 +16,7 @@ _Named = tuple[str, list[int], list[tuple[str, int]]]
 
 __all__ = [
     "Core",
+    "Fitting",
     "__version__",
     "check",
     "command",
@@ -78,6 +79,12 @@ class Core:
         tuple[float, RunError] | None,
     ]: ...
     def described(self, settings: dict[str, Any]) -> list[tuple[str, str]]: ...
+    def fitting(
+        self,
+        settings: dict[str, Any],
+        sets: list[dict[str, Any]],
+        quantities: list[tuple[str, float | None, float, float, bool]],
+    ) -> Fitting: ...
     def sweep_rows(
         self,
         names: list[str],
@@ -88,6 +95,15 @@ class Core:
     ) -> tuple[
         tuple[str, ...], _F64, npt.NDArray[np.int64], dict[str, Any], list[Diagnostic], list[int], dict[int, RunError]
     ]: ...
+
+@final
+class Fitting:
+    def attempts(
+        self, starts: int, seed: int, first: int, last: int, threads: int | None
+    ) -> list[tuple[list[float], float, str, int, OdecError | None]]: ...
+    def found(self, point: list[float], level: float) -> dict[str, Any]: ...
+    def evaluated(self, point: list[float]) -> tuple[_F64, _F64]: ...
+    def compared(self, point: list[float], ended: str) -> tuple[_F64, list[Diagnostic]]: ...
 
 def command(words: list[str]) -> int: ...
 def imported(text: str, name: str) -> tuple[str, list[Diagnostic]]: ...

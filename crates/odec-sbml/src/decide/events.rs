@@ -81,6 +81,7 @@ impl Decider<'_, '_> {
             delay,
             priority,
             actions: vec![],
+            span: event.base.span,
         };
         let mut keeper = None;
         if event.early && self.reads_at_execution(event, &values) {

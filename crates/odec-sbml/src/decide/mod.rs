@@ -2,6 +2,7 @@
 //! algebraic unknown.
 
 mod algebraic;
+mod arrows;
 mod events;
 mod order;
 mod start;
@@ -11,8 +12,8 @@ use odec_ir::Span;
 use odec_lang::diagnostic::codes;
 
 use crate::math::{Math, Op};
-use crate::model::{Model, Reaction, Reference, RuleKind, Species};
-use crate::plan::{Plan, Quantity, Role, Section, amount, concentration, rate};
+use crate::model::{Model, Rule, RuleKind, Species};
+use crate::plan::{Places, Plan, Quantity, Role, Section, amount, concentration, rate};
 use crate::report::Report;
 use start::Start;
 use symbols::{Kind, Symbol, Symbols};
@@ -30,7 +31,7 @@ pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
     decider.parameters();
     decider.all_species();
     decider.references();
-    decider.reactions();
+    let arrows = decider.reactions();
     decider.rates();
     let rules = model.rules.iter().filter(|rule| rule.kind == RuleKind::Algebraic);
     let equations: Vec<(Math, Span)> = rules.map(|rule| (decider.meaning(&rule.math), rule.base.span)).collect();
@@ -43,8 +44,10 @@ pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
         functions: model.functions.clone(),
         timed: decider.symbols.timed.iter().map(|id| (*id).to_string()).collect(),
         quantities: std::mem::take(&mut decider.quantities),
+        arrows,
         equations,
         events,
+        places: decider.places(),
     };
     (!report.failed()).then_some(plan)
 }
@@ -58,7 +61,19 @@ pub struct Decider<'m, 'r> {
 
 impl<'m> Decider<'m, '_> {
     fn add(&mut self, key: impl Into<String>, role: Role, section: Section, note: Option<&str>) {
-        self.quantities.push(Quantity { key: key.into(), role, section, note: note.map(str::to_string) });
+        let note = note.map(str::to_string);
+        self.quantities.push(Quantity { key: key.into(), role, section, note, by_arrows: false });
+    }
+
+    /// Where the XML says what.
+    fn places(&self) -> Places {
+        let own = |(id, span): (&&str, &Span)| ((*id).to_string(), *span);
+        let rule = |(id, rule): (&&str, &&Rule)| ((*id).to_string(), rule.base.span);
+        Places {
+            elements: self.symbols.places.iter().map(own).collect(),
+            rules: self.symbols.rules.iter().map(rule).collect(),
+            initial: self.symbols.initial.iter().map(rule).collect(),
+        }
     }
 
     /// The formula with keys for ids, and derivatives for `rateOf`.
@@ -194,6 +209,7 @@ impl<'m> Decider<'m, '_> {
         let by_rule = rule.is_some() || kind == Kind::Unknown;
         let given = species.concentration.is_some() || self.symbols.initial.contains_key(id) && !only;
         let of_amount = if by_rule { only } else { kind != Kind::Fixed || !given };
+        let mut by_arrows = false;
         let role = match (rule, kind) {
             (Some(rule), _) if rule.kind == RuleKind::Rate => {
                 let start = self.species_start(species, of_amount);
@@ -202,6 +218,7 @@ impl<'m> Decider<'m, '_> {
             (Some(rule), _) => Role::Defined(exact_times(self.meaning(&rule.math))),
             (None, Kind::Unknown) => Role::Unknown(guess(self.species_start(species, of_amount))),
             (None, Kind::State) => {
+                by_arrows = true;
                 let start = self.species_start(species, true);
                 Role::State(start, self.sum_of_reactions(species))
             }
@@ -220,73 +237,11 @@ impl<'m> Decider<'m, '_> {
         let (a, c) = (amount(id), concentration(id));
         if of_amount {
             self.add(&a, role, Section::Species, note);
+            self.quantities.iter_mut().last().into_iter().for_each(|quantity| quantity.by_arrows = by_arrows);
             self.add(c, Role::Defined(Math::name(a).over(volume)), Section::Species, None);
         } else {
             self.add(&c, role, Section::Species, note);
             self.add(a, Role::Defined(Math::name(c).times(volume)), Section::Species, None);
-        }
-    }
-
-    /// The derivative of the amount of a species: the rates of its reactions times stoichiometries and conversion factors.
-    fn sum_of_reactions(&mut self, species: &Species) -> Math {
-        let model = self.symbols.model;
-        let mut terms = vec![];
-        for (sign, reaction, reference) in
-            self.symbols.reactive.get(species.base.id.as_str()).cloned().unwrap_or_default()
-        {
-            let (factor, times) = self.stoichiometry(reference);
-            let term = times.times(Math::name(&reaction.base.id));
-            terms.push(match sign * factor {
-                factor if factor < 0.0 => Math::Apply(Op::Minus, vec![Math::Number(-factor).times(term)]),
-                factor => Math::Number(factor).times(term),
-            });
-        }
-        let sum = Math::Apply(Op::Plus, terms);
-        let conversion = species.conversion.as_ref().or(model.conversion.as_ref());
-        match conversion {
-            None => sum,
-            Some(id) if self.symbols.table.contains_key(id.as_str()) => {
-                Math::name(value_key(&self.symbols, id)).times(sum)
-            }
-            Some(id) => {
-                let headline = format!("there is no parameter `{id}`");
-                self.report.error(&codes::E0805, headline, species.base.span, "its conversion factor");
-                sum
-            }
-        }
-    }
-
-    /// A number and a formula whose product is the stoichiometry.
-    fn stoichiometry(&mut self, reference: &Reference) -> (f64, Math) {
-        let named = !reference.base.id.is_empty();
-        match (&reference.math, reference.value) {
-            (_, Some(value)) if !named && reference.math.is_none() => (value, Math::Number(1.0)),
-            (Some(math), _) if !named => {
-                let math = self.meaning(math);
-                (1.0, math)
-            }
-            (None, None) if !named => {
-                let headline = format!("the stoichiometry of `{}` is not given", reference.species);
-                self.report.error(&codes::E0804, headline, reference.base.span, "here");
-                (1.0, Math::Number(1.0))
-            }
-            _ => (1.0, Math::name(&reference.base.id)),
-        }
-    }
-
-    fn reactions(&mut self) {
-        for reaction in &self.symbols.model.reactions {
-            match &reaction.law {
-                Some(law) => {
-                    let law = self.meaning(law);
-                    let note = equation(reaction);
-                    self.add(&reaction.base.id, Role::Defined(law), Section::Reactions, Some(&note));
-                }
-                None => {
-                    let headline = format!("reaction `{}` has no kinetic law, and is left out", reaction.base.id);
-                    self.report.warning(&codes::W0802, headline, reaction.base.span, "how fast it is, is not said");
-                }
-            }
         }
     }
 
@@ -318,7 +273,11 @@ impl<'m> Decider<'m, '_> {
         for quantity in &mut self.quantities {
             if let (Role::State(_, math), Ok(_)) = (&mut quantity.role, wanted.binary_search(&quantity.key)) {
                 let key = rate(&quantity.key);
-                added.push((key.clone(), std::mem::replace(math, Math::name(key))));
+                // beside lines with arrows, the sum stands there once more
+                added.push((
+                    key.clone(),
+                    if quantity.by_arrows { math.clone() } else { std::mem::replace(math, Math::name(key)) },
+                ));
             }
         }
         for (key, math) in added {
@@ -347,20 +306,6 @@ fn exact_times(math: Math) -> Math {
 /// A value to begin the search for an algebraic unknown with.
 fn guess(start: Math) -> Math {
     if matches!(start, Math::Number(v) if !v.is_finite()) { Math::Number(1.0) } else { start }
-}
-
-/// `A + 2 B -> C`
-fn equation(reaction: &Reaction) -> String {
-    let side = |list: &[Reference]| {
-        let term = |r: &Reference| match r.value.filter(|_| r.math.is_none()) {
-            _ if !r.base.id.is_empty() => format!("{} {}", r.base.id, r.species),
-            Some(1.0) => r.species.clone(),
-            Some(v) => format!("{v} {}", r.species),
-            None => format!("(...) {}", r.species),
-        };
-        if list.is_empty() { "0".to_string() } else { list.iter().map(term).collect::<Vec<_>>().join(" + ") }
-    };
-    format!("{} -> {}", side(&reaction.reactants), side(&reaction.products))
 }
 
 /// True for a species whose id means its amount.

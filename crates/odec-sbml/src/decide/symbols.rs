@@ -45,6 +45,8 @@ pub struct Symbols<'m> {
     pub timed: BTreeSet<&'m str>,
     /// What algebraic rules determine.
     pub algebraic: BTreeSet<&'m str>,
+    /// The elements of the ids.
+    pub places: BTreeMap<&'m str, Span>,
     /// Quantities that keep their value, and can be computed without any that changes.
     pub fixed: BTreeSet<&'m str>,
 }
@@ -67,8 +69,8 @@ pub enum Kind {
 impl<'m> Symbols<'m> {
     /// Collects them, and says what contradicts what.
     pub fn of(model: &'m Model, report: &mut Report) -> Symbols<'m> {
-        let mut table: BTreeMap<&str, Symbol<'_>> = BTreeMap::new();
-        let mut places: BTreeMap<&str, Span> = BTreeMap::new();
+        let mut table: BTreeMap<&'m str, Symbol<'m>> = BTreeMap::new();
+        let mut places: BTreeMap<&'m str, Span> = BTreeMap::new();
         let mut add = |base: &'m Base, symbol, report: &mut Report| {
             if base.id.is_empty() {
                 return;
@@ -104,6 +106,7 @@ impl<'m> Symbols<'m> {
             functions: model.functions.iter().map(|f| (f.base.id.as_str(), f)).collect(),
             timed: timed(&model.functions),
             algebraic: BTreeSet::new(),
+            places,
             fixed: BTreeSet::new(),
         };
         symbols.collect(report);

@@ -1,14 +1,19 @@
-//! Writes a checked model as SBML Level 3 Version 2: every quantity is a parameter, equations are rate rules, definitions are
-//! assignment rules, equations without a derivative are algebraic rules.
+//! Writes a checked model as SBML Level 3 Version 2: what reactions change is a species, every other quantity is a parameter.
+//! Equations are rate rules, definitions are assignment rules, equations without a derivative are algebraic rules.
 
 mod formula;
 mod names;
+mod network;
+
+use std::collections::BTreeSet;
 
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::model::{Action, Body, Change, EntryValue, Event, EventKind, Level, Model, Symbol, TermKind};
+use odec_lang::model::{Action, Body, Change, EntryValue, Event, EventKind, Level, Model, Symbol, TermKind, Values};
+use odec_lang::syntax::tree::Tree;
 
 use formula::{Missing, TIME, Writer, apply, quantity};
 use names::Names;
+use network::{Line, Network};
 
 /// What became of a model.
 #[derive(Clone, Debug, Default)]
@@ -19,10 +24,22 @@ pub struct Exported {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes a model as SBML.
-pub fn export(model: &Model) -> Exported {
+/// Values in the place of those of the model.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// All values, with these.
+    pub values: Values,
+    /// The names of what is given: `k`, `x`, `x'`.
+    pub names: BTreeSet<String>,
+}
+
+/// Writes a model as SBML: its reactions too, if there is the tree of its text.
+pub fn export(model: &Model, tree: Option<&Tree>, chosen: &Chosen) -> Exported {
     let names = Names::of(model);
-    let mut exporter = Exporter { model, names: &names, diagnostics: vec![], lists: Lists::default() };
+    let network = tree.map(|tree| Network::of(model, tree)).unwrap_or_default();
+    let (diagnostics, lists) = (vec![], Lists::default());
+    let compartment = names.unused("compartment");
+    let mut exporter = Exporter { model, names: &names, network: &network, chosen, compartment, diagnostics, lists };
     exporter.whole();
     let Exporter { lists, mut diagnostics, .. } = exporter;
     let failed = |list: &[Diagnostic]| list.iter().any(Diagnostic::is_error);
@@ -67,9 +84,12 @@ fn read_back(model: &Model, text: &str) -> Option<Diagnostic> {
 #[derive(Default)]
 struct Lists {
     functions: String,
+    compartments: String,
+    species: String,
     parameters: String,
     initial: String,
     rules: String,
+    reactions: String,
     events: String,
 }
 
@@ -84,9 +104,12 @@ impl Lists {
         text.push_str(&format!("<model id=\"{id}\">\n"));
         for (name, content) in [
             ("FunctionDefinitions", &self.functions),
+            ("Compartments", &self.compartments),
+            ("Species", &self.species),
             ("Parameters", &self.parameters),
             ("InitialAssignments", &self.initial),
             ("Rules", &self.rules),
+            ("Reactions", &self.reactions),
             ("Events", &self.events),
         ] {
             if !content.is_empty() {
@@ -101,6 +124,10 @@ impl Lists {
 struct Exporter<'m> {
     model: &'m Model,
     names: &'m Names,
+    network: &'m Network,
+    chosen: &'m Chosen,
+    /// The id of the compartment of all species.
+    compartment: String,
     diagnostics: Vec<Diagnostic>,
     lists: Lists,
 }
@@ -117,14 +144,22 @@ impl Exporter<'_> {
         self.functions();
         let model = self.model;
         for (k, constant) in model.constants.iter().enumerate() {
-            self.given(Symbol::Constant(k), 0, constant.value, true);
+            let value = self.chosen(&constant.name, |values| values.constants.get(k).copied());
+            self.given(Symbol::Constant(k), 0, (constant.value, value), true);
         }
         for (k, parameter) in model.parameters.iter().enumerate() {
-            self.given(Symbol::Parameter(k), 0, parameter.value, true);
+            let value = self.chosen(&parameter.name, |values| values.parameters.get(k).copied());
+            self.given(Symbol::Parameter(k), 0, (parameter.value, value), true);
         }
         for (k, state) in model.states.iter().enumerate() {
             for (order, &start) in (0u8..).zip(&state.initial) {
-                self.given(Symbol::State(k), order, start, false);
+                let all = &self.chosen.values.initial;
+                let value = all.iter().rev().find(|(state, of, _)| (*state, *of) == (k, order)).map(|(.., v)| *v);
+                if order == 0 && self.network.species.contains(&k) {
+                    self.species(k, (start, value));
+                } else {
+                    self.given(Symbol::State(k), order, (start, value), false);
+                }
             }
             for bound in &state.bounds {
                 let headline = format!("SBML has no bounds: that of `{}` is left out", state.name);
@@ -132,10 +167,13 @@ impl Exporter<'_> {
             }
         }
         for (k, discrete) in model.discretes.iter().enumerate() {
-            self.given(Symbol::Discrete(k), 0, discrete.initial, false);
+            let all = &self.chosen.values.discretes;
+            let value = all.iter().rev().find(|(of, _)| *of == k).map(|(_, v)| *v);
+            self.given(Symbol::Discrete(k), 0, (discrete.initial, value), false);
         }
         self.definitions();
         self.equations();
+        self.reactions();
         let ranked = model.events.iter().any(|event| event.priority.is_some());
         for event in &model.events {
             if let Err(missing) = self.event(event, ranked) {
@@ -191,20 +229,97 @@ impl Exporter<'_> {
         }
     }
 
-    /// A quantity with a value at the start.
-    fn given(&mut self, symbol: Symbol, order: u8, start: Body, constant: bool) {
+    /// The value of a parameter or constant, if another one than that of the model was chosen.
+    fn chosen(&self, name: &str, value: impl Fn(&Values) -> Option<f64>) -> Option<f64> {
+        self.chosen.names.contains(name).then(|| value(&self.chosen.values)).flatten()
+    }
+
+    /// A quantity with a value at the start, that of the model or the chosen one.
+    fn given(&mut self, symbol: Symbol, order: u8, start: (Body, Option<f64>), constant: bool) {
         let id = self.names.of_known(symbol, order).to_string();
-        let value = self.literal(start).map(|v| format!(" value=\"{}\"", attribute(v))).unwrap_or_default();
-        if value.is_empty() {
-            match self.formula(start) {
+        let value = self.start("value", &id, start);
+        self.lists.parameters.push_str(&format!("<parameter id=\"{id}\"{value} constant=\"{constant}\"/>\n"));
+    }
+
+    /// A state that reactions change: an amount in a compartment of size 1, so that amount and concentration are the same.
+    fn species(&mut self, state: usize, start: (Body, Option<f64>)) {
+        let id = self.names.of_known(Symbol::State(state), 0).to_string();
+        let value = self.start("initialAmount", &id, start);
+        let compartment = self.compartment.as_str();
+        if self.lists.compartments.is_empty() {
+            self.lists.compartments =
+                format!("<compartment id=\"{compartment}\" spatialDimensions=\"3\" size=\"1\" constant=\"true\"/>\n");
+        }
+        self.lists.species.push_str(&format!(
+            "<species id=\"{id}\" compartment=\"{compartment}\"{value} hasOnlySubstanceUnits=\"true\" \
+             boundaryCondition=\"false\" constant=\"false\"/>\n"
+        ));
+    }
+
+    /// The value at the start as an attribute, or as an initial assignment.
+    fn start(&mut self, attribute: &str, id: &str, (start, chosen): (Body, Option<f64>)) -> String {
+        if let Some(v) = chosen.or_else(|| self.literal(start)) {
+            return format!(" {attribute}=\"{}\"", number_text(v));
+        }
+        match self.formula(start) {
+            Err(missing) => self.refuse(missing),
+            Ok(formula) => self
+                .lists
+                .initial
+                .push_str(&format!("<initialAssignment symbol=\"{id}\">{}</initialAssignment>\n", math(&formula))),
+        }
+        String::new()
+    }
+
+    fn reactions(&mut self) {
+        let network = self.network;
+        for line in &network.lines {
+            match self.reaction(line) {
                 Err(missing) => self.refuse(missing),
-                Ok(formula) => self
-                    .lists
-                    .initial
-                    .push_str(&format!("<initialAssignment symbol=\"{id}\">{}</initialAssignment>\n", math(&formula))),
+                Ok(text) => self.lists.reactions.push_str(&text),
             }
         }
-        self.lists.parameters.push_str(&format!("<parameter id=\"{id}\"{value} constant=\"{constant}\"/>\n"));
+    }
+
+    fn reaction(&self, line: &Line) -> Result<String, Missing> {
+        let law = self.model.definitions[line.rate].value;
+        let rate = self.names.of_known(Symbol::Definition(line.rate), 0).to_string();
+        // a rate in other units than its species is a quantity of its own
+        let (id, formula) = if line.factor == 1.0 {
+            (rate, self.formula(law)?)
+        } else {
+            let id = self.names.unused(&format!("{rate}_rate"));
+            (id, apply("times", &[formula::number(line.factor), quantity(&rate)]))
+        };
+        let name = |state: usize| self.names.of_known(Symbol::State(state), 0);
+        let side = |list: &str, side: &[(usize, f64)]| {
+            let one = |(state, count): &(usize, f64)| {
+                let (id, count) = (name(*state), number_text(*count));
+                format!("<speciesReference species=\"{id}\" stoichiometry=\"{count}\" constant=\"true\"/>")
+            };
+            let all: String = side.iter().map(one).collect();
+            if all.is_empty() { all } else { format!("<listOf{list}>{all}</listOf{list}>") }
+        };
+        let takes_part = |state: usize| line.left.iter().chain(&line.right).any(|(other, _)| *other == state);
+        let read: BTreeSet<usize> = law
+            .range()
+            .filter_map(|t| match self.model.terms[t].kind {
+                TermKind::State(state, _) => Some(state),
+                _ => None,
+            })
+            .filter(|state| line.factor == 1.0 && self.network.species.contains(state) && !takes_part(*state))
+            .collect();
+        let modifiers: String =
+            read.into_iter().map(|state| format!("<modifierSpeciesReference species=\"{}\"/>", name(state))).collect();
+        let modifiers =
+            if modifiers.is_empty() { modifiers } else { format!("<listOfModifiers>{modifiers}</listOfModifiers>") };
+        Ok(format!(
+            "<reaction id=\"{id}\" reversible=\"{}\">{}{}{modifiers}<kineticLaw>{}</kineticLaw></reaction>\n",
+            line.reversible,
+            side("Reactants", &line.left),
+            side("Products", &line.right),
+            math(&formula),
+        ))
     }
 
     /// The value of a number, also with a sign.
@@ -225,7 +340,9 @@ impl Exporter<'_> {
 
     fn definitions(&mut self) {
         let model = self.model;
-        for (k, definition) in model.definitions.iter().enumerate() {
+        let rates: BTreeSet<usize> =
+            self.network.lines.iter().filter(|line| line.factor == 1.0).map(|line| line.rate).collect();
+        for (k, definition) in model.definitions.iter().enumerate().filter(|(k, _)| !rates.contains(k)) {
             let id = self.names.of_known(Symbol::Definition(k), 0).to_string();
             match self.formula(definition.value) {
                 Err(missing) => self.refuse(missing),
@@ -250,7 +367,8 @@ impl Exporter<'_> {
                 self.rule("rateRule", &below, &next);
             }
         }
-        for equation in &model.equations {
+        let by_reactions = |state: Option<usize>| state.is_some_and(|state| self.network.species.contains(&state));
+        for equation in model.equations.iter().filter(|equation| !by_reactions(equation.target)) {
             let rated = |body: Body| {
                 body.range().any(|t| match model.terms[t].kind {
                     TermKind::State(i, order) => order > 0 && order == model.states[i].order,
@@ -362,7 +480,7 @@ impl Exporter<'_> {
 }
 
 /// A number as the value of an attribute.
-fn attribute(v: f64) -> String {
+fn number_text(v: f64) -> String {
     if v.is_nan() {
         "NaN".to_string()
     } else if v.is_infinite() {

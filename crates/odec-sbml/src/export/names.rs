@@ -8,6 +8,7 @@ use odec_lang::model::{Model, Symbol};
 pub struct Names {
     quantities: BTreeMap<(Symbol, u8), String>,
     functions: Vec<String>,
+    used: BTreeSet<String>,
 }
 
 /// An id like `name` that nobody has.
@@ -45,7 +46,7 @@ impl Names {
             quantities.insert((symbol, order), id);
         }
         let functions = model.functions.iter().map(|f| id(&f.name, &mut used)).collect();
-        Names { quantities, functions }
+        Names { quantities, functions, used }
     }
 
     /// The id of a quantity, or of its derivative.
@@ -56,6 +57,15 @@ impl Names {
     /// The same of a quantity that is there.
     pub fn of_known(&self, symbol: Symbol, order: u8) -> &str {
         self.of_quantity(symbol, order).unwrap_or_default()
+    }
+
+    /// An id like this one that nobody has.
+    pub fn unused(&self, word: &str) -> String {
+        let mut id = word.to_string();
+        while self.used.contains(&id) {
+            id.push('_');
+        }
+        id
     }
 
     /// The id of a function.

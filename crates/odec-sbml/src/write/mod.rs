@@ -5,22 +5,35 @@ mod names;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::Range;
+
+use odec_ir::Span;
 
 use crate::limits::MAX_INLINED;
 use crate::math::{Math, Op};
-use crate::plan::{Happening, Plan, Quantity, Role, Section};
+use crate::plan::{Arrow, Happening, Plan, Quantity, Role, Section, Term};
 use formula::{Inlined, Writer, time_argument};
 use names::{Names, argument};
 
 /// Longest line that names are put into.
 const WIDTH: usize = 100;
 
-/// The text, and the columns whose names differ from what SBML calls the quantities.
-pub fn write(plan: &Plan) -> (String, BTreeMap<String, String>) {
+/// What is written.
+pub struct Written {
+    /// The text of the model.
+    pub text: String,
+    /// The columns whose names differ from what SBML calls the quantities.
+    pub titles: BTreeMap<String, String>,
+    /// Lines of the text with what they come from in the XML, in the order of the text.
+    pub places: Vec<(Range<usize>, Span)>,
+}
+
+/// The text of a plan.
+pub fn write(plan: &Plan) -> Written {
     let names = Names::of(plan);
     let functions = plan.functions.iter().map(|f| (f.base.id.as_str(), f)).collect();
     let inlined = Inlined { functions, budget: Cell::new(MAX_INLINED) };
-    let mut out = Out { plan, names, inlined, text: String::new() };
+    let mut out = Out { plan, names, inlined, text: String::new(), places: vec![] };
     out.head();
     out.functions();
     out.section(Section::Parameters, "Parameters");
@@ -34,7 +47,7 @@ pub fn write(plan: &Plan) -> (String, BTreeMap<String, String>) {
     out.equations();
     out.events();
     out.outputs();
-    (out.text, out.names.titles)
+    Written { text: out.text, titles: out.names.titles, places: out.places }
 }
 
 struct Out<'p> {
@@ -42,6 +55,7 @@ struct Out<'p> {
     names: Names,
     inlined: Inlined<'p>,
     text: String,
+    places: Vec<(Range<usize>, Span)>,
 }
 
 /// A text from the file in one line of a comment.
@@ -54,6 +68,15 @@ impl Out<'_> {
     fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
+    }
+
+    /// A line that comes from this place of the XML.
+    fn line_of(&mut self, line: &str, from: Span) {
+        let start = self.text.len();
+        self.line(line);
+        if from != Span::default() {
+            self.places.push((start..self.text.len(), from));
+        }
     }
 
     fn writer(&self) -> Writer<'_> {
@@ -102,16 +125,18 @@ impl Out<'_> {
                 arguments.push("none".to_string());
             }
             let name = self.names.function(&function.base.id);
-            lines.push(format!("fn {name}({}) = {}", arguments.join(", "), writer.whole(&function.body)));
+            let line = format!("fn {name}({}) = {}", arguments.join(", "), writer.whole(&function.body));
+            lines.push((line, function.base.span));
         }
         if self.uses_whole_parts() {
-            lines.push("fn whole_part(x) = if x < 0 then ceil(x) else floor(x)".to_string());
+            let line = "fn whole_part(x) = if x < 0 then ceil(x) else floor(x)".to_string();
+            lines.push((line, Span::default()));
         }
         if !lines.is_empty() {
             self.heading("Functions");
         }
-        for line in lines {
-            self.line(&line);
+        for (line, from) in lines {
+            self.line_of(&line, from);
         }
     }
 
@@ -162,18 +187,57 @@ impl Out<'_> {
         }
     }
 
+    /// The rate of a reaction with its lines.
+    fn reaction(&mut self, quantity: &Quantity, name: &str, lines: &[Arrow], note: &str) {
+        let Role::Defined(law) = &quantity.role else { return };
+        let law = self.formula(law);
+        let whole = |line: &Arrow| line.factor.is_none();
+        let from = self.plan.places.of(&quantity.key);
+        if !lines.iter().any(whole) {
+            self.line_of(&format!("{name} = {law}{note}"), from);
+        }
+        for line in lines {
+            let [left, right] = [&line.left, &line.right].map(|side| self.side(side));
+            match &line.factor {
+                None => self.line_of(&format!("{name}: {left} -> {right}  rate {law}{note}"), from),
+                Some(factor) => {
+                    let rate = self.formula(&factor.clone().times(Math::name(&quantity.key)));
+                    self.line_of(&format!("{left} -> {right}  rate {rate}"), from);
+                }
+            }
+        }
+    }
+
+    /// `A + 2 $B`
+    fn side(&self, terms: &[Term]) -> String {
+        let term = |term: &Term| {
+            let count = if term.count == 1.0 { String::new() } else { format!("{} ", formula::number(term.count).0) };
+            format!("{count}{}{}", if term.fixed { "$" } else { "" }, self.names.quantity(&term.key))
+        };
+        if terms.is_empty() { "0".to_string() } else { terms.iter().map(term).collect::<Vec<_>>().join(" + ") }
+    }
+
     fn quantity(&mut self, quantity: &Quantity) {
+        let plan = self.plan;
         let name = self.names.quantity(&quantity.key).to_string();
         let note = quantity.note.as_ref().map(|note| format!("   # {}", plain(note))).unwrap_or_default();
-        match &quantity.role {
-            Role::Parameter(value) => self.line(&format!("param {name} = {}{note}", formula::number(*value).0)),
-            Role::Defined(math) => self.line(&format!("{name} = {}{note}", self.formula(math))),
-            Role::State(start, rate) => {
-                self.line(&format!("state {name} = {}{note}", self.formula(start)));
-                self.line(&format!("{name}' = {}", self.formula(rate)));
-            }
-            Role::Discrete(start) => self.line(&format!("discrete {name} = {}{note}", self.formula(start))),
-            Role::Unknown(start) => self.line(&format!("unknown {name} = {}{note}", self.formula(start))),
+        if let Some(lines) = plan.arrows.get(&quantity.key) {
+            return self.reaction(quantity, &name, lines, &note);
+        }
+        let (start, always) = (plan.places.start(&quantity.key), plan.places.of(&quantity.key));
+        let formula = |math: &Math| self.formula(math);
+        let (line, from) = match &quantity.role {
+            Role::Parameter(value) => (format!("param {name} = {}{note}", formula::number(*value).0), start),
+            Role::Defined(math) => (format!("{name} = {}{note}", formula(math)), always),
+            Role::State(value, _) => (format!("state {name} = {}{note}", formula(value)), start),
+            Role::Discrete(value) => (format!("discrete {name} = {}{note}", formula(value)), start),
+            Role::Unknown(value) => (format!("unknown {name} = {}{note}", formula(value)), start),
+        };
+        self.line_of(&line, from);
+        if let Role::State(_, rate) = &quantity.role
+            && !quantity.by_arrows
+        {
+            self.line_of(&format!("{name}' = {}", self.formula(rate)), always);
         }
     }
 
@@ -182,8 +246,8 @@ impl Out<'_> {
         if !plan.equations.is_empty() {
             self.heading("Algebraic rules");
         }
-        for (math, _) in &plan.equations {
-            self.line(&format!("0 = {}", self.formula(math)));
+        for (math, span) in &plan.equations {
+            self.line_of(&format!("0 = {}", self.formula(math)), *span);
         }
         let moves = |q: &Quantity| matches!(q.role, Role::State(..) | Role::Unknown(_));
         if !plan.quantities.iter().any(moves) {
@@ -229,7 +293,7 @@ impl Out<'_> {
         if !title.is_empty() {
             self.line(&format!("## {title}"));
         }
-        self.line(&format!("{head} {{ {} }}", actions.join("; ")));
+        self.line_of(&format!("{head} {{ {} }}", actions.join("; ")), event.span);
     }
 
     /// Every quantity of the file is recorded. States and unknowns are anyway.

@@ -23,27 +23,30 @@ impl Left {
         let place = bound.located.as_ref().and_then(|located| located.bound_of(self.element));
         let when = format!("at {} = {}", model.time.name, number(at.0));
         let Some((state, k, row)) = place else {
-            return Diagnostic::error(&codes::E0635, format!("a state leaves its bound {when}"));
+            return Diagnostic::error(&codes::E0635, format!("a state crosses its bound {when}"));
         };
         let of = &model.states[state].bounds[k];
         let (name, bounds) = (bound.states.name(row), text(model, state, k));
         let Some(rate) = self.rate else {
-            let headline = format!("`{name}` is {} beyond its bound {when}", number(self.beyond));
+            let headline = format!("`{name}` is beyond its bound by {} {when}", number(self.beyond));
             let report = Diagnostic::error(&codes::E0635, headline).label(of.span, "the bound");
-            return report.help("let no event put it there; a smaller tolerance, or another method, if none does");
+            return report.help(
+                "make sure that no event sets it there; if none does, tighten the tolerance or choose \
+                                another method",
+            );
         };
         let way = if of.at_least { "falls below" } else { "rises above" };
-        let headline = format!("`{name}` {way} its bound {when}: the equation leads out of `{bounds}`");
-        let text = format!("`{name}` changes at the rate {} on it", number(rate));
+        let headline = format!("`{name}` {way} its bound {when}: its equation leads out of `{bounds}`");
+        let text = format!("on the bound, `{name}` changes at the rate {}", number(rate));
         let mut report = Diagnostic::error(&codes::E0635, headline).label(of.span, text);
         for term in terms((model, source), bound, (row, !of.at_least), at) {
-            report = report.label(term.span, format!("leads out, at the rate {}", number(term.value)));
+            report = report.label(term.span, format!("leads out at the rate {}", number(term.value)));
         }
         let at_bound = model.expression(of.value);
         let sign = if of.at_least { "<=" } else { ">=" };
         report.help(format!(
-            "let the terms that lead out vanish there; or end the run, `when {name} {sign} {at_bound} {{ stop }}`, \
-             with no bound; a bound corrects errors of the method alone"
+            "let the terms that lead out vanish on the bound; or remove the bound and end the run there, `when \
+             {name} {sign} {at_bound} {{ stop }}`; a bound only corrects errors of the method"
         ))
     }
 }
@@ -65,5 +68,5 @@ pub(crate) fn start(
     let initial = model.states[state].initial.get(usize::from(of.order));
     let report =
         initial.map_or(report.clone(), |body| report.label(model.span(*body), format!("this is {}", number(value))));
-    report.help(format!("start within `{}`, or leave the bound out", text(model, state, k)))
+    report.help(format!("start within `{}`, or remove the bound", text(model, state, k)))
 }

@@ -3,6 +3,7 @@
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
+use odec_ode::invariants::Off;
 
 use super::{declared, number};
 use crate::bind::Bound;
@@ -38,10 +39,10 @@ pub fn not_kept(model: &Model, bound: &Bound, moved: &[Moved]) -> Diagnostic {
     let states = &bound.states;
     let far = |m: &&Moved| (m.to - m.from).abs();
     let Some(worst) = moved.iter().max_by(|a, b| far(a).total_cmp(&far(b))) else {
-        return Diagnostic::error(&codes::E0637, "the start does not meet the constraints");
+        return Diagnostic::error(&codes::E0637, "the initial values do not satisfy the constraints");
     };
     let (name, from, to) = (states.name(worst.place), number(worst.from), number(worst.to));
-    let headline = format!("`{name}` cannot start at {from}: the constraints and their derivatives want about {to}");
+    let headline = format!("`{name}` cannot start at {from}: the constraints and their derivatives require about {to}");
     let mut report = Diagnostic::error(&codes::E0637, headline);
     if let Some(k) = declared(model, states, worst.place) {
         report = report.label(model.states[k].span, format!("starts at {from}"));
@@ -50,23 +51,59 @@ pub fn not_kept(model: &Model, bound: &Bound, moved: &[Moved]) -> Diagnostic {
     let shown: Vec<String> = moved.iter().take(MAX_SHOWN).map(one).collect();
     let more = moved.len().saturating_sub(MAX_SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    with_constraints(report, bound).help(format!("the nearest start that meets them has {}{more}", shown.join(", ")))
+    with_constraints(report, bound).help(format!("the nearest consistent start has {}{more}", shown.join(", ")))
+}
+
+/// What events wrote does not meet the constraints.
+pub(super) fn unmet(bound: &Bound, off: &[Off], events: &[usize], when: &str) -> Diagnostic {
+    if events.is_empty() {
+        return jump(bound, off, when);
+    }
+    let headline = format!("what an event writes does not satisfy the constraints {when}");
+    let places = bound.located.iter().flat_map(|located| located.event_spans(events)).collect();
+    let report = super::instant::with(Diagnostic::error(&codes::E0647, headline), places, "this event");
+    let one = |off: &Off| {
+        let (name, from, to) = (bound.states.name(off.place), number(off.from), number(off.to));
+        format!("`{name}` {to} instead of {from}")
+    };
+    let shown: Vec<String> = off.iter().take(MAX_SHOWN).map(one).collect();
+    with_constraints(report, bound).help(format!(
+        "the nearest state that satisfies them has {}; write values that satisfy the constraint and its derivatives, or add to a \
+         velocity with `+=`, which the forces of the constraint answer",
+        shown.join(", ")
+    ))
+}
+
+/// Constraints that switch to others which the state does not meet.
+fn jump(bound: &Bound, off: &[Off], when: &str) -> Diagnostic {
+    let headline = format!("a constraint, or a derivative of it, jumps as it switches {when}");
+    let largest = |off: &&Off| (off.to - off.from).abs();
+    let state = off.iter().max_by(|a, b| largest(a).total_cmp(&largest(b)));
+    let jump = state.map_or(String::new(), |off| {
+        let (name, from, to) = (bound.states.name(off.place), number(off.from), number(off.to));
+        format!("`{name}` would have to jump from {from} to {to}: ")
+    });
+    with_constraints(Diagnostic::error(&codes::E0648, headline), bound).help(format!(
+        "{jump}write branches that agree where they meet, in their derivatives too, or a steep smooth function"
+    ))
 }
 
 /// No state near meets the constraints.
 pub fn unkept(bound: &Bound, when: &str, state: &str) -> Diagnostic {
-    let headline = format!("no state near was found that meets the constraints {when}");
+    let headline = format!("odec found no state nearby that satisfies the constraints {when}");
     with_constraints(Diagnostic::error(&codes::E0638, headline), bound).help(format!(
-        "the largest correction is that of `{state}`: start nearer to the constraints, check that they can be met, or take a \
-         smaller `rtol`"
+        "`{state}` needs the largest correction: start closer to the constraints, check that they have a solution, \
+         or use a smaller `rtol`"
     ))
 }
 
 /// Constraints that say the same.
 pub fn dependent(bound: &Bound, when: &str) -> Diagnostic {
-    let headline = format!("the constraints depend on one another {when}");
-    with_constraints(Diagnostic::error(&codes::E0636, headline), bound)
-        .help("one of them follows from the others, or holds the states with the factor 0: drop it, with one unknown")
+    let headline = format!("the constraints are dependent {when}");
+    with_constraints(Diagnostic::error(&codes::E0636, headline), bound).help(
+        "one constraint follows from the others, or the coefficients of its states are 0: remove it, together \
+               with one unknown",
+    )
 }
 
 /// The derivatives of the constraints do not determine the unknowns; `None` of a model whose constraints were not differentiated.
@@ -74,8 +111,9 @@ pub fn undetermined(bound: &Bound, when: &str) -> Option<Diagnostic> {
     if constraints(bound).is_empty() {
         return None;
     }
-    let headline = format!("the constraints, differentiated, do not determine the unknowns {when}");
-    Some(with_constraints(Diagnostic::error(&codes::E0641, headline), bound).help(
-        "constraints that depend on one another, or unknowns that act in the same way, leave them open: drop one of each",
-    ))
+    let headline = format!("the differentiated constraints do not determine the unknowns {when}");
+    Some(
+        with_constraints(Diagnostic::error(&codes::E0641, headline), bound)
+            .help("either the constraints are dependent, or several unknowns have the same effect: remove one of each"),
+    )
 }

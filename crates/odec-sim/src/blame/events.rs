@@ -17,68 +17,86 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
     Some(match cause {
         HybridCause::Accumulation { event, ratio } if own(event) => {
             let headline = format!("this event happens infinitely often before {}", number(t));
-            let text = format!("the times between two become shorter by the factor {}", number(*ratio));
+            let text = format!("the intervals between its instants shrink by the factor {}", number(*ratio));
             let report = one(Diagnostic::error(&codes::E0625, headline), *event, &text);
             if located.has_rest(*event) {
                 return Some(report.help(
-                    "behind `rest { ... }` it happens again at once: let what `rest` writes end the motion that leads to \
-                     it, as `still := 1` does with `h'' = if still == 1 then 0 else -g`",
+                    "after `rest { ... }` it happens again at once: let `rest` write something that ends the \
+                     motion, such as `still := 1` with `h'' = if still == 1 then 0 else -g`",
                 ));
             }
             report.help(
-                "say what holds from then on, behind the block: `rest { ... }`, for a ball `rest { h := 0; h' := 0; \
-                 still := 1 }` with `discrete still = 0`",
+                "after the block, write the state in which the motion comes to rest: `rest { ... }`; for a ball \
+                 `rest { h := 0; h' := 0; still := 1 }` with `discrete still = 0`",
             )
         }
         HybridCause::Chain { events } if events.iter().any(own) => {
-            let headline = format!("events cause each other without end {when}");
+            let headline = format!("events trigger each other without end {when}");
             let places = events.iter().filter_map(|event| span(*event)).collect();
             let report = with(Diagnostic::error(&codes::E0626, headline), places, "this happens again and again");
-            report.help("no time passes between them: let an event happen only until something has changed for good")
+            report.help("no time passes between them: let each event prevent itself from happening again")
         }
         HybridCause::Storm { events, .. } if events.iter().any(own) => {
-            let headline = format!("events follow each other faster and faster {when}, and the run does not come on");
+            let headline = format!("events follow each other faster and faster {when}, and the run makes no progress");
             let places = events.iter().filter_map(|event| span(*event)).collect();
             let report = with(Diagnostic::error(&codes::E0626, headline), places, "this happens again and again");
-            report.help("let a condition turn false by a distance: switch on below 19 and off above 21")
+            report.help("use two thresholds: switch on below 19 and off above 21")
+        }
+        HybridCause::Returns { event, relation, again } if own(event) => {
+            let headline = format!("this event leads back to its own condition {when}");
+            let what = if *again {
+                "it would happen again at once, for ever"
+            } else {
+                "it holds nothing here: its condition stays true"
+            };
+            returns(one(Diagnostic::error(&codes::E0626, headline), *event, what), located.relation_span(*relation))
         }
         HybridCause::Conflict { target, events: [first, second] } if own(first) => {
             let name = match *target {
                 Target::State(row) => bound.states.name(row),
                 Target::Discrete(at) => located.discrete_name(at),
             };
-            let headline = format!("`{name}` is given two values {when}");
+            let headline = format!("`{name}` receives two values {when}");
             let places: Vec<Span> =
                 [*first, *second].iter().filter_map(|event| located.write_span(*event, *target)).collect();
             let same = places.windows(2).all(|pair| pair[0] == pair[1]);
-            let text = if same { "two events of this statement give it one each" } else { "one of them" };
+            let text = if same { "two events of this statement each set it" } else { "one of them" };
             let report = with(Diagnostic::error(&codes::E0627, headline), places, text);
-            report.help("no order decides between them: give one event a `priority`, or add to the value with `+=`")
+            report.help("nothing orders these events: give one of them a `priority`, or add to the value with `+=`")
         }
         HybridCause::NoValue { event, write } if own(event) => {
             let place = write.and_then(|write| located.action_span(*event, write));
-            let what = if place.is_some() { "right side of an event" } else { "priority of this event" };
-            let report = Diagnostic::error(&codes::E0628, format!("the {what} has no finite value {when}"));
+            let what = if place.is_some() { "the right side of an event" } else { "the priority of this event" };
+            let report = Diagnostic::error(&codes::E0628, format!("{what} has no finite value {when}"));
             let report = match place {
                 Some(place) => with(report, vec![place], "this value"),
                 None => one(report, *event, "its priority"),
             };
-            report.help("bound its terms, as `sqrt(max(x, 0))`, or put the condition for a value into the head")
+            report.help("keep its terms in their domain, `sqrt(max(x, 0))`, or add a condition to the event")
         }
         HybridCause::Delay { event, delay } if own(event) => {
             let headline = format!("the delay of this event is {} {when}", number(*delay));
-            let report = one(Diagnostic::error(&codes::E0628, headline), *event, "`after` a time that is none");
-            report.help("a delay is 0 or positive: `after max(d, 0)`")
+            let report = one(Diagnostic::error(&codes::E0628, headline), *event, "the delay is not valid");
+            report.help("a delay must be 0 or positive: `after max(d, 0)`")
         }
         HybridCause::NoTime { event } if own(event) => {
-            let headline = format!("the times of this event have no value {when}");
+            let headline = format!("the times of this event are undefined {when}");
             let report = one(
                 Diagnostic::error(&codes::E0628, headline),
                 *event,
-                "a period that is not positive, or less than rounding?",
+                "is the period not positive, or smaller than the rounding error of the time?",
             );
-            report.help("the time between two is positive and finite, and so is the first time")
+            report.help("the period must be positive and finite, and the first time must be finite")
         }
         _ => return None,
     })
+}
+
+/// An event that leads back to its own condition at this comparison.
+fn returns(report: Diagnostic, relation: Option<Span>) -> Diagnostic {
+    let text = "what the event writes makes both sides equal, and the equations lead back across";
+    with(report, relation.into_iter().collect(), text).help(
+        "no event holds a quantity at a limit: end the motion there, as `x' = if x < 1 then ... else 0` does, or with a \
+         discrete, `h'' = if still == 1 then 0 else -g`; to go on past the limit, leave the assignment out",
+    )
 }

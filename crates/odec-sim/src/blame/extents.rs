@@ -12,12 +12,12 @@ pub fn not_compiled(unfit: &Unfit, program: Option<&Program>) -> Diagnostic {
     match (unfit, program) {
         (Unfit::Extents(error), Some(program)) => extents(error, program),
         (Unfit::Extents(error), None) => {
-            Diagnostic::error(&codes::E0615, format!("the model cannot be bound: {error:?}"))
+            Diagnostic::error(&codes::E0615, format!("odec cannot bind the model: {error:?}"))
         }
         (Unfit::Code(error), _) if error.is_bug() => Diagnostic::error(&codes::E0900, error.to_string())
             .help("this is a bug in odec: `odec explain E0900` says what to report"),
-        (Unfit::Code(error), _) => Diagnostic::error(&codes::E0615, format!("the model cannot be compiled: {error}"))
-            .help("`--interpret` runs it without"),
+        (Unfit::Code(error), _) => Diagnostic::error(&codes::E0615, format!("odec cannot compile the model: {error}"))
+            .help("use `--interpret` to run the model without machine code"),
     }
 }
 
@@ -26,35 +26,35 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
     match error {
         BindError::Empty { axis, range: (first, last) } => {
             let axis = &program.axes[*axis];
-            let headline = format!("`{}` has no index: it runs from {first} to {last}", axis.name);
+            let headline = format!("`{}` is empty: it runs from {first} to {last}", axis.name);
             let d = Diagnostic::error(&codes::E0517, headline).label(axis.span, "");
             d.help(sizes(program, [&axis.first, &axis.last], "give it at least one index"))
         }
         BindError::TooManyElements { array, elements } => {
             let array = &program.arrays[*array];
-            let many = elements.map_or("more elements than can be counted".to_string(), |n| format!("{n} elements"));
-            let headline = format!("the model has {many} with `{}`; at most {MAX_ELEMENTS} are possible", array.name);
+            let many = elements.map_or("too many elements to count".to_string(), |n| format!("{n} elements"));
+            let headline = format!("`{}` brings the model to {many}; the limit is {MAX_ELEMENTS}", array.name);
             let d = Diagnostic::error(&codes::E0518, headline).label(array.span, "");
             let ends = array.axes.iter().flat_map(|a| {
                 let axis = &program.axes[a.0 as usize];
                 [&axis.first, &axis.last]
             });
-            d.help(sizes(program, ends, "make it smaller"))
+            d.help(sizes(program, ends, "reduce its size"))
         }
         BindError::TooManyEntries { role, entries } => {
             let what = match role {
                 KernelRole::Jacobian => "the Jacobian matrix",
-                KernelRole::ParameterJacobian => "the matrix of derivatives by the parameters",
-                KernelRole::Mass | KernelRole::MassJacobian => "the matrix of factors of the derivatives",
-                _ => "what a statement reads through tables and at edges",
+                KernelRole::ParameterJacobian => "the matrix of derivatives with respect to the parameters",
+                KernelRole::Mass | KernelRole::MassJacobian => "the matrix of coefficients of the derivatives",
+                _ => "the list of elements that a statement reads through tables and at edges",
             };
-            let headline = format!("{what} would have {entries} entries; at most {MAX_ENTRIES} are made unasked");
+            let headline = format!("{what} would have {entries} entries; the limit is {MAX_ENTRIES}");
             Diagnostic::error(&codes::E0552, headline).help(if role.is_matrix() {
-                "every element depends on too many others: a method that needs no Jacobian, `--method tsit5`, or one that \
-                 multiplies by it without making it: `--method bdf --linear krylov`"
+                "every element depends on too many others: use a method that needs no Jacobian, `--method tsit5`, or \
+                 one that never stores it, `--method bdf --linear krylov`"
             } else {
-                "every element reads too many others: a smaller size, or a sum whose terms read elements by their own \
-                 indices needs no list"
+                "every element reads too many others: reduce the size, or write a sum whose terms read elements by \
+                 their own indices, which needs no list"
             })
         }
         BindError::OutOfRange { nest, access, position, value, range: (first, last), at } => {
@@ -63,7 +63,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
             let axis = array.axes.get(*position).map(|a| &program.axes[a.0 as usize]);
             let index = axis.map_or("the index", |a| a.name.as_str());
             let mut headline =
-                format!("`{}` is read at {index} = {value}, which is not from {first} to {last}", array.name);
+                format!("odec reads `{}` at {index} = {value}, which is outside {first} .. {last}", array.name);
             if !at.is_empty() {
                 let places: Vec<String> = at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
                 headline.push_str(&format!(" (at {})", places.join(", ")));
@@ -71,21 +71,21 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
             let d = Diagnostic::error(&codes::E0520, headline);
             let d = d.label(place(nest, *access).unwrap_or(array.span), "");
             d.help(format!(
-                "say what is there, `boundary {}[...] = ...`, or read it under a condition on the indices; from a table, \
-                 correct the table",
+                "give the value there, `boundary {}[...] = ...`, or read it under a condition on the indices; if a \
+                 table gives the index, correct the table",
                 array.name
             ))
         }
         BindError::NotWhole { array, element, value } => {
             let array = &program.arrays[*array];
             let headline = format!(
-                "`{}` is used as an index, and its element number {} is {value}, not a whole number",
+                "`{}` is an index, and its element {} is {value}, which is not a whole number",
                 array.name,
                 element + 1
             );
             Diagnostic::error(&codes::E0526, headline)
                 .label(array.span, "")
-                .help("an index is a whole number: correct the table")
+                .help("an index must be a whole number: correct the table")
         }
     }
 }
@@ -100,7 +100,7 @@ fn sizes<'a>(program: &Program, ends: impl IntoIterator<Item = &'a Affine>, what
         Some(if *text == value.to_string() { text.clone() } else { format!("{text} = {value}") })
     };
     let list: Vec<String> = used.into_iter().filter_map(of).collect();
-    if list.is_empty() { what.to_string() } else { format!("{what}: here {}", list.join(", ")) }
+    if list.is_empty() { what.to_string() } else { format!("{what}; here {}", list.join(", ")) }
 }
 
 /// Where an access is written.

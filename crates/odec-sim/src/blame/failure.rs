@@ -62,9 +62,9 @@ impl Failed<'_> {
             Cause::Unkept { row } => constraints::unkept(self.bound, &self.when, &self.names.state(row)),
             Cause::Dependent { .. } => constraints::dependent(self.bound, &self.when),
             Cause::Instant => self.instant(),
-            Cause::Fatal => Diagnostic::error(&codes::E0601, format!("the model cannot be evaluated {when}")),
+            Cause::Fatal => Diagnostic::error(&codes::E0601, format!("odec cannot evaluate the model {when}")),
             Cause::Internal { what } => {
-                let headline = format!("{what}, by `{}` {when}", self.bound.choice.method.name);
+                let headline = format!("{what}, in `{}` {when}", self.bound.choice.method.name);
                 Diagnostic::error(&codes::E0900, headline)
                     .help("this is a bug in odec: `odec explain E0900` says what to report")
             }
@@ -79,7 +79,14 @@ impl Failed<'_> {
                 left.diagnostic(self.model, self.source, self.bound, (self.t, self.y))
             }
             Some(cause) => super::instant::instant(cause, self.bound, self.t, &self.when),
-            None => Diagnostic::error(&codes::E0623, format!("no modes agree with the equations {}", self.when)),
+            None => Diagnostic::error(
+                &codes::E0623,
+                format!(
+                    "no values of the conditions are consistent with the \
+                                                              equations {}",
+                    self.when
+                ),
+            ),
         }
     }
 
@@ -93,7 +100,7 @@ impl Failed<'_> {
     fn by_term(&self, d: Diagnostic, what: What, row: usize, help: &str) -> Diagnostic {
         match self.search(what) {
             Some(blame) => with_term(d, &blame).help(advice(&blame).unwrap_or(help)),
-            None => self.by_equation(d, row, &format!("this gives `{}`", self.names.rate(row))).help(help),
+            None => self.by_equation(d, row, &format!("this determines `{}`", self.names.rate(row))).help(help),
         }
     }
 
@@ -103,7 +110,7 @@ impl Failed<'_> {
 
     fn no_value(&self, row: usize) -> Diagnostic {
         let headline = format!("`{}` has no finite value {}", self.names.rate(row), self.when);
-        let help = "bound its terms, correct the parameters, or start elsewhere";
+        let help = "keep its terms in their domain, correct the parameters, or start elsewhere";
         let what = What::Row(self.names.rank(row));
         if let Some(report) = self.search(what).and_then(|blame| super::inputs::beyond(self.model, self.bound, &blame))
         {
@@ -115,10 +122,13 @@ impl Failed<'_> {
     fn no_series(&self, row: usize) -> Diagnostic {
         let (rate, when) = (self.names.rate(row), &self.when);
         let headline = format!(
-            "the solution has no Taylor series {when}: `{rate}` has a value there, but no derivative along the solution"
+            "the solution has no Taylor series {when}: `{rate}` has a value there, but no derivative along the \
+             solution"
         );
-        self.by_equation(Diagnostic::error(&codes::E0622, headline), row, &format!("this gives `{rate}`"))
-            .help("a method that needs no series: `--method auto` or `--method vern7`; or start off this point")
+        self.by_equation(Diagnostic::error(&codes::E0622, headline), row, &format!("this determines `{rate}`")).help(
+            "use a method that needs no series, `--method auto` or `--method vern7`, or start away from this \
+                   point",
+        )
     }
 
     /// The derivative by a state, or by time.
@@ -129,25 +139,25 @@ impl Failed<'_> {
                 &codes::E0602,
                 self.names.state(col),
                 By::State(self.names.rank(col)),
-                "a method that needs no derivative: `--method dopri5`; or start off the singular point",
+                "use a method that needs no derivative, `--method dopri5`, or start away from the singular point",
             ),
             None => (
                 &codes::E0603,
                 self.model.time.name.clone(),
                 By::Time,
-                "a method that does not need it: `--method bdf`; or start a little later",
+                "use a method that does not need this derivative, `--method bdf`, or start a little later",
             ),
         };
-        let headline = format!("the derivative of `{rate}` by `{by}` has no finite value {}", self.when);
+        let headline = format!("the derivative of `{rate}` with respect to `{by}` has no finite value {}", self.when);
         self.by_term(Diagnostic::error(code, headline), What::Slope(rank, what), row, help)
     }
 
     fn no_factor(&self, row: usize) -> Diagnostic {
         let headline =
-            format!("a factor in the equation of `{}` has no finite value {}", self.names.rate(row), self.when);
-        let label = "a factor of a derivative here, or the derivative of one";
+            format!("a coefficient in the equation of `{}` has no finite value {}", self.names.rate(row), self.when);
+        let label = "a coefficient of a derivative here, or its derivative";
         self.by_equation(Diagnostic::error(&codes::E0601, headline), row, label)
-            .help("bound the factors, correct the parameters, or start elsewhere")
+            .help("keep the coefficients in their domain, correct the parameters, or start elsewhere")
     }
 
     /// Constraints that do not determine the unknowns.
@@ -155,26 +165,26 @@ impl Failed<'_> {
         if let Some(report) = constraints::undetermined(self.bound, &self.when) {
             return report;
         }
-        let headline = format!("the equations without a derivative do not determine the unknowns {}", self.when);
-        let report = self.by_equation(Diagnostic::error(&codes::E0641, headline), row, "one of them");
+        let headline = format!("the algebraic equations do not determine the unknowns {}", self.when);
+        let report = self.by_equation(Diagnostic::error(&codes::E0641, headline), row, "this is one of them");
         if !self.bound.executor.program().is_scalar() {
             return report.help(
-                "a constraint on the states is not differentiated in a model with index sets: differentiate it by hand until it \
-                 gives the unknown, and write the result in its place",
+                "odec does not differentiate constraints on states in a model with index sets: differentiate the \
+                 constraint by hand until it determines the unknown, and replace it by the result",
             );
         }
         report.help(
-            "an equation that holds no unknown, or holds it with the factor 0, is a constraint on the states: differentiate it \
-             by time until it gives the unknown, and write the result in its place",
+            "an equation without an unknown, or with the coefficient 0 for it, constrains the states: differentiate \
+             it with respect to time until it determines the unknown, and replace it by the result",
         )
     }
 
     /// Newton's method found no values of the unknowns.
     fn inconsistent(&self, row: usize) -> Diagnostic {
         let name = self.names.state(row);
-        let headline = format!("no value of `{name}` was found that meets the equations {}", self.when);
+        let headline = format!("odec found no value of `{name}` that satisfies the equations {}", self.when);
         self.by_equation(Diagnostic::error(&codes::E0642, headline), row, "").help(format!(
-            "Newton's method began at {}: give a guess that is nearer, or check that the equations have a solution",
+            "Newton's method started at {}: give a closer guess, or check that the equations have a solution",
             self.y.get(row).map_or_else(|| "the guess".to_owned(), |y| number(*y))
         ))
     }
@@ -182,27 +192,27 @@ impl Failed<'_> {
     fn dependent(&self, row: usize) -> Diagnostic {
         let (method, rate) = (self.bound.choice.method.name, self.names.rate(row));
         let headline =
-            format!("`{method}` needs every derivative, and the equations do not give `{rate}` {}", self.when);
+            format!("`{method}` needs every derivative, but the equations do not determine `{rate}` {}", self.when);
         self.by_equation(Diagnostic::error(&codes::E0619, headline), row, "").help(
-            "the factors of the derivatives vanish, or depend on one another: an implicit method solves them together: \
-             `--method bdf`",
+            "the coefficients of the derivatives are zero or linearly dependent: use an implicit method, which \
+             solves the equations together: `--method bdf`",
         )
     }
 
     fn collapsed(&self, row: usize, error: f64) -> Diagnostic {
         let (state, when) = (self.names.state(row), &self.when);
         let step = number(self.failure.h);
-        let headline = format!("the step fell to {step} {when}: the error of `{state}` stays too large");
+        let headline = format!("the step size fell to {step} {when}: the error of `{state}` stays too large");
         let d = Diagnostic::error(&codes::E0604, headline);
-        let d = self.by_equation(d, row, &format!("`{state}`: largest error"));
+        let d = self.by_equation(d, row, &format!("`{state}` has the largest error"));
         if let Some(help) = self.fell_below_zero(row) {
             return d.help(help);
         }
         let error =
             if error.is_finite() { format!("{} times the tolerance", number(error)) } else { "infinite".into() };
         d.help(format!(
-            "its error is {error} however small the step: `{state}` may blow up or jump here; look at the last rows, or \
-             end the run before {} = {}",
+            "its error is {error}, however small the step: `{state}` may blow up or jump here; look at the last \
+             rows, or end the run before {} = {}",
             self.model.time.name,
             number(self.t)
         ))
@@ -211,14 +221,14 @@ impl Failed<'_> {
     /// What to do about a quantity that fell below zero, the one in question first; velocities and positions may.
     fn fell_below_zero(&self, row: usize) -> Option<String> {
         let (y0, options) = (&self.bound.problem.y0, &self.bound.options);
-        let atol = |k: usize| options.atol.get(k).or(options.atol.first()).copied().unwrap_or(0.0);
+        let atol = |k: usize| options.atol_at(k);
         let first = 2 * self.bound.executor.layout().second;
         let fell = |k: &usize| *k >= first && self.failure.y[*k] < 0.0 && y0[*k] >= 0.0 && atol(*k) > 0.0;
         let k = std::iter::once(row).chain(0..y0.len()).find(fell)?;
         let state = self.names.state(k);
         Some(format!(
-            "`{state}` began at {} and is {} now: if it cannot be negative, its absolute tolerance of {} lets it be; try \
-             `--atol {state}={}`. Else something may blow up or jump here",
+            "`{state}` started at {} and is {} now: if it cannot be negative, its absolute tolerance of {} is too \
+             large; try `--atol {state}={}`. Otherwise a state may blow up or jump here",
             number(y0[k]),
             number(self.failure.y[k]),
             number(atol(k)),
@@ -229,12 +239,12 @@ impl Failed<'_> {
     fn unsolved(&self, row: usize) -> Diagnostic {
         let (state, fixed) = (self.names.state(row), self.bound.options.fixed);
         let size = if fixed { number(self.failure.h) } else { "any size".to_string() };
-        let headline = format!("the equations of an implicit step of {size} cannot be solved {}", self.when);
+        let headline = format!("the Newton iteration of an implicit step of {size} does not converge {}", self.when);
         let d = Diagnostic::error(&codes::E0605, headline);
-        self.by_equation(d, row, &format!("`{state}` does not settle")).help(if fixed {
-            "a smaller step may do, or none, so that the error decides: `--step auto`"
+        self.by_equation(d, row, &format!("`{state}` does not converge")).help(if fixed {
+            "try a smaller step, or leave the step size to the error control: `--step auto`"
         } else {
-            "does the equation jump here? `--method rodas4` solves no equations by iteration"
+            "does the equation jump here? `--method rodas4` needs no Newton iteration"
         })
     }
 
@@ -242,18 +252,19 @@ impl Failed<'_> {
         let (state, when) = (self.names.state(col), &self.when);
         let headline = format!("the equations do not determine `{state}` {when}: the matrix of the step is singular");
         let d = Diagnostic::error(&codes::E0606, headline);
-        self.by_equation(d, col, &format!("`{state}`: not determined")).help(if self.bound.options.fixed {
-            "another step size may do; else, does every highest derivative follow from the equations?"
+        self.by_equation(d, col, &format!("`{state}` is not determined")).help(if self.bound.options.fixed {
+            "try another step size; otherwise check that the equations determine every highest derivative"
         } else {
-            "does every highest derivative follow from the equations, and does every state depend on its own?"
+            "check that the equations determine every highest derivative, and that every state depends on its own \
+             equation"
         })
     }
 
     fn exhausted(&self, budget: u64) -> Diagnostic {
         let (bound, time, when) = (self.bound, &self.model.time.name, &self.when);
         let end = number(bound.problem.t_end);
-        let spent = if budget == 1 { "1 step is".to_string() } else { format!("{budget} steps are") };
-        let headline = format!("{spent} used up {when}, and {time} = {end} is not reached");
+        let spent = if budget == 1 { "1 step was".to_string() } else { format!("{budget} steps were") };
+        let headline = format!("{spent} not enough: the run stopped {when}, before {time} = {end}");
         let d = Diagnostic::error(&codes::E0607, headline);
         let d = match self.model.equations.as_slice() {
             [first, .., last] => d.label(first.span.to(last.span), ""),
@@ -262,25 +273,25 @@ impl Failed<'_> {
         };
         d.help(match (bound.options.fixed, bound.choice.method.structure.jacobian) {
             _ if bound.options.max_step.is_some() => {
-                "let the steps be longer, `--max-step`, or allow more of them, `--max-steps`"
+                "permit longer steps with `--max-step`, or more of them with `--max-steps`"
             }
-            (true, _) => "take larger steps, end the run earlier, or allow more with `--max-steps`",
+            (true, _) => "use larger steps, end the run earlier, or permit more steps with `--max-steps`",
             (_, false) => {
-                "if the model is stiff, an implicit method needs far fewer: `--method bdf`; or allow more with \
-                 `--max-steps`"
+                "if the model is stiff, an implicit method needs far fewer steps: `--method bdf`; otherwise permit \
+                 more with `--max-steps`"
             }
-            (_, true) => "allow more with `--max-steps`, or ask for less accuracy with `--rtol`",
+            (_, true) => "permit more steps with `--max-steps`, or loosen the tolerance with `--rtol`",
         })
     }
 
     fn unbounded(&self, row: usize) -> Diagnostic {
         let (state, when, bound) = (self.names.state(row), &self.when, self.bound);
-        let d = Diagnostic::error(&codes::E0608, format!("`{state}` leaves the range of numbers {when}"));
+        let d = Diagnostic::error(&codes::E0608, format!("`{state}` overflows {when}"));
         let d = self.by_equation(d, row, "this grows without bound");
         d.help(if bound.options.fixed && !bound.choice.method.structure.jacobian {
-            "the step may be too large for this method to be stable: make `--step` smaller, or use an implicit method"
+            "the step may be too large for this method to be stable: reduce `--step`, or use an implicit method"
         } else {
-            "the solution grows beyond all numbers: end the run earlier, or correct the model"
+            "the solution grows without bound: end the run earlier, or correct the model"
         })
     }
 }

@@ -16,15 +16,19 @@ pub(super) fn beyond(model: &Model, bound: &Bound, blame: &Blame) -> Option<Diag
     // the operand is left out where it is a number in the text
     let at = blame.operands.first().map(|operand| operand.value).filter(|value| value.is_finite())?;
     let (edge, at_edge) = if at - first < last - at { ("begin", first) } else { ("end", last) };
-    let headline = format!("`{name}` is asked for beyond its data, which {edge} at {}", number(at_edge));
-    let data = format!("its data go from {} to {}", number(first), number(last));
+    let headline = format!("the run reads `{name}` outside its data, which {edge} at {}", number(at_edge));
+    let data = format!("its data cover {} to {}", number(first), number(last));
     let d = with_term(Diagnostic::error(&codes::E0630, headline), blame).label(input.place, data);
     Some(d.help(format!(
-        "let the run stay within {} .. {}; or say what holds outside, behind `{}`: `clamp` (the first and the last value) or \
-         `periodic`{}",
+        "keep the run within {} .. {}; or write after `{}` how the input continues: `clamp` (the first and the last \
+         value) or `periodic`{}",
         number(first),
         number(last),
         input.between.word(),
-        if blame.operands.first().is_some_and(|operand| operand.text.trim() == time) { "" } else { "; or bound its argument" },
+        if blame.operands.first().is_some_and(|operand| operand.text.trim() == time) {
+            ""
+        } else {
+            "; or bound its argument"
+        },
     )))
 }

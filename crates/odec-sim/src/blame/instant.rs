@@ -12,7 +12,7 @@ use crate::hybrid::Located;
 const MAX_PLACES: usize = 4;
 
 /// What helps where there is no derivative.
-const DIFFERENCES: &str = "choose other values, so that it does not come to this, or run without `--sens`";
+const DIFFERENCES: &str = "choose other values that avoid this point, or run without `--sens`";
 
 /// Why no modes agree with the motion, or why instants do not end.
 pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> Diagnostic {
@@ -23,7 +23,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
     match cause {
         HybridCause::Sliding { relation, rates: [below, above] } => {
             let headline =
-                format!("the equations switch back and forth {when}: both sides lead back to where they meet");
+                format!("the equations switch back and forth {when}: both sides drive the state back to the surface");
             let text = format!(
                 "left - right changes at the rate {} where this is false, and at {} where it is true",
                 number(*below),
@@ -31,41 +31,43 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             );
             let report = Diagnostic::error(&codes::E0623, headline);
             let report = with(report, place(relation).into_iter().collect(), &text);
-            report.help("write a steep but smooth function instead: `tanh(v/w)` for `sign(v)`")
+            report.help("replace the switch by a steep, smooth function: `tanh(v/w)` for `sign(v)`")
         }
         HybridCause::Inconsistent { relations } => {
-            let headline = format!("no truth of these comparisons agrees with the equations {when}");
+            let headline = format!("no truth values of these comparisons are consistent with the equations {when}");
             let places = relations.iter().filter_map(place).collect();
-            let report =
-                with(Diagnostic::error(&codes::E0623, headline), places, "true leads to false, and false to true");
-            report.help("check the signs: a comparison may depend on what it switches only if that does not jump back")
+            let report = with(
+                Diagnostic::error(&codes::E0623, headline),
+                places,
+                "if true, it becomes false; if false, it \
+                                                                          becomes true",
+            );
+            report.help("check the signs: what a comparison switches must not flip the comparison itself")
         }
         HybridCause::NoSides => {
             let headline = format!("a comparison has no value {when}");
             let places = bound.located.iter().flat_map(Located::relation_spans).collect();
-            let report = with(Diagnostic::error(&codes::E0623, headline), places, "one of these is not a number");
-            report.help("bound its terms: `sqrt(max(x, 0))`")
+            let report = with(Diagnostic::error(&codes::E0623, headline), places, "one of these is not a number (NaN)");
+            report.help("keep its terms in their domain: `sqrt(max(x, 0))`")
         }
         HybridCause::Passed { relation } => {
-            let headline = format!("the run has missed where this changes, {when}");
-            let text = "the state has passed the place where both sides are equal";
+            let headline = format!("the run missed the time at which this changes, {when}");
+            let text = "the state has already crossed the surface";
             let report = with(Diagnostic::error(&codes::E0623, headline), place(relation).into_iter().collect(), text);
-            report.help("tighten `rtol` and `atol`, or take another method")
+            report.help("tighten `rtol` and `atol`, or use another method")
         }
         HybridCause::Storm { relations, events } => {
-            let headline = format!("the equations switch again and again {when}, and the run does not come on");
+            let headline = format!("the equations switch again and again {when}, and the run makes no progress");
             let counters = bound.located.iter().flat_map(|located| located.event_spans(events));
             let places = relations.iter().filter_map(place).chain(counters).collect();
-            let report = with(Diagnostic::error(&codes::E0623, headline), places, "this changes again and again");
-            report.help(
-                "let a switch change back at another value than where it changed, or write a steep smooth function",
-            )
+            let report = with(Diagnostic::error(&codes::E0623, headline), places, "this switches again and again");
+            report.help("use different thresholds for switching on and off, or write a steep, smooth function")
         }
         HybridCause::Chain { events } => {
-            let headline = format!("instants do not end {when}");
+            let headline = format!("the events at one instant do not end {when}");
             let places = bound.located.iter().flat_map(|located| located.event_spans(events)).collect();
-            let report = with(Diagnostic::error(&codes::E0623, headline), places, "this changes again and again");
-            report.help("let a switch change back at another value than where it changed")
+            let report = with(Diagnostic::error(&codes::E0623, headline), places, "this switches again and again");
+            report.help("use different thresholds for switching on and off")
         }
         HybridCause::Conflict { .. }
         | HybridCause::Bound { .. }
@@ -73,21 +75,23 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         | HybridCause::NoTime { .. }
         | HybridCause::NoUnknowns(_)
         | HybridCause::Accumulation { .. }
+        | HybridCause::Returns { .. }
         | HybridCause::NoValue { .. } => Diagnostic::error(&codes::E0623, format!("an event has no value {when}")),
+        HybridCause::Unmet { off, events } => super::constraints::unmet(bound, off, events, when),
         HybridCause::Grazing { relation } => {
-            let what = format!("the state has no derivative by the parameters {when}");
-            let text = "the state touches this, or begins on it, or it changes together with something else";
-            let report = with(Diagnostic::error(&codes::E0629, what), place(relation).into_iter().collect(), text);
-            report.help(DIFFERENCES)
+            let what = format!("the state has no derivative with respect to the parameters {when}");
+            let text = "the state only touches this surface or starts on it, or something else changes at the same \
+                        time";
+            with(Diagnostic::error(&codes::E0629, what), place(relation).into_iter().collect(), text).help(DIFFERENCES)
         }
         HybridCause::TwoTimes { list } => {
-            let what = format!("the state has no derivative by the parameters {when}");
-            let text = "another time, or the start, comes together with this one and moves otherwise with a parameter";
+            let what = format!("the state has no derivative with respect to the parameters {when}");
+            let text = "this coincides with another time or with the start, and a parameter moves the two differently";
             let places = bound.located.iter().flat_map(|located| located.list_spans(*list)).collect();
             with(Diagnostic::error(&codes::E0629, what), places, text).help(DIFFERENCES)
         }
         HybridCause::NoDerivative { event } => {
-            let what = format!("what this event does has no derivative by the parameters {when}");
+            let what = format!("the effect of this event has no derivative with respect to the parameters {when}");
             let places = bound.located.iter().filter_map(|located| located.event_span(*event)).collect();
             with(Diagnostic::error(&codes::E0629, what), places, "an event of the model").help(DIFFERENCES)
         }

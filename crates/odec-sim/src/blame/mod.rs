@@ -60,7 +60,7 @@ fn with_term(mut d: Diagnostic, blame: &Blame) -> Diagnostic {
     let what = match blame.fault {
         Fault::Value => format!("this is {}", number(blame.value)),
         Fault::Slope => format!("the derivative of this is {}", number(blame.value)),
-        Fault::ZeroFactor => "this is multiplied by 0, and the equation is solved for it".to_string(),
+        Fault::ZeroFactor => "the equation is solved for this, and its coefficient is 0".to_string(),
     };
     d = d.label(blame.span, what);
     for operand in &blame.operands {
@@ -81,20 +81,21 @@ fn advice(blame: &Blame) -> Option<&'static str> {
     let negative = blame.operands.iter().any(|o| o.value < 0.0);
     match blame.fault {
         Fault::Value if text.starts_with("sqrt") && negative => {
-            Some("a square root needs an argument of at least 0: is a sign wrong, or has a state gone below 0?")
+            Some("a square root needs an argument of at least 0: is a sign wrong, or did a state fall below 0?")
         }
         Fault::Value if text.starts_with("ln") || text.starts_with("log") => {
-            Some("a logarithm needs an argument above 0: is a sign wrong, or has a state gone to 0?")
+            Some("a logarithm needs a positive argument: is a sign wrong, or did a state fall to 0?")
         }
         Fault::Value if text.contains('^') && negative => {
-            Some("a negative number has only whole powers: is a sign wrong, or has a state gone below 0?")
+            Some("a negative number only has integer powers: is a sign wrong, or did a state fall below 0?")
         }
         Fault::Value if text.contains('/') && blame.operands.iter().any(|o| o.value == 0.0) => Some(
-            "a division by 0: correct the parameters, start elsewhere, or write the term so that it has a value there",
+            "this divides by 0: correct the parameters, start elsewhere, or rewrite the term so that it has a value \
+             there",
         ),
         Fault::Value if blame.operands.iter().any(|o| o.value.abs() > HUGE) => Some(
-            "the solution grows beyond all numbers: is a constant step too large for the method to be stable, or has the \
-             model no solution beyond this time?",
+            "the solution overflows: is a constant step too large for a stable solution, or does the solution end \
+             before this time?",
         ),
         _ => None,
     }
@@ -174,7 +175,7 @@ pub fn start_value(
     value: f64,
 ) -> Diagnostic {
     let name = states.name(at);
-    let d = Diagnostic::error(&codes::E0610, format!("`{name}` starts at {value}, where no run can begin"));
+    let d = Diagnostic::error(&codes::E0610, format!("no run can start from `{name}` = {value}"));
     let nothing = vec![f64::NAN; states.len()];
     let d = match blame(model, source, What::Start(states.rank(at)), StateAt { t: t0, y: &nothing, values }) {
         Some(blame) => with_term(d, &blame),
@@ -183,7 +184,7 @@ pub fn start_value(
             None => d,
         },
     };
-    d.help("correct the value, or the parameters it follows from")
+    d.help("correct the value, or the parameters that it depends on")
 }
 
 /// Six significant digits, short.

@@ -37,46 +37,54 @@ fn explain(refusal: &Refusal, states: &Quantities, asked: &Asked) -> Diagnostic 
             let near = suggest::nearest(name, names);
             let d = Diagnostic::error(&codes::E0611, format!("there is no method `{name}`"));
             match near.first() {
-                Some(near) => d.help(format!("is it `{near}`? `odec methods` lists them all")),
+                Some(near) => d.help(format!("did you mean `{near}`? `odec methods` lists all methods")),
                 None => d.help(
-                    "for example `bdf`, `rodas5p`, `dopri5`, or `auto`, which chooses; `odec methods` lists them all",
+                    "use for example `bdf`, `rodas5p` or `dopri5`, or `auto`, which chooses; `odec methods` lists \
+                     all methods",
                 ),
             }
         }
         Refusal::NotZeroStable(order) => {
-            let headline = format!("there is no `bdf{order}`: BDF of order 7 and more is not zero-stable");
-            Diagnostic::error(&codes::E0612, headline)
-                .help("its errors would grow without bound, the more the smaller the step; `bdf6` is the highest, `bdf` chooses the order")
+            let headline = format!("there is no `bdf{order}`: BDF of order 7 and above is not zero-stable");
+            Diagnostic::error(&codes::E0612, headline).help(
+                "its errors grow without bound, and faster with smaller steps; `bdf6` has the highest order, \
+                       and `bdf` chooses the order",
+            )
         }
         Refusal::Unsuitable { method, reason, instead } => {
-            Diagnostic::error(&codes::E0613, format!("`{method}` cannot solve this: {reason}"))
+            Diagnostic::error(&codes::E0613, format!("`{method}` cannot solve this model: {reason}"))
                 .help(format!("use {instead}"))
         }
         Refusal::SingularMass { method, rows } => {
             let list: Vec<String> = rows.iter().map(|&r| format!("{}'", name(r))).collect();
             let what = if list.is_empty() {
-                "do not determine them all".to_string()
+                "do not determine all of them".to_string()
             } else {
-                format!("do not give {}", suggest::list(list.iter().map(String::as_str)))
+                format!("do not determine {}", suggest::list(list.iter().map(String::as_str)))
             };
-            let headline = format!("`{method}` needs every derivative, and the equations {what}");
-            Diagnostic::error(&codes::E0619, headline)
-                .help("an implicit method solves them together: `--method rodas4` or `--method bdf`")
+            let headline = format!("`{method}` needs every derivative, but the equations {what}");
+            Diagnostic::error(&codes::E0619, headline).help(
+                "use an implicit method, which solves the equations together: `--method rodas4` or `--method \
+                       bdf`",
+            )
         }
         Refusal::NoTolerance { row } => {
             let state = name(*row);
             let headline =
-                format!("`{state}` starts at 0 and has an absolute tolerance of 0: no error can be small enough");
-            Diagnostic::error(&codes::E0620, headline).help(format!("give it one: `--atol {state}=1e-9`"))
+                format!("`{state}` starts at 0 with an absolute tolerance of 0: no error can be small enough");
+            Diagnostic::error(&codes::E0620, headline).help(format!(
+                "give it a positive tolerance: `--atol \
+                                                                     {state}=1e-9`"
+            ))
         }
         Refusal::Linear(misfit) => {
             let d = Diagnostic::error(&codes::E0614, misfit.to_string());
             match misfit {
                 Misfit::NeedsExactSolutions { .. } | Misfit::JacobianNotHeld { .. } => {
-                    d.help("use `--method bdf`, or another solver, or none: one is chosen")
+                    d.help("use `--method bdf` or another linear solver, or leave out `--linear`")
                 }
-                Misfit::TooFull { .. } => d.help("an explicit method needs no matrix"),
-                _ => d.help("without `--linear` a solver is chosen by structure and size"),
+                Misfit::TooFull { .. } => d.help("use an explicit method, which needs no matrix"),
+                _ => d.help("leave out `--linear`, and odec chooses a solver by structure and size"),
             }
         }
         Refusal::BadOption(what) => Diagnostic::error(&codes::E0614, what.clone()),
@@ -104,17 +112,18 @@ fn place(name: &str, flag: &str) -> String {
 pub fn unknown_state(name: &str, flag: &str, states: &[&str]) -> Diagnostic {
     let d = Diagnostic::error(&codes::E0706, format!("{}the model has no state `{name}`", place(name, flag)));
     match suggest::nearest(name, states.iter().copied()).first() {
-        Some(near) => d.help(format!("is it `{near}`?")),
-        None => d.help(format!("its states are {}", suggest::list(states.iter().copied()))),
+        Some(near) => d.help(format!("did you mean `{near}`?")),
+        None => d.help(format!("the states are {}", suggest::list(states.iter().copied()))),
     }
 }
 
 /// A name on the command line that is no state and no output.
 pub fn unknown_name(name: &str, flag: &str, known: &[&str]) -> Diagnostic {
-    let d = Diagnostic::error(&codes::E0706, format!("{}the model records no `{name}`", place(name, flag)));
+    let d =
+        Diagnostic::error(&codes::E0706, format!("{}the model has no quantity `{name}` to record", place(name, flag)));
     match suggest::nearest(name, known.iter().copied()).first() {
-        Some(near) => d.help(format!("is it `{near}`?")),
-        None => d.help(format!("its columns are {}", suggest::list(known.iter().copied()))),
+        Some(near) => d.help(format!("did you mean `{near}`?")),
+        None => d.help(format!("the columns are {}", suggest::list(known.iter().copied()))),
     }
 }
 
@@ -122,8 +131,9 @@ pub fn unknown_name(name: &str, flag: &str, known: &[&str]) -> Diagnostic {
 pub fn misnamed(name: &str, flag: &str, why: &Misnamed) -> Diagnostic {
     let d = |what: String| Diagnostic::error(&codes::E0706, format!("{}{what}", place(name, flag)));
     match why {
-        Misnamed::Unreadable => d("this is no name".to_string())
-            .help("elements are named like `u[3]`, `u[1..5]`, `u[*,2]`, `u[3]'`, `p[3].x`"),
+        Misnamed::Unreadable => {
+            d("this is not a name".to_string()).help("write elements as `u[3]`, `u[1..5]`, `u[*,2]`, `u[3]'`, `p[3].x`")
+        }
         Misnamed::Rank { name, axes } => {
             let takes = match axes.len() {
                 0 => "no index".to_string(),

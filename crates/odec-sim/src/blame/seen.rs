@@ -21,12 +21,25 @@ pub fn failed_seen(judged: &Judged<'_>, failure: &Failure, said: &[&'static Code
         }
     };
     let seen = report::urgent(judged).into_iter().find(explains);
-    let Some(warning) = seen.or_else(|| report::in_the_end(judged).filter(explains)) else { return d };
+    let Some(warning) = seen.or_else(|| report::in_the_end(judged).filter(explains)) else {
+        return match report::outgrown(judged) {
+            Some(warning) => with_tolerance(d, warning),
+            None => d,
+        };
+    };
     if said.contains(&warning.code) {
         with_code(d, &warning, failure, judged)
     } else {
         with_cause(d, warning, failure, judged)
     }
+}
+
+/// Adds what grew out of its tolerance with the error that it had there: what failed then may be no solution of the model.
+fn with_tolerance(mut d: Diagnostic, warning: Diagnostic) -> Diagnostic {
+    let state = shown_state(d.help.take());
+    let lines = [Some(format!("before that, {}", warning.headline)), warning.help, state];
+    d.help = Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+    d
 }
 
 /// The last line of the help, which shows the state.
@@ -43,10 +56,10 @@ fn outgrown(warning: &Diagnostic, failure: &Failure) -> bool {
 fn with_code(mut d: Diagnostic, warning: &Diagnostic, failure: &Failure, judged: &Judged<'_>) -> Diagnostic {
     if outgrown(warning, failure) {
         let time = &judged.model.time.name;
-        d.headline = format!("the run left the range of numbers at {time} = {}", number(failure.t));
+        d.headline = format!("the run overflowed at {time} = {}", number(failure.t));
         d.labels.clear();
     }
-    let lines = [Some(format!("the warning {} above says why", warning.code)), shown_state(d.help.take())];
+    let lines = [Some(format!("see the warning {} above", warning.code)), shown_state(d.help.take())];
     d.help = Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"));
     d
 }
@@ -56,7 +69,7 @@ fn with_cause(mut d: Diagnostic, warning: Diagnostic, failure: &Failure, judged:
     let time = &judged.model.time.name;
     let state = shown_state(d.help.take());
     if outgrown(&warning, failure) {
-        d.headline = format!("{}, and left the range of numbers at {time} = {}", warning.headline, number(failure.t));
+        d.headline = format!("{}, and overflowed at {time} = {}", warning.headline, number(failure.t));
         d.labels.clear();
     } else {
         d.headline = format!("{}; {}", d.headline, warning.headline);

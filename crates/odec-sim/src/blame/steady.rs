@@ -17,7 +17,7 @@ pub fn none(model: &Model, bound: &Bound, why: &NoSteady, starts: u64) -> Diagno
         NoSteady::Constrained => return constrained(bound),
         NoSteady::Large(n) => {
             let headline =
-                format!("the steady states of {n} unknowns are too many to look for: at most {MAX_UNKNOWNS}");
+                format!("odec does not search for steady states of {n} unknowns: the limit is {MAX_UNKNOWNS}");
             Diagnostic::error(&codes::E0640, headline).help("run the model until nothing changes any more")
         }
         NoSteady::NoValue => {
@@ -26,21 +26,20 @@ pub fn none(model: &Model, bound: &Bound, why: &NoSteady, starts: u64) -> Diagno
         }
         NoSteady::Grows(terms, rate) => {
             let sum = sum(terms, |place| bound.states.name(place));
-            let (headline, rate) = (format!("`{sum}` never rests"), number(*rate));
-            let help = format!(
-                "its rate is {rate} whatever the state: balance what comes in by a loss that depends on the state"
-            );
+            let (headline, rate) = (format!("`{sum}` never comes to rest"), number(*rate));
+            let help =
+                format!("its rate is {rate} in every state: balance the source by a loss that depends on the state");
             Diagnostic::error(&codes::E0640, headline).help(help)
         }
         NoSteady::None => {
             let from = match starts {
                 0 => "the initial values".to_owned(),
-                n => format!("{} starts", n + 1),
+                n => format!("{} starting points", n + 1),
             };
-            let headline = format!("no steady state of `{}` was found from {from}", model.name);
+            let headline = format!("odec found no steady state of `{}` from {from}", model.name);
             Diagnostic::error(&codes::E0640, headline).help(
-                "a quantity that only grows, such as a count, has none; `odec steady FILE --starts 100` looks from a hundred \
-                 other states",
+                "a quantity that only grows, such as a count, has no steady state; `odec steady FILE --starts 100` \
+                 tries a hundred other starting points",
             )
         }
     };
@@ -97,32 +96,35 @@ fn first_timed(model: &Model) -> Option<(Span, Option<usize>)> {
 
 fn depends_on_time(model: &Model, bound: &Bound) -> Diagnostic {
     let time = &model.time.name;
-    let headline = format!("the equations depend on `{time}`: no state stays as it is");
+    let headline = format!("the equations depend on `{time}`, so there is no steady state");
     let mut report = Diagnostic::error(&codes::E0639, headline);
     match first_timed(model) {
         Some((span, Some(_))) => report = report.label(span, "this input changes with time"),
-        Some((span, None)) => report = report.label(span, format!("`{time}` stands here")),
+        Some((span, None)) => report = report.label(span, format!("`{time}` occurs here")),
         None => {}
     }
-    let help = format!("write a parameter in the place of `{time}`, and give it the value that matters");
+    let help = format!("replace `{time}` by a parameter, and choose its value");
     at_entry(report, bound).help(help)
 }
 
 /// An event that happens at times again and again, where steady states are asked for alone.
 pub fn repeated(model: &Model) -> Option<Diagnostic> {
     let event = model.events.iter().find(|event| matches!(event.kind, EventKind::Every { .. }))?;
-    let headline = "an event happens again and again: no state stays as it is";
+    let headline = "an event recurs for ever, so there is no steady state";
     let report = Diagnostic::error(&codes::E0639, headline).label(event.head, "this event");
-    Some(report.help("leave it out; `start = steady` in the run block starts from the state without it"))
+    Some(report.help(
+        "remove it, or write `start = steady` in the run block to start from the steady state that the \
+                      model has without it",
+    ))
 }
 
 /// A state at rest on a constraint solves other equations.
 fn constrained(bound: &Bound) -> Diagnostic {
-    let headline = "steady states are not looked for in a model whose constraints have to be differentiated";
+    let headline = "odec cannot find steady states of a model whose constraints must be differentiated";
     let report = at_entry(Diagnostic::error(&codes::E0322, headline), bound);
     let constraints = bound.executor.program().invariants.as_ref().map_or(&[][..], |kept| &kept.constraints);
     let report = constraints.iter().fold(report, |report, (span, _)| report.label(*span, "this constraint"));
-    report.help("write the constraint as it is after differentiation, or take coordinates that need none")
+    report.help("write the constraint in its differentiated form, or choose coordinates that need no constraint")
 }
 
 /// A run that started from a steady state that is not stable, or that its solution does not come to.
@@ -137,18 +139,14 @@ pub fn unsettled(bound: &Bound) -> Option<Diagnostic> {
             .map_or(String::new(), |(v, _)| format!(": the largest real part of its eigenvalues is {}", number(v.re)));
         let headline = match steady.kind {
             Some(EquilibriumType::Centre | EquilibriumType::Degenerate) | None => {
-                format!("the run starts from a steady state of which it is not known whether it is stable ({kind})")
+                format!("the run starts from a steady state of unknown stability ({kind})")
             }
-            _ => format!("the run starts from a steady state that is not stable ({kind})"),
+            _ => format!("the run starts from an unstable steady state ({kind})"),
         };
-        (headline, format!("what is small may grow from here{largest}"))
+        (headline, format!("small deviations may grow{largest}"))
     } else if !steady.reached {
-        let headline =
-            "the run starts from a steady state to which the motion from the initial values did not come".to_owned();
-        (
-            headline,
-            "Newton's method found it; `odec steady FILE --starts 100` shows whether there are others".to_owned(),
-        )
+        let headline = "the run starts from a steady state that the initial values do not lead to".to_owned();
+        (headline, "Newton's method found it; `odec steady FILE --starts 100` searches for others".to_owned())
     } else {
         return None;
     };

@@ -21,8 +21,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
         let Some(within) = drift.within else { continue };
         if !(drift.largest.abs() <= within) {
             let (largest, within) = (number(drift.largest), number(within));
-            let headline =
-                format!("`{}` drifts by {largest}, more than the {within} that the model permits", drift.name);
+            let headline = format!("`{}` drifts by {largest}; the model permits {within}", drift.name);
             let label =
                 format!("{} at the start, off by {largest} at {time} = {}", number(drift.start), number(drift.at));
             let mut d = Diagnostic::warning(&codes::W0601, headline).label(settings.span, label);
@@ -55,8 +54,9 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
 /// An event at times of which none lies in the run.
 fn never_happened(model: &Model, bound: &Bound, span: Span) -> Diagnostic {
     let (start, end) = (number(bound.problem.t0), number(bound.problem.t_end));
-    let headline = format!("this event never happens in a run over {} = {start} .. {end}", model.time.name);
-    Diagnostic::warning(&codes::W0611, headline)
-        .label(span, "no time of it lies in the run")
-        .help("move its times or the ends of the run, or leave the event out; times count in the unit of the time")
+    let headline = format!("this event never happens between {} = {start} and {end}", model.time.name);
+    Diagnostic::warning(&codes::W0611, headline).label(span, "the run contains none of its times").help(
+        "move its times or the ends of the run, or remove the event; odec reads times in the time unit of the \
+               model",
+    )
 }

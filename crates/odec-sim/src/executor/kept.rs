@@ -1,7 +1,7 @@
 //! What stays zero along the solutions of a program whose constraints were differentiated: a program of its own with the same
 //! parameters.
 
-use odec_ir::{ArrayId, Invariants, Role};
+use odec_ir::{ArrayId, InvariantStage, Invariants, Role};
 use odec_ode::invariants::{self, Stage};
 
 use super::{Executor, KernelCode, Unfit};
@@ -10,23 +10,37 @@ use super::{Executor, KernelCode, Unfit};
 pub(super) struct Kept {
     executor: Executor,
     stages: Vec<Stage>,
+    derived: Vec<Stage>,
+    unknowns: Vec<usize>,
+    direct: Vec<usize>,
 }
 
 impl Kept {
     pub(super) fn bind(code: KernelCode, of: Option<&Invariants>) -> Result<Kept, Unfit> {
         let executor = Executor::bind(code, true)?;
-        let places = |arrays: &[ArrayId]| arrays.iter().map(|array| executor.layout.state(*array)).collect();
-        let stages = of.map_or(&[][..], |of| &of.stages);
-        let stages = stages.iter().map(|s| Stage { rows: places(&s.rows), columns: places(&s.columns) }).collect();
-        Ok(Kept { executor, stages })
+        let places =
+            |arrays: &[ArrayId]| -> Vec<usize> { arrays.iter().map(|array| executor.layout.state(*array)).collect() };
+        let listed = |stages: &[InvariantStage]| {
+            stages.iter().map(|s| Stage { rows: places(&s.rows), columns: places(&s.columns) }).collect()
+        };
+        let (stages, derived) = of.map_or((vec![], vec![]), |of| (listed(&of.stages), listed(&of.derived)));
+        let (unknowns, direct) = of.map_or((vec![], vec![]), |of| (places(&of.unknowns), places(&of.direct)));
+        Ok(Kept { executor, stages, derived, unknowns, direct })
     }
 
     pub(super) fn fork(&self) -> Kept {
-        Kept { executor: self.executor.fork(), stages: self.stages.clone() }
+        Kept {
+            executor: self.executor.fork(),
+            stages: self.stages.clone(),
+            derived: self.derived.clone(),
+            unknowns: self.unknowns.clone(),
+            direct: self.direct.clone(),
+        }
     }
 
     pub(super) fn invariants(&self) -> invariants::Invariants<'_> {
-        invariants::Invariants { residual: &self.executor, stages: &self.stages }
+        let Kept { executor, stages, derived, unknowns, direct } = self;
+        invariants::Invariants { residual: executor, stages, derived, unknowns, direct }
     }
 
     /// Parameters and what events change, as they are in the other program. The arrays that both have come first in both.
@@ -34,7 +48,7 @@ impl Kept {
         let Executor { program, layout, p, .. } = &mut self.executor;
         for (k, array) in program.arrays.iter().enumerate() {
             let id = ArrayId(k as u32);
-            if matches!(array.role, Role::Parameter | Role::Discrete | Role::Size | Role::Table) {
+            if matches!(array.role, Role::Parameter | Role::Discrete | Role::Mode | Role::Size | Role::Table) {
                 let (to, at, len) = (layout.start(id), from.layout.start(id), layout.len(id));
                 p[to..to + len].copy_from_slice(&from.p[at..at + len]);
             }

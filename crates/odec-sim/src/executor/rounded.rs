@@ -1,39 +1,53 @@
-//! f of a bound program with bounds of its rounding error, by the interpreter.
+//! f of a bound program over other numbers than f64, by the interpreter: with bounds of its rounding error, and without rounding.
 
 use odec_ir::KernelRole;
 use odec_ir::interpret::{Inputs, Interpreter};
+use odec_ir::number::Number;
+use odec_ir::residue::Residue;
 use odec_ir::rounded::Rounded;
 
 use super::Executor;
 
-/// The right-hand side of an executor, at its parameters as they are, with bounds of the rounding error.
-pub struct RoundedRhs<'a> {
+/// The right-hand side of an executor over another type of numbers, at its parameters as they are.
+pub struct RhsOver<'a, T> {
     executor: &'a Executor,
     interpreter: Interpreter,
-    /// The parameter buffer; what is staged in it carries the error of its making.
-    p: Vec<Rounded>,
+    /// The parameter buffer; what is staged in it is computed with these numbers.
+    p: Vec<T>,
 }
 
-impl<'a> RoundedRhs<'a> {
+/// f with bounds of its rounding error.
+pub type RoundedRhs<'a> = RhsOver<'a, Rounded>;
+/// f modulo a prime.
+pub type ExactRhs<'a> = RhsOver<'a, Residue>;
+
+impl<'a, T: Number> RhsOver<'a, T> {
     /// Of an executor.
-    pub fn of(executor: &'a Executor) -> RoundedRhs<'a> {
+    pub fn of(executor: &'a Executor) -> RhsOver<'a, T> {
         let interpreter = Interpreter::new(&executor.program);
-        let given: Vec<Rounded> = executor.p.iter().map(|p| Rounded::exact(*p)).collect();
+        let given: Vec<T> = executor.p.iter().map(|p| T::constant(*p)).collect();
         let mut p = given.clone();
-        let inputs = Inputs { t: Rounded::exact(0.0), y: &[], p: &given, w: &[] };
+        let inputs = Inputs { t: T::constant(0.0), y: &[], p: &given, w: &[] };
         if executor.program.has(KernelRole::Prepare) {
             interpreter.run(&executor.program, executor.bound.as_ref(), KernelRole::Prepare, inputs, &mut p);
         }
-        RoundedRhs { executor, interpreter, p }
+        RhsOver { executor, interpreter, p }
     }
 
-    /// f(t, y), n values with their bounds; `y` counts as exact.
-    pub fn at(&self, t: f64, y: &[f64]) -> Vec<Rounded> {
-        let y: Vec<Rounded> = y.iter().map(|y| Rounded::exact(*y)).collect();
-        let mut out = vec![Rounded::exact(0.0); y.len()];
-        let inputs = Inputs { t: Rounded::exact(t), y: &y, p: &self.p, w: &[] };
+    /// f(t, y), n values.
+    pub fn at(&self, t: f64, y: &[T]) -> Vec<T> {
+        let mut out = vec![T::constant(0.0); y.len()];
+        let inputs = Inputs { t: T::constant(t), y, p: &self.p, w: &[] };
         let executor = self.executor;
         self.interpreter.run(&executor.program, executor.bound.as_ref(), KernelRole::Rhs, inputs, &mut out);
         out
+    }
+}
+
+impl RoundedRhs<'_> {
+    /// f(t, y) at a state that counts as exact.
+    pub fn bounded(&self, t: f64, y: &[f64]) -> Vec<Rounded> {
+        let y: Vec<Rounded> = y.iter().map(|y| Rounded::exact(*y)).collect();
+        self.at(t, &y)
     }
 }

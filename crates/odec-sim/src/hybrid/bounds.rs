@@ -8,6 +8,7 @@ use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::accelerated::{Accelerated, Series};
 use odec_ode::hybrid::{Bound, Pushes};
+use odec_ode::invariants::Invariants;
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 
 use super::Located;
@@ -173,6 +174,10 @@ impl System for Located {
 
     fn mass_jacobian(&self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         self.executor.mass_jacobian(t, &self.inside(y), w, values)
+    }
+
+    fn invariants(&self) -> Option<Invariants<'_>> {
+        self.executor.invariants()
     }
 
     fn accelerated(&self) -> Option<&dyn Accelerated> {

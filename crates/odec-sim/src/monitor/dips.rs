@@ -3,6 +3,7 @@
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 
+use super::delays::{Piece, Watch};
 use super::report::{Judged, MAX_DENSE, OUTGROWN, TAKES_PART, tolerance_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
@@ -68,6 +69,8 @@ pub(super) struct Dips {
     /// Those that have come above their tolerance, but not yet to matter.
     leaving: Vec<Dip>,
     found: Vec<Dip>,
+    /// Those that should grow later or earlier.
+    watch: Watch,
     /// Order of a method, and the largest change in a step, as a power of e, that it can follow.
     followed: (u32, f64),
 }
@@ -90,6 +93,7 @@ impl Dips {
             }
         }
         dips.changes(bound.problem.t0, y0);
+        dips.watch = Watch::new(&dips.atol, bound);
         dips
     }
 
@@ -103,9 +107,9 @@ impl Dips {
         self.atol.is_empty()
     }
 
-    /// What was found.
-    pub(super) fn found(&self) -> &[Dip] {
-        &self.found
+    /// What was found, and pieces of the run with states below their tolerance; `last` is the state at its end, if it came there.
+    pub(super) fn finish(self, last: Option<(f64, &[f64])>) -> (Vec<Dip>, Vec<Piece>) {
+        (self.found, self.watch.pieces(last))
     }
 
     /// The end of a step, so many steps after the last look, by a method of this order.
@@ -117,6 +121,7 @@ impl Dips {
             self.inside(t, y, (self.followed.1 * stride as f64).exp());
         }
         self.changes(t, y);
+        self.watch.look(t, y);
     }
 
     /// Those that are below their tolerance, and those that have left it.
@@ -204,18 +209,19 @@ fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
     let lambda = growing.into_iter().find(own)?;
     let name = bound.states.name(place);
     let headline = format!(
-        "`{name}` falls to {} at {time} = {}, below its absolute tolerance of {}, and grows again with the error that it has there",
+        "`{name}` falls to {} at {time} = {}, below its absolute tolerance of {}, and then grows again together with \
+         its error",
         number(dip.low.1),
         number(dip.low.0),
         number(atol)
     );
     let mode = mode::mode(judged, &spectrum, lambda, C::from(1.0));
     let says =
-        format!("this makes it grow: a factor of e in {} at {time} = {}", number(1.0 / lambda.re), number(left.t));
+        format!("this makes it grow by a factor of e in {} at {time} = {}", number(1.0 / lambda.re), number(left.t));
     let mut d = judged.blamed(Diagnostic::warning(&codes::W0606, headline), &mode, left, &says);
     if let Some(state) = declared(judged.model, &bound.states, place) {
         let says =
-            format!("grows to {}: none of its digits is sure after that", number(judged.findings.largest[place]));
+            format!("grows to {}: none of its digits is reliable after that", number(judged.findings.largest[place]));
         d = d.label(judged.model.states[state].span, says);
     }
     if let Some(span) = bound.asked.atol {
@@ -223,9 +229,10 @@ fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
     }
     let series = bound.states.at(place).map_or(name.as_str(), |(series, _)| series.name.as_str());
     let typed = tolerance_typed(series, low * bound.options.rtol);
-    Some(
-        d.help(format!("its small values have no accuracy, and so the time at which it has grown again: type {typed}")),
-    )
+    Some(d.help(format!(
+        "while it is small its relative error is not controlled, and so the time of its growth is not \
+                        accurate: set {typed}"
+    )))
 }
 
 #[cfg(test)]

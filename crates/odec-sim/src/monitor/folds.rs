@@ -111,13 +111,13 @@ fn told(judged: &Judged<'_>, pair: &Pair) -> Option<Diagnostic> {
     }
     let (name, from, to) = (bound.states.name(place), number(pair.from.y[place]), number(pair.to.y[place]));
     let headline = format!(
-        "`{name}` leaves its branch: a step goes from {from} at {time} = {} to {to} at {time} = {}",
+        "`{name}` jumps to another branch: a step goes from {from} at {time} = {} to {to} at {time} = {}",
         number(pair.from.t),
         number(pair.to.t)
     );
     let says = if part < 1.0 {
         let t = pair.from.t + part * (pair.to.t - pair.from.t);
-        format!("no solution goes on from {} at {time} = {}", number(end[place]), number(t))
+        format!("no solution continues from {} at {time} = {}", number(end[place]), number(t))
     } else {
         format!("leads from {from} to {}", number(end[place]))
     };
@@ -130,8 +130,7 @@ fn told(judged: &Judged<'_>, pair: &Pair) -> Option<Diagnostic> {
     if let Some(span) = bound.asked.step {
         d = d.label(span, "");
     }
-    let help =
-        "the rows after that are no solution of the model: leave out `step`, so that odec says where the solution ends";
+    let help = "the rows after that do not solve the model: leave out `step`, and odec reports where the solution ends";
     Some(d.help(help))
 }
 

@@ -3,6 +3,7 @@
 //! that a run costs no more; what it finds is judged by [`report`], which may look at eigenvalues.
 
 mod constant;
+mod delays;
 pub mod dips;
 mod folds;
 pub mod mode;
@@ -10,6 +11,7 @@ pub mod report;
 mod rows;
 mod track;
 
+pub use delays::Piece;
 pub use track::Track;
 
 use odec_ode::StepEnd;
@@ -127,6 +129,8 @@ pub struct Findings {
     pub tracks: Vec<Track>,
     /// States that were below their absolute tolerance and have grown again.
     pub dips: Vec<Dip>,
+    /// Pieces of the run in which states were below their absolute tolerance.
+    pub pieces: Vec<Piece>,
     /// Constant steps in which an algebraic unknown changed most, each by more than the one before.
     pub jumps: Vec<Pair>,
     /// Rows.
@@ -240,12 +244,12 @@ impl Monitor {
     }
 
     /// What was found; `last` is the state at the end of a run that came there.
-    pub fn finish(mut self, last: Option<&[f64]>) -> Findings {
-        if let Some(y) = last {
+    pub fn finish(mut self, last: Option<(f64, &[f64])>) -> Findings {
+        if let Some((_, y)) = last {
             self.measure(y);
             self.findings.ended = true;
         }
-        self.findings.dips = self.dips.found().to_vec();
+        (self.findings.dips, self.findings.pieces) = self.dips.finish(last);
         self.findings.jumps = self.folds.kept().to_vec();
         self.findings
     }

@@ -8,7 +8,7 @@ use odec_ode::method::auto::{Traits, partners};
 
 use super::constant::{self, Case, Fault};
 use super::mode::{self, Mode};
-use super::{Findings, Growth, Held, Moment, dips, folds, rows};
+use super::{Findings, Growth, Held, Moment, delays, dips, folds, rows};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::spectrum;
@@ -63,7 +63,7 @@ pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
         let pulses = pulses(judged);
         // what a lost pulse drives stays small for another reason
         list.extend(small(judged).filter(|_| pulses.is_none()));
-        list.extend(grown_up(judged).or_else(|| dips::grown_again(judged)));
+        list.extend(outgrown(judged));
         list.extend(rows::missed(judged));
         list.extend(pulses);
     }
@@ -75,6 +75,11 @@ pub fn urgent(judged: &Judged<'_>) -> Vec<Diagnostic> {
     let unstable = unstable(judged);
     let growth = if unstable.is_none() { growth(judged) } else { None };
     unstable.into_iter().chain(growth).chain(held(judged)).collect()
+}
+
+/// A state that came out of its absolute tolerance with the error that it had there.
+pub fn outgrown(judged: &Judged<'_>) -> Option<Diagnostic> {
+    grown_up(judged).or_else(|| dips::grown_again(judged)).or_else(|| delays::found(judged))
 }
 
 /// What is wrong with constant steps, as far as only the end of a run or its failure gives cause to look.
@@ -141,19 +146,22 @@ fn told(judged: &Judged<'_>, h: f64, case: &Case) -> Option<Diagnostic> {
     let (state, name, length) = (bound.states.name(place), bound.choice.method.name, number(h));
     let too_long = format!("a step of {length} is too long for `{name}` to be stable");
     let headline = match fault {
-        Fault::Amplified if !findings.grown.is_empty() => format!("`{state}` grows and should not: {too_long}"),
+        Fault::Amplified if !findings.grown.is_empty() => format!(
+            "`{state}` grows although the solution does not: \
+                                                                   {too_long}"
+        ),
         Fault::Amplified if findings.alternating.is_some() => format!("`{state}` jumps up and down: {too_long}"),
         Fault::Amplified => format!("`{state}` does not follow its equation: {too_long}"),
-        Fault::Unwound => format!("`{state}` grows and should not: {too_long}"),
+        Fault::Unwound => format!("`{state}` grows although the solution does not: {too_long}"),
         Fault::Rings => format!("`{state}` jumps up and down: `{name}` hardly damps it with a step of {length}"),
-        Fault::Damped => format!("`{state}` should grow and does not: `{name}` damps it with a step of {length}"),
+        Fault::Damped => format!("`{state}` should grow but does not: `{name}` damps it with a step of {length}"),
     };
     let says = format!("this makes λ = {} at {} = {}", complex(mode.lambda), judged.time(), number(mode.t));
     let mut d = judged.blamed(Diagnostic::warning(&codes::W0603, headline), mode, moment, &says);
     let longest = match fault {
-        Fault::Rings => format!("at most {} follows it", number(*step)),
-        Fault::Damped => format!("at most {} follows it", below(*step)),
-        _ if *step > 0.0 => format!("at most {} is stable", number(*step)),
+        Fault::Rings => format!("a step of at most {} resolves it", number(*step)),
+        Fault::Damped => format!("a step of at most {} resolves it", below(*step)),
+        _ if *step > 0.0 => format!("a step of at most {} is stable", number(*step)),
         _ => "no step is stable".to_string(),
     };
     let in_block = bound.asked.step.is_some();
@@ -163,13 +171,13 @@ fn told(judged: &Judged<'_>, h: f64, case: &Case) -> Option<Diagnostic> {
     let shorter = |part: f64| typed("step", &below(part * step), in_block);
     let first = match fault {
         Fault::Rings => {
-            format!("a method that damps it: type {}", typed("method", "sdirk2", bound.asked.method.is_some()))
+            format!("choose a method that damps it: {}", typed("method", "sdirk2", bound.asked.method.is_some()))
         }
-        Fault::Damped => format!("{longest}: type {}", shorter(1.0)),
-        _ if *step > 0.0 => format!("{longest}: type {}", shorter(ADVISED)),
-        _ => format!("`{name}` amplifies every oscillation without damping: type {}", typed("method", "rk4", in_block)),
+        Fault::Damped => format!("{longest}: set {}", shorter(1.0)),
+        _ if *step > 0.0 => format!("{longest}: set {}", shorter(ADVISED)),
+        _ => format!("`{name}` amplifies every undamped oscillation: set {}", typed("method", "rk4", in_block)),
     };
-    Some(d.help(format!("{first}, or leave out `step` and `method`, so that odec keeps to the tolerance")))
+    Some(d.help(format!("{first}, or leave out `step` and `method`, and odec controls the error")))
 }
 
 /// Steps that stability holds.
@@ -191,13 +199,13 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
         return None;
     }
     let headline = format!(
-        "stability holds the steps of `{}` at {} from {} = {} on: longer ones would be accurate enough",
+        "stability limits the steps of `{}` to {} from {} = {} on: longer steps would be accurate enough",
         method.name,
         number(h.abs()),
         judged.time(),
         number(*since)
     );
-    let says = format!("this makes λ = {}, and steps beyond {} unstable", complex(mode.lambda), number(step));
+    let says = format!("this makes λ = {}, and steps beyond {} are unstable", complex(mode.lambda), number(step));
     let d = judged.blamed(Diagnostic::warning(&codes::W0604, headline), &mode, at, &says);
     let d = match bound.asked.method {
         Some(span) => d.label(span, "explicit"),
@@ -211,9 +219,7 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
         series: false,
     };
     let typed = typed("method", partners(&traits).implicit.name, bound.asked.method.is_some());
-    Some(d.help(format!(
-        "an implicit method has no such limit: type {typed}, or leave out `method`, so that odec chooses"
-    )))
+    Some(d.help(format!("implicit methods have no such limit: set {typed}, or leave out `method`, and odec chooses")))
 }
 
 /// Steps of a method that does not show its strain which are as long as those that are just stable, each time that they were
@@ -259,12 +265,12 @@ fn growth(judged: &Judged<'_>) -> Option<Diagnostic> {
         number(value),
         number(at.t)
     );
-    let says = format!("this feeds it: λ = {}, a factor of e in {}", complex(mode.lambda), number(1.0 / rate));
+    let says = format!("this drives the growth: λ = {}, a factor of e in {}", complex(mode.lambda), number(1.0 / rate));
     let d = judged.blamed(Diagnostic::warning(&codes::W0605, headline), &mode, moment, &says);
     let left = (f64::MAX.ln() - value.abs().ln()) / rate;
     let over = at.t + if judged.backwards() { -left } else { left };
     Some(d.help(format!(
-        "is a sign wrong? At this rate it leaves the range of numbers at {time} = {}; if it is meant, end the run before",
+        "is a sign wrong? At this rate it overflows at {time} = {}; if you intend the growth, end the run before that",
         number(over)
     )))
 }
@@ -293,14 +299,14 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
     let under = list.iter().all(|(_, _, size, atol)| size < atol);
     let what = match list.len() {
         1 if !under => format!(
-            "`{name}` is hardly above its absolute tolerance: at most {}, and `atol` is {}",
+            "`{name}` hardly exceeds its absolute tolerance: its maximum is {}, and `atol` is {}",
             number(*size),
             number(*given)
         ),
-        k if !under && k <= NAMED => format!("{names} are hardly above their absolute tolerances"),
-        k if !under => format!("{names} and {} more are hardly above their absolute tolerances", k - NAMED),
+        k if !under && k <= NAMED => format!("{names} hardly exceed their absolute tolerances"),
+        k if !under => format!("{names} and {} more hardly exceed their absolute tolerances", k - NAMED),
         1 => format!(
-            "`{name}` stays below its absolute tolerance: at most {}, and `atol` is {}",
+            "`{name}` stays below its absolute tolerance: its maximum is {}, and `atol` is {}",
             number(*size),
             number(*given)
         ),
@@ -309,7 +315,8 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
     };
     let mut d = Diagnostic::warning(&codes::W0606, what);
     if let Some(state) = declared(judged.model, &bound.states, *place) {
-        let sure = if size < given { "none of its digits is sure" } else { "fewer than two of its digits are sure" };
+        let sure =
+            if size < given { "none of its digits is reliable" } else { "fewer than two of its digits are reliable" };
         d = d.label(judged.model.states[state].span, format!("at most {}: {sure}", number(*size)));
     }
     if let Some(span) = bound.asked.atol {
@@ -317,9 +324,9 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
     }
     let typed: Vec<String> =
         list.iter().take(NAMED).map(|(name, _, size, _)| tolerance_typed(name, size * bound.options.rtol)).collect();
-    let types = if typed.len() == 1 { "type" } else { "in the run block type" };
-    let errors = if list.len() == 1 { "its error is" } else { "their errors are" };
-    Some(d.help(format!("{errors} not controlled: {types} {}", typed.join(", "))))
+    let types = if typed.len() == 1 { "type" } else { "in the run block, set" };
+    let errors = if list.len() == 1 { "odec does not control its error" } else { "odec does not control their errors" };
+    Some(d.help(format!("{errors}: {types} {}", typed.join(", "))))
 }
 
 /// A state that begins below its absolute tolerance and grows out of it by itself, with the error that it had there.
@@ -348,13 +355,13 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
     let place = *places.iter().find(takes_part)?;
     let (name, size, atol) = (bound.states.name(place), y0[place].abs(), bound.atol(place));
     let headline = format!(
-        "`{name}` starts at {}, below its absolute tolerance of {}, and grows out of it with the error that it has there",
+        "`{name}` starts at {}, below its absolute tolerance of {}, and then grows together with its error",
         number(y0[place]),
         number(atol)
     );
     let mut d = Diagnostic::warning(&codes::W0606, headline);
     if let Some(state) = declared(judged.model, &bound.states, place) {
-        let says = format!("grows to {}: none of its first digits is sure", number(findings.largest[place]));
+        let says = format!("grows to {}: not even its first digit is reliable", number(findings.largest[place]));
         d = d.label(judged.model.states[state].span, says);
     }
     if let Some(span) = bound.asked.atol {
@@ -362,7 +369,10 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
     }
     let series = bound.states.at(place).map_or(name.as_str(), |(series, _)| series.name.as_str());
     let typed = tolerance_typed(series, size * bound.options.rtol);
-    Some(d.help(format!("its first values have no accuracy, and so the time at which it has grown: type {typed}")))
+    Some(d.help(format!(
+        "while it is small its relative error is not controlled, and so the time of its growth is \
+                         not accurate: set {typed}"
+    )))
 }
 
 /// What to type for the absolute tolerance of a state.
@@ -379,33 +389,34 @@ fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
         return None;
     }
     let found = bound.executor.pulses((t0.min(t_end), t0.max(t_end)));
-    let shorter = |h: f64| format!("type `max_step = {}` in the run block", below(h));
+    let shorter = |h: f64| format!("set `max_step = {}` in the run block", below(h));
     if let Some((span, period, turns)) = found.fast.filter(|fast| (findings.steps as f64) < fast.2) {
         let headline = format!(
-            "a term of `{}` turns {} times in {} steps: a pulse of it that is shorter than a step may be lost",
+            "a term in `{}` oscillates {} times within {} steps: the run may miss pulses of it that are shorter than \
+             a step",
             judged.time(),
             number((turns / 4.0).round()),
             findings.steps
         );
         let mut d = Diagnostic::warning(&codes::W0617, headline);
         if let Some(span) = span {
-            d = d.label(span, format!("too fast to be searched for pulses: a period of {}", number(period)));
+            d = d.label(span, format!("period {}: too fast for the search for pulses", number(period)));
         }
-        return Some(d.help(format!("if a pulse may be there, {}", shorter(period / 20.0))));
+        return Some(d.help(format!("if it may contain a pulse, {}", shorter(period / 20.0))));
     }
     let (left, looked) = found.left;
     if left == 0 || findings.steps as usize > 2 * (left + looked) {
         return None;
     }
     let headline = format!(
-        "{left} of {} times at which a term of `{}` may have a pulse were not looked at: there are too many",
+        "odec did not check {left} of {} times at which a term in `{}` may have a pulse: there are too many",
         left + looked,
         judged.time()
     );
     let apart = (t_end - t0).abs() / (left + looked) as f64;
     Some(
         Diagnostic::warning(&codes::W0617, headline)
-            .help(format!("so that no step passes over a pulse, {}", shorter(apart / 4.0))),
+            .help(format!("to make sure that no step passes over a pulse, {}", shorter(apart / 4.0))),
     )
 }
 
@@ -414,14 +425,14 @@ fn long_step(judged: &Judged<'_>) -> Option<Diagnostic> {
     let bound = judged.bound;
     let span = (bound.problem.t_end - bound.problem.t0).abs();
     let h = bound.options.step.filter(|h| bound.options.fixed && *h > span * (1.0 + 1e-9))?;
-    let headline = format!("a step of {} is longer than the run: one step of {} was made", number(h), number(span));
+    let headline = format!("a step of {} is longer than the run: odec took one step of {}", number(h), number(span));
     let d = Diagnostic::warning(&codes::W0609, headline);
     let d = match bound.asked.step {
-        Some(place) => d.label(place, format!("the run is {} long", number(span))),
+        Some(place) => d.label(place, format!("the run has length {}", number(span))),
         None => d,
     };
     let typed = typed("step", &number(power_below(span / 100.0)), bound.asked.step.is_some());
-    Some(d.help(format!("type {typed}, or leave out `step`, so that odec keeps to the tolerance")))
+    Some(d.help(format!("set {typed}, or leave out `step`, and odec controls the error")))
 }
 
 /// A number of two digits that is not above `x`.

@@ -117,9 +117,9 @@ fn names(judged: &Judged<'_>, worst: &Track, others: &[(&Track, f64)]) -> String
 fn samples(judged: &Judged<'_>, count: f64, else_do: &str) -> String {
     let steps = samples_typed(judged, "steps");
     if count > MOST {
-        return format!("type {steps}, or {else_do}");
+        return format!("set {steps}, or {else_do}");
     }
-    format!("type {}, or {steps} for a row at each step", samples_typed(judged, &above(count.max(10.0))))
+    format!("set {}, or {steps} for a row at each step", samples_typed(judged, &above(count.max(10.0))))
 }
 
 /// The setting of the rows, in the block or on the command line.
@@ -145,12 +145,12 @@ fn oscillation(
     } else {
         String::new()
     };
-    let headline = format!("{names} {verb} faster than the rows show: {each} {rows} in a cycle{place}");
-    let says = format!("a cycle takes about {} of {}", number_short(1.0 / fastest), judged.model.time.name);
+    let headline = format!("{names} {verb} faster than the rows show: {each} {rows} per cycle{place}");
+    let says = format!("a cycle takes about {} in {}", number_short(1.0 / fastest), judged.model.time.name);
     about(judged, &codes::W0608, headline, worst, says).help(samples(
         judged,
         GOOD * fastest * span(judged),
-        "make the run shorter",
+        "shorten the run",
     ))
 }
 
@@ -163,14 +163,11 @@ fn extreme(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)], count: Opt
     let beyond = if high >= low { "at most" } else { "at least" };
     let more = match all.len() - 1 {
         0 => String::new(),
-        1 => "; 1 more state likewise".to_string(),
-        more => format!("; {more} more states likewise"),
+        1 => "; the same holds for 1 more state".to_string(),
+        more => format!("; the same holds for {more} more states"),
     };
-    let headline = format!(
-        "the rows miss that `{name}` comes to {}: they show {beyond} {}{more}",
-        number(at.value),
-        number(shown)
-    );
+    let headline =
+        format!("the rows miss that `{name}` reaches {}: they show {beyond} {}{more}", number(at.value), number(shown));
     let says = format!("{} at {time} = {}, between two rows", number(at.value), number(at.t));
     let wanted = count.map_or(f64::INFINITY, |count| {
         let near = if at.h == 0.0 { f64::INFINITY } else { span(judged) / (2.0 * at.h.abs()) };
@@ -178,9 +175,9 @@ fn extreme(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)], count: Opt
     });
     // more rows than steps show nothing more
     let help = if wanted > judged.findings.steps as f64 && wanted <= MOST {
-        format!("type {} for a row at each step", samples_typed(judged, "steps"))
+        format!("set {} for a row at each step", samples_typed(judged, "steps"))
     } else {
-        samples(judged, wanted, "record where it happens")
+        samples(judged, wanted, "record a row where it happens")
     };
     about(judged, &codes::W0607, headline, worst, says).help(help)
 }

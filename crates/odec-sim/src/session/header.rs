@@ -6,7 +6,7 @@ use odec_lang::model::Model;
 use odec_lang::units::Mode;
 
 /// A column of a file, and the name that takes its numbers.
-pub(super) struct Column<'a> {
+pub(crate) struct Column<'a> {
     /// The file, as it is shown.
     pub file: &'a str,
     /// The column without its unit.
@@ -22,7 +22,7 @@ pub(super) struct Column<'a> {
 }
 
 /// `flow [m^3/s]` as a name and a unit.
-pub(super) fn parted(field: &str) -> (String, Option<String>) {
+pub(crate) fn parted(field: &str) -> (String, Option<String>) {
     match field.split_once('[') {
         Some((name, rest)) if rest.trim_end().ends_with(']') => {
             (name.trim().to_string(), Some(rest.trim_end().trim_end_matches(']').trim().to_string()))
@@ -43,16 +43,16 @@ impl Column<'_> {
         let unit = if matches!(unit, "" | "-") { "1" } else { unit };
         let (file, column, taker) = (self.file, self.name, self.taker);
         let apart =
-            |here: &str| format!("`{file}`: `{column}` is in [{unit}], and `{taker}` is in [{here}] in the model");
+            |here: &str| format!("`{file}`: `{column}` is in [{unit}], but `{taker}` is in [{here}] in the model");
         if units.used && units.mode != Mode::Off {
             let here = units.text_of(taker, time).unwrap_or_else(|| "1".to_owned());
             if units.unit_of(taker, time).is_none() {
-                let headline = format!("`{file}`: `{column}` is in [{unit}], and `{taker}` has no unit in the model");
+                let headline = format!("`{file}`: `{column}` is in [{unit}], but `{taker}` has no unit in the model");
                 return Err((headline, format!("declare the unit of `{taker}` in the model")));
             }
             return units.number_in(1.0, unit, taker, time).map_err(|why| {
                 if why.code == "E0570" {
-                    let help = format!("no factor converts the one to the other: write the column in [{here}]");
+                    let help = format!("no factor converts one to the other: write the column in [{here}]");
                     return (apart(&here), help);
                 }
                 let headline = format!("`{file}`, the unit of `{column}`: {}", why.headline);
@@ -61,14 +61,14 @@ impl Column<'_> {
         }
         match self.declared {
             Some(here) if !units.are_equal(unit, here) => {
-                Err((apart(here), "the model says `units off`, so that nothing is converted".to_owned()))
+                Err((apart(here), "the model says `units off`, so odec does not convert units".to_owned()))
             }
             Some(_) => Ok(1.0),
             None => {
-                let headline = format!("`{file}`: `{column}` is in [{unit}], and the model gives `{taker}` no unit");
+                let headline = format!("`{file}`: `{column}` is in [{unit}], but `{taker}` has no unit in the model");
                 let report = Diagnostic::warning(&codes::W0518, headline).label(self.place, "read here");
                 warnings.push(report.help(format!(
-                    "the numbers are taken as they are written; give `{taker}` its unit in the model, and they are converted"
+                    "odec takes the numbers as they are; give `{taker}` its unit in the model, and odec converts them"
                 )));
                 Ok(1.0)
             }

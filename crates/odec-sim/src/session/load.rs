@@ -1,11 +1,12 @@
 //! From a text, or a model built in Rust, to a checked model; from that to its program and to simulations.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use odec_ir::Program;
 use odec_lang::diagnostic::{Class, Diagnostic, Label, codes};
 use odec_lang::lower::{Located, Lowered, lower_for_run, lower_sensitivities_warned, lower_warned};
-use odec_lang::model::{Model, Overrides};
+use odec_lang::model::{Model, Overrides, Symbol, Values};
 use odec_lang::source::Source;
 use odec_lang::{analyse, parse};
 
@@ -98,8 +99,8 @@ impl Session {
         (tree, loaded)
     }
 
-    /// Takes a model that was not made from text here. `source` is what its places point into: for a model without any text
-    /// `Source::new(name, "")`.
+    /// Takes a model that was not made from text here. `source` is what its places point into: for a model that was built
+    /// from parts the `source` that the builder returns, with which messages list the labels of the parts.
     pub fn adopt(&self, source: Source, model: Model) -> Loaded {
         let (source, model) = (Arc::new(source), Arc::new(model));
         let (warnings, times, titles) = (vec![], Times::default(), Titles::default());
@@ -149,6 +150,23 @@ impl Loaded {
         let mut lowered = lower_warned(&self.model, &overrides).map_err(|list| self.error(&choices, list))?;
         lowered.warnings.extend(doubtful);
         Ok(lowered)
+    }
+
+    /// The values of parameters and at the start, and the names of those that `choices` and the unnamed run give.
+    ///
+    /// # Errors
+    /// As of [`Loaded::program`].
+    pub fn values(&self, choices: &Choices) -> Result<(Values, BTreeSet<String>), Error> {
+        let (choices, _) = self.with_tables(self.in_units_of_model(choices)?, None)?;
+        let run = self.model.runs.iter().find(|run| run.name.is_none());
+        let overrides = overrides(run, &choices);
+        let values = self.model.values(&overrides).map_err(|list| self.error(&choices, list))?;
+        let sets = self.model.param_sets.iter().filter(|set| Some(&set.name) == overrides.params.as_ref());
+        let of_set = sets.flat_map(|set| &set.entries).filter_map(|entry| match entry.symbol {
+            Symbol::Parameter(k) => Some(self.model.parameters[k].name.clone()),
+            _ => None,
+        });
+        Ok((values, of_set.chain(overrides.values.iter().map(|(name, _)| name.clone())).collect()))
     }
 
     /// The program with modes in the place of comparisons, and what decides them: what is emitted of a model with events.
@@ -254,7 +272,7 @@ impl Loaded {
     }
 
     /// With the numbers that were given in units of their own converted to those of the model.
-    fn in_units_of_model(&self, choices: &Choices) -> Result<Choices, Error> {
+    pub(crate) fn in_units_of_model(&self, choices: &Choices) -> Result<Choices, Error> {
         let mut converted = choices.clone();
         let (units, time) = (&self.model.units, &self.model.time.name);
         let wrong = |diagnostic| self.error(choices, vec![diagnostic]);
@@ -306,15 +324,15 @@ impl Loaded {
 /// Refuses a model with bounds where steps would not keep them.
 fn without_bounds(model: &Model) -> Result<(), Vec<Diagnostic>> {
     let Some(bound) = model.states.iter().flat_map(|state| &state.bounds).next() else { return Ok(()) };
-    let report = Diagnostic::error(&codes::E0504, "this command does not keep states within bounds in this version");
-    let report = report.label(bound.span, "a bound of the model");
-    Err(vec![report.help("`odec run`, `odec plot`, `odec sweep` and `odec test` keep them; leave the bound out")])
+    let report = Diagnostic::error(&codes::E0504, "this command does not support bounds on states");
+    let report = report.label(bound.span, "the model has a bound here");
+    Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep` or `odec test`, or remove the bound")])
 }
 
 /// Refuses a model with events where they would not be executed.
 pub(crate) fn without_events(model: &Model) -> Result<(), Vec<Diagnostic>> {
     let Some(event) = model.events.first() else { return without_bounds(model) };
-    let mut report = Diagnostic::error(&codes::E0504, "this command does not execute events in this version");
-    report.labels.push(Label { span: event.head, text: "an event of the model".to_string() });
-    Err(vec![report.help("`odec run`, `odec plot`, `odec sweep` and `odec test` execute them")])
+    let mut report = Diagnostic::error(&codes::E0504, "this command does not execute events");
+    report.labels.push(Label { span: event.head, text: "the model has an event here".to_string() });
+    Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep` or `odec test`")])
 }

@@ -10,7 +10,7 @@
 //! A [`Loaded`] and a [`Simulation`] never change and can be shared between threads.
 
 mod error;
-mod header;
+pub(crate) mod header;
 mod load;
 mod parts;
 pub mod samples;

@@ -37,7 +37,7 @@ impl PartFiles for Parts<'_> {
         let read = opened.bytes.take(MAX_SOURCE_BYTES as u64 + 1).read_to_end(&mut bytes);
         match read {
             Ok(_) => Ok(PartFile { name: opened.shown, folder, bytes }),
-            Err(why) => Err(NoPart { headline: format!("`{}` cannot be read: {why}", opened.shown), help: None }),
+            Err(why) => Err(NoPart { headline: format!("odec cannot read `{}`: {why}", opened.shown), help: None }),
         }
     }
 }

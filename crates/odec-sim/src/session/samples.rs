@@ -57,11 +57,11 @@ fn unknown(model: &Model, name: &str, file: &str) -> Diagnostic {
     let report = Diagnostic::error(&codes::E0705, format!("`--data {name}={file}`: the model has no input `{name}`"));
     let known = || model.inputs.iter().map(|input| input.name.as_str());
     match odec_lang::suggest::nearest(name, known()).first() {
-        Some(near) => report.help(format!("is it `{near}`?")),
+        Some(near) => report.help(format!("did you mean `{near}`?")),
         None if model.inputs.is_empty() => {
-            report.help("an input is declared so: `input q(t) = table(\"q.csv\", linear)`")
+            report.help("declare an input like this: `input q(t) = table(\"q.csv\", linear)`")
         }
-        None => report.help(format!("it has {}", odec_lang::suggest::list(known()))),
+        None => report.help(format!("the inputs are {}", odec_lang::suggest::list(known()))),
     }
 }
 
@@ -97,13 +97,13 @@ impl Columns {
 
 impl Samples<'_> {
     fn wrong(&self, headline: String) -> Box<Diagnostic> {
-        let label = if self.given { "its file is given by `--data`" } else { "read here" };
+        let label = if self.given { "`--data` names this file" } else { "read here" };
         Box::new(Diagnostic::error(&codes::E0714, headline).label(self.input.place, label))
     }
 
     fn unreadable(&self, why: Unreadable) -> Box<Diagnostic> {
         let code = if why.forbidden { &codes::E0719 } else { &codes::E0701 };
-        let label = if self.given { "its file is given by `--data`" } else { "named here" };
+        let label = if self.given { "`--data` names this file" } else { "named here" };
         let d = Diagnostic::error(code, why.headline).label(self.input.place, label);
         Box::new(match why.help {
             Some(help) => d.help(help),
@@ -129,13 +129,12 @@ impl Samples<'_> {
             return Err(self.wrong(format!("`{shown}` is longer than {MAX_BYTES} bytes")));
         }
         let last = list.lines.last().copied().unwrap_or(0);
-        let cut =
-            "a program that was killed, or a full disk, leaves such a file: write it again, or remove its last line";
+        let cut = "an interrupted program or a full disk leaves such a file: write it again, or delete its last line";
         result.map_err(|why| {
             if !(torn && read) {
                 return why;
             }
-            let headline = format!("`{shown}` is cut: its last row, line {}, is torn", list.line);
+            let headline = format!("`{shown}` is truncated: its last row, line {}, is incomplete", list.line);
             Box::new(self.wrong(headline).help(cut))
         })?;
         if torn && last > 0 {
@@ -172,14 +171,14 @@ impl Samples<'_> {
             };
             if row.len() != columns.count {
                 let headline = format!(
-                    "`{name}`, line {}: {}, not {} as above",
+                    "`{name}`, line {}: {}, but the lines above have {}",
                     list.line,
                     amount(row.len(), "column"),
                     columns.count
                 );
                 let report = self.wrong(headline);
                 return Err(Box::new(
-                    report.help("each line has the columns of the first one; leave out what is not complete"),
+                    report.help("every line needs the same columns as the first one; delete incomplete lines"),
                 ));
             }
             let time = self.field(name, list.line, columns, 0, row.get(0).unwrap_or(""))?;
@@ -191,7 +190,7 @@ impl Samples<'_> {
                 return Err(self.wrong(format!("`{name}` has more than {MAX_SAMPLES} samples")));
             }
         }
-        if list.times.is_empty() { Err(self.wrong(format!("`{name}` holds no sample"))) } else { Ok(()) }
+        if list.times.is_empty() { Err(self.wrong(format!("`{name}` contains no samples"))) } else { Ok(()) }
     }
 
     /// The columns, by the first row.
@@ -199,18 +198,20 @@ impl Samples<'_> {
         let header = row.iter().next().is_some_and(|field| number(field).is_none());
         if row.len() == 1 && row.iter().any(|field| field.contains([';', '\t'])) {
             let report = self.wrong(format!("`{name}`: its columns are not separated by commas"));
-            return Err(Box::new(report.help("write numbers with a point, and commas between them: `0.5,12.25`")));
+            return Err(Box::new(report.help("write a decimal point in numbers and commas between them: `0.5,12.25`")));
         }
         if !header {
             return match (self.column, row.len()) {
                 (None, 2) => Ok(Columns { value: 1, count: 2, names: None, factors: [1.0; 2] }),
                 (Some(column), _) => {
-                    let report = self.wrong(format!("`{name}` has no header line, and so no column `{column}`"));
-                    Err(Box::new(report.help(format!("write the names in its first line: `t,{column}`"))))
+                    let report = self.wrong(format!("`{name}` has no header line, so it has no column `{column}`"));
+                    Err(Box::new(
+                        report.help(format!("write the names of the columns in its first line: `t,{column}`")),
+                    ))
                 }
                 (None, n) => {
                     let report = self.wrong(format!("`{name}` has {}, not 2", amount(n, "column")));
-                    Err(Box::new(report.help("the first column holds the times; name the others in a header line")))
+                    Err(Box::new(report.help("the first column contains the times; name the others in a header line")))
                 }
             };
         }
@@ -220,9 +221,10 @@ impl Samples<'_> {
             None if row.len() == 2 => 1,
             None => {
                 let known = odec_lang::suggest::list(names.iter().skip(1).map(String::as_str));
-                let report = self.wrong(format!("`{name}` has {}, and none is named", amount(row.len(), "column")));
+                let report = self
+                    .wrong(format!("`{name}` has {}, and the model names none of them", amount(row.len(), "column")));
                 let help = format!(
-                    "name one: `table(\"{name}\", \"{}\", ...)`; it has {known}",
+                    "name a column: `table(\"{name}\", \"{}\", ...)`; the columns are {known}",
                     names.get(1).map_or("", |n| n)
                 );
                 return Err(Box::new(report.help(help)));
@@ -230,7 +232,8 @@ impl Samples<'_> {
             Some(column) => self.named(name, column, row, &names)?,
         };
         let (time, input) = (&self.model.time, self.input);
-        let takers = [(0, &time.name, &time.unit), (value, &input.name, &input.unit)];
+        let first = (input.argument_in_units(&time.name), input.argument.as_ref().map_or(&time.unit, |a| &a.unit));
+        let takers = [(0, &first.0, first.1), (value, &input.name, &input.unit)];
         let mut factors = [1.0; 2];
         for (factor, (k, taker, declared)) in factors.iter_mut().zip(takers) {
             let (unit, declared) = (fields[k].1.as_deref(), declared.as_deref());
@@ -247,18 +250,19 @@ impl Samples<'_> {
         let found: Vec<usize> = (0..names.len()).filter(fits).collect();
         match found[..] {
             [0] => {
-                let report = self.wrong(format!("`{column}` is the first column of `{name}`, which holds the times"));
-                Err(Box::new(report.help("name a column behind it")))
+                let report =
+                    self.wrong(format!("`{column}` is the first column of `{name}`, which contains the times"));
+                Err(Box::new(report.help("name a later column")))
             }
             [k] => Ok(k),
             [] => {
                 let report = self.wrong(format!("`{name}` has no column `{column}`"));
                 let known = odec_lang::suggest::list(names.iter().skip(1).map(String::as_str));
-                Err(Box::new(report.help(format!("its columns are {known}"))))
+                Err(Box::new(report.help(format!("the columns are {known}"))))
             }
             _ => {
                 let report = self.wrong(format!("`{name}` has {} columns `{column}`", found.len()));
-                Err(Box::new(report.help("give each column a name of its own")))
+                Err(Box::new(report.help("give each column its own name")))
             }
         }
     }
@@ -266,7 +270,7 @@ impl Samples<'_> {
     fn unread(&self, name: &str, e: &csv::Error) -> Box<Diagnostic> {
         match e.kind() {
             csv::ErrorKind::Io(e) => {
-                let headline = format!("`{name}` cannot be read: {e}");
+                let headline = format!("odec cannot read `{name}`: {e}");
                 self.unreadable(Unreadable { headline, help: None, forbidden: false })
             }
             csv::ErrorKind::Utf8 { pos, .. } => {
@@ -282,13 +286,13 @@ impl Samples<'_> {
             let (shown, column): (String, String) = (field.chars().take(MAX_SHOWN).collect(), columns.name(k));
             if field.is_empty() {
                 let report = self.wrong(format!("`{name}`, line {line}: {column} is empty"));
-                return Box::new(report.help("leave out the whole line: the curve goes on between its neighbours"));
+                return Box::new(report.help("delete the whole line: odec interpolates between its neighbours"));
             }
-            let report = self.wrong(format!("`{name}`, line {line}, {column}: `{shown}` is no finite number"));
+            let report = self.wrong(format!("`{name}`, line {line}, {column}: `{shown}` is not a finite number"));
             if k == 0 {
-                return Box::new(report.help("times are numbers in the unit of time of the model"));
+                return Box::new(report.help("write times as numbers, in the time unit of the model"));
             }
-            Box::new(report.help("leave out lines without a value: the curve goes on between their neighbours"))
+            Box::new(report.help("delete lines without a value: odec interpolates between their neighbours"))
         })
     }
 }

@@ -109,7 +109,7 @@ impl Stepper {
             return Ok(());
         }
         if !t.is_finite() {
-            let refusal = Refusal::BadOption(format!("the model cannot be stepped to the time {t:?}"));
+            let refusal = Refusal::BadOption(format!("the model cannot step to the time {t:?}"));
             return Err(self.error(blame::refused(&refusal, &self.bound)));
         }
         self.reach(t).map_err(|why| match why {
@@ -230,7 +230,7 @@ impl Stepper {
     /// A name that is neither, a value that is not finite or out of the bounds that the model gives.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
-            let headline = format!("`{name}` cannot be {value}: a finite number is needed");
+            let headline = format!("`{name}` cannot be {value}: it needs a finite number");
             return Err(self.error(Diagnostic::error(&codes::E0705, headline)));
         }
         match self.place(name)? {
@@ -254,7 +254,7 @@ impl Stepper {
                 changed.map_err(|unfit| self.error(blame::not_compiled(&unfit, Some(self.bound.executor.program()))))
             }
             Place::Time | Place::Output(_) => {
-                let headline = format!("`{name}` follows from other values and cannot be set");
+                let headline = format!("`{name}` depends on other values, so you cannot set it");
                 Err(self.error(Diagnostic::error(&codes::E0408, headline)))
             }
         }
@@ -288,8 +288,10 @@ impl Stepper {
                 }
                 _ => {
                     let headline = format!("`{name}` is more than one number");
-                    let d =
-                        Diagnostic::error(&codes::E0706, headline).help(format!("name one element, as `{name}[1]`"));
+                    let d = Diagnostic::error(&codes::E0706, headline).help(format!(
+                        "name one element, for example \
+                                                                                 `{name}[1]`"
+                    ));
                     return Err(self.error(d));
                 }
             }

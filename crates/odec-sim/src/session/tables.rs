@@ -73,7 +73,7 @@ pub struct NoFiles;
 
 impl Files for NoFiles {
     fn open(&self, name: &str) -> Result<Opened, Unreadable> {
-        let headline = format!("`{name}` is not read: this program gives models no files");
+        let headline = format!("odec does not read `{name}`: this program gives models no access to files");
         Err(Unreadable { headline, help: None, forbidden: true })
     }
 }
@@ -163,11 +163,11 @@ impl Wanted<'_> {
         if bytes.limit() == 0 {
             // what was found wrong may be the torn end
             let headline = format!(
-                "`{shown}` is longer than {limit} bytes, and `{}` has {} elements",
+                "`{shown}` is longer than {limit} bytes, but `{}` has {} elements",
                 self.given.name, self.count
             );
             return Err(Box::new(
-                self.wrong(headline).help("is it the right file? a table holds what the model needs"),
+                self.wrong(headline).help("is this the right file? A table contains only what the model needs"),
             ));
         }
         result
@@ -192,8 +192,8 @@ impl Wanted<'_> {
             if !over || rows.get_ref().closed() {
                 return why;
             }
-            let d = self.wrong(format!("`{name}` is cut: its last row, line {line}, is torn"));
-            Box::new(d.help("a run that was killed, or met a limit, leaves such a file: remove its last line"))
+            let d = self.wrong(format!("`{name}` is truncated: its last row, line {line}, is incomplete"));
+            Box::new(d.help("an interrupted run, or one that met a limit, leaves such a file: delete its last line"))
         })
     }
 
@@ -227,7 +227,8 @@ impl Wanted<'_> {
             }
             if chosen.is_none() && *width.get_or_insert(row.len()) != row.len() {
                 let expected = width.unwrap_or(0);
-                let headline = format!("`{name}`, line {line}: {} values, not {expected} as above", row.len());
+                let headline =
+                    format!("`{name}`, line {line}: {} values, but the lines above have {expected}", row.len());
                 return Err(self.wrong(headline));
             }
             for (n, k) in chosen.map_or(0..row.len(), |k| k..k + 1).enumerate() {
@@ -238,7 +239,7 @@ impl Wanted<'_> {
                 return Err(self.wrong(format!("`{name}` has more than {MAX_ELEMENTS} values")));
             }
         }
-        if values.is_empty() { Err(self.wrong(format!("`{name}` holds no number"))) } else { Ok(values) }
+        if values.is_empty() { Err(self.wrong(format!("`{name}` contains no numbers"))) } else { Ok(values) }
     }
 
     /// Of each of these columns the factor to the unit of what the model makes of them.
@@ -262,7 +263,7 @@ impl Wanted<'_> {
     fn unread(&self, name: &str, e: &csv::Error) -> Box<Diagnostic> {
         match e.kind() {
             csv::ErrorKind::Io(e) => {
-                let headline = format!("`{name}` cannot be read: {e}");
+                let headline = format!("odec cannot read `{name}`: {e}");
                 self.unreadable(Unreadable { headline, help: None, forbidden: false })
             }
             csv::ErrorKind::Utf8 { pos, .. } => {
@@ -277,7 +278,7 @@ impl Wanted<'_> {
         row.iter().position(|field| field == column || parted(field).0 == column).ok_or_else(|| {
             let known = odec_lang::suggest::list(row.iter());
             let d = self.wrong(format!("`{name}` has no column `{column}`"));
-            Box::new(d.help(format!("its columns are {known}")))
+            Box::new(d.help(format!("the columns are {known}")))
         })
     }
 
@@ -294,9 +295,9 @@ impl Wanted<'_> {
 
 /// A file whose last line has no end.
 pub(super) fn may_be_cut(name: &str, line: u64, place: Span) -> Diagnostic {
-    let headline = format!("`{name}` ends without a line end: its last row, line {line}, may be cut");
+    let headline = format!("`{name}` does not end with a newline: its last row, line {line}, may be incomplete");
     let report = Diagnostic::warning(&codes::W0513, headline).label(place, "read here");
-    report.help("if the file is complete, end its last line; else write it again")
+    report.help("if the file is complete, add a newline at its end; otherwise write it again")
 }
 
 /// Bytes, of which the last is remembered.

@@ -1,39 +1,32 @@
 //! Linear combinations of the equations that are zero at every state: w^T f = 0, so that w^T M y keeps its value.
 //!
-//! Candidates come from the left null space of df/dy at several states, by singular values of rows of equal size. That alone would take
-//! a slow equation for none at all. So a candidate is written with simple fractions, and has to cancel within the rounding of its
-//! terms at other states.
+//! They are found without rounding, modulo a prime: the vectors w that take f at random states to zero. A loss that is 1e-16 of the
+//! fastest rate is a loss. Coefficients that are no simple fractions are taken from the singular values of df/dy.
 
 use nalgebra::{DMatrix, DVector};
-use odec_ir::KernelRole;
-use odec_ir::graph::Node;
+use odec_ir::residue::{self, Residue};
 use odec_lang::stoichiometry::simplify;
+use odec_lang::units::rational::gcd;
 
+use super::modular;
 use super::{NoSteady, Search};
 use crate::points::uniform;
 use crate::spectrum::Pencil;
 
-/// States at which candidates are formed, and others at which they are tried.
+/// States beyond the number of unknowns at which f is formed without rounding.
+const MORE: usize = 3;
+/// States at which coefficients are formed with rounding, and others at which they are tried.
 const LOOKS: u64 = 4;
-const TRIES: u64 = 12;
-/// From this one on they are far from the start: a model that switches may do otherwise there.
-const FAR: u64 = LOOKS + 5;
-/// Of more states than this, candidates are formed at the start and one other state.
+const TRIES: u64 = 5;
+/// Of more states than this, coefficients are formed at the start and one other state.
 const MANY: usize = 100;
 /// Singular values below this part of the largest one are zero.
 const SINGULAR: f64 = 1e-10;
 /// Coefficients that are smaller beside the largest one are zero.
 const COEFFICIENT: f64 = 1e-9;
-/// Functions that are constant, or have a constant slope, piece by piece.
-const SWITCHES: [&str; 16] =
-    ["if", "lt", "le", "eq", "ne", "and", "or", "not", "floor", "ceil", "round", "sign", "abs", "min", "max", "mod"];
-/// Largest denominator of a coefficient.
-const MAX_DENOMINATOR: i64 = 720;
-/// How far a coefficient may be from a fraction that it is taken for.
-const FRACTION: f64 = 1e-9;
 /// Largest whole number of a combination.
-const LARGEST: f64 = 1e6;
-/// A combination whose coefficients are no simple fractions has to cancel to this part of its terms.
+const LARGEST: i128 = 1_000_000;
+/// A combination whose coefficients are no whole numbers has to cancel to this part of its terms.
 const CANCELS: f64 = 1e-12;
 /// Bounds of the rounding error within which a sum is zero.
 const SLACK: f64 = 4.0;
@@ -55,19 +48,20 @@ impl Search<'_> {
             return Err(NoSteady::NoValue);
         };
         let Some(mass) = self.constant_mass() else { return Ok(()) };
-        let mut columns: Vec<DVector<f64>> = first.jacobian.column_iter().map(nalgebra::Matrix::into_owned).collect();
-        columns.push(f);
-        let looks = if n > MANY { 1 } else { LOOKS };
-        for look in 0..looks {
-            let near = self.beside(look);
-            let (Some(pencil), Some(f)) = (Pencil::at(self.executor, self.t, &near), self.f(&near)) else { continue };
-            columns.extend(pencil.jacobian.column_iter().map(nalgebra::Matrix::into_owned));
-            columns.push(f);
-        }
-        self.without_growth(&columns, &mass)?;
-        let candidates = left_null_space(&DMatrix::from_columns(&columns));
-        let kept: Vec<DVector<f64>> = candidates.into_iter().filter(|w| self.cancels(w)).collect();
-        for w in simplest(kept) {
+        let columns = self.without_rounding();
+        let zero = modular::left_null_space(&columns, n);
+        without_growth(&columns, zero.len(), &f, &mass)?;
+        let exact: Vec<Option<DVector<f64>>> = zero.iter().map(|w| in_fractions(w)).collect();
+        let known: Vec<DVector<f64>> = exact.iter().flatten().filter(|w| self.cancels(w)).cloned().collect();
+        let kept = if known.len() == zero.len() {
+            known
+        } else {
+            let rounded = self.with_rounding(&first, f);
+            if rounded.len() == zero.len() { rounded } else { known }
+        };
+        let mut kept = simplest(kept);
+        kept.sort_by_key(|w| w.iter().position(|c| *c != 0.0));
+        for w in kept {
             let weights = (w.transpose() * &mass).transpose();
             let largest = weights.amax();
             if largest == 0.0 {
@@ -80,8 +74,7 @@ impl Search<'_> {
                 larger.row_mut(rows).copy_from(&row.transpose());
                 *matrix = larger;
             }
-            let terms = weights.iter().enumerate().filter(|(_, c)| c.abs() > COEFFICIENT * largest);
-            let terms: Vec<(usize, f64)> = terms.map(|(k, c)| (k, *c)).collect();
+            let terms = in_terms(&weights);
             let value = terms.iter().map(|(k, c)| c * self.y0[*k]).sum();
             self.conserved.push(Conserved { terms, value });
         }
@@ -89,39 +82,38 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Refuses equations of which a combination has the same rate at every state, and not zero: then no state is steady, however small
-    /// that rate is beside the rounding of f at some of them. `columns` are n of df/dy and one of f for each state.
-    fn without_growth(&self, columns: &[DVector<f64>], mass: &DMatrix<f64>) -> Result<(), NoSteady> {
-        if self.switches() {
-            return Ok(());
-        }
+    /// f modulo a prime at states drawn at random. An equation that has no value at one of them is `None` in all.
+    fn without_rounding(&self) -> Vec<Vec<Option<u64>>> {
         let n = self.y0.len();
-        let slopes: Vec<DVector<f64>> =
-            columns.iter().enumerate().filter(|(k, _)| k % (n + 1) < n).map(|(_, c)| c.clone()).collect();
-        for w in left_null_space(&DMatrix::from_columns(&slopes)) {
-            let rates: Vec<(f64, f64)> =
-                (LOOKS..LOOKS + TRIES).filter_map(|look| self.along(&w, &self.beside(look))).collect();
-            let Some(&(rate, _)) = rates.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
-            let alike = rates.iter().all(|(own, error)| (own - rate).abs() <= 2.0 * error);
-            if alike && rates.iter().any(|(rate, error)| rate.abs() > *error) {
-                let weights = (w.transpose() * mass).transpose();
-                let largest = weights.amax();
-                let terms = weights.iter().enumerate().filter(|(_, c)| c.abs() > COEFFICIENT * largest);
-                return Err(NoSteady::Grows(terms.map(|(k, c)| (k, *c)).collect(), rate));
+        let state = |k: usize| (0..n).map(|i| Residue::drawn((k * n + i) as u64)).collect::<Vec<_>>();
+        let values = |k: usize| self.exact.at(self.t, &state(k)).into_iter().map(Residue::get).collect();
+        let mut columns: Vec<Vec<Option<u64>>> = (0..n + MORE).map(values).collect();
+        for i in 0..n {
+            if columns.iter().any(|column| column[i].is_none()) {
+                for column in &mut columns {
+                    column[i] = None;
+                }
             }
         }
-        Ok(())
+        columns
     }
 
-    /// Whether f is given piece by piece: then what holds at some states may not hold at others.
-    fn switches(&self) -> bool {
-        let switches = |(_, node)| matches!(node, Node::Call(op, _) if SWITCHES.contains(&op.0.name));
-        self.executor.program().kernels_of(KernelRole::Rhs).any(|kernel| kernel.live().any(switches))
+    /// Combinations by the left null space of df/dy and f at several states, by singular values of rows of equal size.
+    fn with_rounding(&self, first: &Pencil, f: DVector<f64>) -> Vec<DVector<f64>> {
+        let mut columns: Vec<DVector<f64>> = first.jacobian.column_iter().map(nalgebra::Matrix::into_owned).collect();
+        columns.push(f);
+        for look in 0..if self.y0.len() > MANY { 1 } else { LOOKS } {
+            let near = self.beside(look);
+            let (Some(pencil), Some(f)) = (Pencil::at(self.executor, self.t, &near), self.f(&near)) else { continue };
+            columns.extend(pencil.jacobian.column_iter().map(nalgebra::Matrix::into_owned));
+            columns.push(f);
+        }
+        left_null_space(&DMatrix::from_columns(&columns)).into_iter().filter(|w| self.cancels(w)).collect()
     }
 
     /// w^T f at a state, with what rounding may make of zero; `None` where f has no value.
     fn along(&self, w: &DVector<f64>, y: &[f64]) -> Option<(f64, f64)> {
-        let f = self.rounded.at(self.t, y);
+        let f = self.rounded.bounded(self.t, y);
         if f.iter().any(|f| !f.is_finite()) {
             return None;
         }
@@ -135,18 +127,15 @@ impl Search<'_> {
         Some((sum, if exact { SLACK * error } else { SLACK * error + CANCELS * size }))
     }
 
-    /// A state about the start, or far from it, in which no component is zero.
+    /// A state about the start in which no component is zero.
     fn beside(&self, look: u64) -> Vec<f64> {
         let largest = self.y0.iter().fold(0.0f64, |most, y| most.max(y.abs()));
         let largest = if largest > 0.0 { largest } else { 1.0 };
         let n = self.y0.len() as u64;
-        let draw = |i: usize| uniform(7, look * n + i as u64);
         let value = |(i, y): (usize, &f64)| {
             let own = if *y == 0.0 { 0.3 * largest } else { *y };
-            let factor = if look < FAR { 0.5 + draw(i) } else { 10f64.powf(5.0 * draw(i) - 2.0) };
-            let sign = if look >= FAR && look.is_multiple_of(3) { -1.0 } else { 1.0 };
             let (low, high) = self.bounds[i];
-            (sign * own * factor).clamp(low, high)
+            (own * (0.5 + uniform(7, look * n + i as u64))).clamp(low, high)
         };
         self.y0.iter().enumerate().map(value).collect()
     }
@@ -175,7 +164,51 @@ impl Search<'_> {
     }
 }
 
-/// The vectors w with w^T A = 0 to rounding: in whole numbers where their coefficients are simple fractions.
+/// Refuses equations of which a combination has the same rate at every state, and not zero: then no state is steady, however small
+/// that rate is beside the rounding of f. `zero` combinations are zero at every state.
+fn without_growth(
+    columns: &[Vec<Option<u64>>],
+    zero: usize,
+    f: &DVector<f64>,
+    mass: &DMatrix<f64>,
+) -> Result<(), NoSteady> {
+    let Some((first, others)) = columns.split_first() else { return Ok(()) };
+    let less = |a: &Option<u64>, b: &Option<u64>| Some(residue::subtract((*a)?, (*b)?));
+    let differences: Vec<Vec<Option<u64>>> =
+        others.iter().map(|column| column.iter().zip(first).map(|(a, b)| less(a, b)).collect()).collect();
+    let constant = modular::left_null_space(&differences, f.len());
+    if constant.len() == zero {
+        return Ok(());
+    }
+    let grows = |w: &&Vec<u64>| modular::product(w, first) != 0;
+    let terms = |w: &&Vec<u64>| w.iter().filter(|c| **c != 0).count();
+    let Some(w) = constant.iter().filter(grows).min_by_key(terms).and_then(|w| in_fractions(w)) else { return Ok(()) };
+    Err(NoSteady::Grows(in_terms(&(w.transpose() * mass).transpose()), w.dot(f)))
+}
+
+/// Places and coefficients of what is not zero.
+fn in_terms(weights: &DVector<f64>) -> Vec<(usize, f64)> {
+    let largest = weights.amax();
+    weights.iter().copied().enumerate().filter(|(_, c)| c.abs() > COEFFICIENT * largest).collect()
+}
+
+/// The fractions that residues stand for, in whole numbers where these are small; `None` where a residue stands for no fraction.
+fn in_fractions(w: &[u64]) -> Option<DVector<f64>> {
+    let fractions = w.iter().map(|c| residue::fraction(*c)).collect::<Option<Vec<(i64, i64)>>>()?;
+    let floats = || DVector::from_iterator(w.len(), fractions.iter().map(|(n, d)| *n as f64 / *d as f64));
+    let multiple = fractions.iter().try_fold(1i128, |all, (_, d)| {
+        let multiple = all / gcd(all, i128::from(*d)) * i128::from(*d);
+        (multiple <= LARGEST).then_some(multiple)
+    });
+    let Some(multiple) = multiple else { return Some(floats()) };
+    let whole: Vec<i128> = fractions.iter().map(|(n, d)| i128::from(*n) * (multiple / i128::from(*d))).collect();
+    if whole.iter().any(|c| c.abs() > LARGEST) {
+        return Some(floats());
+    }
+    Some(DVector::from_iterator(w.len(), whole.iter().map(|c| *c as f64)))
+}
+
+/// The vectors w with w^T A = 0 to rounding.
 fn left_null_space(a: &DMatrix<f64>) -> Vec<DVector<f64>> {
     let n = a.nrows();
     let mut a = a.clone();
@@ -203,7 +236,7 @@ fn left_null_space(a: &DMatrix<f64>) -> Vec<DVector<f64>> {
     let zero: Vec<usize> = (0..svd.singular_values.len()).filter(|k| svd.singular_values[*k] <= least).collect();
     let mut basis = DMatrix::from_fn(zero.len(), n, |i, j| u[(j, zero[i])] / rows[j]);
     reduce(&mut basis);
-    in_whole_numbers(&basis)
+    basis.row_iter().map(|row| row.transpose()).collect()
 }
 
 /// Gauss-Jordan elimination of the rows, with coefficients that are 0 but for rounding set to 0.
@@ -238,21 +271,6 @@ fn reduce(rows: &mut DMatrix<f64>) {
         let size = row.amax();
         row.iter_mut().filter(|x| x.abs() <= COEFFICIENT * size).for_each(|x| *x = 0.0);
     }
-}
-
-/// The rows with whole numbers; those that have none stay as they are.
-fn in_whole_numbers(rows: &DMatrix<f64>) -> Vec<DVector<f64>> {
-    let whole = |row: &DVector<f64>| {
-        let fits = |d: &i64| row.iter().all(|x| is_whole(x * *d as f64));
-        let denominator = (1..=MAX_DENOMINATOR).find(fits)? as f64;
-        (row.amax() * denominator < LARGEST).then(|| row.map(|x| (x * denominator).round()))
-    };
-    let rows = rows.row_iter().map(|row| row.transpose());
-    rows.map(|row| whole(&row).unwrap_or(row)).collect()
-}
-
-fn is_whole(x: f64) -> bool {
-    (x - x.round()).abs() <= FRACTION * (1.0 + x.abs())
 }
 
 /// Rows of whole numbers as simple as they can be made, then the others.

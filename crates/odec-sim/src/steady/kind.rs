@@ -1,7 +1,8 @@
 //! Eigenvalues at a steady state with their errors, and the type that they tell.
 //!
 //! The error of an eigenvalue is how far it moves when the entries of the matrices change by a few units of rounding: that is small for
-//! a slow eigenvalue of a stiff model, and large for one that only rounding keeps from zero.
+//! a slow eigenvalue of a stiff model, and large for one that only rounding keeps from zero. The state moves with them by its rounding and
+//! by what Newton's step makes of the rounding of f: beside a multiple root that is far more, and the slope there is as small.
 
 use nalgebra::DMatrix;
 
@@ -29,8 +30,17 @@ impl Search<'_> {
     fn eigenvalues(&self, y: &[f64]) -> Option<Vec<(C, f64)>> {
         let pencil = Pencil::at(self.executor, self.t, y)?;
         let mut values: Vec<(C, f64)> = pencil.eigenvalues()?.into_iter().map(|v| (v, 0.0)).collect();
+        let blur = self.blur(y);
         for turn in 0..CHANGES {
-            let mut changed = pencil.eigenvalues_changed(turn)?;
+            let moved = |(k, y): (usize, &f64)| {
+                let far = CHANGE * y.abs() + blur.as_ref().map_or(0.0, |blur| blur[k].abs());
+                y + far * (2.0 * uniform(2 * turn, k as u64) - 1.0)
+            };
+            let beside: Vec<f64> = y.iter().enumerate().map(moved).collect();
+            let mut changed = match Pencil::at(self.executor, self.t, &beside) {
+                Some(beside) => beside.eigenvalues_changed(turn)?,
+                None => pencil.eigenvalues_changed(turn)?,
+            };
             if changed.len() != values.len() {
                 return None;
             }

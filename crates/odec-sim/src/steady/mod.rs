@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `conserved` | linear combinations of the equations that are zero at every state |
+//! | `modular` | linear algebra modulo a prime, for these combinations |
 //! | `newton` | Newton's method on f = 0 and the totals at the start, and what counts as a solution |
 //! | `flow` | the way of the solution itself to where it comes to rest, and long implicit steps |
 //! | `kind` | eigenvalues with their errors, and the type that they tell |
@@ -13,6 +14,7 @@
 mod conserved;
 mod flow;
 mod kind;
+mod modular;
 mod newton;
 
 use nalgebra::{DMatrix, DVector};
@@ -21,7 +23,7 @@ use odec_ode::problem::Options;
 use odec_ode::system::{Mass, System};
 
 use crate::bind::Bound;
-use crate::executor::{Executor, RoundedRhs};
+use crate::executor::{ExactRhs, Executor, RoundedRhs};
 use crate::field::EquilibriumType;
 use crate::points::{Range, uniform};
 use crate::spectrum::MAX_UNKNOWNS;
@@ -101,6 +103,7 @@ pub struct Start {
 pub struct Search<'a> {
     executor: &'a Executor,
     rounded: RoundedRhs<'a>,
+    exact: ExactRhs<'a>,
     options: &'a Options,
     t: f64,
     y0: Vec<f64>,
@@ -139,6 +142,7 @@ impl<'a> Search<'a> {
         let mut search = Search {
             executor,
             rounded: RoundedRhs::of(executor),
+            exact: ExactRhs::of(executor),
             options: &bound.options,
             t: bound.problem.t0,
             y0: bound.problem.y0.clone(),
@@ -227,8 +231,7 @@ impl<'a> Search<'a> {
     }
 
     fn atol(&self, place: usize) -> f64 {
-        let atol = &self.options.atol;
-        atol.get(place).or(atol.first()).copied().unwrap_or(0.0)
+        self.options.atol_at(place)
     }
 
     /// How exact a component has to be.

@@ -101,6 +101,15 @@ impl Search<'_> {
         self.linear(y)?.solve(&self.right(y)?, y.len())
     }
 
+    /// How far f and its rounding leave a steady state open, by Newton's step; `None` where that is not determined.
+    pub(super) fn blur(&self, y: &[f64]) -> Option<DVector<f64>> {
+        let mut right = self.right(y)?;
+        for (right, f) in right.iter_mut().zip(self.rounded.bounded(self.t, y)) {
+            *right = right.abs() + f.error;
+        }
+        self.linear(y)?.solve(&right, y.len())
+    }
+
     /// A step in tolerances, as a root mean square.
     pub(super) fn size(&self, step: &DVector<f64>, y: &[f64]) -> f64 {
         let weight = |(k, y): (usize, &f64)| self.options.rtol * y.abs() + self.atol(k) + f64::MIN_POSITIVE;
@@ -189,7 +198,7 @@ impl Search<'_> {
     /// there is within the tolerances, or, where the matrix is singular, f has no part that no step can take away.
     fn is_steady(&self, y: &[f64]) -> Option<bool> {
         let n = y.len();
-        let f = self.rounded.at(self.t, y);
+        let f = self.rounded.bounded(self.t, y);
         if f.iter().any(|f| !f.is_finite()) {
             return None;
         }

@@ -75,8 +75,8 @@ pub fn choose(args: &Plot, simulation: &Simulation, at: Option<&[f64]>) -> Resul
     for (x, y) in pairs(args, columns)? {
         if x != 0 && at.is_some() {
             return Err(wrong(
-                "`--at` draws arrays against their index",
-                "leave out `--at`, or `--x` and what is before `:`",
+                "`--at` plots arrays against their index",
+                "leave out `--at`, or remove `--x` and the part before `:`",
             ));
         }
         choice.add(simulation, x, y);
@@ -108,7 +108,13 @@ fn pairs(args: &Plot, columns: &Columns) -> Result<Vec<(usize, usize)>, Box<Diag
         let others: Vec<usize> = (1..columns.len()).filter(|k| !against.contains(k)).collect();
         match against.as_slice() {
             [x] => list.extend(others.into_iter().map(|y| (*x, y))),
-            _ => return Err(wrong("`--x` names several quantities", "say what to draw against each: `x[*]:y[*]`")),
+            _ => {
+                return Err(wrong(
+                    "`--x` names several quantities",
+                    "say what to plot against each of them: \
+                                                                     `x[*]:y[*]`",
+                ));
+            }
         }
     }
     Ok(list)
@@ -122,7 +128,7 @@ fn paired(name: &str, xs: &[usize], ys: &[usize]) -> Result<Vec<(usize, usize)>,
         (xs, ys) if xs.len() == ys.len() => Ok(xs.iter().copied().zip(ys.iter().copied()).collect()),
         (xs, ys) => {
             let headline = format!("`{name}` pairs {} quantities with {}", xs.len(), ys.len());
-            Err(wrong(&headline, "name as many on both sides, as in `p[*].x:p[*].y`, or one on one side"))
+            Err(wrong(&headline, "name the same number on both sides, as in `p[*].x:p[*].y`, or one on one side"))
         }
     }
 }

@@ -67,7 +67,7 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
         if !choice.left_out.is_empty() {
             let names = choice.left_out.join(", ");
             say(&format!(
-                "not drawn, there is no room: {names}; name what you want to see, as `odec plot FILE NAME`\n"
+                "not plotted for lack of space: {names}; name the quantities to plot: `odec plot FILE NAME`\n"
             ));
         }
         say(&format!("wrote {}\n", path.display()));

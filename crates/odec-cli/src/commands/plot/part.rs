@@ -43,13 +43,13 @@ impl Part {
     /// Columns of several arrays, or of an array that varies along more than two indices; `at` says that curves are wanted.
     pub fn of(all: &Columns, chosen: &[usize], at: bool) -> Result<Part, Box<Diagnostic>> {
         let many = || {
-            let help = "name one array, or some of its elements: `u`, `u[1..5]`, `u[*,3]`";
+            let help = "name one array or some of its elements: `u`, `u[1..5]`, `u[*,3]`";
             wrong("these are too many curves for one panel", help)
         };
         let Some((quantity, _)) = chosen.first().and_then(|&k| all.quantity(k)) else { return Err(many()) };
         if quantity.axes.is_empty() {
-            let help = "name an array; others are drawn against time";
-            return Err(wrong("`--at` draws an array against its index at some times", help));
+            let help = "name an array; odec plots other quantities against time";
+            return Err(wrong("`--at` plots an array against its index", help));
         }
         let mut sets: Vec<BTreeSet<i64>> = vec![BTreeSet::new(); quantity.axes.len()];
         for &k in chosen {
@@ -67,8 +67,8 @@ impl Part {
             (0 | 1, false) => vec![MAX_CELLS.1],
             (2, _) => vec![MAX_CELLS.0, MAX_CELLS.1],
             _ => {
-                let help = "hold all but two: `u[*,*,3]`";
-                return Err(wrong("a picture has two axes, and these elements vary along more indices", help));
+                let help = "fix all indices but two: `u[*,*,3]`";
+                return Err(wrong("a picture has two axes, but these elements vary along more indices", help));
             }
         };
         let kept: Vec<Vec<i64>> = (0..sets.len())
@@ -189,10 +189,9 @@ impl Along {
             Some((a, b)) => format!("it goes from {} to {}", place(a), place(b)),
             None => format!("it is {}", list.iter().find(|p| !p.1.is_finite()).map_or(place(*first), |p| place(*p))),
         };
-        let headline =
-            format!("the axis of `{name}` neither increases nor decreases: the picture shows `{name}` itself");
+        let headline = format!("the axis of `{name}` is not monotonic: the picture shows `{name}` itself");
         let d = Diagnostic::warning(&codes::W0610, headline).label(axis.span, what);
-        Some(d.help("give coordinates that increase from each point to the next, or leave out `axis`"))
+        Some(d.help("give coordinates that increase from each point to the next, or remove `axis`"))
     }
 
     /// The coordinates of the index, if the model gives some that increase or decrease along it.

@@ -1,7 +1,7 @@
 //! What decides the modes of a kernel: sides of relations, coefficients, times, and the kernels that compute them.
 
 use super::super::linear::{Coefficient, carried, linear};
-use super::super::reads::{Paths, stays_within};
+use super::super::reads::{LoopSets, Paths};
 use super::super::{Linear, Place, Relation};
 use super::{Rewrite, Watched, domain};
 use crate::derive;
@@ -99,15 +99,13 @@ impl Rewrite<'_> {
         }
         // every node that there is so far
         self.steady(&[]);
-        let varies = &self.varies;
         let roots: Vec<NodeId> = self.kernel.stores.iter().map(|store| store.node).collect();
         let further = |id: NodeId| sides.get(&id).cloned().unwrap_or_default();
-        let paths = Paths::of(&mut self.graph, roots, further, |_, node| {
-            varies.get(node.index()).is_some_and(|varies| !varies)
-        });
+        let paths = Paths::of(&mut self.graph, roots, further, &self.holds);
+        let sets = LoopSets::of(&self.graph, &self.kernel.space);
         for Watched { relation, group, mode, .. } in std::mem::take(&mut self.watched) {
             let loops = self.groups[group].loops.clone();
-            let path = paths.to(mode).filter(|path| stays_within(&self.graph, &self.kernel.space, *path, &loops));
+            let path = paths.to(mode).filter(|path| sets.is_within(*path, &loops));
             let Some(path) = path else {
                 self.sketch.relations[relation].reads = None;
                 continue;

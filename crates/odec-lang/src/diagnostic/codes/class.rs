@@ -53,10 +53,10 @@ impl Class {
         match self {
             Class::Advice => "advice: nothing ends",
             Class::Model => "the model is wrong",
-            Class::Setting => "the command line is wrong, or the model if the setting stands there",
+            Class::Setting => "the command line is wrong, or the model if it contains the setting",
             Class::Usage => "the command line is wrong",
             Class::Run => "the run failed; the rows so far are kept",
-            Class::Promise => "an `expect` or `conserve` is not met",
+            Class::Promise => "an `expect` or `conserve` line is not satisfied",
             Class::Io => "a file cannot be read or written",
             Class::Internal => "a bug in odec",
         }

@@ -263,14 +263,13 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
         let model = self.world.model;
         if let Some(f) = model.functions.iter().find(|f| f.value.range().contains(&term.index())) {
             let headline = format!("the functions expand to more than {MAX_INLINED_TERMS} operations");
-            return error("E0509", headline, f.span, format!("while `{}` was inlined", f.name)).help(
-                "a function is inlined at every call: let functions that call functions take their common part as an \
-                 argument, or use definitions",
-            );
+            return error("E0509", headline, f.span, format!("while `{}` was inlined", f.name))
+                .help("odec inlines a function at every call: pass common parts as an argument, or use definitions");
         }
         let headline = format!("the definitions and functions expand to more than {MAX_INLINED_TERMS} operations");
-        error("E0509", headline, model.term(term).span, "while this was written out").help(
-            "definitions that use definitions at several subscripts multiply: make one of them a state, or simplify it",
+        error("E0509", headline, model.term(term).span, "while expanding this").help(
+            "definitions multiply if they use other definitions at several subscripts: make one of them a state, or \
+             simplify it",
         )
     }
 

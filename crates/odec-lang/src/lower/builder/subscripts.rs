@@ -151,8 +151,8 @@ fn combined(op: &str, values: &[IndexValue]) -> Option<IndexValue> {
 }
 
 fn not_linear(span: Span) -> Diagnostic {
-    error("E0519", "this cannot be a subscript", span, "neither linear in indices nor an element of a table").help(
-        "a subscript is a sum of indices, constants and numbers (`i + 1`, `N - i`), or an element of a table of whole numbers \
-         (`nbr[e,k]`), which may have a formula: `const at[i] = floor(i/2)`",
+    error("E0519", "this is not a valid subscript", span, "neither linear in the indices nor an element of a table").help(
+        "write a sum of indices, constants and numbers (`i + 1`, `N - i`), or an element of a table of whole numbers \
+         (`nbr[e,k]`); a formula can define the table: `const at[i] = floor(i/2)`",
     )
 }

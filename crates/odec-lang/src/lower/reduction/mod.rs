@@ -23,7 +23,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::Model;
 use crate::model::inputs::Between;
 use crate::order::components;
-use crate::report::{Build, error, internal};
+use crate::report::{Build, error};
 use sigma::{Offsets, Singular};
 use total::total_derivative;
 
@@ -51,6 +51,8 @@ pub(super) const JUMPS: [&str; 17] = [
     "step",
     "step_cycle",
 ];
+/// Those of them whose branches may agree where they meet: the run looks at the state there.
+const CHOICES: [&str; 6] = ["if", "lt", "le", "and", "or", "not"];
 /// Functions whose derivatives jump.
 const BENDS: [&str; 3] = ["abs", "min", "max"];
 /// Pieces of a measured input, whose derivatives jump if it is linear between samples.
@@ -63,6 +65,10 @@ const MAX_SHOWN: usize = 6;
 pub(super) struct Reduction {
     /// In the order in which they are met.
     pub stages: Vec<Stage>,
+    /// The algebraic unknowns.
+    pub unknowns: Vec<ArrayId>,
+    /// Those in whose place in the system stands an equation that was not differentiated.
+    pub direct: Vec<ArrayId>,
     /// Each constraint, and how often it was differentiated.
     pub constraints: Vec<(Span, u32)>,
 }
@@ -136,11 +142,17 @@ pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[Form]) 
         let lacking = (0..gives.len()).find(|&k| gives[k].is_empty()).unwrap_or(0);
         return refuse(semi.undetermined(lacking));
     };
-    for (k, node) in chosen.into_iter().zip(last) {
+    let array = |k: usize| setting.array(setting.states[unknowns[k]][0]);
+    let mut direct = Vec::new();
+    for ((k, node), &times) in chosen.into_iter().zip(last).zip(times) {
         solved.rows[unknowns[k]] = Some(node);
         solved.mass.insert(unknowns[k], Vec::new());
+        if times == 0 {
+            direct.push(array(k));
+        }
     }
-    solved.reduction = Some(semi.reduction(&offsets, &chains));
+    let unknowns = (0..unknowns.len()).map(array).collect();
+    solved.reduction = Some(Reduction { unknowns, direct, ..semi.reduction(&offsets, &chains) });
     Ok(Some(solved))
 }
 
@@ -187,7 +199,7 @@ fn tied(model: &Model, block: &[usize], owner: &[Option<usize>], left: &[usize])
     let constraint = left.first().map(|&e| model.equations[e].span);
     let first = equations.first().copied().or(constraint).unwrap_or_default();
     let headline = format!(
-        "a constraint has to be differentiated, and {} equations tie their derivatives to each other",
+        "a constraint must be differentiated, but {} equations couple the derivatives that it needs",
         equations.len()
     );
     let report = error("E0321", headline, first, "one of these equations")
@@ -225,11 +237,12 @@ impl<'a> Semi<'a> {
     fn too_many(&self) -> Diagnostic {
         let count = self.variables.len();
         let headline = format!(
-            "a constraint may have to be differentiated among {count} states and unknowns: at most {MAX_VARIABLES} are looked at"
+            "a constraint may have to be differentiated in a model with {count} states and unknowns: the limit is \
+             {MAX_VARIABLES}"
         );
         let span = self.constraints.first().map_or(Span::default(), |c| self.setting.model.equations[c.equation].span);
-        error("E0321", headline, span, "an equation that gives no derivative")
-            .help("differentiate the constraints by hand until each gives an unknown, or make the model smaller")
+        error("E0321", headline, span, "an equation that determines no derivative")
+            .help("differentiate the constraints by hand until each determines an unknown, or reduce the model")
     }
 
     /// Sums over indices in constraints are not differentiated here.
@@ -239,9 +252,10 @@ impl<'a> Semi<'a> {
             let sum = |(_, node): (NodeId, Node)| matches!(node, Node::Reduce(..) | Node::Index(_));
             if graph.live([node]).any(sum) {
                 let span = self.setting.model.equations[self.constraints.first().map_or(at, |c| c.equation)].span;
-                let headline = "a constraint has to be differentiated in a model with sums over indices";
+                let headline = "a constraint must be differentiated in a model with sums over indices";
                 return refuse(error("E0321", headline, span, "the constraint").help(
-                    "write the terms of the sums out, or differentiate the constraint by hand until it gives an unknown",
+                    "write out the terms of the sums, or differentiate the constraint by hand until it determines an \
+                     unknown",
                 ));
             }
         }
@@ -259,21 +273,26 @@ impl<'a> Semi<'a> {
         let constraints = self.constraints.iter().map(|c| (c.residual, model.equations[c.equation].span));
         for ((node, span), &times) in rates.chain(constraints).zip(times).filter(|(_, times)| **times > 0) {
             if self.jumps(graph, node, times > 1) {
-                let text = "it jumps, or a derivative of it does that the states need";
+                let text = "it jumps, or a derivative of it that the states need jumps";
                 return refuse(not_kept("a switch", span, text).help(
-                    "write this equation without conditions, `floor`, `sign`, `abs` and samples with jumps, for instance with a \
-                     steep smooth function or a `spline`",
+                    "write this equation without conditions, `floor`, `sign`, `abs` and samples with jumps, for \
+                     example with a steep, smooth function or a `spline`",
                 ));
             }
         }
         Ok(())
     }
 
-    /// An expression jumps where time or a variable passes some value, or, if `bends`, its derivative does.
+    /// An expression jumps where time or a variable passes some value, or, if `bends`, its derivative does. What chooses between
+    /// expressions need not jump, unless it is not located.
     fn jumps(&self, graph: &Graph, root: NodeId, bends: bool) -> bool {
         let linear = self.setting.model.inputs.iter().any(|input| input.between == Between::Linear);
-        let jumps =
-            |name: &str| JUMPS.contains(&name) || bends && (BENDS.contains(&name) || linear && PIECES.contains(&name));
+        let smooth = |(_, node): (NodeId, Node)| matches!(node, Node::Call(op, _) if op.0.name == "smooth");
+        let located = !graph.live([root]).any(smooth);
+        let jumps = |name: &str| match name {
+            _ if CHOICES.contains(&name) || BENDS.contains(&name) => !located && (bends || JUMPS.contains(&name)),
+            _ => JUMPS.contains(&name) || bends && linear && PIECES.contains(&name),
+        };
         let varies = |node: Node| match node {
             Node::Time => true,
             Node::Read(element) => self.variables.iter().any(|variable| variable.element == element),
@@ -327,7 +346,8 @@ impl<'a> Semi<'a> {
             let headline = format!("a constraint would have to be differentiated {times} times");
             let span = self.setting.model.equations[self.constraints[k].equation].span;
             return refuse(error("E0321", headline, span, "this constraint").help(format!(
-                "at most {MAX_DERIVATIVES} times are possible: differentiate it by hand, or solve it for one of its states"
+                "odec differentiates at most {MAX_DERIVATIVES} times: differentiate the constraint by hand, or solve \
+                 it for one of its states"
             )));
         }
         Ok(Some(offsets))
@@ -345,24 +365,31 @@ impl<'a> Semi<'a> {
             Some(k) => self.constraints.get(k).map(|c| c.equation),
             None => model.equations.iter().position(|e| e.target == Some(self.variables[singular.equation].state)),
         };
-        let headline = format!("the equations do not give `{name}`, however often they are differentiated");
+        let headline = format!("the equations do not determine `{name}`, however often odec differentiates them");
         let declared = model.states[self.variables[singular.variable].state].span;
         let report = match equation {
-            Some(e) => error("E0319", headline, model.equations[e].span, "no unknown is left that this equation gives")
-                .label(declared, "declared here"),
+            Some(e) => error(
+                "E0319",
+                headline,
+                model.equations[e].span,
+                "no unknown is left for this equation to \
+                                                                          determine",
+            )
+            .label(declared, "declared here"),
             None => error("E0319", headline, declared, "declared here"),
         };
         report.help(format!(
-            "a constraint gives an unknown that its derivatives hold: let `{name}` act on what the constraint ties, or drop both"
+            "a constraint determines an unknown if its derivatives contain it: let `{name}` act on the constrained \
+             states, or remove both"
         ))
     }
 
     /// The last derivative of a constraint holds no unknown, although the structure let it seem so.
     fn undetermined(&self, k: usize) -> Diagnostic {
         let span = self.setting.model.equations[self.constraints[k].equation].span;
-        let headline = "the derivatives of this constraint give no unknown";
+        let headline = "the derivatives of this constraint determine no unknown";
         error("E0319", headline, span, "the terms with unknowns cancel in its derivatives")
-            .help("check the equations of the states that it ties, or drop the constraint and an unknown")
+            .help("check the equations of the constrained states, or remove the constraint and an unknown")
     }
 
     /// An unknown that would have to be differentiated itself.
@@ -371,11 +398,10 @@ impl<'a> Semi<'a> {
         let name = self.name(v);
         let differentiated = times.iter().zip(&self.constraints).filter(|(times, _)| **times > 0);
         let spans: Vec<Span> = differentiated.map(|(_, c)| model.equations[c.equation].span).collect();
-        let headline =
-            format!("the equations hold the derivative of the unknown `{name}` once they are differentiated");
+        let headline = format!("the differentiated equations contain the derivative of the unknown `{name}`");
         let report = error("E0320", headline, model.states[self.variables[v].state].span, "this unknown");
-        report.also_some(spans, "has to be differentiated", MAX_SHOWN).help(format!(
-            "write `{name}` as a definition: leave out `unknown {name}`, and solve its equation for it, `{name} = ...`"
+        report.also_some(spans, "must be differentiated", MAX_SHOWN).help(format!(
+            "write `{name}` as a definition: remove `unknown {name}`, and solve its equation for it, `{name} = ...`"
         ))
     }
 
@@ -397,6 +423,8 @@ impl<'a> Semi<'a> {
         let spans = self.constraints.iter().map(|c| self.setting.model.equations[c.equation].span);
         Reduction {
             stages: (1..=most).rev().map(stage).collect(),
+            unknowns: Vec::new(),
+            direct: Vec::new(),
             constraints: spans.zip(times.iter().copied()).filter(|(_, times)| *times > 0).collect(),
         }
     }
@@ -404,27 +432,19 @@ impl<'a> Semi<'a> {
 
 /// What the differentiated constraints are not kept by.
 fn not_kept(what: &str, at: Span, place: &str) -> Diagnostic {
-    let headline = format!("{what} in a model whose constraint has to be differentiated");
+    let headline = format!("{what} in a model with a constraint that must be differentiated");
     error("E0322", headline, at, place)
 }
 
-/// Refuses events, after which the state would have to meet the constraints again.
-pub(super) fn without_events(model: &Model) -> Fallible<()> {
+/// Refuses derivatives by parameters across events that move the state back onto constraints.
+pub(super) fn without_sensitivities(draft: &Draft, model: &Model) -> Fallible<()> {
     match model.events.first() {
-        Some(event) => refuse(not_kept("an event", event.head, "an event of the model").help(
-            "this version keeps such constraints between events only: differentiate the constraint by hand until it gives an unknown",
-        )),
-        None => Ok(()),
+        Some(event) if draft.invariants.is_some() => {
+            refuse(not_kept("derivatives by parameters across an event", event.head, "an event of the model").help(
+                "differentiate the constraint by hand until it determines an unknown, or take differences of two \
+                 runs with `--set`",
+            ))
+        }
+        _ => Ok(()),
     }
-}
-
-/// Refuses derivatives by parameters.
-pub(super) fn without_sensitivities(draft: &Draft) -> Fallible<()> {
-    let Some(invariants) = &draft.invariants else { return Ok(()) };
-    let Some((span, _)) = invariants.constraints.first() else {
-        return refuse(internal("constraints that were differentiated, and none of them", None));
-    };
-    refuse(not_kept("derivatives by parameters", *span, "this constraint").help(
-        "differentiate the constraint by hand until it gives an unknown, or take differences of two runs with `--set`",
-    ))
 }

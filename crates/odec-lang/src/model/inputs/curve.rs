@@ -72,31 +72,31 @@ impl Misfit {
     pub fn says(self, times: &[f64]) -> String {
         let time = |k: usize| times.get(k).copied().unwrap_or(f64::NAN);
         match self {
-            Misfit::TooFew(1) => "there is 1 sample, and 2 are needed".to_owned(),
-            Misfit::TooFew(n) => format!("there are {n} samples, and 2 are needed"),
-            Misfit::TooMany(n) => format!("there are {n} samples, more than {MAX_SAMPLES}"),
-            Misfit::Time(_) => "a time is no finite number".to_owned(),
-            Misfit::Value(k) => format!("the value at {} is no finite number", time(k)),
+            Misfit::TooFew(1) => "there is only 1 sample; a curve needs 2".to_owned(),
+            Misfit::TooFew(n) => format!("there are only {n} samples; a curve needs 2"),
+            Misfit::TooMany(n) => format!("{n} samples exceed the limit of {MAX_SAMPLES}"),
+            Misfit::Time(_) => "a time is not a finite number".to_owned(),
+            Misfit::Value(k) => format!("the value at {} is not a finite number", time(k)),
             Misfit::Order(k) => format!("the time {} comes after {}", time(k), time(k - 1)),
-            Misfit::Twice(k) => format!("the time {} comes twice", time(k)),
-            Misfit::Close(k) => format!("the times {} and {} differ by rounding alone", time(k - 1), time(k)),
-            Misfit::Period(_) => "the last value is not the first one, and the curve is periodic".to_owned(),
-            Misfit::Steep(k) => format!("the curve is steeper at {} than numbers go", time(k)),
+            Misfit::Twice(k) => format!("the time {} occurs twice", time(k)),
+            Misfit::Close(k) => format!("the times {} and {} differ only by rounding", time(k - 1), time(k)),
+            Misfit::Period(_) => "the curve is periodic, but its last value differs from its first one".to_owned(),
+            Misfit::Steep(k) => format!("the slope of the curve at {} overflows", time(k)),
         }
     }
 
     /// What to do.
     pub fn help(self) -> &'static str {
         match self {
-            Misfit::TooFew(_) => "a constant is written as a `param`",
-            Misfit::TooMany(_) => "leave out samples that say nothing new",
-            Misfit::Time(_) | Misfit::Value(_) => "leave out the sample: the curve goes on between its neighbours",
+            Misfit::TooFew(_) => "write a constant as a `param`",
+            Misfit::TooMany(_) => "remove redundant samples",
+            Misfit::Time(_) | Misfit::Value(_) => "remove the sample: odec interpolates between its neighbours",
             Misfit::Order(_) => "sort the samples by time",
-            Misfit::Twice(_) | Misfit::Close(_) => "keep one of both samples; a jump is written with `hold`",
+            Misfit::Twice(_) | Misfit::Close(_) => "keep one of the two samples; for a jump, use `hold`",
             Misfit::Period(_) => {
                 "the last sample is the first one of the next period: give it the same value, or add such a sample"
             }
-            Misfit::Steep(_) => "check the units of times and values",
+            Misfit::Steep(_) => "check the units of the times and values",
         }
     }
 }

@@ -67,11 +67,22 @@ pub enum Source {
     Lists(Vec<Body>, Vec<Body>),
 }
 
+/// What a table is read at, where that is not the time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    /// Its name in the declaration.
+    pub name: String,
+    /// Its unit as written, without brackets.
+    pub unit: Option<String>,
+}
+
 /// An input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     /// Name.
     pub name: String,
+    /// The argument; `None` if it is the time.
+    pub argument: Option<Argument>,
     /// Unit as written, without brackets.
     pub unit: Option<String>,
     /// Doc comment.
@@ -86,6 +97,13 @@ pub struct Input {
     pub between: Between,
     /// Before and behind all of them.
     pub outside: Outside,
+}
+
+impl Input {
+    /// The name by which the units of a model know what the table is read at: `t`, or `drag(v)`.
+    pub fn argument_in_units(&self, time: &str) -> String {
+        self.argument.as_ref().map_or_else(|| time.to_owned(), |argument| format!("{}({})", self.name, argument.name))
+    }
 }
 
 impl Model {
@@ -110,7 +128,7 @@ impl Model {
         let numbers = |list: &[Body]| list.iter().map(|body| self.number(*body, values)).collect::<Vec<f64>>();
         let (numbers, samples_of) = (numbers(times), numbers(samples));
         if times.len() != samples.len() {
-            let headline = format!("`{}` has {} times and {} values", input.name, times.len(), samples.len());
+            let headline = format!("`{}` has {} times but {} values", input.name, times.len(), samples.len());
             let report = error("E0562", headline, input.place, "");
             return Err(Box::new(report.help("give each time one value: `table([0, 1, 2], [5, 6, 5], linear)`")));
         }
@@ -122,7 +140,8 @@ impl Model {
                     _ => times.get(k),
                 };
                 let place = misfit.at().and_then(body).map_or(input.place, |body| self.span(*body));
-                let headline = format!("the samples of `{}` make no curve: {}", input.name, misfit.says(&numbers));
+                let headline =
+                    format!("the samples of `{}` do not define a curve: {}", input.name, misfit.says(&numbers));
                 Err(Box::new(error("E0562", headline, place, "").help(misfit.help())))
             }
         }

@@ -123,7 +123,7 @@ impl Parts {
         let (delay, priority) = (event.after.map(&mut body), event.priority.map(&mut body));
         let happens = matches!(event.head, Happens::When { .. });
         if !happens && (event.cancel || event.rest.is_some()) {
-            let headline = "an event of known times has no condition that could turn false, and none accumulates";
+            let headline = "an event at known times has no condition that could become false, so it cannot accumulate";
             self.reports.push(Diagnostic::error("E0544", headline).help("give it a condition"));
         }
         let made = self.made(event, kind, event.writes, (delay, priority));
@@ -182,7 +182,7 @@ impl Parts {
             return None;
         }
         if rank != write.subscripts.len() {
-            let headline = format!("`{name}` has {rank} indices and is given {}", write.subscripts.len());
+            let headline = format!("`{name}` has {rank} indices but receives {}", write.subscripts.len());
             self.reports.push(Diagnostic::error("E0513", headline).help("give one subscript for each index"));
             return None;
         }

@@ -52,7 +52,7 @@ impl Parts {
             match &self.model.term(id).kind {
                 TermKind::Index(local) if !bound.contains(local) => {
                     let name = &self.model.locals[*local].name;
-                    let headline = format!("nothing says which `{name}` is meant, at {}", one_line(origin));
+                    let headline = format!("`{name}` is ambiguous, at {}", one_line(origin));
                     let help = "declare the part over this index, or reduce over it";
                     self.reports.push(Diagnostic::error("E0511", headline).help(help));
                     return;
@@ -123,8 +123,8 @@ impl Parts {
 
     pub(super) fn enter(&mut self, name: &str, symbol: Symbol, span: Span) {
         if self.model.symbols.insert(name.to_owned(), symbol).is_some() || name.is_empty() {
-            let headline = format!("`{name}` is declared twice, or is no name");
-            self.reports.push(error("E0202", headline, span, "").help("every part has a name of its own"));
+            let headline = format!("`{name}` is declared twice, or is not a name");
+            self.reports.push(error("E0202", headline, span, "").help("give every part its own name"));
         }
     }
 
@@ -176,7 +176,7 @@ impl Parts {
     }
 
     pub(super) fn no_state(&mut self, symbol: Symbol) {
-        let headline = format!("`{}` is {} and has no equation", self.model.name_of(symbol), Model::kind_of(symbol));
+        let headline = format!("`{}` is {}, so it has no equation", self.model.name_of(symbol), Model::kind_of(symbol));
         self.reports.push(Diagnostic::error("E0302", headline).help("declare a state"));
     }
 }

@@ -171,7 +171,7 @@ impl Parts {
         let rank = self.model.indexed(symbol).map_or(0, Indexed::rank);
         if rank != subscripts.len() {
             let name = self.model.name_of(symbol).to_owned();
-            let headline = format!("`{name}` has {rank} indices and is given {}", subscripts.len());
+            let headline = format!("`{name}` has {rank} indices but receives {}", subscripts.len());
             self.reports.push(Diagnostic::error("E0513", headline).help("give one subscript for each index"));
             return self.number(0.0);
         }
@@ -182,7 +182,7 @@ impl Parts {
             self.node(kind)
         } else {
             let headline = format!("`{}` is {}", self.model.name_of(symbol), Model::kind_of(symbol));
-            let help = "only states have derivatives; an index set is bound before its values are read";
+            let help = "only states have derivatives; odec binds an index set before it reads values";
             self.reports.push(Diagnostic::error("E0302", headline).help(help));
             self.number(0.0)
         }
@@ -192,13 +192,13 @@ impl Parts {
     pub fn apply(&mut self, name: &str, arguments: &[Expr]) -> Expr {
         let Some(op) = builtin::find(name) else {
             let report = Diagnostic::error("E0203", format!("there is no function `{name}`"));
-            self.reports.push(report.help("the functions that exist are listed in the manual"));
+            self.reports.push(report.help("the manual lists all functions"));
             return self.number(0.0);
         };
         let arity = usize::from(op.0.arity);
         if arity != arguments.len() {
-            let headline = format!("`{name}` takes {arity} arguments and is given {}", arguments.len());
-            self.reports.push(Diagnostic::error("E0204", headline).help("give as many as it takes"));
+            let headline = format!("`{name}` takes {arity} arguments but receives {}", arguments.len());
+            self.reports.push(Diagnostic::error("E0204", headline).help("pass this number of arguments"));
             return self.number(0.0);
         }
         let mut padded = [TermId(arguments[0].0); 3];
@@ -235,7 +235,7 @@ impl Parts {
         let index = match set {
             Symbol::Index(i) => Some(i),
             other => {
-                let headline = format!("`{}` is {}, and no index", self.model.name_of(other), Model::kind_of(other));
+                let headline = format!("`{}` is {}, not an index", self.model.name_of(other), Model::kind_of(other));
                 self.reports.push(Diagnostic::error("E0512", headline).help("declare an index set"));
                 None
             }
@@ -258,7 +258,8 @@ impl Parts {
     pub fn table(&mut self, part: Part<'_>, values: &[f64], shape: &[usize]) -> Symbol {
         let symbol = Symbol::Constant(self.model.constants.len());
         if values.len() != shape.iter().product::<usize>() || shape.len() != part.over.len() {
-            let headline = format!("the table of `{}` has {} values, which its shape is not", part.name, values.len());
+            let headline =
+                format!("the table of `{}` has {} values, which does not match its shape", part.name, values.len());
             self.reports.push(Diagnostic::error("E0525", headline).help("give a value for every index"));
         }
         let given = self.given("const", part, None, Some((values, shape)), symbol);

@@ -11,9 +11,9 @@ pub(super) fn find(tree: &Tree) -> Vec<Diagnostic> {
         _ => None,
     });
     let report = |part: &crate::syntax::tree::UsedPart| {
-        let headline = format!("`{}` is not read: this program gives models no files", part.file);
+        let headline = format!("odec does not read `{}`: this program gives models no access to files", part.file);
         error("E0580", headline, part.file_span, "used here")
-            .help("copy the part into the model, or give the files to the program that reads it")
+            .help("copy the part into the model, or give the program the files")
     };
     parts.map(report).collect()
 }

@@ -61,28 +61,27 @@ impl Judge<'_> {
                 continue;
             }
             let report = match twice.first {
-                Some(first) => error("E0202", format!("`{}` is declared twice", twice.name), twice.again, "here again")
-                    .label(first, "here first"),
+                Some(first) => error("E0202", format!("`{}` is declared twice", twice.name), twice.again, "again here")
+                    .label(first, "first here"),
                 None => error(
                     "E0202",
                     format!("`{}` is the independent variable", twice.name),
                     twice.again,
-                    "declared here as something else",
+                    "declared as something else here",
                 ),
             };
             self.say(match (&explained, twice.first) {
                 (Some(missing), _) => {
-                    report.help(format!("`{missing}` is not declared: is one of the two meant to be it?"))
+                    report.help(format!("`{missing}` is not declared: should one of these two define it?"))
                 }
-                (None, Some(_)) if self.is_constraint(twice.again) => report
-                    .help(format!("every name is defined once; for a constraint write `0 = {} - (...)`", twice.name)),
+                (None, Some(_)) if self.is_constraint(twice.again) => {
+                    report.help(format!("define every name once; for a constraint write `0 = {} - (...)`", twice.name))
+                }
                 (None, Some(_)) if twice.name.contains('.') => {
                     report.help(self.value_of_part(&twice.name, twice.again))
                 }
-                (None, Some(_)) => report.help("every name is declared once: drop one, or rename one"),
-                (None, None) => {
-                    report.help("choose another name, or name the independent variable otherwise: `time s`")
-                }
+                (None, Some(_)) => report.help("declare every name once: remove one declaration, or rename one"),
+                (None, None) => report.help("choose another name, or rename the independent variable: `time s`"),
             });
         }
         if let Some(missing) = explained {
@@ -130,12 +129,12 @@ impl Judge<'_> {
                 let first = spans.first().copied().unwrap_or(span);
                 error(
                     "E0302",
-                    format!("`{name}` is a definition and has no derivative"),
+                    format!("`{name}` is a definition, so it has no prime"),
                     first,
                     "only states take a prime",
                 )
                 .label(span, "defined here")
-                .help("drop the prime")
+                .help("remove the prime")
             };
             self.say(report);
         }
@@ -160,9 +159,9 @@ impl Judge<'_> {
             // The declaration is the odd one out: all other places agree on the undeclared name.
             let report = error(
                 "E0201",
-                format!("`{}` is declared but `{name}` is used", odd.declared),
+                format!("`{}` is declared, but `{name}` is used", odd.declared),
                 odd.span,
-                format!("is this `{name}`?"),
+                format!("should this be `{name}`?"),
             )
             .also_all(uses.iter().map(|u| u.span), "used here")
             .help(format!("write `{name}` in the declaration"));
@@ -204,15 +203,15 @@ impl Judge<'_> {
                     Some(&span) => report.label(span, "a similar name"),
                     None => report,
                 };
-                let report = report.help(format!("is it `{text}`?"));
+                let report = report.help(format!("did you mean `{text}`?"));
                 // of two letters one that differs is half of the name: no more than a guess
                 let certain = name.chars().count() > 2 || name.to_lowercase() == text.to_lowercase();
                 uses.iter().filter(|_| certain).fold(report, |report, u| report.fix(u.span, text.clone()))
             }
-            [_, ..] if left_side.is_none() => report.help(format!("is it {}?", suggest::any_of(&listed))),
-            _ if uses.iter().any(|u| u.kind == UseKind::Target) => {
-                report.help(format!("declare what events change: `discrete {name} = 0`, with its value at the start"))
-            }
+            [_, ..] if left_side.is_none() => report.help(format!("did you mean {}?", suggest::any_of(&listed))),
+            _ if uses.iter().any(|u| u.kind == UseKind::Target) => report.help(format!(
+                "declare a quantity that events change as `discrete {name} = 0`, with its initial value"
+            )),
             _ if left_side.is_some() => report.help(format!("declare it with its initial value: `state {name} = 1`")),
             _ if self.names.inputs.contains_key(name) => {
                 report.help(format!("`{name}` is an input: write `{name}({})`", self.names.time.name))
@@ -221,7 +220,7 @@ impl Judge<'_> {
                 report.help(format!("`{name}` is a function: write `{name}(...)`"))
             }
             _ if name == "dt" || name.starts_with('d') && self.is_state_name(&name[1..]) => {
-                report.help("write `x' = ...`; `dx/dt` is read as a whole left side only")
+                report.help("write `x' = ...`; `dx/dt` must be a whole left side")
             }
             _ => report.help(format!("declare it, `param {name} = 1`, or define it, `{name} = ...`")),
         };
@@ -243,7 +242,7 @@ impl Judge<'_> {
             _ => None,
         });
         let (head, value) = (head.unwrap_or("use \"part.ode\" as part"), value.unwrap_or("1"));
-        format!("a part gets its values where it is used: write `{head} {{ {inner} = {value} }}`")
+        format!("set the values of a part where you use it: `{head} {{ {inner} = {value} }}`")
     }
 
     /// An equation without a derivative that no unknown is declared for: the name is what it determines.
@@ -280,8 +279,8 @@ impl Judge<'_> {
         let outside = uses.iter().all(|u| u.span.end <= constraint.start || u.span.start >= constraint.end);
         let report = if outside { report.label(constraint, "this equation has no derivative") } else { report };
         Some(report.help(format!(
-            "if the equation without a derivative determines it, write `unknown {name} = 0`, with a guess of its value; if it \
-             is a number, `param {name} = 1`"
+            "if the equation without a derivative determines it, declare `unknown {name} = 0` with a guess of its \
+             value; if it is a number, declare `param {name} = 1`"
         )))
     }
 
@@ -312,7 +311,7 @@ impl Judge<'_> {
         let time = &self.resolved.model.time.name;
         let mut report = error("E0201", "`t` is not declared", uses[0].span, "")
             .also_all(uses[1..].iter().map(|u| u.span), "and here")
-            .help(format!("the independent variable of this model is named `{time}`"));
+            .help(format!("the independent variable of this model is called `{time}`"));
         for u in uses {
             report = report.fix(u.span, time.clone());
         }
@@ -344,9 +343,9 @@ impl Judge<'_> {
         let end = Span { start: span.end, ..span };
         let report = error(
             "E0201",
-            format!("`{name}` is not declared, and `{keyword}` is defined but not used"),
+            format!("`{name}` is not declared, and `{keyword}` is defined but unused"),
             span,
-            format!("is this `{keyword} {name} = ...`?"),
+            format!("should this be `{keyword} {name} = ...`?"),
         )
         .also_all(uses.iter().map(|u| u.span), "used here")
         .help(format!("write the name after the word: `{keyword} {name} = ...`"));
@@ -367,7 +366,7 @@ impl Judge<'_> {
         }
         let report = error("E0201", format!("`{name}` is not declared"), uses[0].span, "")
             .also_all(uses[1..].iter().map(|u| u.span), "and here");
-        Some(report.help(format!("is it the product `{a}*{b}`? It needs its sign")))
+        Some(report.help(format!("if you mean the product, write `{a}*{b}`")))
     }
 
     /// A declared name that is used nowhere and is near to an undeclared one that is: the declaration is the
@@ -415,9 +414,9 @@ impl Judge<'_> {
         let report = error("E0408", format!("the model has no parameter or state named `{name}`"), span, "");
         let listed: Vec<&str> = near.iter().map(String::as_str).collect();
         self.say(match &listed[..] {
-            [] => report.help("a parameter set gives values of parameters and initial values of states"),
-            [one] => report.help(format!("is it `{one}`?")).fix(span, *one),
-            several => report.help(format!("is it {}?", suggest::any_of(several))),
+            [] => report.help("a parameter set can set parameters and initial values of states"),
+            [one] => report.help(format!("did you mean `{one}`?")).fix(span, *one),
+            several => report.help(format!("did you mean {}?", suggest::any_of(several))),
         });
     }
 
@@ -428,7 +427,7 @@ impl Judge<'_> {
         for u in uses.iter().filter(|u| u.span != first.span).take(3) {
             report = report.label(u.span, "and here");
         }
-        self.say(report.help(format!("declare it with its range on a line of its own: `index {name} = 1..10`")));
+        self.say(report.help(format!("declare it with its range on its own line: `index {name} = 1..10`")));
     }
 
     /// Names of values that are nearest to this one.

@@ -70,11 +70,11 @@ impl Warnings<'_> {
         let rest = unused.split_off(unused.len().min(MAX_UNUSED));
         for (span, name) in unused {
             let report = warning("W0201", format!("`{name}` is never used"), span, "");
-            self.reports.say(report.help("drop it, or record it: `output ...`"));
+            self.reports.say(report.help("remove it, or record it: `output ...`"));
         }
         if let Some((span, name)) = rest.first() {
             let headline = format!("`{name}` is never used, and neither are {} more names", rest.len() - 1);
-            self.reports.say(warning("W0201", headline, *span, "").help("drop them, or record them: `output ...`"));
+            self.reports.say(warning("W0201", headline, *span, "").help("remove them, or record them: `output ...`"));
         }
     }
 
@@ -94,9 +94,10 @@ impl Warnings<'_> {
                     format!("the tolerance is {tolerance}{}", if within.percent { " %" } else { "" }),
                 )
                 .label(self.model.span(expect.value), format!("the value is {value}"));
-                reports.push(
-                    report.help("a plain number is absolute: write a smaller one, or a relative one: `within 0.1 %`"),
-                );
+                reports.push(report.help(
+                    "a plain number is an absolute tolerance: write a smaller one, or a relative tolerance: \
+                         `within 0.1 %`",
+                ));
             }
             if let Some((from, to)) = self.range_of(expect.run, &values) {
                 let time = self.model.number(expect.time, &values);
@@ -107,7 +108,7 @@ impl Warnings<'_> {
                         self.model.span(expect.time),
                         format!("the run goes from {from} to {to}"),
                     );
-                    reports.push(report.help("let the run last longer, or choose an earlier time"));
+                    reports.push(report.help("extend the run, or choose an earlier time"));
                 }
             }
         }

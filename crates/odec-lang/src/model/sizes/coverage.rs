@@ -46,11 +46,11 @@ impl SizeCheck<'_> {
             }
             if let Some(outside) = subtract(&part, &whole).into_iter().next() {
                 let element = self.element(symbol, indexed, &outside);
-                let headline = format!("this {what} is for `{element}`, which does not exist");
+                let headline = format!("this {what} applies to `{element}`, which does not exist");
                 let report = error("E0533", headline, *span, "").label(self.span(symbol), ranges_text(indexed, &whole));
                 self.say(report.help(format!(
-                    "{} is the business of `boundary`; leave these indices out here",
-                    "what lies outside of an array"
+                    "set {} with `boundary`, and leave these indices out here",
+                    "the elements outside the array"
                 )));
                 return;
             }
@@ -92,7 +92,7 @@ impl SizeCheck<'_> {
                 let range = indexed.axes.first().and_then(|a| self.model.range_of(a));
                 let last = range.map_or("N".to_owned(), |(_, last)| self.model.expression(last));
                 return Some(
-                    report.help(format!("restrict one of them so that they do not meet: `[{letter} in 2..{last}]`")),
+                    report.help(format!("restrict one of them so that they do not overlap: `[{letter} in 2..{last}]`")),
                 );
             }
         }
@@ -110,7 +110,7 @@ impl SizeCheck<'_> {
         for (place, span) in parts.iter().take(4) {
             if let Some(part) = self.place(place) {
                 let shown = part.iter().map(range_text).collect::<Vec<_>>().join(", ");
-                report = report.label(*span, format!("this is for {shown}"));
+                report = report.label(*span, format!("this applies to {shown}"));
             }
         }
         let prime = match symbol {
@@ -119,7 +119,7 @@ impl SizeCheck<'_> {
         };
         let (base, tail) = split_name(self.name(symbol));
         let brackets = missing[0].strip_prefix(base).and_then(|t| t.strip_suffix(tail)).unwrap_or("");
-        report.help(format!("give them one: `{base}{brackets}{prime}{tail} = ...`"))
+        report.help(format!("add one: `{base}{brackets}{prime}{tail} = ...`"))
     }
 
     /// Boundaries lie outside, and each says something new.
@@ -136,16 +136,20 @@ impl SizeCheck<'_> {
             }
             if let Some(inside) = intersection(&part, &whole) {
                 let element = self.element(b.array, indexed, &inside);
-                let headline = format!("`{element}` lies inside of the array, where its equation gives it");
+                let headline = format!("`{element}` is inside the array, and its equation determines it");
                 let report =
                     error("E0524", headline, b.span, "").label(self.span(b.array), ranges_text(indexed, &whole));
                 let (first, last) = whole[0];
                 let name = split_name(self.name(b.array)).0;
                 self.say(report.help(match whole.len() {
                     1 => {
-                        format!("a boundary is for what lies outside: `{name}[{}]`, `{name}[{}]`", first - 1, last + 1)
+                        format!(
+                            "a boundary applies to elements outside: `{name}[{}]`, `{name}[{}]`",
+                            first - 1,
+                            last + 1
+                        )
                     }
-                    _ => "a boundary is for what lies outside along one index or more".to_owned(),
+                    _ => "a boundary applies to elements outside along one index or more".to_owned(),
                 }));
                 continue;
             }
@@ -155,7 +159,7 @@ impl SizeCheck<'_> {
                 if let (true, Some(rule)) = (leaves, rule) {
                     let element = self.element(b.array, indexed, &part);
                     let word = if rule.edge == odec_ir::nest::Edge::Periodic { "periodic" } else { "clamp" };
-                    let headline = format!("`{element}` is given twice: `{word} {}` says what it is, too", axis.name);
+                    let headline = format!("`{element}` is set twice: `{word} {}` also sets it", axis.name);
                     let report = error("E0523", headline, b.span, "here").label(rule.span, "and here");
                     self.say(report.help("keep one of the two"));
                 }
@@ -166,8 +170,8 @@ impl SizeCheck<'_> {
                 {
                     let element = self.element(b.array, indexed, &both);
                     let headline = format!("`{element}` has two boundaries");
-                    let report = error("E0523", headline, b.span, "here again").label(*span, "here first");
-                    self.say(report.help("keep one; the corners of two edges belong to neither"));
+                    let report = error("E0523", headline, b.span, "again here").label(*span, "first here");
+                    self.say(report.help("keep one; the corners of two edges belong to neither of them"));
                 }
             }
             seen.push((b.array, b.order, part, b.span));

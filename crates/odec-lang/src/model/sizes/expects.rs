@@ -21,9 +21,9 @@ impl Model {
             sizes.body(expect.quantity, None);
             let Some(missing) = sizes.reports.into_iter().find(|d| d.code == "E0520") else { return true };
             let headline = format!("this line does not apply: `{}` does not exist with these sizes", expect.name);
-            let mut report = warning("W0403", headline, expect.span, "left out of this run");
+            let mut report = warning("W0403", headline, expect.span, "odec ignores it in this run");
             report.labels.extend(missing.labels.into_iter().skip(1));
-            said.push(report.help("run it with the sizes that the line was written for"));
+            said.push(report.help("run the model with the sizes for which you wrote the line"));
             false
         };
         let kept = model.expects.iter().filter(|e| exists(e)).cloned().collect();

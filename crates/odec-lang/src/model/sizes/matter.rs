@@ -51,16 +51,16 @@ impl SizeCheck<'_> {
                 }
                 None => format!("{}[{beyond}]", self.name(symbol)),
             };
-            let headline = format!("`{name}` does not exist, and this reaction makes or uses it");
+            let headline = format!("`{name}` does not exist, but this reaction produces or consumes it");
             let (text, help) = match &reach.index {
                 Some((index, from, to)) => {
                     let (from, to) =
                         (*from.max(&(first - reach.offset as i64)), *to.min(&(last - reach.offset as i64)));
-                    let range = format!("give the reaction a range: `[{index} in {from}..{to}]`, and ");
+                    let range = format!("give the reaction a range, `[{index} in {from}..{to}]`, and ");
                     let range = if from <= to { range } else { String::new() };
                     (
-                        format!("`{index}` goes from {first} to {last} there"),
-                        format!("{range}write reactions at the ends by themselves"),
+                        format!("`{index}` runs from {first} to {last} there"),
+                        format!("{range}write separate reactions at the ends"),
                     )
                 }
                 None => (format!("this is {beyond}"), format!("name an element from {first} to {last}")),

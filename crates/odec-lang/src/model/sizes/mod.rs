@@ -134,7 +134,7 @@ impl SizeCheck<'_> {
             let headline = if value.is_finite() && value.abs() >= MAX_INDEX {
                 format!("the index {value} is too large")
             } else {
-                format!("an index must be a whole number, and this is {value}")
+                format!("an index must be a whole number, but this is {value}")
             };
             let mut report = error("E0516", headline, span, format!("this is {value}"));
             for term in &model.terms[body.range()] {
@@ -161,7 +161,7 @@ impl SizeCheck<'_> {
         if b < a {
             let range = self.model.span(first).to(self.model.span(last));
             let name = &dimension.name;
-            let headline = format!("the index `{name}` has no values: {a}..{b} is empty");
+            let headline = format!("the index `{name}` is empty: {a}..{b} contains no value");
             let mut report = error("E0517", headline, range, format!("this is {a}..{b}"));
             if !is_set {
                 report = report.label(span, "declared here");
@@ -172,9 +172,9 @@ impl SizeCheck<'_> {
                     let given = &self.model.constants[i];
                     let value = self.values.constants[i];
                     let report = report.label(given.span, format!("`{}` = {value}", given.name));
-                    report.help(format!("choose a larger `{}`: an index set has at least one index", given.name))
+                    report.help(format!("choose a larger `{}`: an index set needs at least one index", given.name))
                 }
-                None => report.help("write the smaller number first: an index set has at least one index"),
+                None => report.help("write the smaller number first: an index set needs at least one index"),
             });
         }
     }
@@ -214,9 +214,8 @@ impl SizeCheck<'_> {
                     seen.push(range);
                     report = report.label(range, format!("{} .. {}", self.number(first), self.number(last)));
                 }
-                let help = format!(
-                    "all arrays of a model together have at most {MAX_ELEMENTS} elements: choose a smaller size"
-                );
+                let help =
+                    format!("the arrays of a model can have {MAX_ELEMENTS} elements together: choose a smaller size");
                 self.say(report.help(help));
                 return;
             }
@@ -247,7 +246,7 @@ impl SizeCheck<'_> {
                 let mut report = error("E0525", headline, *span, format!("{n} {what}"));
                 if let Some((a, b)) = model.range_of(axis) {
                     let range = model.span(a).to(model.span(b));
-                    report = report.label(range, format!("`{}` goes from {first} to {last}", axis.name));
+                    report = report.label(range, format!("`{}` runs from {first} to {last}", axis.name));
                 }
                 self.say(report.help("write a value for every index, or change the range of the index"));
                 break;

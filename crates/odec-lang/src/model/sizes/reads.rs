@@ -116,10 +116,10 @@ impl SizeCheck<'_> {
             && (array, of) == (symbol, order)
         {
             let element = self.element(symbol, indexed, &outside[0]);
-            let headline = format!("this boundary reads `{element}`, which lies outside, too");
+            let headline = format!("this boundary reads `{element}`, which is also outside");
             let report = error("E0530", headline, span, "").label(place, "the boundary");
             let (first, last) = whole_array[0];
-            self.say(report.help(format!("use elements inside of the array: {first} .. {last}")));
+            self.say(report.help(format!("use elements inside the array: {first} .. {last}")));
             return;
         }
         let given: Vec<Bounds> = model
@@ -155,11 +155,12 @@ impl SizeCheck<'_> {
 
     fn looked_up_through(&mut self, symbol: Symbol, span: Span, inner: Span) {
         let name = self.name(symbol).to_owned();
-        let headline = format!("`{name}` is read through a table, and has its index in a formula");
-        let report = error("E0519", headline, span, "an element of a table stands for the index");
-        let report = report.label(inner, "here it would be in a formula");
+        let headline = format!("`{name}` is read through a table, but uses its index in a formula");
+        let report = error("E0519", headline, span, "an element of a table replaces the index");
+        let report = report.label(inner, "here it would become part of a formula");
         self.say(report.help(format!(
-            "a subscript is linear in indices, or an element of a table: give the table the values of the formula, or write what `{name}` stands for"
+            "a subscript must be linear in indices, or an element of a table: put the values of the formula into the \
+             table, or write out `{name}`"
         )));
     }
 
@@ -176,7 +177,7 @@ impl SizeCheck<'_> {
         let primes = "'".repeat(usize::from(order));
         let element = element.replacen(']', &format!("]{primes}"), 1);
         let name = self.name(symbol).to_owned();
-        let headline = format!("`{element}` is read, and nothing says what it is");
+        let headline = format!("the model reads `{element}`, but does not define it");
         let mut report = error("E0520", headline, span, "").label(self.span(symbol), ranges_text(indexed, whole));
         let mut sets: Vec<usize> = indexed.axes.iter().filter(|a| a.range.is_none()).filter_map(|a| a.index).collect();
         sets.sort_unstable();
@@ -188,24 +189,27 @@ impl SizeCheck<'_> {
         let leaving = (0..whole.len()).filter(|&k| outside(k)).count();
         self.say(match symbol {
             Symbol::Constant(_) | Symbol::Parameter(_) => report.help(format!(
-                "`{name}` has no boundary: read it under a condition, `(if i > 1 then {name}[i-1] else 0)`, or give the index a range of its own: `[i in 2..N]`"
+                "`{name}` has no boundary: read it under a condition, `(if i > 1 then {name}[i-1] else 0)`, or \
+                 restrict the index: `[i in 2..N]`"
             )),
-            _ if corners && leaving > 1 => report.help(format!("a corner needs its own value: `boundary {element} = ...`")),
+            _ if corners && leaving > 1 => {
+                report.help(format!("a corner needs its own value: `boundary {element} = ...`"))
+            }
             _ => {
                 let axis = (0..whole.len()).find(|&k| outside(k)).and_then(|k| indexed.axes[k].index);
                 let periodic = match axis {
                     Some(set) => format!("; join the ends, `boundary periodic {}`", self.model.index_sets[set].name),
                     None => String::new(),
                 };
-                report.help(format!("say what it is, `boundary {element} = ...`{periodic}; or leave these indices out"))
+                report.help(format!("define it, `boundary {element} = ...`{periodic}; or leave these indices out"))
             }
         });
     }
 
     fn not_whole(&mut self, subscript: TermId, value: f64) {
         let span = self.model.term(subscript).span;
-        let report = error("E0516", format!("an index must be a whole number, and this is {value}"), span, "");
-        self.say(report.help("write a whole number: elements are counted, not measured"));
+        let report = error("E0516", format!("an index must be a whole number, but this is {value}"), span, "");
+        self.say(report.help("write a whole number of elements"));
     }
 
     /// A table that is a subscript, and what is added to it.
@@ -257,7 +261,7 @@ impl SizeCheck<'_> {
         for (at, &x) in data.iter().enumerate() {
             let Some(value) = whole(x + shift) else {
                 let element = self.table_element(table, at);
-                let headline = format!("`{element}` is {x}, and an index must be a whole number");
+                let headline = format!("`{element}` is {x}, but an index must be a whole number");
                 let report = error("E0526", headline, self.table_span(table, at), format!("this is {x}"));
                 self.say(report.label(span, "used as an index here").help("correct the table"));
                 return None;
@@ -266,7 +270,7 @@ impl SizeCheck<'_> {
             if (value < axis.0 || value > axis.1) && !self.bounded(symbol, k) {
                 let element = self.table_element(table, at);
                 let name = self.name(symbol);
-                let headline = format!("`{element}` is {x}, and `{name}` has no element {value}");
+                let headline = format!("`{element}` is {x}, but `{name}` has no element {value}");
                 let mut report = error("E0526", headline, self.table_span(table, at), format!("this is {x}"));
                 report = report.label(span, "used as an index here");
                 if let Some(indexed) = model.indexed(symbol)
@@ -276,7 +280,7 @@ impl SizeCheck<'_> {
                 }
                 let table_name = &model.constants[table].name;
                 self.say(report.help(format!(
-                    "correct the table; if 0 means none, leave it out: `sum(k where {table_name}[i,k] > 0: ...)`"
+                    "correct the table; if 0 means none, skip it: `sum(k where {table_name}[i,k] > 0: ...)`"
                 )));
                 return None;
             }

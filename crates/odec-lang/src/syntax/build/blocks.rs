@@ -92,8 +92,8 @@ impl Builder<'_> {
                     }
                     if let Some(inner) = target.path.first() {
                         self.report(
-                            Diagnostic::error("E0118", "the key of an entry is one name")
-                                .label(inner.span, "no component and no module here"),
+                            Diagnostic::error("E0118", "the key of an entry must be a single name")
+                                .label(inner.span, "a key has no component and no module"),
                         );
                     }
                     (key, indices, primes) = (Some(target.name), target.indices, target.primes);

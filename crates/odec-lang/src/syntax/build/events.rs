@@ -47,9 +47,12 @@ impl Builder<'_> {
                 && !matches!(self.tree.statements.last(), Some(s) if s.span.end as usize > self.rejected.unwrap_or(0));
             if !lost {
                 self.report(
-                    Diagnostic::error("E0544", "`rest` follows the block of a `when`")
-                        .label(word, "no `when ... { }` stands directly before")
-                        .help("`when h < 0 { h' := -e*h' } rest { h := 0 }` says what happens where the event accumulates"),
+                    Diagnostic::error("E0544", "`rest` must follow the block of a `when`")
+                        .label(word, "there is no `when ... { }` directly before it")
+                        .help(
+                            "`when h < 0 { h' := -e*h' } rest { h := 0 }` defines the state after the event \
+                             accumulates",
+                        ),
                 );
             }
             block.body.iter().for_each(|segment| self.give_up(segment));
@@ -107,7 +110,7 @@ impl Builder<'_> {
             list.iter().map(|&e| self.text.get(self.span_of(e).range()).unwrap_or_default()).collect();
         let (span, better) = (self.span_of(time), format!("[{}]", texts.join(", ")));
         self.report(
-            Diagnostic::error("E0118", "several times stand in square brackets")
+            Diagnostic::error("E0118", "write several times in square brackets")
                 .label(span, "a vector")
                 .help(format!("write `at {better} {{ ... }}`"))
                 .fix(span, better),
@@ -135,9 +138,9 @@ impl Builder<'_> {
         };
         if let Some((_, first)) = seen.iter().find(|(other, _)| *other == word) {
             self.report(
-                Diagnostic::error("E0544", format!("`{word}` stands twice in the head of this event"))
-                    .label(span, "here again")
-                    .label(*first, "here first")
+                Diagnostic::error("E0544", format!("`{word}` occurs twice in the head of this event"))
+                    .label(span, "again here")
+                    .label(*first, "first here")
                     .help("keep one of the two"),
             );
             return;
@@ -150,8 +153,8 @@ impl Builder<'_> {
                 if value.is_some_and(|value| self.is_start(value)) && !self.declares("start") {
                     self.report(
                         Diagnostic::error("E0544", "`from start` belongs to `when`")
-                            .label(span, "behind `every` this is the time of the first one")
-                            .help("write `from 0`, or leave it out: the first one is at 0"),
+                            .label(span, "after `every`, this is the time of the first event")
+                            .help("write `from 0`, or leave it out: the first event is at 0"),
                     );
                 } else {
                     clauses.from = value;
@@ -177,8 +180,8 @@ impl Builder<'_> {
         let place = self.span_of(value);
         let time = self.text.get(place.range()).unwrap_or_default().to_string();
         self.report(
-            Diagnostic::error("E0544", "a condition holds from no time of its own")
-                .label(span, "after `when` this is `from start` alone")
+            Diagnostic::error("E0544", "a condition has no starting time")
+                .label(span, "after `when`, only `from start` is possible")
                 .help(format!("put the time into the condition: `t >= {time} and ...`")),
         );
     }
@@ -205,7 +208,7 @@ impl Builder<'_> {
         let (owner, help) = match (word, rule) {
             ("until", Rule::when_head) => ("every", "put the time into the condition: `... and t < 5`"),
             ("until" | "from", _) => ("every", "write `every 12 from 0 until 96 { ... }` for a series of times"),
-            _ => ("when", "nothing can turn false again before a time has come: drop `cancel`"),
+            _ => ("when", "a known time cannot be cancelled: remove `cancel`"),
         };
         self.report(
             Diagnostic::error("E0544", format!("`{word}` belongs to `{owner}`")).label(span, "not here").help(help),

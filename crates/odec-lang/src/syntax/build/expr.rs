@@ -139,7 +139,7 @@ impl Builder<'_> {
             let (first, second) = if up.1 < down.1 { (up.1, down.1) } else { (down.1, up.1) };
             self.report(
                 Diagnostic::error("E0123", "a chain of comparisons runs in both directions")
-                    .label(second, "turns round here")
+                    .label(second, "the direction changes here")
                     .label(first, "the first comparison")
                     .help("write two comparisons joined by `and`"),
             );
@@ -252,9 +252,9 @@ impl Builder<'_> {
         let value: f64 = text.parse().unwrap_or(f64::NAN);
         if !value.is_finite() {
             self.report(
-                Diagnostic::error("E0114", format!("`{text}` is larger than any number of double precision"))
+                Diagnostic::error("E0114", format!("`{text}` exceeds the range of double precision"))
                     .label(span, "the largest is about 1.8e308")
-                    .help("write `inf` if no bound is meant"),
+                    .help("write `inf` for no bound"),
             );
         }
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
@@ -363,7 +363,7 @@ impl Builder<'_> {
         if primes > MAX_PRIMES {
             self.tree.broken.push(out.name.name.clone());
             self.report(
-                Diagnostic::error("E0104", format!("{primes} primes on one name; {MAX_PRIMES} are the limit"))
+                Diagnostic::error("E0104", format!("{primes} primes on one name exceed the limit of {MAX_PRIMES}"))
                     .label(span, "a derivative of this order"),
             );
         }

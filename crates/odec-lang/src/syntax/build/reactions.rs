@@ -63,9 +63,9 @@ impl Builder<'_> {
             }
             if !(count > 0.0 && f64::is_finite(count)) {
                 self.report(
-                    Diagnostic::error("E0590", "the number before a species is above 0")
-                        .label(whole, "how many take part in the reaction")
-                        .help("what a reaction does not touch is left out of it"),
+                    Diagnostic::error("E0590", "the coefficient of a species must be positive")
+                        .label(whole, "the number of molecules in the reaction")
+                        .help("leave out species that the reaction does not change"),
                 );
                 return None;
             }

@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::Keyword;
 use crate::syntax::tree::{
-    BoundaryItem, Declared, ExprKind, Ident, Later, Limit, Reference, StatementKind, Unit, Within,
+    BoundaryItem, Declared, ExprKind, Ident, InputEntry, Later, Limit, Reference, StatementKind, Unit, Within,
 };
 
 impl Builder<'_> {
@@ -89,7 +89,7 @@ impl Builder<'_> {
         for span in bounds {
             self.report(
                 Diagnostic::error("E0118", "bounds belong to `param` and `const`")
-                    .label(span, "nothing keeps this value within them")
+                    .label(span, "odec does not enforce these bounds")
                     .fix(span, ""),
             );
         }
@@ -102,9 +102,9 @@ impl Builder<'_> {
         items.retain(|item| item.limit.is_none());
         for place in items.iter_mut().filter_map(|item| item.place.take()) {
             self.report(
-                Diagnostic::error("E0118", "only a state lies in a compartment")
-                    .label(place.span, format!("a compartment, of a {what}?"))
-                    .help("a range has two ends: `k = 1 in 0..10`"),
+                Diagnostic::error("E0118", "only a state can be in a compartment")
+                    .label(place.span, format!("a {what} cannot be in a compartment"))
+                    .help("write both ends of a range: `k = 1 in 0..10`"),
             );
         }
         items
@@ -119,9 +119,9 @@ impl Builder<'_> {
             .collect();
         for span in limits {
             let report = Diagnostic::error("E0118", "a bound of this form belongs to `state`")
-                .label(span, format!("nothing keeps this {what} within it"));
+                .label(span, format!("odec does not enforce bounds of a {what}"));
             let given = matches!(what, "parameter" | "constant");
-            self.report(if given { report.help("write the range behind the value: `k = 1 in 0..10`") } else { report });
+            self.report(if given { report.help("write the range after the value: `k = 1 in 0..10`") } else { report });
         }
     }
 
@@ -132,8 +132,8 @@ impl Builder<'_> {
             let start = value.as_span().start() + at;
             let span = Span::new(self.base + start, self.base + start + 2);
             self.report(
-                Diagnostic::error("E0125", "`+-` is read as plus minus, two operators")
-                    .label(span, "a tolerance?")
+                Diagnostic::error("E0125", "`+-` means two operators, plus and minus")
+                    .label(span, "is this a tolerance?")
                     .help("write `±` or `within`")
                     .fix(span, "±"),
             );
@@ -234,8 +234,8 @@ impl Builder<'_> {
     fn other_units(&mut self, unit: Option<&Unit>) {
         if let (Some(unit), Some(&other)) = (unit, self.units.first()) {
             self.report(
-                Diagnostic::error("E0120", "the last unit could be that of the item or of the last number")
-                    .label(unit.span, format!("`[{}]`: whose unit?", unit.text))
+                Diagnostic::error("E0120", "the last unit could belong to the item or to the last number")
+                    .label(unit.span, format!("`[{}]` is ambiguous", unit.text))
                     .label(other, "another number of the value has a unit")
                     .help(format!("put the value in parentheses: `(...) [{}]`", unit.text)),
             );
@@ -245,9 +245,9 @@ impl Builder<'_> {
     /// `1 [m] [s]`: neither is the better one.
     fn two_units(&mut self, first: &Unit, second: &Unit) {
         self.report(
-            Diagnostic::error("E0120", "one item with two units")
-                .label(second.span, "a second unit")
-                .label(first.span, "the first")
+            Diagnostic::error("E0120", "one item has two units")
+                .label(second.span, "second unit")
+                .label(first.span, "first unit")
                 .help(format!("keep one of the two, `[{}]` or `[{}]`", first.text, second.text)),
         );
     }
@@ -258,8 +258,8 @@ impl Builder<'_> {
         let start = unit.span.start as usize;
         if !self.text[..start].ends_with([' ', '\t']) {
             self.report(
-                Diagnostic::error("E0119", "a blank is missing before the unit")
-                    .label(unit.span, "a bracket that touches what stands before it is an index")
+                Diagnostic::error("E0119", "a space is missing before the unit")
+                    .label(unit.span, "a bracket without a space before it is an index")
                     .fix(Span::new(start, start), " "),
             );
         }
@@ -389,7 +389,7 @@ impl Builder<'_> {
             self.report(
                 Diagnostic::error("E0128", "this boundary has no value")
                     .label(target.span, "`= value` is missing")
-                    .help("write for instance `boundary u[0] = 0`"),
+                    .help("write for example `boundary u[0] = 0`"),
             );
         }
         items
@@ -399,11 +399,20 @@ impl Builder<'_> {
         let mut items = Vec::new();
         for item in pair.into_inner().filter(|part| part.as_rule() == Rule::input_item) {
             let mut names = Vec::new();
+            let (mut argument, mut argument_unit) = (None, None);
             let (mut value, mut unit) = (None, None);
             for part in item.into_inner() {
                 match part.as_rule() {
                     Rule::name => names.push(self.ident(&part)),
-                    Rule::parameters => names.extend(self.parameters(part)),
+                    Rule::input_argument => {
+                        for part in part.into_inner() {
+                            match part.as_rule() {
+                                Rule::name => argument = Some(self.ident(&part)),
+                                Rule::unit => argument_unit = Some(self.item_unit(part)),
+                                _ => {}
+                            }
+                        }
+                    }
                     Rule::expr => {
                         self.begin_value(&part);
                         value = Some(self.expr(part));
@@ -413,15 +422,15 @@ impl Builder<'_> {
                     _ => {}
                 }
             }
-            if let Some(second) = names.get(2) {
+            if let Some(second) = names.get(1) {
                 self.report(
-                    Diagnostic::error("E0118", "an input depends on time alone")
+                    Diagnostic::error("E0118", "an input takes one argument")
                         .label(second.span, "a second argument")
                         .help("write `input q(t) = table(...)`"),
                 );
             }
-            let mut names = names.into_iter();
-            items.push((names.next()?, names.next()?, value?, unit));
+            let (name, argument, value) = (names.into_iter().next()?, argument?, value?);
+            items.push(InputEntry { name, argument, argument_unit, value, unit });
         }
         Some(StatementKind::Later(Later::Input(items)))
     }

@@ -12,20 +12,21 @@ const ELSEWHERE: [&str; 8] = ["if", "on", "while", "event", "whenever", "upon", 
 
 /// Words that stand in the head of an event elsewhere, and what to write for them. `$1` is what follows the word.
 const FOREIGN_CLAUSES: [(&[&str], &str); 7] = [
-    (&["delay", "delayed", "wait"], "write `after $1`, the time from the condition to the actions"),
-    (&["starting", "start", "beginning", "offset", "since"], "write `from $1`, the time of the first one"),
-    (&["ending", "end", "till", "upto"], "write `until $1`: nothing happens at that time or later"),
+    (&["delay", "delayed", "wait"], "write `after $1`, the delay from the condition to the actions"),
+    (&["starting", "start", "beginning", "offset", "since"], "write `from $1`, the time of the first event"),
+    (&["ending", "end", "till", "upto"], "write `until $1`: no event happens at that time or later"),
     (
         &["repeat", "count", "addl", "times"],
-        "a series ends at a time: `every 12 from 0 until 60 { ... }` happens 5 times, at 0, 12, 24, 36 and 48",
+        "end a series with a time: `every 12 from 0 until 60 { ... }` happens 5 times, at 0, 12, 24, 36 and 48",
     ),
     (
         &["persistent", "nonpersistent"],
-        "an event with `after` is executed whatever the condition does until then; `cancel` drops it if that turns false",
+        "an event with `after` happens even if the condition becomes false; with `cancel`, it does not",
     ),
     (
         &["direction", "rising", "falling", "up", "down"],
-        "the condition says the direction: `when x < 0` as x falls below 0, `when x > 0` as it rises, `when x == 0` both",
+        "the condition sets the direction: `when x < 0` as x falls below 0, `when x > 0` as it rises, `when x == 0` \
+         both",
     ),
     (
         &["crosses", "crossing", "reaches", "hits", "passes", "exceeds"],
@@ -43,27 +44,27 @@ fn foreign_action(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (word, line) = (scene.text(first), scene.line.trim());
     let inside = line.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')).map(|(inside, _)| inside.trim());
     let span = scene.span(first);
-    let found = |label: &str| scene.error("E0117", format!("`{word}` begins no action")).label(span, label);
+    let found = |label: &str| scene.error("E0117", format!("`{word}` does not begin an action")).label(span, label);
     if matches!(word, "reinit" | "setval")
         && let Some((name, value)) = inside.and_then(|inside| inside.split_once(','))
     {
-        return Some(found("a name changes by `:=`").help(format!("write `{} := {}`", name.trim(), value.trim())));
+        return Some(found("change a quantity with `:=`").help(format!("write `{} := {}`", name.trim(), value.trim())));
     }
     if ENDING.contains(&word) {
         let text = inside.filter(|text| text.starts_with('"')).map(|text| format!(" {text}")).unwrap_or_default();
-        return Some(found("a run is ended by `stop`").help(format!("write `stop{text}`")));
+        return Some(found("end a run with `stop`").help(format!("write `stop{text}`")));
     }
     let name = scene.tokens.get(1).copied().filter(|next| next.kind == TokenKind::Name);
     if let Some(name) = name.filter(|_| SETTING.contains(&word)) {
         let text = scene.text(name);
-        return Some(found("a name changes by `:=`").help(format!("write `{text} := 0`, with the value that it gets")));
+        return Some(found("change a quantity with `:=`").help(format!("write `{text} := 0` with its new value")));
     }
     let assigned = scene.tokens.iter().any(|token| token.kind == TokenKind::Assign);
     (assigned && scene.at == 0 && first.kind != TokenKind::Name).then(|| {
         scene
-            .error("E0118", "an action begins with the name that it changes")
-            .label(span, "no name")
-            .help("write `x := 1`; each name has its own action, with `;` between them: `x := 1; y := 0`")
+            .error("E0118", "an action must begin with the name that it changes")
+            .label(span, "not a name")
+            .help("write `x := 1`; separate the actions with `;`: `x := 1; y := 0`")
     })
 }
 
@@ -76,7 +77,7 @@ fn two_actions(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     (both && first.into_iter().any(is_assign) && second.into_iter().any(is_assign)).then(|| {
         scene
             .error("E0129", "a `;` is missing between two actions")
-            .label(scene.span(here), "the second begins here")
+            .label(scene.span(here), "the second action begins here")
             .fix(scene.behind(before), ";")
     })
 }
@@ -93,7 +94,7 @@ fn foreign_clause(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let help = help.replace("$1", if rest.is_empty() { "2" } else { rest });
     Some(
         scene
-            .error("E0117", format!("`{text}` is no clause of an event"))
+            .error("E0117", format!("`{text}` is not a clause of an event"))
             .label(scene.span(word), "the clauses are `from`, `until`, `after`, `late`, `cancel` and `priority`")
             .help(help),
     )
@@ -112,9 +113,9 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.brackets.is_empty() && (here.kind == TokenKind::Equals || text == "==") && scene.wants("`:=`") {
         return Some(
             scene
-                .error("E0124", "in an event a name changes by `:=`, `+=` or `-=`")
+                .error("E0124", "an event changes a quantity with `:=`, `+=` or `-=`")
                 .label(scene.span(here), "write `:=`")
-                .help("`=` states what always holds; `:=` sets a new value at this instant")
+                .help("`=` means that both sides are always equal; `:=` sets a new value at this instant")
                 .fix(scene.span(here), ":="),
         );
     }
@@ -122,17 +123,17 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.text(first) == "stop" && scene.at == 1 && text != ":=" {
         return Some(
             scene
-                .error("E0118", "behind `stop` stands a text, or nothing")
-                .label(scene.span(here), "this does not fit")
-                .help("the condition is that of the event: `when C { stop \"reason\" }`"),
+                .error("E0118", "`stop` takes a text or nothing")
+                .label(scene.span(here), "unexpected")
+                .help("the condition belongs to the event: `when C { stop \"reason\" }`"),
         );
     }
     if scene.text(first) == "if" && scene.at <= 1 {
         return Some(
             scene
-                .error("E0124", "an event has no `if` around its actions")
+                .error("E0124", "an event cannot contain an `if` around its actions")
                 .label(scene.span(first), "not here")
-                .help("a choice stands on the right side: `x := if c then 1 else x`"),
+                .help("put the choice on the right side: `x := if c then 1 else x`"),
         );
     }
     let next = scene.after().filter(|next| scene.touching(here, *next) && scene.text(*next) == text);
@@ -144,7 +145,7 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     next.filter(|_| scene.before().is_some_and(|before| before.ends_value())).map(|next| {
         let both = Span::new(scene.base + here.start, scene.base + next.end);
         scene
-            .error("E0124", "in an event a name changes by `:=`, `+=` or `-=`")
+            .error("E0124", "an event changes a quantity with `:=`, `+=` or `-=`")
             .label(both, format!("write `{sign} 1`"))
             .fix(both, format!(" {sign} 1"))
     })
@@ -157,10 +158,10 @@ fn lone_name(scene: &Scene<'_>) -> Option<Diagnostic> {
     (last.ends_value() && !changes && scene.brackets.is_empty()).then(|| {
         let line = scene.line;
         scene
-            .error("E0128", format!("`{line}` alone is no action"))
+            .error("E0128", format!("`{line}` alone is not an action"))
             .label(scene.span(last), "`:=`, `+=` or `-=` is missing")
             .help(format!(
-                "each name has its own action: write `{line} := 0;` with its value, and the next one behind it"
+                "each name needs its own action: write `{line} := 0;` with its value, and then the next action"
             ))
     })
 }
@@ -178,7 +179,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             let (word, next) = (scene.before()?, scene.after()?);
             Some(
                 scene
-                    .error("E0118", format!("`{}` is followed by its value", scene.text(word)))
+                    .error("E0118", format!("the value follows directly after `{}`", scene.text(word)))
                     .label(scene.span(here), "not needed")
                     .fix(Span::new(scene.base + here.start, scene.base + next.start), ""),
             )
@@ -195,16 +196,16 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             if !equal {
                 return Some(
                     scene
-                        .error("E0118", "`at` names times, and a comparison is a condition")
-                        .label(scene.span(here), "a condition?")
-                        .help("a condition belongs to `when`: it happens where the condition becomes true")
+                        .error("E0118", "`at` takes times, but this comparison is a condition")
+                        .label(scene.span(here), "a condition")
+                        .help("use `when` for a condition: the event happens when the condition becomes true")
                         .fix(scene.span(first), "when"),
                 );
             }
             let next = scene.after()?;
             Some(
                 scene
-                    .error("E0118", "`at` is followed by the time itself")
+                    .error("E0118", "the time follows directly after `at`")
                     .label(scene.span(here), "not needed")
                     .fix(Span::new(scene.base + second?.start, scene.base + next.start), ""),
             )
@@ -213,8 +214,8 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             let list = scene.line[second?.start..].trim();
             Some(
                 scene
-                    .error("E0118", "several times stand in brackets")
-                    .label(scene.span(here), "a second time")
+                    .error("E0118", "write several times in brackets")
+                    .label(scene.span(here), "second time")
                     .help(format!("write `at [{list}] {{ ... }}`")),
             )
         }
@@ -222,15 +223,15 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             let first = scene.tokens.first().copied()?;
             Some(
                 scene
-                    .error("E0118", "`every` names the time between two, and a comparison is a condition")
-                    .label(scene.span(here), "a condition?")
-                    .help("a condition belongs to `when`: it happens where the condition becomes true")
+                    .error("E0118", "`every` takes a period, but this comparison is a condition")
+                    .label(scene.span(here), "a condition")
+                    .help("use `when` for a condition: the event happens when the condition becomes true")
                     .fix(scene.span(first), "when"),
             )
         }
         (Rule::every_head, TokenKind::Name) if text == "to" => Some(
             scene
-                .error("E0118", "a series of times ends with `until`")
+                .error("E0118", "end a series of times with `until`")
                 .label(scene.span(here), "write `until`")
                 .fix(scene.span(here), "until"),
         ),
@@ -251,8 +252,8 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
         let head = if scene.text(second) == "at" { "at" } else { "when" };
         return Some(
             scene
-                .error("E0117", "a run is stopped by an event")
-                .label(scene.span(first), "this stands inside of one")
+                .error("E0117", "only an event can stop a run")
+                .label(scene.span(first), "this is already inside an event")
                 .help(format!("write `{head} {rest} {{ stop }}`")),
         );
     }
@@ -260,7 +261,7 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
         return Some(
             scene
                 .error("E0117", format!("`{word}` belongs to the head of an event"))
-                .label(scene.span(first), "no event begins with it, and none goes on behind its block")
+                .label(scene.span(first), "this is not the head of an event")
                 .help(format!("write it before the block: `when C {} {{ ... }}`", scene.line.trim())),
         );
     }
@@ -279,7 +280,7 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
     };
     Some(
         scene
-            .error("E0117", format!("`{word}` begins no event"))
+            .error("E0117", format!("`{word}` does not begin an event"))
             .label(scene.span(first), "an event begins with `when`, `at` or `every`")
             .help(help),
     )
@@ -289,7 +290,8 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
 pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
     if word == "else" {
         return Some(Diagnostic::error("E0117", "events have no `else`").label(span, "not here").help(
-            "write a second event, `when not (...) { ... }`, or choose on the right side: `x := if c then 1 else 0`",
+            "write a second event, `when not (...) { ... }`, or put a choice on the right side: `x := if c then 1 \
+             else 0`",
         ));
     }
     if matches!(word, "elsewhen" | "elseif" | "elif" | "elsif") {
@@ -297,12 +299,12 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
         return Some(
             Diagnostic::error("E0117", format!("events have no `{word}`"))
                 .label(span, "not here")
-                .help(format!("write a second event on a line of its own: `when {condition} {{ ... }}`")),
+                .help(format!("write a second event on its own line: `when {condition} {{ ... }}`")),
         );
     }
     if word == REST {
         return Some(
-            Diagnostic::error("E0544", "`rest` stands alone before its block")
+            Diagnostic::error("E0544", "`rest` must be directly before its block")
                 .label(span, "nothing follows it but `{`")
                 .help("write `when C { ... } rest { ... }`"),
         );
@@ -310,8 +312,8 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
     if CLAUSES.contains(&word) {
         return Some(
             Diagnostic::error("E0117", format!("`{word}` belongs to the head of an event"))
-                .label(span, "a clause begins no statement")
-                .help("write it behind the condition, or indent this line"),
+                .label(span, "a clause does not begin a statement")
+                .help("write it after the condition, or indent this line"),
         );
     }
     if !ELSEWHERE.contains(&word) {
@@ -321,13 +323,13 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
     if let Some((label, condition)) = condition.split_once(':').filter(|_| word == "event") {
         let (label, condition) = (label.trim(), condition.trim());
         return Some(
-            Diagnostic::error("E0117", "`event` begins no event")
+            Diagnostic::error("E0117", "`event` does not begin an event")
                 .label(span, "an event begins with `when`, `at` or `every`")
                 .help(format!("write `when {condition} {{ ... }}`; a comment above names it: `## {label}`")),
         );
     }
     Some(
-        Diagnostic::error("E0117", format!("`{word}` begins no event"))
+        Diagnostic::error("E0117", format!("`{word}` does not begin an event"))
             .label(span, "an event begins with `when`, `at` or `every`")
             .help(format!("write `when {condition} {{ ... }}`"))
             .fix(span, "when"),

@@ -36,9 +36,9 @@ fn comment(scene: &Scene<'_>) -> Option<Diagnostic> {
         }
     };
     let span = Span::new(scene.base + at, scene.base + at + sign.len());
-    let diagnostic = scene.error("E0112", format!("`{sign}` begins no comment")).label(span, "write `#`");
+    let diagnostic = scene.error("E0112", format!("`{sign}` does not begin a comment")).label(span, "write `#`");
     Some(match sign {
-        "/*" | "(*" => diagnostic.help("a comment begins with `#` and ends with its line"),
+        "/*" | "(*" => diagnostic.help("begin a comment with `#`; it ends with its line"),
         _ => diagnostic.fix(span, "#"),
     })
 }
@@ -63,9 +63,9 @@ fn decimal_comma(scene: &Scene<'_>) -> Option<Diagnostic> {
     let span = Span::new(scene.base + whole.start, scene.base + part.end);
     let (whole, part) = (scene.text(whole), scene.text(part));
     let diagnostic =
-        scene.error("E0113", format!("`{whole},{part}` is no number")).label(span, "a comma separates two things");
+        scene.error("E0113", format!("`{whole},{part}` is not a number")).label(span, "a comma separates two items");
     Some(match part.len() {
-        3 => diagnostic.help(format!("write `{whole}.{part}`, or `{whole}{part}` if digits are grouped by the comma")),
+        3 => diagnostic.help(format!("write `{whole}.{part}`, or `{whole}{part}` if the comma groups digits")),
         _ => diagnostic.fix(span, format!("{whole}.{part}")),
     })
 }
@@ -80,7 +80,7 @@ fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
     let argument = scene.text(here);
     let diagnostic = scene
-        .error("E0115", format!("the argument of `{name}` takes brackets"))
+        .error("E0115", format!("the argument of `{name}` needs brackets"))
         .label(scene.span(here), "the argument");
     // `sin 2*x`: how far the argument reaches is not certain
     let ends = |after: Token| {
@@ -119,22 +119,22 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
     match inside.kind {
         TokenKind::Name if behind => Some(
             scene
-                .error("E0118", format!("a state is written without `{text}`"))
+                .error("E0118", format!("write a state without `{text}`"))
                 .label(both, "not needed")
-                .help("a state is always meant at the present time")
+                .help("a state always means its present value")
                 .fix(both, ""),
         ),
         TokenKind::Number if declared && behind => Some(
             scene
-                .error("E0118", format!("an initial value is written without `{text}`"))
+                .error("E0118", format!("write an initial value without `{text}`"))
                 .label(both, "not needed")
-                .help("`state x = 1` gives the value at the start")
+                .help("write `state x = 1` for the initial value")
                 .fix(both, ""),
         ),
         TokenKind::Number if behind && scene.rule == Rule::equation_line && here.kind == TokenKind::Open => Some(
             scene
-                .error("E0118", "an initial value stands in the declaration of the state")
-                .label(both, "a time?")
+                .error("E0118", "an initial value belongs in the declaration of the state")
+                .label(both, "a time")
                 .help("write `state x = 1, x' = 0`"),
         ),
         _ => None,
@@ -150,7 +150,7 @@ fn spoken_range(scene: &Scene<'_>) -> Option<Diagnostic> {
     (ranges && word && before.kind == TokenKind::Number && after.begins_value() && scene.brackets.is_empty()).then(
         || {
             scene
-                .error("E0118", "a range is written with two dots")
+                .error("E0118", "write a range with two dots")
                 .label(scene.span(here), "write `..`")
                 .fix(scene.span(here), "..")
         },
@@ -165,7 +165,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
             scene
                 .error("E0128", format!("a name is missing after `{word}`"))
                 .label(scene.span(before), "after this")
-                .help(format!("the items stand behind the word, with commas between them: `{word} a = 1, b = 2`"))
+                .help(format!("write the items after the word, separated by commas: `{word} a = 1, b = 2`"))
         });
     };
     let start = scene.tokens.iter().take(scene.at).rposition(|token| token.kind == TokenKind::Comma).unwrap_or(0);
@@ -177,8 +177,8 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.at == 1 && scene.text(here) == "(" {
         return Some(
             scene
-                .error("E0118", format!("the names behind `{word}` stand without brackets"))
-                .label(scene.span(here), "a name belongs here")
+                .error("E0118", format!("the names after `{word}` need no brackets"))
+                .label(scene.span(here), "a name is missing here")
                 .help(format!("write `{word} a = 1, b = 2`")),
         );
     }
@@ -190,8 +190,8 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     {
         return Some(
             scene
-                .error("E0130", format!("`{word}` stands here twice"))
-                .label(scene.span(before), "once is enough for a list")
+                .error("E0130", format!("`{word}` occurs twice"))
+                .label(scene.span(before), "write it once for the whole list")
                 .fix(Span::new(scene.base + before.start, scene.base + here.start), ""),
         );
     }
@@ -201,9 +201,9 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         let unit = scene.text(here);
         return Some(
             scene
-                .error("E0119", "a unit stands in brackets")
-                .label(scene.span(here), "a unit?")
-                .help(format!("write `[{unit}]`; a product is written `{}*{unit}`", scene.text(before)))
+                .error("E0119", "write a unit in brackets")
+                .label(scene.span(here), "is this a unit?")
+                .help(format!("write `[{unit}]`; or, if you mean a product, `{}*{unit}`", scene.text(before)))
                 .fix(scene.span(here), format!("[{unit}]")),
         );
     }
@@ -211,7 +211,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     let value = matches!(here.kind, TokenKind::Operator | TokenKind::Compare);
     (word == "output" && !seen && value && scene.at <= start + 2).then(|| {
         scene
-            .error("E0128", "an output that is no name needs one")
+            .error("E0128", "this output needs a name")
             .label(scene.span(here), "an expression")
             .help("write `output name = ...`")
     })
@@ -224,8 +224,8 @@ fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
         return Some(
             scene
                 .error("E0118", "a comma separates entries, not the ends of a range")
-                .label(scene.span(here), "an entry begins with its name")
-                .help("write `t = 0 .. 10`; a list of times stands in brackets: `samples = [1, 2, 5]`"),
+                .label(scene.span(here), "an entry must begin with its name")
+                .help("write `t = 0 .. 10`; write a list of times in brackets: `samples = [1, 2, 5]`"),
         );
     }
     let before = scene.before()?;
@@ -234,7 +234,7 @@ fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     (equals && next && before.ends_value() && here.kind == TokenKind::Name && scene.brackets.is_empty()).then(|| {
         scene
             .error("E0129", "a `;` is missing between two entries")
-            .label(scene.span(here), "the second begins here")
+            .label(scene.span(here), "the second entry begins here")
             .fix(scene.behind(before), ";")
     })
 }
@@ -243,7 +243,7 @@ fn params(scene: &Scene<'_>) -> Option<Diagnostic> {
     let word = scene.before()?;
     Some(
         scene
-            .error("E0128", "a set of parameters needs a name")
+            .error("E0128", "a parameter set needs a name")
             .label(scene.span(word), "after this")
             .help("write `params fast { ... }`, and `params = fast` in a run"),
     )

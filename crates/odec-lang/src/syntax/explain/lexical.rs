@@ -13,13 +13,13 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         TokenKind::Unknown => Some(unknown(scene, here)),
         TokenKind::Percent => Some(
             scene
-                .error("E0125", "`%` stands only after the tolerance of `expect` and `conserve`")
+                .error("E0125", "`%` can only follow the tolerance of `expect` and `conserve`")
                 .label(scene.span(here), "not here")
-                .help("the remainder of a division is `mod(a, b)`; a comment begins with `#`"),
+                .help("for the remainder of a division use `mod(a, b)`; begin a comment with `#`"),
         ),
         TokenKind::PlusMinus if !matches!(scene.rule, Rule::expect_line | Rule::conserve_line) => Some(
             scene
-                .error("E0125", "`±` stands only before the tolerance of `expect` and `conserve`")
+                .error("E0125", "`±` can only precede the tolerance of `expect` and `conserve`")
                 .label(scene.span(here), "not here"),
         ),
         _ => None,
@@ -33,15 +33,15 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let (head, tail) = text.split_at(digits);
     if tail.starts_with('.') {
         return scene
-            .error("E0113", format!("`{text}` is no number"))
+            .error("E0113", format!("`{text}` is not a number"))
             .label(span, "more than one dot")
-            .help("a range is written with two dots: `0..1`");
+            .help("write a range with two dots: `0..1`");
     }
     let exponent = tail.get(1..).unwrap_or_default().trim_start_matches(['+', '-']);
     if tail.starts_with(['d', 'D']) && !exponent.is_empty() && exponent.bytes().all(|byte| byte.is_ascii_digit()) {
         let better = format!("{head}e{}", &tail[1..]);
         return scene
-            .error("E0113", format!("`{text}` is no number"))
+            .error("E0113", format!("`{text}` is not a number"))
             .label(span, "the exponent begins with `e`")
             .help(format!("write `{better}`"))
             .fix(span, better);
@@ -49,14 +49,14 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     if tail.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_' || byte == b'.') && tail.starts_with('_') {
         let better = text.replace('_', "");
         return scene
-            .error("E0113", format!("`{text}` is no number"))
-            .label(span, "digits are not grouped")
+            .error("E0113", format!("`{text}` is not a number"))
+            .label(span, "do not group digits")
             .help(format!("write `{better}`"))
             .fix(span, better);
     }
     if tail.starts_with(['e', 'E']) && exponent.is_empty() && tail.len() > 1 {
         return scene
-            .error("E0113", format!("`{text}` is no number"))
+            .error("E0113", format!("`{text}` is not a number"))
             .label(span, "digits are missing after the exponent's sign");
     }
     if scene.wants("a name") && !scene.wants("a value") {
@@ -65,7 +65,8 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
             .label(span, "a name begins with a letter or `_`");
     }
     if let Some(value) = tail.strip_prefix(['x', 'X']).filter(|_| head == "0").map(|hex| u64::from_str_radix(hex, 16)) {
-        let diagnostic = scene.error("E0113", format!("`{text}` is no number")).label(span, "numbers are decimal");
+        let diagnostic =
+            scene.error("E0113", format!("`{text}` is not a number")).label(span, "write a decimal number");
         return match value {
             Ok(value) => diagnostic.help(format!("write `{value}`")).fix(span, value.to_string()),
             Err(_) => diagnostic,
@@ -80,7 +81,7 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
         return scene
             .error("E0115", format!("an operator is missing in `{text}`"))
             .label(span, "a product needs `*`")
-            .help(format!("write `{operator}({better})` or `{operator}{better}`: they are not the same"));
+            .help(format!("write `{operator}({better})` or `{operator}{better}`; they differ"));
     }
     let between = odec_ir::Span::new(scene.base + here.start + digits, scene.base + here.start + digits);
     scene
@@ -96,10 +97,10 @@ fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let power: String = rest[..end].chars().filter_map(plain).collect();
     let span = odec_ir::Span::new(scene.base + here.start, scene.base + here.start + end);
     let diagnostic =
-        scene.error("E0127", "powers are not written with raised digits").label(span, format!("write `^{power}`"));
+        scene.error("E0127", "write powers without raised digits").label(span, format!("write `^{power}`"));
     // the power of a power would be another one
     if rest[end..].trim_start().starts_with(['^', '²', '³']) || rest[end..].trim_start().starts_with("**") {
-        return diagnostic.help("write brackets around the first power");
+        return diagnostic.help("put brackets around the first power");
     }
     diagnostic.fix(span, format!("^{power}"))
 }
@@ -130,17 +131,17 @@ fn foreign(scene: &Scene<'_>, here: Token) -> Diagnostic {
         "<>" | "~=" => (Some("!="), "write `!=`"),
         "<-" => (Some("="), "write `=`"),
         "?" => (None, "write `if condition then a else b`"),
-        "->" | "=>" | "<->" => (None, "a reaction stands on a line of its own: `A -> B  mass k`"),
-        "*=" | "/=" => (None, "events have `:=`, `+=` and `-=`: write `x := 2*x`"),
-        _ => (None, "rows of a table nest: `[[1, 2], [3, 4]]`; a `;` separates inside `{ }` only"),
+        "->" | "=>" | "<->" => (None, "write a reaction on its own line: `A -> B  mass k`"),
+        "*=" | "/=" => (None, "in an event use `:=`, `+=` and `-=`: write `x := 2*x`"),
+        _ => (None, "nest the rows of a table: `[[1, 2], [3, 4]]`; a `;` only separates items inside `{ }`"),
     };
     let touching = |other: Option<Token>, at: fn(Token) -> usize, edge: usize| other.is_some_and(|t| at(t) == edge);
     let word = better.is_some_and(|better| better.starts_with(|c: char| c.is_ascii_alphabetic()));
     let left = if word && touching(scene.before(), |t| t.end, here.start) { " " } else { "" };
     let right = if word && touching(scene.after(), |t| t.start, here.end) { " " } else { "" };
     let diagnostic = scene
-        .error("E0125", format!("`{text}` is no operator of this language"))
-        .label(scene.span(here), "not known here")
+        .error("E0125", format!("odec has no operator `{text}`"))
+        .label(scene.span(here), "unknown operator")
         .help(help);
     match better {
         // `!` behind a value is a factorial, `|` a bar of |x|
@@ -160,14 +161,15 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
     } else {
         format!("`{c}`")
     };
-    let diagnostic = scene.error("E0106", format!("{shown} is no character of the language")).label(span, "here");
+    let diagnostic = scene.error("E0106", format!("{shown} is not a character of the language")).label(span, "here");
     match c {
         '“' | '”' | '„' | '«' | '»' | '`' | '‘' => {
-            diagnostic.help("a text stands between straight quotes: \"...\"")
+            diagnostic.help("write a text between straight quotes: \"...\"")
         }
-        '\\' => diagnostic
-            .help("a line goes on by itself inside brackets, after an operator, and where the next begins with one"),
-        '÷' => diagnostic.help("write `/`; the whole part of a quotient is `floor(a/b)`"),
+        '\\' => {
+            diagnostic.help("a line continues inside brackets, after an operator, and if the next line begins with one")
+        }
+        '÷' => diagnostic.help("write `/`; for the whole part of a quotient use `floor(a/b)`"),
         '–' | '—' => diagnostic.help("write `-`").fix(span, "-"),
         '@' | '$' => diagnostic.help("names consist of letters, digits and `_`"),
         '√' => diagnostic.help("write `sqrt(...)`"),

@@ -156,7 +156,7 @@ impl Scene<'_> {
         let expected = expected::list(&words);
         match (self.here(), self.before()) {
             (Some(here), _) => self
-                .error("E0118", format!("`{}` does not fit here", self.text(here)))
+                .error("E0118", format!("unexpected `{}`", self.text(here)))
                 .label(self.span(here), format!("expected {expected}")),
             (None, Some(last)) => self
                 .error("E0128", "the line is not complete")

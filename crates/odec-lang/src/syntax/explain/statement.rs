@@ -38,8 +38,8 @@ fn twice(scene: &Scene<'_>) -> Option<Diagnostic> {
     let alike = before.kind == here.kind || before.kind == TokenKind::Keyword;
     (word && alike && scene.text(before) == scene.text(here)).then(|| {
         scene
-            .error("E0130", format!("`{}` stands here twice", scene.text(here)))
-            .label(scene.span(here), "the second")
+            .error("E0130", format!("`{}` occurs twice", scene.text(here)))
+            .label(scene.span(here), "second occurrence")
             .fix(Span::new(scene.base + before.end, scene.base + here.end), "")
     })
 }
@@ -59,7 +59,7 @@ fn one_line_each(scene: &Scene<'_>) -> Option<Diagnostic> {
         scene
             .error("E0118", "a statement begins in the middle of a line")
             .label(scene.span(here), format!("`{word}` begins a statement"))
-            .help("write it on a line of its own")
+            .help("write it on its own line")
             .fix(Span::new(scene.base + before.end, scene.base + here.start), "\n")
     })
 }
@@ -72,8 +72,8 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
     match here.kind {
         TokenKind::Equals if scene.at == 0 => Some(
             scene
-                .error("E0128", "nothing stands before `=`")
-                .label(scene.span(here), "a name or an expression belongs before it"),
+                .error("E0128", "nothing precedes `=`")
+                .label(scene.span(here), "a name or an expression is missing before it"),
         ),
         TokenKind::Equals if scene.brackets.is_empty() && scene.before().is_some_and(|token| token.ends_value()) => {
             if scene.wants("`then`") {
@@ -82,36 +82,36 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
             let first = equals.and_then(|at| scene.tokens.get(at)).copied()?;
             Some(
                 scene
-                    .error("E0124", "a statement has one `=`")
-                    .label(scene.span(here), "the second")
-                    .label(scene.span(first), "the first")
-                    .help("a comparison is written `==`; two equations stand on two lines"),
+                    .error("E0124", "a statement has only one `=`")
+                    .label(scene.span(here), "second occurrence")
+                    .label(scene.span(first), "first `=`")
+                    .help("write a comparison with `==`; write two equations on two lines"),
             )
         }
         TokenKind::Assign => {
             let text = scene.text(here);
             let diagnostic = scene
-                .error("E0124", format!("`{text}` stands in events only"))
-                .label(scene.span(here), "an equation or a definition has `=`");
+                .error("E0124", format!("`{text}` belongs in events"))
+                .label(scene.span(here), "use `=` in an equation or a definition");
             Some(if text == ":=" { diagnostic.help("write `=`").fix(scene.span(here), "=") } else { diagnostic })
         }
         TokenKind::Comma if scene.brackets.is_empty() && equals.is_none() => Some(
             scene
                 .error("E0117", "a list of names needs a keyword before it")
-                .label(scene.span(here), "a list")
+                .label(scene.span(here), "this list")
                 .help("write `param`, `const`, `state` or `output` before the first name"),
         ),
         TokenKind::Comma if scene.brackets.is_empty() => Some(
             scene
-                .error("E0118", "an equation ends with its line, no list follows")
+                .error("E0118", "an equation ends with its line")
                 .label(scene.span(here), "this comma")
-                .help("write each equation on a line of its own; lists follow `param`, `const`, `state` and `output`"),
+                .help("write each equation on its own line; lists follow `param`, `const`, `state` and `output`"),
         ),
         TokenKind::Range if scene.brackets.is_empty() => Some(
             scene
-                .error("E0118", "a range belongs to `index`, to `in` and to the time of a run")
+                .error("E0118", "a range belongs after `index`, after `in`, or in the time span of a run")
                 .label(scene.span(here), "not here")
-                .help("a time span is written `run { t = 0 .. 10 }`, an index `index i = 1..N`"),
+                .help("write a time span as `run { t = 0 .. 10 }`, and an index as `index i = 1..N`"),
         ),
         TokenKind::Colon
             if scene.at == 1
@@ -119,7 +119,7 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
         {
             Some(
                 scene
-                    .error("E0118", "no `:` follows the word of a statement")
+                    .error("E0118", "the word of a statement takes no `:`")
                     .label(scene.span(here), "this `:`")
                     .fix(scene.span(here), ""),
             )
@@ -128,7 +128,7 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
             scene
                 .error("E0118", "a statement has no label")
                 .label(scene.span(here), "this `:`")
-                .help("a definition is written `name = ...`, an equation `name' = ...`"),
+                .help("write a definition as `name = ...`, and an equation as `name' = ...`"),
         ),
         TokenKind::Name => equation_word(scene, here).or_else(|| missing_equals(scene, equals.is_some())),
         _ => missing_equals(scene, equals.is_some()),
@@ -168,7 +168,7 @@ fn equation_word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
         "in" if scene.before()?.ends_value() => Some(
             scene
                 .error("E0117", "`in` belongs to declarations and indices")
-                .label(scene.span(here), "bounds of what?")
+                .label(scene.span(here), "these bounds belong to no declaration")
                 .label(scene.span(start), "`param` may be missing before this"),
         ),
         "as" if start.kind == TokenKind::Text => Some(
@@ -198,7 +198,7 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
             TokenKind::Foreign if depth == 0 && scene.text(token) == "<-" => {
                 return Some(
                     scene
-                        .error("E0125", "`<-` is no sign of this language")
+                        .error("E0125", "odec has no operator `<-`")
                         .label(scene.span(token), "write `=`")
                         .fix(scene.span(token), "="),
                 );
@@ -206,7 +206,7 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
             TokenKind::Compare if depth == 0 && scene.text(token) == "==" => {
                 return Some(
                     scene
-                        .error("E0124", "an equation has `=`; `==` compares")
+                        .error("E0124", "write an equation with `=`; `==` compares")
                         .label(scene.span(token), "write `=`")
                         .fix(scene.span(token), "="),
                 );
@@ -218,15 +218,13 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
     if first.kind == TokenKind::Operator {
         return Some(
             diagnostic
-                .help("a line that begins with an operator goes on with the one above if it is indented more")
+                .help("a line continues the one above if it begins with an operator and is indented more")
                 .fix(scene.ahead_of(first), "    "),
         );
     }
-    Some(
-        diagnostic.help(
-            "a definition is written `name = ...`, an equation `name' = ...`, a conserved quantity `conserve ...`",
-        ),
-    )
+    Some(diagnostic.help(
+        "write a definition as `name = ...`, an equation as `name' = ...`, a conserved quantity as `conserve ...`",
+    ))
 }
 
 fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
@@ -246,8 +244,8 @@ fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
     };
     (scene.at >= 2 && here.kind != TokenKind::Open).then(|| {
         scene
-            .error("E0118", format!("{what} has one name and nothing after it"))
-            .label(scene.span(here), "this is too much")
+            .error("E0118", format!("{what} takes one name"))
+            .label(scene.span(here), "unexpected")
             .help("a name consists of letters, digits and `_`")
     })
 }
@@ -255,15 +253,14 @@ fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
 /// `unit substance = 1e-9 mole`: a unit that others make up has a name already, or is written as they are.
 fn own_unit(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let report = scene
-        .error("E0118", "`unit` declares a unit of a dimension of its own, which no other unit makes up")
+        .error("E0118", "`unit` declares a unit with its own dimension, independent of all other units")
         .label(scene.span(here), "no value");
     let text = scene.line[here.end..].trim_start_matches(['=', ':', ' ']).trim_end_matches([';', ' ']);
     let units = crate::units::Units::default();
     let known = units.read(text).ok().filter(|_| scene.text(here) == "=");
     report.help(match known {
-        Some(read) => format!("drop the line, and write `[{}]` where the unit stands", units.text(&read.unit)),
-        None => "write `unit cell` to count something of your own; other units are written as they are: `[nmol/L]`"
-            .to_owned(),
+        Some(read) => format!("remove the line, and write `[{}]` where you use the unit", units.text(&read.unit)),
+        None => "write `unit cell` to count something of your own; use other units directly: `[nmol/L]`".to_owned(),
     })
 }
 
@@ -279,7 +276,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
             ),
             TokenKind::Comma => Some(
                 scene
-                    .error("E0118", "no name follows the last comma")
+                    .error("E0118", "a name is missing after the last comma")
                     .label(scene.span(before), "this comma")
                     .fix(scene.span(before), ""),
             ),
@@ -308,7 +305,7 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
             if next.is_none_or(|next| matches!(next.kind, TokenKind::Equals | TokenKind::Comma | TokenKind::Prime)) {
                 let report = scene.error("E0129", "a comma is missing").label(scene.span(here), scene.between(before));
                 return Some(if seen {
-                    report.help("an operator, if this is still part of the value").fix(scene.behind(before), ",")
+                    report.help("an operator, if this is part of the value").fix(scene.behind(before), ",")
                 } else {
                     let (a, b) = (scene.text(before), scene.text(here));
                     report.help(format!("write `{a}, {b}` for two names, `{a}_{b}` for one"))
@@ -329,15 +326,15 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
         ),
         TokenKind::Equals if scene.text(before) == "]" => Some(
             scene
-                .error("E0119", "the unit stands at the end of the item")
-                .label(scene.span(here), "`=` follows a unit")
+                .error("E0119", "the unit belongs at the end of the item")
+                .label(scene.span(here), "`=` after a unit")
                 .help(format!("write `{word} name = value [unit]`")),
         ),
         TokenKind::Equals if seen && before.ends_value() => Some(
             scene
-                .error("E0124", "an item has one `=`")
-                .label(scene.span(here), "the second")
-                .help("names that share a value are separated by commas: `a, b = 3`"),
+                .error("E0124", "an item has only one `=`")
+                .label(scene.span(here), "second occurrence")
+                .help("separate names that share a value by commas: `a, b = 3`"),
         ),
         TokenKind::Colon => Some(
             scene
@@ -347,20 +344,20 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
         ),
         TokenKind::Compare if scene.text(here) == "==" => Some(
             scene
-                .error("E0124", "a value is given with `=`; `==` compares")
+                .error("E0124", "set a value with `=`; `==` compares")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),
         TokenKind::Assign if scene.text(here) == ":=" => Some(
             scene
-                .error("E0124", "`:=` stands in events only")
+                .error("E0124", "`:=` belongs in events")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),
         TokenKind::Comma if scene.earlier("in") && !scene.earlier("..") => Some(
             scene
-                .error("E0118", "bounds are a range")
-                .label(scene.span(here), "two dots belong here")
+                .error("E0118", "write bounds as a range")
+                .label(scene.span(here), "two dots are missing here")
                 .help("write `in 0..1`"),
         ),
         _ => None,
@@ -378,8 +375,8 @@ fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
         (TokenKind::Equals, TokenKind::Name) => Some(
             scene
                 .error("E0128", "a function needs arguments")
-                .label(scene.span(here), "`(...)` belongs before it")
-                .help("what has no arguments is a definition: drop the keyword `fn`"),
+                .label(scene.span(here), "`(...)` is missing before it")
+                .help("if it has no arguments, write a definition: remove the keyword `fn`"),
         ),
         (TokenKind::Name, TokenKind::Name) if !scene.brackets.is_empty() => Some(
             scene
@@ -389,15 +386,15 @@ fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
         ),
         (_, TokenKind::Name) if scene.wants("`(`") => Some(
             scene
-                .error("E0128", "a function needs arguments in brackets")
-                .label(scene.span(here), "`(` belongs before this")
+                .error("E0128", "the arguments of a function need brackets")
+                .label(scene.span(here), "`(` is missing before this")
                 .help("write `fn f(x) = ...`"),
         ),
         (TokenKind::Close, TokenKind::Open) => Some(
             scene
                 .error("E0128", "a function needs arguments")
-                .label(scene.span(here), "none stands before this")
-                .help("what has no arguments is a definition: drop the keyword `fn` and the brackets"),
+                .label(scene.span(here), "there are none before this")
+                .help("if it has no arguments, write a definition: remove the keyword `fn` and the brackets"),
         ),
         (_, TokenKind::Close) if scene.brackets.is_empty() && here.begins_value() => Some(
             scene
@@ -421,15 +418,15 @@ fn tolerance(scene: &Scene<'_>) -> Option<Diagnostic> {
             let again = Span::new(scene.base + earlier.end, scene.base + before.end);
             return Some(
                 scene
-                    .error("E0130", "`within` stands here twice")
-                    .label(scene.span(before), "the second")
+                    .error("E0130", "`within` occurs twice")
+                    .label(scene.span(before), "second occurrence")
                     .fix(again, ""),
             );
         }
         return Some(
             scene
                 .error("E0116", "a value is missing before `within`")
-                .label(scene.span(before), format!("`{}` stands directly before it", scene.text(earlier))),
+                .label(scene.span(before), format!("`{}` is directly before it", scene.text(earlier))),
         );
     }
     let numbers = before.kind == TokenKind::Number && here.kind == TokenKind::Number;
@@ -455,7 +452,7 @@ fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
         return before.ends_value().then(|| {
             scene
                 .error("E0128", "the expected value is missing")
-                .label(scene.span(before), "`= value` belongs after this")
+                .label(scene.span(before), "`= value` is missing after this")
                 .help(example)
         });
     };
@@ -463,12 +460,12 @@ fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
         TokenKind::Equals if before.ends_value() => Some(
             scene
                 .error("E0128", "the time is missing")
-                .label(scene.span(here), "`(time)` belongs before it")
+                .label(scene.span(here), "`(time)` is missing before it")
                 .help(example),
         ),
         TokenKind::Compare if scene.text(here) == "==" => Some(
             scene
-                .error("E0124", "an expected value is given with `=`")
+                .error("E0124", "write an expected value with `=`")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),
@@ -504,9 +501,9 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
     Some(
         scene
             .error("E0118", "`conserve` takes an expression, or a name and an expression")
-            .label(scene.span(here), "before `=` stands one name only")
+            .label(scene.span(here), "only a name can precede `=`")
             .help(match scene.line[..here.start].strip_prefix("conserve") {
-                Some(sum) => format!("write `conserve {}`: it keeps the value of the start", sum.trim()),
+                Some(sum) => format!("write `conserve {}`: it compares with the value at the start", sum.trim()),
                 None => "write `conserve mass = A + B`".to_owned(),
             }),
     )
@@ -517,19 +514,22 @@ fn index(scene: &Scene<'_>) -> Option<Diagnostic> {
     let Some(here) = scene.here() else {
         let last = scene.before().filter(Token::ends_value)?;
         return Some(
-            scene.error("E0128", "an index needs a range").label(scene.span(last), "`1..N` belongs here").help(example),
+            scene
+                .error("E0128", "an index needs a range")
+                .label(scene.span(last), "`1..N` is missing here")
+                .help(example),
         );
     };
     match scene.text(here) {
         ":" => Some(
             scene
-                .error("E0118", "a range is written with two dots")
+                .error("E0118", "write a range with two dots")
                 .label(scene.span(here), "write `..`")
                 .fix(scene.span(here), ".."),
         ),
         "in" => Some(
             scene
-                .error("E0118", "an index is declared with `=`")
+                .error("E0118", "declare an index with `=`")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),

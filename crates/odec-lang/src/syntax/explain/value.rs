@@ -23,7 +23,7 @@ fn incomplete(scene: &Scene<'_>, last: Token) -> Option<Diagnostic> {
     Some(
         scene
             .error("E0122", format!("this `if` has no {missing}"))
-            .label(scene.span(last), format!("{missing} belongs after this"))
+            .label(scene.span(last), format!("{missing} is missing after this"))
             .help("write `if condition then a else b`"),
     )
 }
@@ -43,52 +43,53 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
         }
         TokenKind::Prime if before.kind == TokenKind::Prime => Some(
             scene
-                .error("E0121", "a blank stands between two primes")
-                .label(scene.span(here), "the second")
-                .help("a second derivative is written `x''`; a first one has one prime"),
+                .error("E0121", "a space separates two primes")
+                .label(scene.span(here), "second prime")
+                .help("write a second derivative as `x''`, without a space"),
         ),
         TokenKind::Prime if before.kind == TokenKind::Name => Some(
             scene
                 .error("E0121", "a prime must touch its name")
-                .label(scene.span(here), "a blank stands before it")
+                .label(scene.span(here), "remove the space before it")
                 .fix(Span::new(scene.base + before.end, scene.base + here.start), ""),
         ),
         TokenKind::Prime => Some(
-            scene.error("E0121", "only a name takes a prime").label(scene.span(here), "a derivative of what?").help(
-                "write the derivative of the expression out; states have derivatives, numbers and brackets have none",
-            ),
+            scene
+                .error("E0121", "only a name can have a prime")
+                .label(scene.span(here), "derivative of an expression")
+                .help("write out the derivative of the expression; only states have derivatives"),
         ),
         TokenKind::Equals if scene.wants("`then`") || !scene.brackets.is_empty() => Some(
             scene
-                .error("E0124", "a comparison is written `==`")
+                .error("E0124", "write a comparison with `==`")
                 .label(scene.span(here), "write `==`")
                 .fix(scene.span(here), "=="),
         ),
         TokenKind::Range => Some(
             scene
-                .error("E0118", "a range does not belong here")
+                .error("E0118", "unexpected range")
                 .label(scene.span(here), "two dots")
-                .help("ranges stand in `index`, after `in`, and in the time of a run"),
+                .help("ranges belong after `index`, after `in`, and in the time span of a run"),
         ),
         TokenKind::Comma if scene.brackets.is_empty() && scene.rule == Rule::when_head => {
             let (first, second) = (scene.line[..here.start].trim_end(), scene.line[here.end..].trim());
             Some(
                 scene
-                    .error("E0118", "conditions are joined by `and` or `or`")
+                    .error("E0118", "join conditions with `and` or `or`")
                     .label(scene.span(here), "a list of conditions")
-                    .help(format!("write `{first} and {second} {{ ... }}`; with `or`, one of them is enough")),
+                    .help(format!("write `{first} and {second} {{ ... }}`, or use `or`")),
             )
         }
         TokenKind::Comma if scene.brackets.is_empty() => Some(
             scene
-                .error("E0118", "a comma does not belong here")
+                .error("E0118", "unexpected comma")
                 .label(scene.span(here), format!("expected {}", super::expected::list(&scene.expected))),
         ),
         TokenKind::Dot => Some(
             scene
-                .error("E0118", "a dot does not belong here")
-                .label(scene.span(here), "a dot stands in a number or directly between two names")
-                .help("write `c.x` without blanks"),
+                .error("E0118", "unexpected dot")
+                .label(scene.span(here), "a dot belongs in a number or directly between two names")
+                .help("write `c.x` without spaces"),
         ),
         _ => None,
     }
@@ -106,14 +107,14 @@ fn reserved(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
             return Some(
                 scene
                     .error("E0115", format!("an operator is missing before `{text}`"))
-                    .label(scene.span(here), "a value stands directly before it"),
+                    .label(scene.span(here), "this follows a value"),
             );
         }
         _ => return None,
     };
     let diagnostic = scene
         .error("E0122", format!("`{text}` without `{without}`"))
-        .label(scene.span(here), format!("no `{without}` stands before it"))
+        .label(scene.span(here), format!("there is no `{without}` before it"))
         .help("write `if condition then a else b`");
     let equals = scene.tokens.iter().position(|token| token.kind == TokenKind::Equals);
     match equals.and_then(|at| scene.tokens.get(at)) {
@@ -126,9 +127,9 @@ fn reserved(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
 
 fn extra_else(scene: &Scene<'_>, here: Token) -> Diagnostic {
     scene
-        .error("E0122", "an `else` too many")
-        .label(scene.span(here), "the `if` before it has its `else` already")
-        .help("one more case is written `else if condition then ...`")
+        .error("E0122", "this `else` has no `if`")
+        .label(scene.span(here), "the `if` before it already has an `else`")
+        .help("write another case as `else if condition then ...`")
 }
 
 /// `thne` for `then`: a word that is nearly one that could stand here.
@@ -151,7 +152,7 @@ fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic>
     {
         return Some(
             scene
-                .error("E0117", format!("`{text}` is not known here"))
+                .error("E0117", format!("odec does not know `{text}`"))
                 .label(scene.span(here), format!("`{better}`?"))
                 .fix(scene.span(here), *better),
         );
@@ -165,7 +166,7 @@ fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic>
     {
         return Some(
             scene
-                .error("E0117", format!("`{word}` is not known here"))
+                .error("E0117", format!("odec does not know `{word}`"))
                 .label(scene.span(before), "`if`?")
                 .fix(scene.span(before), "if"),
         );
@@ -208,7 +209,7 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     let whole = match here.kind {
         TokenKind::Open => "a product needs `*`".to_string(),
         _ if before.kind == TokenKind::Close || before.kind == TokenKind::Prime => "a product needs `*`".to_string(),
-        _ => format!("a product is written `{left}*{right}`"),
+        _ => format!("write a product as `{left}*{right}`"),
     };
     let numbers = before.kind == TokenKind::Number && here.kind == TokenKind::Number;
     if numbers {
@@ -234,7 +235,7 @@ fn call(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
     function.then(|| {
         scene
             .error("E0115", format!("the bracket of `{name}` must touch its name"))
-            .label(scene.span(here), "a blank stands before this bracket")
+            .label(scene.span(here), "remove the space before this bracket")
             .fix(gap, "")
     })
 }
@@ -253,43 +254,43 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
             let both = Span::new(scene.base + start, scene.base + close + 1);
             Some(
                 scene
-                    .error("E0121", "the prime stands after the bracket")
-                    .label(whole, "the index belongs to the name")
+                    .error("E0121", "the prime belongs before the bracket")
+                    .label(whole, "this index belongs after the prime")
                     .fix(both, format!("[{inside}]{primes}")),
             )
         }
         TokenKind::Number if scene.touching(before, here) => Some(
             scene
-                .error("E0119", "a blank is missing before the unit")
-                .label(whole, "a bracket that touches what stands before it is an index")
+                .error("E0119", "a space is missing before the unit")
+                .label(whole, "a bracket without a space before it is an index")
                 .fix(scene.behind(before), " "),
         ),
         TokenKind::Close if scene.text(before) == ")" && scene.touching(before, here) => Some(
             scene
-                .error("E0119", "a blank is missing before the unit")
-                .label(whole, "a bracket that touches what stands before it is an index")
+                .error("E0119", "a space is missing before the unit")
+                .label(whole, "a bracket without a space before it is an index")
                 .fix(scene.behind(before), " "),
         ),
-        TokenKind::Close if scene.text(before) == "]" => Some(
-            scene
-                .error("E0119", "two brackets in a row")
-                .label(whole, "the second")
-                .help("a number has one unit; several indices stand in one bracket: `u[i, j]`"),
-        ),
+        TokenKind::Close if scene.text(before) == "]" => {
+            Some(scene.error("E0119", "two brackets in a row").label(whole, "second prime").help(
+                "give each number of a list its unit, `[0 [h], 0.5 [h]]`; write several indices in one bracket, \
+                     `u[i, j]`",
+            ))
+        }
         TokenKind::Number | TokenKind::Close => Some(
             scene
-                .error("E0119", "this bracket holds no unit")
-                .label(whole, "after a number and a blank a unit is expected")
-                .help("units are written like `[m/s^2]`"),
+                .error("E0119", "this is not a unit")
+                .label(whole, "a bracket after a number and a space contains a unit")
+                .help("write a unit as `[m/s^2]`"),
         ),
         _ => {
             let name = scene.text(before);
             let diagnostic = scene
-                .error("E0119", "a unit never follows a name here")
-                .label(whole, "a unit or an index?")
+                .error("E0119", "a unit cannot follow a name here")
+                .label(whole, "is this a unit or an index?")
                 .help(format!(
-                    "an index touches its name: `{name}[{inside}]`; units follow numbers, and end the items of `param`, \
-                     `const`, `state` and `output`"
+                    "write an index directly after its name, `{name}[{inside}]`; units follow numbers, or end the \
+                     items of `param`, `const`, `state` and `output`"
                 ));
             let index = inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b',' || byte == b' ');
             Some(if index { diagnostic.fix(gap, "") } else { diagnostic })
@@ -314,7 +315,7 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
             scene
                 .error("E0116", format!("a value is missing after `{}`", scene.text(before)))
                 .label(scene.span(before), "the line ends here")
-                .label(scene.span(here), "and the next one does not begin with a value"),
+                .label(scene.span(here), "the next line does not begin with a value"),
         );
     }
     let name_wanted = scene.wants("a name") && !scene.wants("a value");
@@ -322,15 +323,15 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
         TokenKind::Reserved if name_wanted => Some(
             scene
                 .error("E0118", format!("`{text}` cannot be a name"))
-                .label(scene.span(here), "a reserved word")
-                .help("reserved are `if`, `then`, `else`, `and`, `or` and `not`"),
+                .label(scene.span(here), "reserved word")
+                .help("the reserved words are `if`, `then`, `else`, `and`, `or` and `not`"),
         ),
         TokenKind::Reserved if text == "if" => Some(parentheses(scene, here)),
         TokenKind::Prime => Some(
             scene
                 .error("E0121", "a prime without a name")
-                .label(scene.span(here), "a name belongs directly before it")
-                .help("a text stands between double quotes: \"...\""),
+                .label(scene.span(here), "a name is missing directly before it")
+                .help("write a text between double quotes: \"...\""),
         ),
         TokenKind::Comma
         | TokenKind::Operator
@@ -342,16 +343,15 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
         {
             Some(twice(scene, before?, here))
         }
-        TokenKind::Close if before.is_some_and(|before| before.kind == TokenKind::Comma) => {
-            Some(scene.error("E0116", format!("nothing stands between `,` and `{text}`")).label(
-                before.map(|before| scene.span(before)).unwrap_or_default(),
-                "a comma too many, or a value is missing",
-            ))
-        }
+        TokenKind::Close if before.is_some_and(|before| before.kind == TokenKind::Comma) => Some(
+            scene
+                .error("E0116", format!("a value is missing between `,` and `{text}`"))
+                .label(before.map(|before| scene.span(before)).unwrap_or_default(), "remove the comma, or add a value"),
+        ),
         TokenKind::Operator if text == "+" && before.is_some() => {
             Some(scene.error("E0116", format!("a value is missing before `{text}`")).label(
                 scene.span(here),
-                format!("`{}` stands directly before it", before.map(|b| scene.text(b)).unwrap_or_default()),
+                format!("`{}` is directly before it", before.map(|b| scene.text(b)).unwrap_or_default()),
             ))
         }
         TokenKind::Comma
@@ -365,15 +365,15 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
             let diagnostic = scene.error("E0116", format!("a value is missing before `{text}`"));
             Some(match before {
                 Some(before) => {
-                    diagnostic.label(scene.span(here), format!("`{}` stands directly before it", scene.text(before)))
+                    diagnostic.label(scene.span(here), format!("`{}` is directly before it", scene.text(before)))
                 }
-                None => diagnostic.label(scene.span(here), "nothing stands before it"),
+                None => diagnostic.label(scene.span(here), "nothing precedes it"),
             })
         }
         TokenKind::Number | TokenKind::Text | TokenKind::Open if name_wanted => {
-            Some(scene.error("E0118", "a name was expected").label(
+            Some(scene.error("E0118", "this must be a name").label(
                 scene.span(here),
-                if here.kind == TokenKind::Number { "a number is none" } else { "this is none" },
+                if here.kind == TokenKind::Number { "this is a number" } else { "not a name" },
             ))
         }
         _ => None,
@@ -384,8 +384,8 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
 fn twice(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     let again = Span::new(scene.base + before.end, scene.base + here.end);
     scene
-        .error("E0130", format!("`{}` stands here twice", scene.text(here)))
-        .label(scene.span(here), "the second")
+        .error("E0130", format!("`{}` occurs twice", scene.text(here)))
+        .label(scene.span(here), "second prime")
         .fix(again, "")
 }
 
@@ -405,7 +405,7 @@ fn parentheses(scene: &Scene<'_>, here: Token) -> Diagnostic {
         }
     }
     let diagnostic = scene
-        .error("E0122", "an `if` inside an expression takes parentheses")
+        .error("E0122", "an `if` inside an expression needs parentheses")
         .label(scene.span(here), "this `if` takes everything to its right")
         .help("write `(if condition then a else b)`");
     let whole = Span::new(scene.base + here.start, scene.base + end);

@@ -79,8 +79,8 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     let keyword = KEYWORDS.iter().any(|(keyword, _)| *keyword == scene.text(here));
     if let Some(better) = meant {
         let diagnostic = scene
-            .error("E0117", format!("`{word}` begins no statement"))
-            .label(scene.span(first), "an unknown word")
+            .error("E0117", format!("`{word}` does not begin a statement"))
+            .label(scene.span(first), "unknown word")
             .help(format!("write `{better}`"));
         return Some(diagnostic.fix(scene.span(first), better));
     }
@@ -99,10 +99,10 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     if here.kind == TokenKind::Name && !in_block && word != "let" {
         return Some(
             scene
-                .error("E0117", format!("`{word}` begins no statement"))
-                .label(scene.span(first), "an unknown word")
-                .label(scene.span(here), "after it an operator or `=` was expected")
-                .help("a definition is written `name = ...`, an equation `name' = ...`"),
+                .error("E0117", format!("`{word}` does not begin a statement"))
+                .label(scene.span(first), "unknown word")
+                .label(scene.span(here), "an operator or `=` is missing after it")
+                .help("write a definition as `name = ...`, and an equation as `name' = ...`"),
         );
     }
     if word == "let" {
@@ -128,7 +128,7 @@ fn equals_too_early(scene: &Scene<'_>) -> Option<Diagnostic> {
     let better = format!(" {} =", scene.text(name));
     fits.then(|| {
         scene
-            .error("E0118", format!("`=` stands before the name that `{}` declares", keyword.word()))
+            .error("E0118", format!("`=` comes before the name that `{}` declares", keyword.word()))
             .label(scene.span(equals), "too early")
             .help(format!("write `{}{better} ...`", keyword.word()))
             .fix(Span::new(scene.base + first.end, scene.base + name.end), better)
@@ -138,13 +138,13 @@ fn equals_too_early(scene: &Scene<'_>) -> Option<Diagnostic> {
 /// A line that is one word.
 fn lone(scene: &Scene<'_>, word: &str) -> Diagnostic {
     let span = scene.tokens.first().map(|&first| scene.span(first)).unwrap_or_default();
-    let diagnostic = scene.error("E0117", format!("`{word}` alone is no statement")).label(span, "a lone word");
+    let diagnostic = scene.error("E0117", format!("`{word}` alone is not a statement")).label(span, "a single word");
     if NEEDLESS.contains(&word) {
-        return diagnostic.help("sections have no heading and no end here: remove the line").fix(span, "");
+        return diagnostic.help("remove the line: odec needs no headings and no ends of sections").fix(span, "");
     }
     match meant(word, false) {
-        Some(better) => diagnostic.help(format!("a statement that begins with `{better}`?")),
-        None => diagnostic.help("a definition is written `name = ...`; the name of the model, `model NAME`"),
+        Some(better) => diagnostic.help(format!("did you mean a statement with `{better}`?")),
+        None => diagnostic.help("write a definition as `name = ...`, or the name of the model as `model NAME`"),
     }
 }
 
@@ -154,8 +154,8 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
     let brace = Span::new(open, open + 1);
     let Some(first) = tokens.first().copied() else {
         return Diagnostic::error("E0111", "a block needs a word before it")
-            .label(brace, "nothing stands before this `{`")
-            .help("write for instance `run {`");
+            .label(brace, "no word before this `{`")
+            .help("write for example `run {`");
     };
     let word = first.text(line);
     let span = Span::new(base + first.start, base + first.end);
@@ -165,8 +165,8 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
     }
     if first.kind == TokenKind::Name && plain {
         if let Some(better) = meant(word, true) {
-            return Diagnostic::error("E0117", format!("`{word}` begins no block"))
-                .label(span, "an unknown word")
+            return Diagnostic::error("E0117", format!("`{word}` does not begin a block"))
+                .label(span, "unknown word")
                 .help(format!("write `{better}`"))
                 .fix(span, better);
         }
@@ -180,14 +180,15 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
                 .help(format!("write `{swapped}`"))
                 .fix(both, swapped);
         }
-        return Diagnostic::error("E0117", format!("`{word}` begins no block"))
-            .label(span, "an unknown word")
+        return Diagnostic::error("E0117", format!("`{word}` does not begin a block"))
+            .label(span, "unknown word")
             .label(brace, "before this `{`")
             .help("blocks follow `run`, `params NAME`, `when`, `at`, `every` and `use`");
     }
-    Diagnostic::error("E0111", "an expression takes no braces")
-        .label(brace, "this `{`")
-        .help("group with `( )`, write a table with `[ ]`; blocks follow `run`, `params NAME`, `when`, `at`, `every` and `use`")
+    Diagnostic::error("E0111", "an expression has no braces").label(brace, "this `{`").help(
+        "group with `( )`, and write a table with `[ ]`; blocks follow `run`, `params NAME`, `when`, `at`, \
+             `every` and `use`",
+    )
 }
 
 /// Whether a word begins statements.

@@ -62,9 +62,9 @@ pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<F
 }
 
 fn noise(span: odec_ir::Span) -> Found {
-    Found::new("E0561", "noise is not part of this version", span)
+    Found::new("E0561", "odec does not support noise", span)
         .label("a random number")
-        .help("equations are deterministic here: leave the term out, or write a function of time in its place")
+        .help("remove the term, or replace it by a function of time: equations are deterministic")
 }
 
 /// A call of what the language has not yet; its name stands at `at`, and it begins at `from`.
@@ -79,56 +79,43 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<Found> {
         |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
     if DELAYS.contains(&word) {
         let (x, tau) = (text(0, "x"), operand(&text(1, "tau")));
-        return Some(
-            Found::new("E0560", "delays are not part of this version", span).label("a value of the past").help(
-                format!(
-                    "a chain of states comes near to it: `index i = 1..20`, `state z[i] = {x}`, \
-                 `z[1]' = 20/{tau}*({x} - z[1])`, `z[i in 2..20]' = 20/{tau}*(z[i-1] - z[i])`, and `z[20]` here"
-                ),
-            ),
-        );
+        return Some(Found::new("E0560", "odec does not support delays", span).label("a past value").help(format!(
+            "a chain of states approximates a delay: `index i = 1..20`, `state z[i] = {x}`, `z[1]' = \
+                     20/{tau}*({x} - z[1])`, `z[i in 2..20]' = 20/{tau}*(z[i-1] - z[i])`, and `z[20]` here"
+        )));
     }
     if NOISE.contains(&word) {
         return Some(noise(span));
     }
     if TABLES.contains(&word) {
-        return Some(
-            Found::new("E0505", format!("`{word}` is no function of this language"), span).label("a table").help(
-                "declare it as an input, and call that: `input q(t) = table([0, 1, 5], [2, 3, 2], linear)`, `q(x)`",
-            ),
-        );
+        return Some(Found::new("E0505", format!("odec has no function `{word}`"), span).label("a table").help(
+            "declare it as an input, and call the input: `input q(t) = table([0, 1, 5], [2, 3, 2], linear)`, \
+                 `q(x)`",
+        ));
     }
     if word == "linspace" && arguments.len() == 3 {
-        let help = format!("write how many rows there are: `samples = {}`", text(2, "100"));
-        return Some(
-            Found::new(CODE, "`linspace` is no function of this language", span).label("times of rows").help(help),
-        );
+        let help = format!("write the number of rows: `samples = {}`", text(2, "100"));
+        return Some(Found::new(CODE, "odec has no function `linspace`", span).label("times of rows").help(help));
     }
     if word == "shift" {
-        let help = "neighbours in an array are read by their index: `u[i-1]`";
-        return Some(Found::new(CODE, "`shift` is no function of this language", span).label("a neighbour").help(help));
+        let help = "read neighbours in an array by their index: `u[i-1]`";
+        return Some(Found::new(CODE, "odec has no function `shift`", span).label("a neighbour").help(help));
     }
     if matches!(word, "hill" | "Hill") {
         let help = format!("declare it: `fn {word}(x, K, n) = x^n/(K^n + x^n)`");
-        return Some(
-            Found::new(CODE, format!("`{word}` is no function of this language"), span)
-                .label("not declared")
-                .help(help),
-        );
+        return Some(Found::new(CODE, format!("odec has no function `{word}`"), span).label("not declared").help(help));
     }
     if let ("PULSE", [_, _, _]) = (word, &arguments[..]) {
         // Berkeley Madonna: an amount, the first time and the interval
         let (amount, first, interval) = (text(0, "100"), text(1, "0"), text(2, "12"));
-        let help = format!("repeated amounts are an event: `every {interval} from {first} {{ x += {amount} }}`");
-        return Some(
-            Found::new(CODE, format!("`{word}` is no function of this language"), span).label("doses").help(help),
-        );
+        let help = format!("write repeated doses as an event: `every {interval} from {first} {{ x += {amount} }}`");
+        return Some(Found::new(CODE, format!("odec has no function `{word}`"), span).label("doses").help(help));
     }
     if let ("squarepulse", [_, _]) = (word, &arguments[..]) {
         // Berkeley Madonna: the start and the duration
         let (start, length) = (operand(&text(0, "5")), operand(&text(1, "2")));
         return Some(
-            Found::new(CODE, format!("`{word}` is no function of this language"), span)
+            Found::new(CODE, format!("odec has no function `{word}`"), span)
                 .label("a pulse")
                 .help(format!("write its start and end: `({start} < t < {start} + {length})`")),
         );
@@ -137,7 +124,7 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<Found> {
         let from =
             if word.eq_ignore_ascii_case("dirac") || word == "DiracDelta" { "1".to_string() } else { text(0, "1") };
         return Some(
-            Found::new(CODE, format!("`{word}` is no function of this language"), span)
+            Found::new(CODE, format!("odec has no function `{word}`"), span)
                 .label("a pulse")
                 .help(format!("write its height, start and end: `3*({from} < t and t < {from} + 0.1)`")),
         );

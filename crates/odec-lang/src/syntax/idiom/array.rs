@@ -16,7 +16,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
     if line.text(0) == "index" && matches!(line.text(3), "range" | "seq" | "seq_len" | "arange") {
         let end = line.tokens.len();
         found.extend(range_of(line, 3, end).map(|better| {
-            Found::new(CODE, "a range is written with two dots", line.span(3, end - 1))
+            Found::new(CODE, "write a range with two dots", line.span(3, end - 1))
                 .label(format!("write `{better}`"))
                 .mend(better)
         }));
@@ -49,7 +49,7 @@ fn round(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let inside = line.slice(at + 2, close);
     (!inside.is_empty() && inside != scene.time).then(|| {
         let better = format!("{name}[{inside}]");
-        Found::new(CODE, "an index stands in square brackets", line.span(at, close))
+        Found::new(CODE, "write an index in square brackets", line.span(at, close))
             .label(format!("write `{better}`"))
             .help(format!("write `{better}`"))
             .fix(line.span(at + 1, at + 1), "[")
@@ -75,7 +75,7 @@ fn two_brackets(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> 
     if fixes.is_empty() {
         return None;
     }
-    let found = Found::new(CODE, "several indices stand in one bracket", line.span(at - 1, close));
+    let found = Found::new(CODE, "write several indices in one bracket", line.span(at - 1, close));
     let found = found.label("two brackets").help(format!("write `{}[{inside}]`", line.text(at - 1)));
     Some(fixes.into_iter().fold(found, |found, span| found.fix(span, ", ")))
 }
@@ -89,8 +89,8 @@ fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let better = format!("sum({j}: {}[{i},{j}]*{}[{j}])", line.text(at), line.text(at + 2));
-    let found = Found::new(CODE, "a product of a matrix and a vector is written as a sum", line.span(at, at + 2))
-        .label("a product of a matrix and a vector?")
+    let found = Found::new(CODE, "write the product of a matrix and a vector as a sum", line.span(at, at + 2))
+        .label("a product of a matrix and a vector")
         .help(format!("write `{better}`"));
     // the left side says which row is meant
     let left = line.text(0);
@@ -151,13 +151,13 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found>
     let reductions = matches!(line.text(open.wrapping_sub(1)), "sum" | "max" | "min" | "prod");
     if line.text(open) == "(" && reductions {
         let word = line.text(open - 1);
-        let found = Found::new(CODE, format!("`{word}` names its index first"), line.span(open - 1, close))
-            .label("over which index?");
+        let found =
+            Found::new(CODE, format!("`{word}` needs its index first"), line.span(open - 1, close)).label("no index");
         let better = format!("{word}({index} in {}: {term})", range.as_deref().unwrap_or("1..N"));
         return Some(if range.is_some() { found.mend(better) } else { found.help(format!("write `{better}`")) });
     }
-    let found = Found::new(CODE, "an array is defined by one equation for all its elements", line.span(open, close))
-        .label("a list made by a loop");
+    let found = Found::new(CODE, "define an array by one equation for all elements", line.span(open, close))
+        .label("a list comprehension");
     let name = line.text(0);
     if open != 2 || line.text(1) != "=" || close + 1 != line.tokens.len() || !line.is_name(0) {
         return Some(found.help("declare `index i = 1..N` and write `w[i] = ...`"));
@@ -196,8 +196,7 @@ fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let depth_one = |k: usize| line.text(k) == ":" && line.operand_end(next).is_some();
     let named = line.text(next) == "(" && (next..end).any(depth_one);
     let better = if named { format!("{word}({inside})") } else { format!("{word}({index}: {inside})") };
-    let found =
-        Found::new(CODE, format!("`{sign}` is written `{word}`"), line.span(at, end - 1)).label("over which index?");
+    let found = Found::new(CODE, format!("write `{sign}` as `{word}`"), line.span(at, end - 1)).label("no index");
     // how far the sum reaches is certain only where brackets say so, or the line ends
     let certain = line.text(next) == "(" || end == line.tokens.len();
     Some(if certain && next == at + 1 { found.mend(better) } else { found.help(format!("write `{better}`")) })
@@ -214,7 +213,7 @@ fn list_call(line: &Line<'_>, at: usize) -> Option<Found> {
     let word = line.text(at);
     let better = text.fold(first.to_string(), |so_far, next| format!("{word}({so_far}, {next})"));
     Some(
-        Found::new(CODE, format!("`{word}` takes two values, no list"), line.span(at, close))
+        Found::new(CODE, format!("`{word}` takes two values, not a list"), line.span(at, close))
             .label("a list")
             .mend(better),
     )
@@ -226,15 +225,15 @@ fn starred(line: &Line<'_>, at: usize) -> Option<Found> {
     if line.text(at) == "of" && line.text(at + 1) == "(" && at >= 6 && line.text(at - 6) == "sum" {
         let close = line.close(at + 1)?;
         let better = format!("sum(i in {}..{}: {})", line.text(at - 4), line.text(at - 2), line.slice(at + 2, close));
-        let found = Found::new(CODE, "a sum names its index", line.span(at - 6, close)).label("over which index?");
-        return Some(found.help(format!("write `{better}`, with `i` where the index is meant")));
+        let found = Found::new(CODE, "a sum needs its index", line.span(at - 6, close)).label("no index");
+        return Some(found.help(format!("write `{better}`, with `i` as the index")));
     }
     let sum = matches!(line.text(at), "ARRAYSUM" | "arraysum" | "sum" | "SUM") && line.text(at + 1) == "(";
     let fits = sum && line.is_name(at + 2) && line.text(at + 3) == "[" && matches!(line.text(at + 4), "*" | ":");
     fits.then(|| {
         let better = format!("sum(i: {}[i])", line.text(at + 2));
-        Found::new(CODE, "a sum names its index", line.span(at, at + 6))
-            .label("over which index?")
+        Found::new(CODE, "a sum needs its index", line.span(at, at + 6))
+            .label("no index")
             .help(format!("write `{better}`"))
     })
 }
@@ -254,21 +253,21 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let name = if matches!(word, "prod" | "product") { "prod" } else { "sum" };
         let (index, range) = (line.text(over.start), line.slice(over.start + 2, close));
         let better = format!("{name}({index} in {range}: {})", line.slice(term.start, term.end));
-        let found = Found::new(CODE, format!("`{name}` names its index first"), line.span(at, close));
+        let found = Found::new(CODE, format!("`{name}` needs its index first"), line.span(at, close));
         return Some(found.label(format!("write `{better}`")).mend(better));
     }
     let index = array(at).filter(|_| line.text(at + 1) == "[" && line.touches(at))?;
     let close = line.close(at + 1)?;
     if line.reads(at + 2, &["end", "]"]) && !scene.knows("end") {
-        let found = Found::new(CODE, "the last element is read by its number", line.span(at + 2, at + 2));
-        let help = format!("with `index {index} = 1..N` the last one is `{word}[N]`");
-        return Some(found.label("not known here").help(help));
+        let found = Found::new(CODE, "read the last element by its number", line.span(at + 2, at + 2));
+        let help = format!("with `index {index} = 1..N`, the last element is `{word}[N]`");
+        return Some(found.label("unknown word").help(help));
     }
     let colon = line.find(at + 2, ":").filter(|&k| k < close)?;
     let (from, to) = (line.slice(at + 2, colon), line.slice(colon + 1, close));
     let range = if from.is_empty() || to.is_empty() { String::new() } else { format!(" in {from}..{to}") };
     Some(
-        Found::new(CODE, "a part of an array is no value", line.span(at, close))
+        Found::new(CODE, "a part of an array is not a value", line.span(at, close))
             .label("several elements")
             .help(format!("write one element, or reduce them: `sum({index}{range}: {word}[{index}])`")),
     )
@@ -288,7 +287,7 @@ fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         _ => return None,
     };
     Some(
-        Found::new(CODE, format!("`{word}` takes no array"), line.span(at, at + 3))
+        Found::new(CODE, format!("`{word}` does not take an array"), line.span(at, at + 3))
             .label("an array")
             .help(format!("write `{better}`")),
     )
@@ -302,7 +301,7 @@ fn laplacian(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     Some(
-        Found::new(CODE, "derivatives in space are written as differences", line.span(at, at))
+        Found::new(CODE, "write derivatives in space as differences", line.span(at, at))
             .label("a derivative in space")
             .help("with `index i = 1..N` and `state u[i] = 0`, write `(u[i-1] - 2*u[i] + u[i+1])/dx^2`"),
     )
@@ -320,10 +319,10 @@ fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     Some(
         Found::new(
             CODE,
-            format!("`{}` is a value by its number, here values have names", line.slice(at, at + 4)),
+            format!("`{}` refers to a value by number, but odec needs a name", line.slice(at, at + 4)),
             line.span(at, at + 3),
         )
-        .label("which one?")
+        .label("which value is this?")
         .help(format!("give it a name: `param {name} = 1`, and write `{name}`")),
     )
 }
@@ -341,7 +340,7 @@ fn group(line: &Line<'_>, at: usize) -> Option<Found> {
         line.kind(close + 1) == Some(TokenKind::Operator) || matches!(line.kind(before), Some(TokenKind::Operator));
     (single && operator).then(|| {
         let better = format!("({})", line.slice(at + 1, close));
-        Found::new("E0136", "an expression is grouped by round brackets", line.span(at, close))
+        Found::new("E0136", "group an expression with round brackets", line.span(at, close))
             .label("write `( )`")
             .mend(better)
     })
@@ -371,13 +370,13 @@ fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let action = [":=", "+=", "-="].iter().any(|sign| inside.contains(sign));
     if value && !action && close + 1 == line.tokens.len() && line.find(equation + 1, "=").is_none() {
-        let found = Found::new("E0112", "a comment begins with `#`", span).label("a comment?");
+        let found = Found::new("E0112", "begin a comment with `#`", span).label("is this a comment?");
         return Some(found.mend(format!("# {}", inside.trim())));
     }
     let arguments = line.arguments(at)?;
     if arguments.len() > 1 || line.text(at + 1) == "{" {
         let better: String = line.slice(at, close + 1).replace('{', "[").replace('}', "]");
-        let found = Found::new(CODE, "a table stands in square brackets", span).label(format!("write `{better}`"));
+        let found = Found::new(CODE, "write a table in square brackets", span).label(format!("write `{better}`"));
         let name = line.text(0);
         let indices = if line.text(at + 1) == "{" { "i,j" } else { "i" };
         if equation == 0 || line.text(equation - 1) == "]" || !line.is_name(equation - 1) {
@@ -390,7 +389,7 @@ fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let group = line.kind(before) == Some(TokenKind::Operator) || before == equation;
     (group && !inside.is_empty()).then(|| {
-        Found::new("E0136", "an expression is grouped by round brackets", span)
+        Found::new("E0136", "group an expression with round brackets", span)
             .label("write `( )`")
             .mend(format!("({inside})"))
     })

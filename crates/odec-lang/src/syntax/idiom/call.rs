@@ -10,7 +10,7 @@ use crate::syntax::operand::Fit;
 pub(super) const CODE: &str = "E0131";
 
 /// What a function is here: names, number of arguments, replacement with `$1` for an argument.
-const CALLS: [(&[&str], usize, &str); 49] = [
+const CALLS: [(&[&str], usize, &str); 50] = [
     (&["pow", "Power", "POWER", "POW", "power", "powf", "powi"], 2, "$1^$2"),
     (&["square", "sqr", "SQR", "Sqr"], 1, "$1^2"),
     (&["inv", "reciprocal"], 1, "1/$1"),
@@ -59,7 +59,8 @@ const CALLS: [(&[&str], usize, &str); 49] = [
     (&["dsin", "SIN", "Sin"], 1, "sin($1)"),
     (&["dcos", "COS", "Cos"], 1, "cos($1)"),
     (&["dtanh", "TANH", "Tanh"], 1, "tanh($1)"),
-    (&["clip", "clamp", "Clip"], 3, "min(max($1, $2), $3)"),
+    (&["clip", "clamp", "Clip", "saturate", "saturation", "Saturation", "limiter"], 3, "min(max($1, $2), $3)"),
+    (&["sat", "saturate", "saturation"], 1, "min(max($1, -1), 1)"),
 ];
 
 /// Values: what they are called elsewhere, and here.
@@ -142,7 +143,7 @@ pub(super) fn help_for(name: &str) -> Option<String> {
         .find(|(names, ..)| names.contains(&name))
         .or_else(|| rows().find(|(names, ..)| names.iter().any(|known| known.eq_ignore_ascii_case(name))))?;
     let letters = &["u", "v", "w"][..(*count).min(3)];
-    Some(format!("`{name}({})` is written `{}`", letters.join(", "), filled(template, letters)))
+    Some(format!("write `{name}({})` as `{}`", letters.join(", "), filled(template, letters)))
 }
 
 /// Most calls inside one another that are rewritten.
@@ -212,7 +213,7 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let word = line.text(last);
     let prefix = line.slice(at, last);
     let open = last + 1;
-    let headline = "functions stand here without a module before them";
+    let headline = "functions need no module name";
     if line.text(open) == "(" {
         let close = line.close(open)?;
         let count = line.arguments(open)?.len();
@@ -234,8 +235,8 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
                 Found::new(CODE, headline, line.span(at, close)).label(format!("write `{better}`")).mend(better)
             }
             None => Found::new(CODE, headline, line.span(at, last)).help(format!(
-                "drop `{prefix}`; the functions that exist are listed in the manual, others are written \
-                 `fn {word}(x) = ...`"
+                "remove `{prefix}`; the manual lists the builtin functions, and you can define others with `fn \
+                 {word}(x) = ...`"
             )),
         });
     }
@@ -284,7 +285,7 @@ fn power_of_function(line: &Line<'_>, at: usize) -> Option<Found> {
     let argument = line.slice(open + 1, close);
     let inverse = format!("a{name}");
     let powered = format!("{name}({argument})^{power}");
-    let found = Found::new(CODE, format!("a power of `{name}` stands behind its argument"), line.span(at, close));
+    let found = Found::new(CODE, format!("write a power of `{name}` after its argument"), line.span(at, close));
     let better = match power.as_str() {
         "-1" if odec_ir::builtin::find_function(&inverse).is_some() => format!("{inverse}({argument})"),
         // the inverse function, or one over it?
@@ -299,7 +300,7 @@ fn elementwise(line: &Line<'_>, at: usize) -> Option<Found> {
     let fits = odec_ir::builtin::find_function(line.text(at)).is_some() && line.reads(at + 1, &[".", "("]);
     (fits && line.touches(at)).then(|| {
         let name = line.text(at);
-        Found::new(CODE, "a function is called without a dot", line.span(at, at + 1)).label("this dot").mend(name)
+        Found::new(CODE, "call a function without a dot", line.span(at, at + 1)).label("this dot").mend(name)
     })
 }
 
@@ -312,13 +313,13 @@ fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let lower = word.to_lowercase();
     let close = line.close(at + 1)?;
     let span = line.span(at, close);
-    let headline = "the arguments of a function stand in round brackets";
+    let headline = "write the arguments of a function in round brackets";
     if word == "If" {
         let arguments = line.arguments(at + 1)?;
         let text: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
         let [c, a, b] = text.as_slice() else { return None };
         return Some(
-            Found::new("E0122", "a choice is written `if ... then ... else`", span)
+            Found::new("E0122", "write a choice as `if ... then ... else`", span)
                 .mend(format!("(if {c} then {a} else {b})")),
         );
     }
@@ -349,7 +350,7 @@ fn condition_call(line: &Line<'_>, at: usize) -> Option<Found> {
     let [c, a, b] = text.as_slice() else { return None };
     let better = format!("(if {c} then {a} else {b})");
     Some(
-        Found::new("E0122", "a choice is written `if ... then ... else`", line.span(at, close))
+        Found::new("E0122", "write a choice as `if ... then ... else`", line.span(at, close))
             .label("not a function")
             .mend(better),
     )
@@ -371,7 +372,7 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     Some(
-        Found::new(CODE, format!("`{word}` is no function of this language"), line.span(at, close))
+        Found::new(CODE, format!("odec has no function `{word}`"), line.span(at, close))
             .label(format!("write `{better}`"))
             .mend(better),
     )
@@ -382,7 +383,7 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let word = line.text(at);
     if matches!(word, "pi" | "PI") && line.reads(at + 1, &["(", ")"]) {
         return Some(
-            Found::new(CODE, "`pi` is a number, no function", line.span(at, at + 2)).label("write `pi`").mend("pi"),
+            Found::new(CODE, "`pi` is a number, not a function", line.span(at, at + 2)).label("write `pi`").mend("pi"),
         );
     }
     if !line.is_name(at) || scene.knows(word) || matches!(line.text(at + 1), "(" | "[") {
@@ -404,14 +405,14 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     if matches!(word, "time" | "TIME" | "Time" | "T_") && !scene.knows("time") && line.text(at + 1) != "=" && at > 0 {
         let time = scene.time;
         return Some(
-            Found::new(CODE, format!("the time is called `{time}` here"), line.span(at, at))
+            Found::new(CODE, format!("in this model, time is called `{time}`"), line.span(at, at))
                 .label(format!("write `{time}`"))
                 .mend(time),
         );
     }
     let (_, better) = VALUES.iter().find(|(names, _)| names.contains(&word))?;
     Some(
-        Found::new(CODE, format!("`{word}` is written `{better}`"), line.span(at, at))
+        Found::new(CODE, format!("write `{word}` as `{better}`"), line.span(at, at))
             .label(format!("write `{better}`"))
             .mend(*better),
     )
@@ -425,8 +426,8 @@ fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let (name, argument) = rest.filter(|(_, argument)| scene.knows(argument))?;
     let help = format!("write `{name}({argument})`");
     Some(
-        Found::new(CODE, format!("the argument of `{name}` takes brackets"), line.span(at, at))
-            .label("a function?")
+        Found::new(CODE, format!("the argument of `{name}` needs brackets"), line.span(at, at))
+            .label("is this a function?")
             .help(help),
     )
 }

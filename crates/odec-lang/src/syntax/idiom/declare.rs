@@ -92,7 +92,8 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         let total = (1..end).find(|&k| line.text(k) == "total" && line.text(k + 1) == "=");
         if let Some(k) = total {
             let better = format!("run {{ t = 0 .. {} }}", line.text(k + 2));
-            let found = Found::new(CODE, "`@` begins no statement", line.span(0, end - 1)).label("options of a run");
+            let found =
+                Found::new(CODE, "`@` does not begin a statement", line.span(0, end - 1)).label("options of a run");
             return Some(if scene.run || end > k + 3 {
                 found.help(format!("write `{better}`"))
             } else {
@@ -100,12 +101,12 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
             });
         }
         return Some(
-            Found::new(CODE, format!("`@{word}` begins no statement"), line.span(0, 1))
-                .label("a macro?")
-                .help("a model is equations and declarations: `param k = 1`, `state x = 1`, `x' = -k*x`"),
+            Found::new(CODE, format!("`@{word}` does not begin a statement"), line.span(0, 1))
+                .label("is this a macro?")
+                .help("write equations and declarations: `param k = 1`, `state x = 1`, `x' = -k*x`"),
         );
     };
-    let headline = format!("`@{word}` is written `{better}`");
+    let headline = format!("write `@{word}` as `{better}`");
     let mut out = String::new();
     let mut complete = true;
     let mut k = 2;
@@ -144,7 +145,7 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let time = better == format!("time {}", scene.time);
     Some(match (complete, time) {
         (_, true) => {
-            found.help(format!("remove the line: `{}` is the time anyway", scene.time)).fix(line.span(0, end - 1), "")
+            found.help(format!("remove the line: `{}` is already the time", scene.time)).fix(line.span(0, end - 1), "")
         }
         (true, _) => found.fix(line.span(0, end - 1), better),
         _ => found,
@@ -184,7 +185,7 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     }
     let end = line.find(name, ";").unwrap_or(line.tokens.len());
     let whole = line.span(0, line.tokens.len() - 1);
-    let found = Found::new(CODE, "values have no type here", whole).label("a declaration").over(line.range.clone());
+    let found = Found::new(CODE, "odec has no types", whole).label("a declaration").over(line.range.clone());
     let label = line.text(name);
     if line.text(name + 1) == "=" && !scene.knows(label) {
         let several = line.find(name, ",").is_some();
@@ -206,7 +207,7 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         return Some(if end == close + 1 { found.mend(better) } else { found.help(format!("write `{better}`")) });
     }
     Some(found.help(format!(
-        "say what it is: `state {label} = 1`, `param {label} = 1`; a definition needs no declaration: `{label} = ...`"
+        "declare it as `state {label} = 1` or `param {label} = 1`; a definition needs no declaration: `{label} = ...`"
     )))
 }
 
@@ -259,7 +260,7 @@ fn attributes(line: &Line<'_>) -> Option<Found> {
     };
     let bounded = low.is_some() || high.is_some();
     better.push_str(&bounds.concat());
-    let found = Found::new(CODE, "what is said of a name follows its value", line.span(open, close));
+    let found = Found::new(CODE, "write the properties of a name after its value", line.span(open, close));
     let found = found.label("attributes").help(format!("write `{word} {name}{better}`"));
     let span = line.span(open, end - 1);
     // a bound keeps a state here, and is an assertion there
@@ -273,7 +274,7 @@ fn modifiers(line: &Line<'_>) -> Option<Found> {
     let close = line.close(at)?;
     let first = line.arguments(at)?.first()?.clone();
     let better = format!(" = {}", line.slice(first.start + 2, first.end));
-    let found = Found::new(CODE, "an initial value follows the name", line.span(at, close))
+    let found = Found::new(CODE, "write an initial value after the name", line.span(at, close))
         .label(format!("write `{}`", better.trim()));
     Some(
         found.help(format!("write `{} {}{better}`", line.text(0), line.text(at - 1))).fix(line.span(at, close), better),
@@ -289,11 +290,11 @@ fn word(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     }
     let name = line.text(1);
     let found =
-        Found::new(CODE, format!("`{word}` is written `{better}`"), line.span(0, 0)).label(format!("write `{better}`"));
+        Found::new(CODE, format!("write `{word}` as `{better}`"), line.span(0, 0)).label(format!("write `{better}`"));
     if scene.states.contains(name) {
         let value = line.slice(3, line.tokens.len());
         return Some(
-            found.help(format!("`{name}` has its initial value where it is declared: `state {name} = {value}`")),
+            found.help(format!("write the initial value of `{name}` in its declaration: `state {name} = {value}`")),
         );
     }
     Some(found.mend(*better))
@@ -310,7 +311,7 @@ fn boundary(line: &Line<'_>) -> Option<Found> {
     let missing: Vec<usize> = names.into_iter().filter(|&k| bare(k)).collect();
     let first = *missing.first()?;
     let listed: Vec<String> = missing.iter().map(|&k| format!("{rule} {}", line.text(k))).collect();
-    let found = Found::new("E0128", format!("`{rule}` is said of each index"), line.span(first, first))
+    let found = Found::new("E0128", format!("write `{rule}` for each index"), line.span(first, first))
         .label(format!("write `{rule} {}`", line.text(first)))
         .help(format!("write `boundary {rule} {}, {}`", line.text(2), listed.join(", ")));
     Some(missing.iter().fold(found, |found, &k| {
@@ -334,7 +335,7 @@ fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let unit = format!("[{}]", line.slice(at + 1, end));
-    let found = Found::new("E0119", "a unit stands in square brackets", line.span(at + 1, end - 1));
+    let found = Found::new("E0119", "write a unit in square brackets", line.span(at + 1, end - 1));
     Some(found.label(format!("write `{unit}`")).mend(unit))
 }
 
@@ -346,13 +347,13 @@ fn degrees(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let better = format!("{}*pi/180", line.text(at));
-    let found = Found::new("E0119", "angles are in radians", line.span(at, last));
+    let found = Found::new("E0119", "odec needs angles in radians", line.span(at, last));
     Some(found.label(format!("write `{better}`")).mend(better))
 }
 
 /// `5ms`, `30deg`, `5*mV`, `1/s`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
 fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
-    let headline = "a unit stands in square brackets";
+    let headline = "write a unit in square brackets";
     let is_unit = |word: &str| UNITS.contains(&word) && !scene.knows(word);
     let ends = |k: usize| k >= line.tokens.len() || matches!(line.text(k), "," | ";" | "}");
     let declares = matches!(line.text(0), "param" | "const" | "state");
@@ -360,7 +361,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
         if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.knows(tail) {
             let better = format!("{number}*pi/180");
-            let found = Found::new("E0119", "angles are in radians", line.span(at, at));
+            let found = Found::new("E0119", "odec needs angles in radians", line.span(at, at));
             return Some(found.label(format!("write `{better}`")).mend(better));
         }
         let better = format!("{number} [{tail}]");
@@ -412,9 +413,9 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
             && line.kind(at - 1) != Some(TokenKind::Number)
             && at + 2 == line.tokens.len();
         return word.then(|| {
-            Found::new("E0119", "an equation ends without a unit", span)
+            Found::new("E0119", "an equation has no unit at its end", span)
                 .label("not needed")
-                .help("remove it: units are given where names are declared")
+                .help("remove it: declarations set the units")
                 .fix(span, "")
         });
     }
@@ -422,9 +423,9 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let span = Span::new(line.tokens[at].start, line.tokens[at + 1].start);
         let unit = line.slice(at + 1, line.close(at + 1)? + 1);
         return Some(
-            Found::new("E0119", "a unit stands without `in`", line.span(at, at))
+            Found::new("E0119", "write a unit without `in`", line.span(at, at))
                 .label("not needed")
-                .help(format!("write `{unit}` alone"))
+                .help(format!("write only `{unit}`"))
                 .fix(span, ""),
         );
     }

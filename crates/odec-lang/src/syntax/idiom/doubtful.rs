@@ -47,35 +47,35 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
     let arguments = line.arguments(at + 1)?;
     let text: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
     let found = |headline: String, help: String| {
-        Some(Found::new(CODE, headline, line.span(at, close)).label("which one is meant?").help(help))
+        Some(Found::new(CODE, headline, line.span(at, close)).label("which one do you mean?").help(help))
     };
-    let unknown = format!("`{word}` is no function of this language");
+    let unknown = format!("odec has no function `{word}`");
     match (word, text.as_slice()) {
         ("fmod" | "rem", [a, b]) => found(
             format!("`{word}` has the sign of its first argument, `mod` that of its second"),
             format!(
-                "write `{}`, or `mod({a}, {b})` where `{a}` is never negative",
+                "write `{}`, or `mod({a}, {b})` if `{a}` is never negative",
                 filled("sign($1)*mod(abs($1), abs($2))", &[a, b])
             ),
         ),
         ("remainder", [a, b]) => found(
-            format!("`{word}` is `mod` in one language and counts from the nearest multiple in another"),
-            format!("write `mod({a}, {b})` for what lies between 0 and `{b}`, as in NumPy"),
+            format!("`{word}` is `mod` in one language, but counts from the nearest multiple in another"),
+            format!("write `mod({a}, {b})` for a result between 0 and `{b}`, as in NumPy"),
         ),
         ("MOD", [a, b]) => found(
-            "`MOD` has the sign of its second argument in one language and of its first in another".to_owned(),
+            "`MOD` has the sign of its second argument in one language, and of its first in another".to_owned(),
             format!("write `mod({a}, {b})`, which has the sign of `{b}`"),
         ),
         ("ATAN2", [a, b]) => found(
-            "`atan2(y, x)` is the angle of the point (x, y), and not everywhere the order is this".to_owned(),
+            "`atan2(y, x)` is the angle of the point (x, y), but some languages swap the arguments".to_owned(),
             format!("write `atan2({a}, {b})`, or `atan2({b}, {a})` if it comes from a spreadsheet"),
         ),
         ("LOG", [a]) => found(
-            "`LOG` is the natural logarithm in one language and has base 10 in another".to_owned(),
+            "`LOG` is the natural logarithm in one language, but has base 10 in another".to_owned(),
             format!("write `ln({a})`, or `log10({a})` if it comes from a spreadsheet"),
         ),
         ("INT" | "Int", [a]) => found(
-            format!("`{word}` rounds down in one language and towards 0 in another"),
+            format!("`{word}` rounds down in one language, but towards 0 in another"),
             format!("write `floor({a})`, or `{}`", filled("sign($1)*floor(abs($1))", &[a])),
         ),
         ("nthroot" | "Surd", [a, b]) => Some(root(Found::new(CODE, unknown, line.span(at, close)), a, b)),
@@ -100,14 +100,15 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
         ("ramp" | "RAMP", [a, b, ..]) => found(
             unknown,
             format!(
-                "write `{}` for the slope {a} from {b} on",
+                "write `{}` for the slope {a} after {b}",
                 filled(&format!("$1*max({} - $2, 0)", scene.time), &[a, b])
             ),
         ),
         ("limit" | "LIMIT", [a, b, c]) => found(
             unknown,
             format!(
-                "write `min(max({a}, {b}), {c})` if the value comes first, `min(max({c}, {a}), {b})` if it comes last"
+                "write `min(max({a}, {b}), {c})` if the value is the first argument, `min(max({c}, {a}), {b})` if it \
+                 is the last"
             ),
         ),
         _ => None,
@@ -142,14 +143,14 @@ pub(super) fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option
     let text = |r: &std::ops::Range<usize>| line.slice(r.start, r.end);
     let number = |r: &std::ops::Range<usize>| r.len() == 1 && line.kind(r.start) == Some(TokenKind::Number);
     let (last, other) = (log_of(text(first), text(second)), log_of(text(second), text(first)));
-    let found = Found::new(CODE, "a logarithm takes no base", line.span(at, line.close(at + 1)?));
+    let found = Found::new(CODE, "a logarithm does not take a base", line.span(at, line.close(at + 1)?));
     // a number is the base; which of two values it is differs between languages
     Some(if number(second) && !number(first) {
         found.label(format!("write `{last}`")).mend(last)
     } else {
         found
             .label("which one is the base?")
-            .help(format!("write `{last}` if the base comes last, `{other}` if it comes first, as in Julia"))
+            .help(format!("write `{last}` if the base is the last argument, `{other}` if it is the first, as in Julia"))
     })
 }
 

@@ -48,9 +48,12 @@ fn flag(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 fn event(line: &Line<'_>) -> Found {
-    Found::new("E0133", "an event is written with braces", line.span(0, line.tokens.len() - 1))
+    Found::new("E0133", "write an event with braces", line.span(0, line.tokens.len() - 1))
         .label("an event")
-        .help("write `when h < 0 { h' := -0.8*h' }` for what changes then, `when h < 0 { stop }` to end the run there")
+        .help(
+            "write `when h < 0 { h' := -0.8*h' }` to change a state at that time, or `when h < 0 { stop }` to end \
+             the run",
+        )
         .over(line.range.clone())
 }
 
@@ -64,26 +67,28 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let span = line.span(at, line.close(at + 1)?);
     let [argument] = arguments.as_slice() else { return None };
     let text = line.slice(argument.start, argument.end);
-    let found = Found::new(CODE, format!("`{word}` is no function of this language"), span);
+    let found = Found::new(CODE, format!("odec has no function `{word}`"), span);
     let compares = text.contains(['<', '>']);
     if BEFORE.contains(&word) {
-        return Some(found.label("right sides of actions read the values before the event").mend(operand(text)));
+        return Some(
+            found.label("the right sides of actions already read the values before the event").mend(operand(text)),
+        );
     }
     if RISING.contains(&word) {
         let condition = if compares { text.to_owned() } else { format!("{text} > 0") };
-        let help = format!("a `when` happens where its condition turns true: write `{condition}`");
-        return Some(found.label("the condition alone says it").help(help));
+        let help = format!("a `when` happens when its condition becomes true: write `{condition}`");
+        return Some(found.label("the condition is enough").help(help));
     }
     if FALLING.contains(&word) {
         let condition = if compares { format!("not ({text})") } else { format!("{text} < 0") };
-        let help = format!("a `when` happens where its condition turns true: write `{condition}`");
-        return Some(found.label("the condition alone says it").help(help));
+        let help = format!("a `when` happens when its condition becomes true: write `{condition}`");
+        return Some(found.label("the condition is enough").help(help));
     }
     if matches!(word, "delta" | "dirac" | "Dirac" | "DiracDelta" | "impulse") {
         let time = scene.time;
         let rest = text.strip_prefix(time).map(str::trim_start).and_then(|rest| rest.strip_prefix('-'));
         let when = rest.map_or("0", str::trim);
-        let help = format!("an impulse is an event that adds its area: `at {when} {{ x += 100 }}`");
+        let help = format!("write an impulse as an event that adds its area: `at {when} {{ x += 100 }}`");
         return Some(found.label("an impulse").help(help));
     }
     None

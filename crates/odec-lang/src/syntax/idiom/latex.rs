@@ -69,15 +69,15 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
     let better = translate(scene, text);
     let span = line.span(at, if command.is_some() { at + 1 } else { at });
     let headline = format!("`{}` is LaTeX", line.slice(at, if command.is_some() { at + 2 } else { at + 1 }));
-    let idiom = Found::new("E0136", headline, span).label("not known here").over(line.range.clone());
+    let idiom = Found::new("E0136", headline, span).label("unknown").over(line.range.clone());
     found.push(match better {
         Some(better) => {
             idiom.help(format!("write `{better}`")).fix(Span::new(line.range.start, line.range.end), better)
         }
         None if text.contains("\\sum") => {
-            idiom.help("a sum over an index is written `sum(i: u[i])`, with `index i = 1..N`")
+            idiom.help("write a sum over an index as `sum(i: u[i])`, with `index i = 1..N`")
         }
-        None => idiom.help("fractions are written `a/b`, powers `x^2`, Greek letters by their names or as letters"),
+        None => idiom.help("write fractions as `a/b`, powers as `x^2`, and Greek letters by name or as letters"),
     });
 }
 

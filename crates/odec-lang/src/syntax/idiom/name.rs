@@ -92,7 +92,7 @@ fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         ),
         (None, Some(c)) => (
             format!("`{word}` only looks like `{better}`"),
-            format!("in the declared name `{c}` is U+{:04X}, a letter of another script", c as u32),
+            format!("in the declared name, `{c}` is U+{:04X}, a letter of another script", c as u32),
         ),
         _ => return None,
     };
@@ -129,18 +129,18 @@ fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         }
         let better = format!("{a}_{b}");
         if hyphen {
-            let found =
-                Found::new(CODE, "a name has no hyphen", line.span(at, second)).label(format!("write `{better}`"));
+            let found = Found::new(CODE, "a name cannot contain a hyphen", line.span(at, second))
+                .label(format!("write `{better}`"));
             let found = found.help(format!("write `{better}`"));
             let known = scene.knows(b) || line.kind(second) != Some(TokenKind::Name);
             return Some(if known { found } else { everywhere(scene, found, &[a, "-", b], &better) });
         }
-        let found =
-            Found::new(CODE, "a name has no blank", line.span(at, second)).label(format!("`{better}`, or two names?"));
+        let found = Found::new(CODE, "a name cannot contain a space", line.span(at, second))
+            .label(format!("`{better}`, or two names?"));
         // the name as it is used tells what is meant
         let spaced = uses(scene, &[a, b]).len() > 1;
         let written = scene.lines.iter().any(|l| (0..l.tokens.len()).any(|k| l.text(k) == better));
-        let help = format!("write `{better}` for one name, `{a}, {b}` for two with one value");
+        let help = format!("write `{better}` for one name, or `{a}, {b}` for two names with one value");
         let found = found.help(help);
         return Some(match (spaced, written) {
             (true, _) => everywhere(scene, found, &[a, b], &better),
@@ -162,8 +162,7 @@ fn quoted(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-'));
     let better = name.replace([' ', '-'], "_");
     (plain && better.starts_with(char::is_alphabetic)).then(|| {
-        let found =
-            Found::new(CODE, "a name stands without quotes", line.span(1, 1)).label(format!("write `{better}`"));
+        let found = Found::new(CODE, "write a name without quotes", line.span(1, 1)).label(format!("write `{better}`"));
         everywhere(scene, found.help(format!("write `{better}`")), &[text], &better)
     })
 }

@@ -91,7 +91,7 @@ fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let alone = line.tokens.len() == 1 || line.tokens.len() == 2 && line.text(1) == ";";
     let end = line.tokens.len().saturating_sub(usize::from(line.text(line.tokens.len() - 1) == ";"));
     if word == "from" && line.is_name(1) && (2..end).any(|k| line.text(k) == "import") {
-        return Some(drop(line, "nothing is imported: functions are built in".to_string(), "not needed"));
+        return Some(drop(line, "there is nothing to import: functions are builtin".to_string(), "not needed"));
     }
     let follows = next == Some(TokenKind::Name)
         || next == Some(TokenKind::Number)
@@ -104,10 +104,10 @@ fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         }
         let headline = match word {
             "import" | "using" | "include" | "library" | "require" | "pkg" => {
-                "nothing is imported: functions are built in".to_string()
+                "there is nothing to import: functions are builtin".to_string()
             }
             "return" | "end" => format!("a model has no `{word}`"),
-            _ => format!("`{word}` is not needed in a model"),
+            _ => format!("a model needs no `{word}`"),
         };
         return Some(drop(line, headline, "not needed"));
     }
@@ -116,15 +116,15 @@ fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     }
     if matches!(word, "connect" | "cmt" | "assert" | "initialize") && called {
         return Some(
-            drop(line, format!("`{word}` begins no statement"), "not needed")
-                .help("write what it means as an equation, or remove it"),
+            drop(line, format!("`{word}` does not begin a statement"), "not needed")
+                .help("write its meaning as an equation, or remove it"),
         )
         .map(|found| Found { fixes: Vec::new(), ..found });
     }
     if SHOWS.contains(&word) && called {
-        let found = drop(line, format!("`{word}` begins no statement"), "not needed");
+        let found = drop(line, format!("`{word}` does not begin a statement"), "not needed");
         return Some(Found {
-            help: "rows and pictures are made by commands: `odec run FILE`, `odec plot FILE`; remove the line"
+            help: "remove the line: the commands `odec run FILE` and `odec plot FILE` write rows and pictures"
                 .to_string(),
             ..found
         });
@@ -136,27 +136,27 @@ fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 fn section(line: &Line<'_>) -> Option<Found> {
     let end = line.tokens.len();
     if line.text(0) == "[" && line.is_name(1) && line.text(2) == "]" && end == 3 {
-        return Some(drop(line, "sections have no heading here".to_string(), "a heading"));
+        return Some(drop(line, "a model has no headings".to_string(), "a heading"));
     }
     if line.text(0) != "$" || !line.is_name(1) || !line.touches(0) {
         return None;
     }
     let word = line.text(1);
     if end == 2 && word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase()) {
-        return Some(drop(line, "sections have no heading here".to_string(), "a heading"));
+        return Some(drop(line, "a model has no headings".to_string(), "a heading"));
     }
     if line.text(2) == "=" || line.text(2) == "+" {
         let better = format!("param {}", line.slice(1, end));
-        let found = Found::new(CODE, "`$` is no part of a name", line.span(0, 1)).label("held constant?");
+        let found = Found::new(CODE, "a name cannot contain `$`", line.span(0, 1)).label("is it constant?");
         return Some(if line.text(2) == "=" {
-            found.help(format!("what stays constant is a parameter: `{better}`")).fix(line.span(0, end - 1), better)
+            found.help(format!("write a constant as a parameter: `{better}`")).fix(line.span(0, end - 1), better)
         } else {
             found
         });
     }
     let upper = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
     upper.then(|| {
-        Found::new(CODE, "sections have no heading here", line.span(0, 1)).label("a heading").help(
+        Found::new(CODE, "a model has no headings", line.span(0, 1)).label("a heading").help(
             "write `param k = 1` for a parameter, `state A = 1` for a compartment and `A' = -k*A` for its equation",
         )
     })
@@ -169,9 +169,9 @@ fn solver(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     })?;
     let word = line.text(call);
     Some(
-        Found::new(CODE, format!("`{word}` is not called: the command runs a model"), line.span(call, call))
+        Found::new(CODE, format!("a model does not call `{word}`: the command runs the model"), line.span(call, call))
             .label("a call of a solver")
-            .help("write `run { t = 0 .. 10; method = auto }`, and `odec run FILE`; remove the line")
+            .help("write `run { t = 0 .. 10; method = auto }`, and run the model with `odec run FILE`; remove the line")
             .over(line.range.clone()),
     )
 }
@@ -180,9 +180,9 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let word = line.text(0);
     if matches!(word, "wiener" | "markov") && line.is_name(1) && line.tokens.len() == 2 {
         return Some(
-            Found::new("E0561", "noise is not part of this version", line.span(0, 1))
+            Found::new("E0561", "odec does not support noise", line.span(0, 1))
                 .label("noise")
-                .help("equations are deterministic here: remove the line and its terms")
+                .help("remove the line and its terms: equations are deterministic")
                 .over(line.range.clone()),
         );
     }
@@ -190,7 +190,7 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         .find(|&k| matches!(line.text(k), "Symbol" | "symbols" | "Function") && line.text(k + 1) == "(");
     if symbol.is_some_and(|k| line.kind(k + 2) == Some(TokenKind::Text)) {
         return Some(
-            Found::new(CODE, "names are declared by what they are", line.span(0, line.tokens.len() - 1))
+            Found::new(CODE, "a declaration says what a name is", line.span(0, line.tokens.len() - 1))
                 .label("a symbol")
                 .help(format!("write `param {word} = 1` or `state {word} = 1`"))
                 .over(line.range.clone()),
@@ -198,24 +198,27 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     }
     if word == "use" && line.is_name(1) {
         return Some(
-            Found::new(CODE, "names of one file need no `use`", line.span(0, line.tokens.len() - 1))
+            Found::new(CODE, "names in the same file need no `use`", line.span(0, line.tokens.len() - 1))
                 .label("not needed")
-                .help("every name of the file is known everywhere in it")
+                .help("every name of the file is visible in all of it")
                 .over(line.range.clone()),
         );
     }
     if (2..line.tokens.len()).any(|k| line.text(k) == "bind") && line.text(1) == "=" {
-        return Some(drop(line, format!("nothing is bound: the time is called `{}`", scene.time), "not needed"));
+        return Some(drop(line, format!("the time needs no declaration: it is called `{}`", scene.time), "not needed"));
     }
     if word == "METHOD" && line.is_name(1) {
         let better = format!("run {{ method = {} }}", line.text(1).to_lowercase());
-        return Some(Found::new(CODE, "the method stands in a run", line.span(0, 1)).help(format!("write `{better}`")));
+        return Some(
+            Found::new(CODE, "write the method in the run block", line.span(0, 1)).help(format!("write `{better}`")),
+        );
     }
     if word == "LIMIT" && line.is_name(1) {
         return Some(
-            Found::new(CODE, "a state has no limit that is imposed on it", line.span(0, 0))
+            Found::new(CODE, "odec cannot impose a limit on a state", line.span(0, 0))
                 .help(format!(
-                    "write what keeps it there into its equation: `{0}' = if {0} > 0 then ... else max(0, ...)`",
+                    "write the mechanism that keeps it there into its equation: `{0}' = if {0} > 0 then ... else \
+                     max(0, ...)`",
                     line.text(1)
                 ))
                 .over(line.range.clone()),
@@ -230,14 +233,14 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         let ends: Vec<&str> = inside.split_whitespace().collect();
         let [a, b] = ends.as_slice() else { return None };
         let better = format!("run {{ t = {a} .. {b} }}");
-        let found = Found::new(CODE, "the time of a run stands in its block", line.span(0, line.tokens.len() - 1))
+        let found = Found::new(CODE, "write the time span in the run block", line.span(0, line.tokens.len() - 1))
             .label("a time span");
         return Some(if scene.run { found.help(format!("write `{better}`")) } else { found.mend(better) });
     }
     let start = matches!(word, "u0" | "y0" | "x0" | "Y0" | "U0" | "X0" | "IC" | "ICs" | "init" | "inits");
     let list = matches!(line.text(2), "[" | "c" | "{") && line.text(1) == "=";
     (start && list).then(|| {
-        Found::new(CODE, "initial values are given state by state", line.span(0, line.tokens.len() - 1))
+        Found::new(CODE, "give the initial value of each state", line.span(0, line.tokens.len() - 1))
             .label("a list of initial values")
             .help("write `state x = 1, y = 0`")
             .over(line.range.clone())

@@ -135,17 +135,18 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let whole = range(scene, at, next);
     if let Some((name, value)) = branches[0].equations.first().filter(|_| scene.lines[at..next].iter().any(assigns)) {
         let condition = branches[0].condition.as_deref().unwrap_or("c");
-        let found = Found::new("E0117", "`if` begins no event", head_span(line)).label("an action under a condition");
+        let found = Found::new("E0117", "`if` does not begin an event", head_span(line)).label("a conditional action");
         let help = format!(
-            "write `when {condition} {{ {name} := {value} }}`; within an event, `{name} := if {condition} then {value} else {name}`"
+            "write `when {condition} {{ {name} := {value} }}`; inside an event, write `{name} := if {condition} then \
+             {value} else {name}`"
         );
         return Some((found.over(whole).help(help), next));
     }
     if let Some(help) = event_of(scene, &branches) {
-        let found = Found::new("E0117", "`if` begins no event", head_span(line)).label("an action under a condition");
+        let found = Found::new("E0117", "`if` does not begin an event", head_span(line)).label("a conditional action");
         return Some((found.over(whole).help(help), next));
     }
-    let found = Found::new(CODE, "a choice is a value, equations do not stand inside of it", head_span(line))
+    let found = Found::new(CODE, "a choice is a value and cannot contain equations", head_span(line))
         .label("a block of statements")
         .over(whole.clone());
     let simple = branches.len() == 2
@@ -193,7 +194,7 @@ fn event_of(scene: &Scene<'_>, branches: &[Branch<'_>]) -> Option<String> {
         }
         _ => return None,
     };
-    Some(format!("write {}: it happens once, where the condition becomes true", events.join(" and ")))
+    Some(format!("write {}: it happens once, when the condition becomes true", events.join(" and ")))
 }
 
 /// Adds what one line of an `if` block holds: the head of a branch, an equation, or both.
@@ -274,20 +275,20 @@ fn repeat(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         return None;
     }
     let (next, _) = block_end(scene, at);
-    let found = Found::new(CODE, "there are no loops: an equation holds for all elements at once", head_span(line))
+    let found = Found::new(CODE, "odec has no loops: an equation applies to all elements at once", head_span(line))
         .label("a loop")
         .over(range(scene, at, next));
     if word == "while" {
-        let headline = "there are no loops: equations hold all the time";
+        let headline = "odec has no loops: equations apply at all times";
         let condition = (1..line.tokens.len()).find(|&k| matches!(line.text(k), "{" | ":" | "do"));
         if let Some(end) = condition.filter(|_| scene.lines[at..next].iter().any(assigns)) {
             let help =
-                format!("write `when {} {{ ... }}`: it happens once, where that turns true", bare(line.slice(1, end)));
+                format!("write `when {} {{ ... }}`: it happens once, when this becomes true", bare(line.slice(1, end)));
             return Some((Found { headline: headline.to_string(), ..found }.help(help), next));
         }
         return Some((
             Found { headline: headline.to_string(), ..found }
-                .help("what holds only at times is a choice: `x' = if c then a else b`"),
+                .help("write an equation that only applies at times as a choice: `x' = if c then a else b`"),
             next,
         ));
     }
@@ -304,7 +305,7 @@ fn repeat(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     if let Some(k) = event.filter(|_| next == at + 1) {
         let text = line.slice(k, line.tokens.len());
         let inner = if line.text(k - 1) == "{" { text.strip_suffix('}').unwrap_or(text).trim_end() } else { text };
-        let help = format!("write `{inner}` without a loop: an index in its head makes one event for each");
+        let help = format!("write `{inner}` without a loop: an index in its head makes one event for each element");
         return Some((found.help(help), next));
     }
     let declare = if scene.indices.contains(index) { String::new() } else { format!("`index {index} = {range}` and ") };
@@ -395,7 +396,7 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     if let Some(equals) = body {
         let end = line.tokens.len();
         let better = format!("fn {}", line.slice(1, end));
-        let found = Found::new(CODE, "a function is declared with `fn`", line.span(0, 0)).label("write `fn`");
+        let found = Found::new(CODE, "declare a function with `fn`", line.span(0, 0)).label("write `fn`");
         let found = found.help(format!("write `{better}`")).over(line.range.clone());
         let whole = equals + 1 < end && !line.text(end - 1).ends_with([';', '{']);
         return Some((if whole { found.fix(line.span(0, 0), "fn") } else { found }, at + 1));
@@ -406,7 +407,7 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         next = at + 1;
     }
     let body: Vec<&Line<'_>> = scene.lines[at + 1..next].iter().collect();
-    let found = Found::new(CODE, "equations stand without a function around them", head_span(line))
+    let found = Found::new(CODE, "equations need no function around them", head_span(line))
         .label("the head of a function")
         .over(range(scene, at, next));
     let rates = names
@@ -419,14 +420,14 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     if let (Some(result), false, true) = (single, rates, word == "def" || word == "function") {
         let better = format!("fn {name}({}) = {result}", names.join(", "));
         let whole = range(scene, at, next);
-        let found = Found { headline: "a function is one expression".to_string(), ..found };
+        let found = Found { headline: "a function consists of one expression".to_string(), ..found };
         return Some((found.help(format!("write `{better}`")).fix(Span::new(whole.start, whole.end), better), next));
     }
     let help = match (single, names.get(1)) {
         (Some(result), Some(state)) if !result.starts_with('[') => {
             format!("write `{state}' = {result}`, with `state {state} = 1`")
         }
-        _ => "write each equation as it is on paper: `x' = -k*x`, with `state x = 1` and `param k = 2`".to_string(),
+        _ => "write each equation as on paper: `x' = -k*x`, with `state x = 1` and `param k = 2`".to_string(),
     };
     Some((found.help(help), next))
 }
@@ -439,8 +440,7 @@ fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let colon = line.find(3, ":")?;
     let better =
         format!("fn {}({}) = {}", line.text(0), line.slice(3, colon), line.slice(colon + 1, line.tokens.len()));
-    let found =
-        Found::new(CODE, "a function is declared with `fn`", line.span(2, 2)).label(format!("write `{better}`"));
+    let found = Found::new(CODE, "declare a function with `fn`", line.span(2, 2)).label(format!("write `{better}`"));
     let used = !scene.functions.contains(line.text(0));
     let found = found.help(format!("write `{better}`")).over(line.range.clone());
     Some(if used { found.fix(Span::new(line.range.start, line.range.end), better) } else { found })
@@ -458,7 +458,7 @@ fn wrapper(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         return None;
     }
     let (first, second) = (line.span(0, head), line.span(close, last));
-    let found = Found::new(CODE, "equations stand without a call around them", first)
+    let found = Found::new(CODE, "equations need no call around them", first)
         .label("not needed")
         .help("remove this line and the one that closes it")
         .over(line.range.clone())
@@ -480,8 +480,7 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
             Some(format!("{} := {}", l.slice(name.start, name.end), l.slice(value.start, value.end)))
         });
         let better = format!("when {condition} {{ {} }}", action.unwrap_or_else(|| "x := 1".to_string()));
-        let found =
-            Found::new("E0133", "an event is written with braces", head_span(line)).over(range(scene, at, next));
+        let found = Found::new("E0133", "write an event with braces", head_span(line)).over(range(scene, at, next));
         return Some((found.label("an event").help(format!("write `{better}`")), next));
     }
     // Antimony: `at 2 after (x > 1): x = 0`
@@ -490,13 +489,13 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         let body = line.slice(colon + 1, end).replacen('=', ":=", 1);
         let condition = bare(line.slice(k + 1, colon));
         let better = format!("when {condition} after {} {{ {body} }}", line.slice(1, k));
-        let found = Found::new("E0133", "an event is written with braces", head_span(line)).over(line.range.clone());
+        let found = Found::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
         return Some((found.label("an event").help(format!("write `{better}`")), at + 1));
     }
     let colon = line.find(1, ":").filter(|_| line.text(0) == "at" && line.text(1) == "(")?;
     let body = line.slice(colon + 1, end).replacen('=', ":=", 1);
     let better = format!("when {} {{ {body} }}", bare(line.slice(1, colon)));
-    let found = Found::new("E0133", "an event is written with braces", head_span(line)).over(line.range.clone());
+    let found = Found::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
     Some((found.label("an event").help(format!("write `{better}`")), at + 1))
 }
 
@@ -520,7 +519,7 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let line = &scene.lines[at];
     let word = line.text(0);
     if word == "global" && line.whole().contains('{') {
-        let found = Found::new("E0133", "an event is written with braces", head_span(line)).over(line.range.clone());
+        let found = Found::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
         let help = xpp_event(line).unwrap_or_else(|| "write `when y > 1 { y := 0 }`".to_owned());
         return Some((found.label("an event").help(help), at + 1));
     }
@@ -531,7 +530,7 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let (next, _) = block_end(scene, at);
     if line.kind(2) == Some(TokenKind::Number) && line.text(3) == "}" && line.tokens.len() == 4 && !scene.knows(word) {
         let better = format!("param {word} = {}", line.text(2));
-        let found = Found::new(CODE, "a value follows `=`", line.span(0, 3))
+        let found = Found::new(CODE, "write a value after `=`", line.span(0, 3))
             .label("a value in braces")
             .over(line.range.clone());
         return Some((found.mend(better), next));
@@ -542,11 +541,12 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let help = match word.split('_').next() {
         _ if stan => "write `param k = 1`, `state x = 1` and `x' = -k*x` without a block around them",
         Some("u") => "write `state x = 1, y = 0`",
-        Some("out") => "write `output z = ...`; states are recorded anyway",
+        Some("out") => "write `output z = ...`; odec records states anyway",
         _ => "write an equation for each state: `x' = -k*x`",
     };
     (stan || tensor).then(|| {
-        let found = Found::new(CODE, format!("`{word}` begins no block"), head_span(line)).over(range(scene, at, next));
+        let found =
+            Found::new(CODE, format!("`{word}` does not begin a block"), head_span(line)).over(range(scene, at, next));
         (found.label("a block of another language").help(help), next)
     })
 }

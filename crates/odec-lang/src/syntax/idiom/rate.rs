@@ -8,8 +8,8 @@ use super::{Found, Scene};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0132";
-const STEP: &str = "a step of time is not written out, only the rate";
-const HEADLINE: &str = "a derivative is written with a prime";
+const STEP: &str = "write only the rate, not the time step";
+const HEADLINE: &str = "write a derivative with a prime";
 
 /// Functions of one argument that stand for its derivative by time.
 const RATES: [&str; 9] = ["D", "Dt", "ddt", "deriv", "derivative", "dot", "Differential", "derivn", "rate"];
@@ -227,9 +227,9 @@ fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         // with a prime the grammar stops, without one it looks like a call
         let primed = line.whole().contains(&format!("'{text}")) || line.whole().contains(&format!("{text}'"));
         let (code, from) = if primed { ("E0118", open) } else { ("E0205", at) };
-        Found::new(code, format!("a state is written without `{text}`"), line.span(from, open + 2))
+        Found::new(code, format!("write a state without `{text}`"), line.span(from, open + 2))
             .label("not needed")
-            .help("a state is always meant at the present time")
+            .help("a state always means its present value")
             .fix(line.span(open, open + 2), "")
     })
 }
@@ -270,7 +270,7 @@ fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         word.trim_start_matches(['d', 'D']).trim_end_matches("dt").trim_end_matches("dot").trim_end_matches("DT");
     let found = Found::new(
         "E0135",
-        format!("`{}` gives a rate by its number, here states have names", line.slice(0, close + 1)),
+        format!("`{}` gives a rate by number, but odec needs a name", line.slice(0, close + 1)),
         rates,
     );
     if scene.arrays.contains_key(base) {
@@ -287,7 +287,7 @@ fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     };
     let number = line.text(number);
     Some(
-        found.label("which state?").help(format!(
+        found.label("which state is this?").help(format!(
             "give each state a name: `state {state}{number} = 1`, and write `{state}{number}' = {right}`"
         )),
     )
@@ -323,7 +323,7 @@ fn list(line: &Line<'_>) -> Option<Found> {
     let tilde = (3..line.tokens.len()).any(|k| line.text(k) == "~");
     let fits = line.is_name(0) && line.text(1) == "=" && line.text(2) == "[" && tilde;
     fits.then(|| {
-        Found::new("E0133", "equations stand on lines of their own, without a list", line.span(0, 2))
+        Found::new("E0133", "write each equation on its own line, without a list", line.span(0, 2))
             .label("a list of equations")
             .help("write `x' = ...` for each of them")
             .over(line.range.clone())
@@ -377,8 +377,8 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     if !scene.states.contains(name) || step.is_empty() {
         return None;
     }
-    let found = Found::new(CODE, STEP, line.span(0, end - 1)).label("a step of a program");
-    let rest = "write the rate of change alone, without the step of time";
+    let found = Found::new(CODE, STEP, line.span(0, end - 1)).label("an assignment of a program");
+    let rest = "write only the rate of change, without the time step";
     // one product, with the step as its first or last factor
     let product = (from + 1..end).all(|k| line.find(from, "+") != Some(k) && line.find(from, "-") != Some(k));
     let rate = match step.as_slice() {
@@ -404,7 +404,7 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     if !named && !sign {
         return None;
     }
-    let headline = "an integral over time is a state of its own";
+    let headline = "write an integral over time as another state";
     if sign {
         return Some(
             Found::new(CODE, headline, line.span(at, at)).help("write `state w = 0` and `w' = ...`, and use `w`"),

@@ -47,11 +47,11 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let law = law(line, (stop, end), law_at.is_some(), &first);
     let label = if label.is_empty() { String::new() } else { format!("{label} ") };
     let headline = if back {
-        "an arrow points to what a reaction makes"
+        "an arrow points to the products of a reaction"
     } else if law_at.is_none() {
-        "a reaction ends with its law: `mass`, `rate` or `flow`"
+        "a reaction must end with its law: `mass`, `rate` or `flow`"
     } else {
-        "reactions are written otherwise here"
+        "this is not the notation for reactions"
     };
     let sign = if both { "<->" } else { "->" };
     let found = Found::new(CODE, headline, line.span(arrow, arrow)).label("a reaction").over(line.range.clone());
@@ -59,7 +59,7 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let help = if Grammar::parse(Rule::reaction_line, &better).is_ok() {
         format!("write `{better}`")
     } else {
-        "a reaction reads `A + B -> C  mass k`, or `bind: A + B <-> C  mass (kon, koff)`".to_owned()
+        "write a reaction as `A + B -> C  mass k`, or `bind: A + B <-> C  mass (kon, koff)`".to_owned()
     };
     Some((found.help(help), at + 1))
 }
@@ -96,7 +96,7 @@ fn michaelis(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> 
         None => format!("{most}*{species}/({half} + {species})"),
     };
     let better = format!("{}  rate {rate}", line.slice(0, law));
-    let found = Found::new(CODE, "a law of a reaction is written as its rate", line.span(at, close));
+    let found = Found::new(CODE, "write this law of a reaction as its rate", line.span(at, close));
     Some(found.label("not declared").help(format!("write `{better}`")).over(line.range.clone()))
 }
 
@@ -106,7 +106,7 @@ fn nothing(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> {
     let first = at == 0 || matches!(line.text(at - 1), ":") || at == arrow + 1;
     let last = at + 1 == arrow || LAWS.contains(&line.text(at + 1)) || matches!(line.text(at + 1), ";" | "," | "");
     (first && last).then(|| {
-        Found::new(CODE, "a side of a reaction without species is `0`", line.span(at, at))
+        Found::new(CODE, "write `0` for a side of a reaction without species", line.span(at, at))
             .label("nothing")
             .mend("0")
             .over(line.range.clone())
@@ -133,7 +133,7 @@ fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found
         &line.file[line.range.start..line.tokens[at].start],
         line.slice(next, line.tokens.len())
     );
-    let found = Found::new(CODE, "the number before a species is written as a number", line.span(at, at));
+    let found = Found::new(CODE, "write the coefficient of a species as a number", line.span(at, at));
     let found = found.label("a name").over(line.range.clone());
     Grammar::parse(Rule::reaction_line, &better).is_ok().then(|| found.help(format!("write `{better}`")))
 }

@@ -51,7 +51,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
 }
 
 fn sign(line: &Line<'_>, from: usize, to: usize, better: &str) -> Found {
-    let headline = format!("`{}` is no sign of this language", line.slice(from, to + 1));
+    let headline = format!("odec has no symbol `{}`", line.slice(from, to + 1));
     Found::new(CODE, headline, line.span(from, to)).label(format!("write `{better}`")).mend(better)
 }
 
@@ -84,7 +84,7 @@ fn fortran(line: &Line<'_>, at: usize) -> Option<Found> {
     let better = if number { format!("{} {better}", line.text(at).trim_end_matches('.')) } else { better.to_string() };
     let left = if at > 0 && line.touches(at - 1) && !number { " " } else { "" };
     let right = if line.touches(at + 2) { " " } else { "" };
-    let headline = format!("`.{}.` is no sign of this language", line.text(at + 1));
+    let headline = format!("odec has no operator `.{}.`", line.text(at + 1));
     let found = Found::new(CODE, headline, line.span(at, at + 2)).label(format!("write `{better}`"));
     Some(found.help(format!("write `{better}`")).fix(line.span(at, at + 2), format!("{left}{better}{right}")))
 }
@@ -122,7 +122,7 @@ fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     add("", line.slice(from, end));
     let whole = closed && colon.is_none() && from < end;
     whole.then(|| {
-        Found::new("E0122", "a choice is written with `then` and `else`", line.span(at, end - 1))
+        Found::new("E0122", "write a choice with `then` and `else`", line.span(at, end - 1))
             .label("a choice")
             .mend(better)
     })
@@ -134,7 +134,7 @@ fn otherwise(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let earlier = (0..at).any(|k| line.text(k) == "if");
     let known = matches!(word, "elif" | "elseif" | "elsif" | "elsewhen") && !scene.knows(word) && earlier;
     known.then(|| {
-        Found::new("E0122", format!("`{word}` is written `else if`"), line.span(at, at))
+        Found::new("E0122", format!("write `{word}` as `else if`"), line.span(at, at))
             .label("write `else if`")
             .mend("else if")
     })
@@ -157,7 +157,7 @@ fn trailing_condition(line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let better = format!("if {c} then {a} else {b}");
-    Some(Found::new("E0122", "the condition stands first", line.span(start, end - 1)).label("a choice").mend(better))
+    Some(Found::new("E0122", "the condition comes first", line.span(start, end - 1)).label("a choice").mend(better))
 }
 
 /// `c ? a : b`, and one in another.
@@ -167,11 +167,7 @@ fn ternary(line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let better = choice(line, start, end, 0)?;
-    Some(
-        Found::new(CODE, "`?` is no operator of this language", line.span(start, end - 1))
-            .label("a choice")
-            .mend(better),
-    )
+    Some(Found::new(CODE, "odec has no operator `?`", line.span(start, end - 1)).label("a choice").mend(better))
 }
 
 /// Most choices in one another.
@@ -216,7 +212,7 @@ fn bars(line: &Line<'_>, at: usize) -> Option<Found> {
     let ends = line.tokens.get(close - 1).is_some_and(Token::ends_value);
     let only = (close + 1..line.tokens.len()).all(|k| line.text(k) != "|");
     (begins && ends && only && !inside.is_empty()).then(|| {
-        Found::new(CODE, "an absolute value is written `abs`", line.span(at, close))
+        Found::new(CODE, "write an absolute value as `abs`", line.span(at, close))
             .label("two bars")
             .mend(format!("abs({inside})"))
     })
@@ -244,18 +240,18 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<Found> {
             && line.file[line.tokens[at].end..].starts_with(' ')
             && line.kind(next) == Some(TokenKind::Name)
     {
-        let found = Found::new("E0112", "`%` begins no comment", line.span(at, at)).label("write `#`");
+        let found = Found::new("E0112", "`%` does not begin a comment", line.span(at, at)).label("write `#`");
         // two words side by side are no formula
         return Some(if words {
             found.mend("#")
         } else {
-            found.help(format!("write `#` for a comment, `{better}` for the remainder of a division"))
+            found.help(format!("write `#` for a comment, or `{better}` for the remainder of a division"))
         });
     }
     let divisor = line.slice(next, end);
     Some(if line.text(at + 1) != "%" {
         found.help(format!(
-            "write `{better}`, whose sign is that of `{divisor}`, as in Python; in C the sign is that of `{}`",
+            "write `{better}`, which has the sign of `{divisor}`, as in Python; in C the result has the sign of `{}`",
             line.slice(start, at)
         ))
     } else if start > 0 && around(start - 1) || matches!(line.text(end), "^" | "*" | "/") {
@@ -282,7 +278,7 @@ fn spoken_remainder(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Fou
     let (start, end) = (operand_start(line, at)?, line.operand_end(at + 1)?);
     let better = format!("mod({}, {})", line.slice(start, at), line.slice(at + 1, end));
     Some(
-        Found::new(CODE, "the remainder of a division is a function, `mod`", line.span(start, end - 1))
+        Found::new(CODE, "the remainder of a division is the function `mod`", line.span(start, end - 1))
             .label("a remainder")
             .help(format!("write `{better}`; it has the sign of its second argument")),
     )
@@ -299,7 +295,7 @@ fn connective(line: &Line<'_>, at: usize) -> Option<Found> {
     };
     let before = if at > 0 && line.touches(at - 1) && better != "not" { " " } else { "" };
     let after = if line.touches(at) { " " } else { "" };
-    let found = Found::new(CODE, format!("`{}` is written `{better}`", line.text(at)), line.span(at, at))
+    let found = Found::new(CODE, format!("write `{}` as `{better}`", line.text(at)), line.span(at, at))
         .label(format!("write `{better}`"))
         .help(format!("write `{better}`"));
     // `not` takes the whole comparison that follows
@@ -323,7 +319,7 @@ fn case(line: &Line<'_>, at: usize) -> Option<Found> {
     let otherwise = (stop..end).find(|&k| line.text(k) == "else").and_then(|k| line.find(k, ":"));
     let no = otherwise.map_or("...", |colon| line.slice(colon + 1, end));
     Some(
-        Found::new("E0122", "a choice is written `if ... then ... else`", line.span(at, end - 1))
+        Found::new("E0122", "write a choice as `if ... then ... else`", line.span(at, end - 1))
             .label("a choice")
             .help(format!("write `if {condition} then {yes} else {no}`"))
             .over(line.range.clone()),
@@ -350,7 +346,7 @@ fn upper(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     (chain.is_some() && at > 0).then(|| {
-        Found::new("E0117", "`if`, `then`, `else`, `and`, `or`, `not` are written in small letters", line.span(at, at))
+        Found::new("E0117", "write `if`, `then`, `else`, `and`, `or` and `not` in lower case", line.span(at, at))
             .label(format!("write `{better}`"))
             .mend(*better)
     })
@@ -365,11 +361,11 @@ fn root(line: &Line<'_>, at: usize) -> Option<Found> {
     };
     let end = line.operand_end(at + 1)?;
     let inside = super::line::bare(line.slice(at + 1, end));
-    let found = Found::new("E0106", format!("`{}` is written `{name}`", line.text(at)), line.span(at, end - 1));
+    let found = Found::new("E0106", format!("write `{}` as `{name}`", line.text(at)), line.span(at, end - 1));
     let raised = matches!(line.text(end), "^" | "**") || line.kind(end) == Some(TokenKind::Raised);
     // how far the root reaches is said by brackets alone
     Some(if raised || line.kind(at + 1) == Some(TokenKind::Malformed) {
-        found.label("how far does it reach?").help(format!("write `{name}(...)` around what stands below the root"))
+        found.label("which part is under the root?").help(format!("write `{name}(...)` around the part under the root"))
     } else {
         found.mend(format!("{name}({inside})"))
     })
@@ -389,9 +385,9 @@ fn continued(line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let span = line.span(at, last);
     Some(
-        Found::new("E0118", "a line goes on without a sign at its end", span)
+        Found::new("E0118", "a line continues without a sign at its end", span)
             .label("not needed")
-            .help("remove it; the next line goes on if it is indented more and begins with an operator")
+            .help("remove it; the next line continues this one if it is indented more and begins with an operator")
             .fix(span, ""),
     )
 }
@@ -410,7 +406,7 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if matches!(tail, "x10" | "X10") && matches!(line.text(at + 1), "^" | "**") && whole && !scene.knows(tail) {
         let better = format!("{number}e{}{digits}", if minus { "-" } else { "" });
-        let found = Found::new("E0113", "a power of ten is written with `e`", line.span(at, exponent));
+        let found = Found::new("E0113", "write a power of ten with `e`", line.span(at, exponent));
         return Some(found.label(format!("write `{better}`")).mend(better));
     }
     let float = matches!(tail, "f" | "F" | "l" | "L") && number.contains('.')
@@ -418,16 +414,16 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         || tail.starts_with("_r");
     if float && !scene.knows(tail) {
         return Some(
-            Found::new("E0113", format!("`{word}` is no number"), line.span(at, at))
+            Found::new("E0113", format!("`{word}` is not a number"), line.span(at, at))
                 .label("numbers have no suffix")
                 .mend(number),
         );
     }
     let imaginary = matches!(tail, "j" | "im" | "i") && !scene.knows(tail);
     imaginary.then(|| {
-        Found::new("E0113", "there are no complex numbers here", line.span(at, at))
+        Found::new("E0113", "odec has no complex numbers", line.span(at, at))
             .label("an imaginary number?")
-            .help("write real and imaginary part as two states")
+            .help("write the real and the imaginary part as two states")
     })
 }
 
@@ -438,7 +434,7 @@ fn tilde(line: &Line<'_>, at: usize) -> Option<Found> {
         return Some(if equation {
             sign(line, at, at, "=")
         } else {
-            Found::new(CODE, "`≈` is no sign of this language", line.span(at, at)).help("write `abs(a - b) < 1e-6`")
+            Found::new(CODE, "odec has no symbol `≈`", line.span(at, at)).help("write `abs(a - b) < 1e-6`")
         });
     }
     if line.text(at) != "~" || at == 0 {
@@ -450,7 +446,7 @@ fn tilde(line: &Line<'_>, at: usize) -> Option<Found> {
     );
     if random && line.text(at + 2) == "(" {
         return Some(
-            Found::new("E0561", "noise and distributions are not part of this version", line.span(at, at + 1))
+            Found::new("E0561", "odec does not support noise and distributions", line.span(at, at + 1))
                 .label("a distribution")
                 .help(format!("write one value: `param {} = 1`", line.text(0))),
         );
@@ -467,7 +463,7 @@ fn power_of_ten(line: &Line<'_>, at: usize) -> Option<Found> {
     let last = if minus { at + 4 } else { at + 3 };
     let better = format!("{}e{}{}", line.text(at), if minus { "-" } else { "" }, line.text(last));
     let whole = line.kind(last) == Some(TokenKind::Number) && line.text(last).bytes().all(|b| b.is_ascii_digit());
-    whole.then(|| Found::new("E0113", "a power of ten is written with `e`", line.span(at, last)).mend(better))
+    whole.then(|| Found::new("E0113", "write a power of ten with `e`", line.span(at, last)).mend(better))
 }
 
 /// `/* decay */`, `(* decay *)`
@@ -480,7 +476,9 @@ fn comment(line: &Line<'_>) -> Option<Found> {
     let span = Span::new(line.range.start + at, line.range.end);
     let one = !inside.contains(['\n', '*']) && at + 4 <= text.len();
     one.then(|| {
-        Found::new("E0112", format!("`{open}` begins no comment"), span).label("write `#`").mend(format!("# {inside}"))
+        Found::new("E0112", format!("`{open}` does not begin a comment"), span)
+            .label("write `#`")
+            .mend(format!("# {inside}"))
     })
 }
 
@@ -489,16 +487,16 @@ fn counted(line: &Line<'_>) -> Option<Found> {
     let step = line.reads(1, &["+", "+"]) || line.reads(1, &["-", "-"]);
     let end = line.tokens.len() == 3 || line.text(3) == ";";
     (line.is_name(0) && step && end && line.touches(1)).then(|| {
-        Found::new("E0133", "nothing is counted up step by step", line.span(0, 2))
-            .label("a step of a program")
-            .help(format!("a definition says what `{0}` is: `{0} = ...`", line.text(0)))
+        Found::new("E0133", "odec does not execute assignments step by step", line.span(0, 2))
+            .label("an assignment of a program")
+            .help(format!("write a definition of `{0}`: `{0} = ...`", line.text(0)))
     })
 }
 
 /// `!b = 2*k`
 fn derived(line: &Line<'_>) -> Option<Found> {
     (line.text(0) == "!" && line.is_name(1) && line.text(2) == "=").then(|| {
-        Found::new(CODE, "a definition has no `!`", line.span(0, 0))
+        Found::new(CODE, "write a definition without `!`", line.span(0, 0))
             .label("not needed")
             .help("remove it")
             .fix(line.span(0, 0), "")
@@ -512,8 +510,7 @@ fn percent(line: &Line<'_>, at: usize) -> Option<Found> {
     let ends = line.tokens.len() == at + 1 || line.text(at + 1) == ",";
     let value: f64 = at.checked_sub(1).and_then(|before| line.text(before).parse().ok())?;
     (line.text(at) == "%" && declares && ends && whole).then(|| {
-        Found::new(CODE, "a percentage is written as a number", line.span(at - 1, at))
-            .mend(format!("{}", value / 100.0))
+        Found::new(CODE, "write a percentage as a number", line.span(at - 1, at)).mend(format!("{}", value / 100.0))
     })
 }
 
@@ -523,7 +520,7 @@ fn factorial(line: &Line<'_>, at: usize) -> Option<Found> {
     let value = line.text(at) == "!" && line.touches(before) && line.tokens[before].ends_value();
     let start = (0..=before).rev().find(|&k| line.operand_end(k) == Some(at)).filter(|_| value)?;
     let inside = super::line::bare(line.slice(start, at));
-    Some(Found::new(CODE, "a factorial is written `gamma`", line.span(start, at)).mend(format!("gamma({inside} + 1)")))
+    Some(Found::new(CODE, "write a factorial as `gamma`", line.span(start, at)).mend(format!("gamma({inside} + 1)")))
 }
 
 /// `30°`
@@ -531,5 +528,5 @@ fn degrees(line: &Line<'_>, at: usize) -> Option<Found> {
     let before = at.checked_sub(1)?;
     let start = (0..=before).rev().find(|&k| line.operand_end(k) == Some(at)).filter(|_| line.text(at) == "°")?;
     let better = format!("{}*pi/180", operand(line.slice(start, at)));
-    Some(Found::new("E0106", "angles are in radians", line.span(start, at)).label("degrees").mend(better))
+    Some(Found::new("E0106", "odec needs angles in radians", line.span(start, at)).label("degrees").mend(better))
 }

@@ -76,7 +76,7 @@ fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     };
     let right = word == "use" && quoted && named && (rest >= end || line.text(rest) == "{");
     (!right).then(|| {
-        Found::new(CODE, "a part is used by its file and a name", line.span(0, end - 1))
+        Found::new(CODE, "write the file and a name to use a part", line.span(0, end - 1))
             .label("a model of another file")
             .help(format!("write `use \"{file}\" as {name}{values}`"))
             .over(line.range.clone())
@@ -86,7 +86,7 @@ fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 /// What a dose is here: an event, once or every so often.
 fn given(scene: &Scene<'_>, line: &Line<'_>, (name, amount): (&str, &str), head: &str) -> Found {
     let better = format!("{head} {{ {name} += {amount} }}");
-    let found = Found::new(CODE, "a dose is an event", line.span(0, line.tokens.len() - 1)).label("a dose");
+    let found = Found::new(CODE, "write a dose as an event", line.span(0, line.tokens.len() - 1)).label("a dose");
     if scene.states.contains(name) { found.mend(better) } else { found.help(format!("write `{better}`")) }
 }
 
@@ -141,7 +141,7 @@ fn dose_called(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         ([name, amount, first, length], true) => {
             let (rate, length) = (operand(amount), operand(length));
             let (begin, time) = (operand(first), scene.time);
-            let found = Found::new(CODE, "an infusion is a rate", line.span(0, line.tokens.len() - 1));
+            let found = Found::new(CODE, "write an infusion as a rate", line.span(0, line.tokens.len() - 1));
             Some(found.label("an infusion").over(line.range.clone()).help(format!(
                 "add it to the equation of `{name}`: `{name}' = ... + {rate}/{length}*({begin} <= {time} < {begin} + {length})`"
             )))
@@ -183,7 +183,7 @@ fn bound_before_name(line: &Line<'_>) -> Option<Found> {
     let at = (2..line.tokens.len()).find(|&k| line.text(k - 1) == "," && line.kind(k) == Some(TokenKind::Number))?;
     let to = line.stretch_end(at);
     let (_, better) = bounds(line, at, to)?;
-    let found = Found::new("E0118", "a bound begins with the name of the state", line.span(at, to - 1));
+    let found = Found::new("E0118", "begin a bound with the name of the state", line.span(at, to - 1));
     Some(found.label("a bound").mend(better))
 }
 
@@ -208,7 +208,7 @@ fn bound_alone(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         let at = (1..other.tokens.len()).find(begins)?;
         Some(other.slice(at, other.stretch_end(at)))
     })?;
-    let found = Found::new("E0128", "a bound stands where the state is declared", line.span(0, end - 1));
+    let found = Found::new("E0128", "write a bound in the declaration of the state", line.span(0, end - 1));
     Some(found.label("a bound").over(line.range.clone()).help(format!("write `state {item}, {better}`")))
 }
 
@@ -225,8 +225,8 @@ fn picture(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     } else {
         format!("odec run FILE --record {}", list.join(","))
     };
-    let found = super::needless::drop(line, format!("`{word}` begins no statement"), "not needed");
-    Some(found.help(format!("a command shows it: `{command}`; remove the line")))
+    let found = super::needless::drop(line, format!("`{word}` does not begin a statement"), "not needed");
+    Some(found.help(format!("remove the line; this command shows the quantity: `{command}`")))
 }
 
 /// `u_t = D*u_xx`
@@ -259,7 +259,7 @@ fn in_space(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         from = token.end;
     }
     text.push_str(&line.file[from..line.tokens[end - 1].end]);
-    let found = Found::new("E0135", "derivatives in space are written as differences", line.span(place, place));
+    let found = Found::new("E0135", "write derivatives in space as differences", line.span(place, place));
     Some(found.label("a derivative in space").over(line.range.clone()).help(format!(
         "with `index i = 1..100`, `param dx = 0.01`, `state {base}[i] = 0` and `boundary {base}[0] = 0, {base}[101] = 0`, \
          write `{base}[i]' = {text}`"
@@ -302,7 +302,7 @@ fn any_or_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     };
     let alone = at > 0 && line.text(at - 1) == "when" && matches!(line.text(close + 1), "{" | "");
     let better = if alone { each } else { format!("({each})") };
-    let found = Found::new("E0131", format!("`{word}` is no function of this language"), line.span(at, close));
+    let found = Found::new("E0131", format!("odec has no function `{word}`"), line.span(at, close));
     Some(found.label(format!("write `{better}`")).mend(better))
 }
 
@@ -316,14 +316,13 @@ fn pulse(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let (time, begin, last) = (scene.time, operand(text(1)), operand(text(2)));
-    let found =
-        Found::new("E0131", format!("`{word}` is no function of this language"), line.span(at, line.close(at + 1)?));
+    let found = Found::new("E0131", format!("odec has no function `{word}`"), line.span(at, line.close(at + 1)?));
     let help = if text(1) == "0" {
         format!("write its start and end: `(0 <= {time} < {last})`")
     } else {
         format!(
             "write its start and end: `({begin} <= {time} < {last})`, or `({begin} <= {time} < {begin} + {last})` if \
-             {last} is how long it lasts"
+             {last} is the duration"
         )
     };
     Some(found.label("a pulse").help(help))

@@ -107,8 +107,8 @@ impl Cutter<'_> {
             if self.bytes()[start] == b'}' {
                 self.pos += 1;
                 self.report(
-                    Diagnostic::error("E0109", "this `}` closes nothing")
-                        .label(Span::new(start, start + 1), "no `{` before it is open"),
+                    Diagnostic::error("E0109", "this `}` closes no block")
+                        .label(Span::new(start, start + 1), "there is no open `{` before it"),
                 );
                 continue;
             }
@@ -139,7 +139,7 @@ impl Cutter<'_> {
         let head = &self.text[start..end];
         self.report(
             Diagnostic::error("E0111", format!("the block of this `{}` has no `{{`", first_word(head)))
-                .label(Span::new(start, end), "`{` belongs after this")
+                .label(Span::new(start, end), "`{` is missing after this")
                 .fix(Span::new(end, end), " {"),
         );
         self.pos = end;
@@ -164,8 +164,8 @@ impl Cutter<'_> {
                             .label(Span::new(head.range.start, head.range.end), "`{` is missing")
                             .label(Span::new(at, at + 1), "the `}` that would close it")
                     }
-                    None => Diagnostic::error("E0109", "this `}` closes nothing")
-                        .label(Span::new(at, at + 1), "no `{` before it is open"),
+                    None => Diagnostic::error("E0109", "this `}` closes no block")
+                        .label(Span::new(at, at + 1), "there is no open `{` before it"),
                 };
                 self.report(diagnostic);
                 self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
@@ -178,7 +178,7 @@ impl Cutter<'_> {
                     self.report(
                         Diagnostic::error("E0126", "a statement ends with its line, not with `;`")
                             .label(Span::new(at, at + 1), "not needed")
-                            .help("remove the `;`; write each statement on a line of its own")
+                            .help("remove the `;`, and write each statement on its own line")
                             .fix(Span::new(at, at + 1), if last { "" } else { "\n" }),
                     );
                 }
@@ -221,7 +221,7 @@ impl Cutter<'_> {
         self.pos = after;
         let end = head.range.end;
         let diagnostic = Diagnostic::error("E0111", format!("`{}` needs a block in braces", word.word()))
-            .label(Span::new(head.range.start, end), "no `{` follows");
+            .label(Span::new(head.range.start, end), "`{` is missing");
         if self.closes_next() {
             self.report(diagnostic.fix(Span::new(end, end), " {"));
             let block = self.block(end, head.range.start, true);
@@ -234,7 +234,9 @@ impl Cutter<'_> {
                     let start = head.range.start;
                     self.report(
                         diagnostic
-                            .help(format!("write `param {inside}`; a set of values is `params NAME {{ {inside} }}`"))
+                            .help(format!(
+                                "write `param {inside}`; write a set of values as `params NAME {{ {inside} }}`"
+                            ))
                             .fix(Span::new(start, start + word.word().len()), "param"),
                     );
                     self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
@@ -263,7 +265,7 @@ impl Cutter<'_> {
         let clause = first_word(self.rest_of_line(at)).len();
         self.report(
             Diagnostic::error("E0111", format!("the head of this `{}` ends with its line", word.word()))
-                .label(Span::new(at, at + clause), "a line that goes on is indented")
+                .label(Span::new(at, at + clause), "indent a line that continues another one")
                 .label(Span::new(head.range.start, head.range.end), "the head")
                 .fix(Span::new(at, at), "  "),
         );
@@ -300,7 +302,7 @@ impl Cutter<'_> {
                 if !silent {
                     self.report(
                         Diagnostic::error("E0110", "this `{` is not closed")
-                            .label(Span::new(open, open + 1), "no `}` follows")
+                            .label(Span::new(open, open + 1), "`}` is missing")
                             .help("write `}` after the last line of the block")
                             .fix(Span::new(end, end), " }"),
                     );
@@ -357,12 +359,12 @@ impl Cutter<'_> {
                 .fix(Span::new(head.start, head.start), "} ")
         } else {
             let help = match text.strip_prefix("if ") {
-                Some(condition) => format!("a choice stands on the right side: `x := if {condition} then 1 else x`"),
-                None => "close the first block with `}` before the next begins, or remove this `{`".to_owned(),
+                Some(condition) => format!("put a choice on the right side: `x := if {condition} then 1 else x`"),
+                None => "close the first block with `}` before the next one begins, or remove this `{`".to_owned(),
             };
             Diagnostic::error("E0110", "a block inside a block")
                 .label(here, "this `{`")
-                .label(first, "stands inside the block that begins here")
+                .label(first, "inside the block that begins here")
                 .help(help)
         };
         self.report(report);

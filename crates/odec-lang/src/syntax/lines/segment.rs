@@ -36,7 +36,7 @@ impl Cutter<'_> {
                         self.report_in(
                             &mut brackets,
                             Diagnostic::error("E0107", "this text is not closed")
-                                .label(Span::new(i, i + 1), "no second `\"` on this line"),
+                                .label(Span::new(i, i + 1), "there is no second `\"` on this line"),
                         );
                         // what closes the block is hardly part of the text
                         let end = close.unwrap_or(text.len());
@@ -83,7 +83,7 @@ impl Cutter<'_> {
             self.report_in(
                 &mut brackets,
                 Diagnostic::error("E0108", format!("this `{}` is not closed", byte as char))
-                    .label(Span::new(at, at + 1), format!("no `{close}` follows in this statement")),
+                    .label(Span::new(at, at + 1), format!("there is no `{close}` in this statement")),
             );
         }
         let end = start + text[start..i].trim_end().len();
@@ -100,15 +100,15 @@ impl Cutter<'_> {
                     self.report_in(
                         brackets,
                         Diagnostic::error("E0109", format!("`{}` is closed by `{}`", open as char, byte as char))
-                            .label(here, format!("`{}` was expected", expected as char))
+                            .label(here, format!("expected `{}`", expected as char))
                             .label(Span::new(from, from + 1), "for this"),
                     );
                 }
             }
             None => self.report_in(
                 brackets,
-                Diagnostic::error("E0109", format!("this `{}` closes nothing", byte as char))
-                    .label(here, format!("no `{}` before it is open", if byte == b')' { '(' } else { '[' })),
+                Diagnostic::error("E0109", format!("this `{}` closes no bracket", byte as char))
+                    .label(here, format!("there is no open `{}` before it", if byte == b')' { '(' } else { '[' })),
             ),
         }
     }
@@ -118,7 +118,7 @@ impl Cutter<'_> {
             brackets,
             Diagnostic::error("E0103", format!("more than {MAX_NESTING} levels of brackets or `if`"))
                 .label(Span::new(at, at + 1), "one level too many")
-                .help("give parts of the expression names of their own"),
+                .help("give parts of the expression their own names"),
         );
     }
 

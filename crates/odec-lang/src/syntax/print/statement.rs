@@ -291,10 +291,15 @@ impl Printer<'_> {
                 }
             }
             Later::Input(items) => {
-                for (i, (name, argument, value, unit)) in items.iter().enumerate() {
-                    self.put(&format!("{} {}({}) = ", if i == 0 { keyword } else { "," }, name.name, argument.name));
-                    self.value(*value, unit.is_some());
-                    if let Some(unit) = unit {
+                for (i, item) in items.iter().enumerate() {
+                    let before = if i == 0 { keyword } else { "," };
+                    self.put(&format!("{before} {}({}", item.name.name, item.argument.name));
+                    if let Some(unit) = &item.argument_unit {
+                        self.unit(unit);
+                    }
+                    self.put(") = ");
+                    self.value(item.value, item.unit.is_some());
+                    if let Some(unit) = &item.unit {
                         self.unit(unit);
                     }
                 }

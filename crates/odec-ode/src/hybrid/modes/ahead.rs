@@ -1,6 +1,6 @@
 //! What a relation on its surface is about to do, where its rate does not say.
 
-use super::{Landed, Modes, Place};
+use super::{Ahead, Landed, Modes, Place};
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::rates::rates_along;
@@ -136,6 +136,42 @@ impl Modes {
     pub(super) fn leads(&self, model: &dyn HybridSystem, relation: usize) -> Option<bool> {
         let found = self.leading.iter().find(|(of, _)| *of == relation);
         found.and_then(|(_, leads)| *leads).or_else(|| self.rests(model, relation))
+    }
+
+    /// The relations that are on their surface to rounding at the end of an instant and are led away from there, into `ahead`.
+    pub fn surfaces_ahead(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+        ahead: &mut Vec<Ahead>,
+    ) -> Result<(), HybridCause> {
+        ahead.clear();
+        self.look(model, at.t, at.y)?;
+        let mut near = std::mem::take(&mut self.surfaces);
+        near.clear();
+        near.extend((0..self.left.len()).filter(|relation| {
+            let is_near = self.difference(*relation).abs() <= self.noise(*relation);
+            is_near && !self.unknown[*relation] && model.is_read(*relation)
+        }));
+        let known = !near.is_empty()
+            && self.motion.slope(model, at.t, at.y, &mut self.slope)
+            && self.differentiate(model, locator, at);
+        let touching = std::mem::replace(&mut self.touching, near);
+        let mut led = Ok(());
+        if known {
+            self.curve(model, locator, at, None);
+            led = self.lead(model, at);
+        }
+        self.surfaces = std::mem::replace(&mut self.touching, touching);
+        led?;
+        for relation in self.surfaces.iter().copied().filter(|_| known) {
+            let rate = self.rates[relation];
+            let still = self.leading.iter().find(|(of, _)| *of == relation).and_then(|(_, leads)| *leads);
+            let leads = if rate == 0.0 { still } else { Some(rate > 0.0) };
+            ahead.extend(leads.map(|leads| Ahead { relation, leads }));
+        }
+        Ok(())
     }
 
     /// The time in which the state changes by its own size.

@@ -54,16 +54,16 @@ impl Course {
         let Some(first) = self.legs.first() else { return String::new() };
         if self.switches == 0 {
             let why = match first.why {
-                Why::Algebraic => "not every equation gives a derivative",
+                Why::Algebraic => "not every equation determines a derivative",
                 Why::StiffAtStart => "stiff from the start",
-                _ => "nothing was stiff",
+                _ => "the problem is not stiff",
             };
             return format!("{} throughout: {why}", first.method);
         }
         let mut text = first.method.to_string();
         for (k, leg) in self.legs.iter().enumerate().skip(1) {
             let what = match leg.why {
-                Why::Calm => "not stiff any more",
+                Why::Calm => "no longer stiff",
                 Why::Failing => "no finite values",
                 Why::Algebraic => "the mass matrix is singular",
                 _ => "stiff",

@@ -106,6 +106,12 @@ fn implicit_work(method: &Method) -> (f64, u64) {
     }
 }
 
+/// Work of a step of an explicit method in evaluations of f, for `n` states.
+fn explicit_work(method: &Method, rtol: f64, n: usize) -> f64 {
+    let series = matches!(method.family, Family::Taylor);
+    f64::from(if series { taylor::order_for(rtol, n) } else { method.stages })
+}
+
 /// The two methods and the evidence for a change.
 pub struct Auto {
     explicit: Option<Box<dyn Integrator>>,
@@ -219,13 +225,7 @@ impl Auto {
             }
         }
         // A step of the implicit method has to be so much longer than a stable one to be worth its work; in doubt it stays.
-        let own = match explicit {
-            Some(method) if matches!(method.family, Family::Taylor) => {
-                f64::from(taylor::order_for(setup.options.rtol, n))
-            }
-            Some(method) => f64::from(method.stages),
-            None => 1.0,
-        };
+        let own = explicit.map_or(1.0, |method| explicit_work(method, setup.options.rtol, n));
         let (work, least) = implicit_work(implicit);
         let worth = STAY * work / own;
         let eager = least == RISE || explicit.is_some_and(|method| method.order <= QUICK_ORDER);

@@ -163,7 +163,7 @@ fn algebraic(system: &dyn System) -> bool {
 pub static METHOD: Method = Method {
     name: "auto",
     aliases: &["automatic", "default"],
-    about: "an explicit and an implicit method in turn, as stiffness asks; the choice where no method is named",
+    about: "switches between an explicit and an implicit method as the stiffness changes; the default",
     order: 5,
     stages: 7,
     family: Family::Automatic,

@@ -29,7 +29,8 @@ pub static TABLEAU: Tableau = Tableau {
 pub static METHOD: Method = Method {
     name: "kencarp4",
     aliases: &[],
-    about: "diagonally implicit 4(3), L-stable, one matrix for all stages: moderate tolerances on large stiff problems",
+    about: "diagonally implicit 4(3), L-stable, one matrix for all stages: moderate tolerances on large stiff \
+            problems",
     order: 4,
     stages: 6,
     family: Family::ImplicitRungeKutta(&TABLEAU),

@@ -23,7 +23,7 @@ pub static TABLEAU: Tableau = Tableau {
 pub static METHOD: Method = Method {
     name: "sdirk2",
     aliases: &["sdirk22"],
-    about: "diagonally implicit 2(1), L-stable, two stages: rough tolerances, DAEs of index 1",
+    about: "diagonally implicit 2(1), L-stable, two stages: loose tolerances, DAEs of index 1",
     order: 2,
     stages: 2,
     family: Family::ImplicitRungeKutta(&TABLEAU),

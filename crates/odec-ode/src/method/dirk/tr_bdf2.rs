@@ -27,7 +27,7 @@ pub static TABLEAU: Tableau = Tableau {
 pub static METHOD: Method = Method {
     name: "tr-bdf2",
     aliases: &["trbdf2"],
-    about: "trapezoidal rule and BDF2 in one step, order 2, L-stable: the trapezoidal rule without its ringing",
+    about: "trapezoidal rule and BDF2 in one step, order 2, L-stable: like the trapezoidal rule, without its ringing",
     order: 2,
     stages: 3,
     family: Family::ImplicitRungeKutta(&TABLEAU),

@@ -25,7 +25,7 @@ pub static TABLEAU: Tableau = Tableau {
 pub static METHOD: Method = Method {
     name: "bs32",
     aliases: &["rk23", "ode23", "bogacki-shampine"],
-    about: "Bogacki-Shampine 3(2): for loose tolerances on problems that are not stiff",
+    about: "Bogacki-Shampine 3(2): for loose tolerances on nonstiff problems",
     order: 3,
     stages: 4,
     family: Family::RungeKutta(&TABLEAU),

@@ -28,7 +28,7 @@ pub static TABLEAU: Tableau = Tableau {
 pub static METHOD: Method = Method {
     name: "cash-karp",
     aliases: &["rkck", "ck54"],
-    about: "Cash-Karp 5(4): the pair of Numerical Recipes; dopri5 and tsit5 do the same for less",
+    about: "Cash-Karp 5(4): the pair of Numerical Recipes; dopri5 and tsit5 need less work",
     order: 5,
     stages: 6,
     family: Family::RungeKutta(&TABLEAU),

@@ -82,7 +82,7 @@ pub static DENSE: DenseTable = DenseTable {
 pub static METHOD: Method = Method {
     name: "dop853",
     aliases: &["rk853"],
-    about: "Dormand-Prince of order 8: for tight tolerances on smooth problems that are not stiff, orbits above all",
+    about: "Dormand-Prince of order 8: for tight tolerances on smooth nonstiff problems, above all orbits",
     order: 8,
     stages: 12,
     family: Family::RungeKutta(&TABLEAU),

@@ -40,7 +40,7 @@ pub static DENSE: DenseTable = DenseTable {
 pub static METHOD: Method = Method {
     name: "dopri5",
     aliases: &["rk45", "ode45", "dormand-prince"],
-    about: "Dormand-Prince 5(4): the usual choice for problems that are not stiff",
+    about: "Dormand-Prince 5(4): the usual choice for nonstiff problems",
     order: 5,
     stages: 7,
     family: Family::RungeKutta(&TABLEAU),

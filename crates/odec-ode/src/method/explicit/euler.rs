@@ -21,7 +21,7 @@ pub static TABLEAU: Tableau = Tableau {
 pub static METHOD: Method = Method {
     name: "euler",
     aliases: &["forward-euler", "explicit-euler", "rk1"],
-    about: "forward Euler: the simplest method; steps beyond 2/|lambda| blow up",
+    about: "forward Euler: the simplest method; unstable for steps beyond 2/|lambda|",
     order: 1,
     stages: 1,
     family: Family::RungeKutta(&TABLEAU),

@@ -22,7 +22,7 @@ pub static TABLEAU: Tableau = Tableau {
 pub static METHOD: Method = Method {
     name: "heun",
     aliases: &["heun2", "explicit-trapezoidal", "improved-euler"],
-    about: "Heun's method of order 2: Euler's step corrected with the slope at its end",
+    about: "Heun's method of order 2: an Euler step, corrected with the slope at its end",
     order: 2,
     stages: 2,
     family: Family::RungeKutta(&TABLEAU),

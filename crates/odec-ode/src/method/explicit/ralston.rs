@@ -23,7 +23,7 @@ pub static TABLEAU: Tableau = Tableau {
 pub static METHOD: Method = Method {
     name: "ralston",
     aliases: &["ralston2"],
-    about: "Ralston's method of order 2: two evaluations with the smallest error bound",
+    about: "Ralston's method of order 2: two evaluations, smallest error bound",
     order: 2,
     stages: 2,
     family: Family::RungeKutta(&TABLEAU),

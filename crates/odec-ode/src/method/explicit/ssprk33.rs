@@ -24,7 +24,8 @@ pub static TABLEAU: Tableau = Tableau {
 pub static METHOD: Method = Method {
     name: "ssprk33",
     aliases: &["ssp-rk3", "shu-osher"],
-    about: "Shu-Osher of order 3: keeps what Euler steps keep (positivity, total variation) at the same step",
+    about: "Shu-Osher of order 3: preserves what Euler steps preserve (positivity, total variation) at the same step \
+            size",
     order: 3,
     stages: 3,
     family: Family::RungeKutta(&TABLEAU),

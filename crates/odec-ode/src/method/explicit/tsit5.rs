@@ -46,7 +46,7 @@ pub static DENSE: DenseTable = DenseTable {
 pub static METHOD: Method = Method {
     name: "tsit5",
     aliases: &["tsitouras"],
-    about: "Tsitouras 5(4): like dopri5 with a smaller error; a good first choice where nothing is stiff",
+    about: "Tsitouras 5(4): like dopri5 with a smaller error; a good first choice for nonstiff problems",
     order: 5,
     stages: 7,
     family: Family::RungeKutta(&TABLEAU),

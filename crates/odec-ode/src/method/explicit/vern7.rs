@@ -71,7 +71,7 @@ pub static DENSE: DenseTable = DenseTable {
 pub static METHOD: Method = Method {
     name: "vern7",
     aliases: &["verner7", "vern76"],
-    about: "Verner's most efficient 7(6): for tight tolerances where nothing is stiff",
+    about: "Verner's most efficient 7(6): for tight tolerances on nonstiff problems",
     order: 7,
     stages: 10,
     family: Family::RungeKutta(&TABLEAU),

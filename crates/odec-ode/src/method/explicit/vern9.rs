@@ -85,7 +85,7 @@ pub static DENSE: DenseTable = DenseTable {
 pub static METHOD: Method = Method {
     name: "vern9",
     aliases: &["verner9", "vern98"],
-    about: "Verner's most efficient 9(8): for the tightest tolerances where nothing is stiff",
+    about: "Verner's most efficient 9(8): for the tightest tolerances on nonstiff problems",
     order: 9,
     stages: 16,
     family: Family::RungeKutta(&TABLEAU),

@@ -13,7 +13,7 @@ use crate::problem::{Cause, Refusal};
 pub static METHOD: Method = Method {
     name: "backward-euler",
     aliases: &["implicit-euler", "be"],
-    about: "backward Euler: order 1, damps everything that is stiff, also what should not be",
+    about: "backward Euler: order 1, damps all fast modes, even those that should not decay",
     order: 1,
     stages: 1,
     family: Family::ImplicitOneStep { numerator: &[1.0], denominator: &[1.0, -1.0] },

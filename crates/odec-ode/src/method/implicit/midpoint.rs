@@ -14,7 +14,7 @@ use crate::system::Mass;
 pub static METHOD: Method = Method {
     name: "implicit-midpoint",
     aliases: &["gauss1"],
-    about: "implicit midpoint rule: order 2, symplectic, keeps quadratic invariants; stiff transients ring",
+    about: "implicit midpoint rule: order 2, symplectic, conserves quadratic invariants; stiff transients ring",
     order: 2,
     stages: 1,
     family: Family::ImplicitOneStep { numerator: &[1.0, 0.5], denominator: &[1.0, -0.5] },

@@ -14,7 +14,7 @@ use crate::system::Mass;
 pub static METHOD: Method = Method {
     name: "trapezoidal",
     aliases: &["trapezoid", "crank-nicolson"],
-    about: "trapezoidal rule: order 2, stable exactly where the problem is; stiff transients ring",
+    about: "trapezoidal rule: order 2, stable exactly where the problem is stable; stiff transients ring",
     order: 2,
     stages: 2,
     family: Family::ImplicitOneStep { numerator: &[1.0, 0.5], denominator: &[1.0, -0.5] },
@@ -31,7 +31,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     if setup.system.invariants().is_some() {
         return Err(Refusal::Unsuitable {
             method: setup.method.name.to_string(),
-            reason: "a constraint has to be differentiated, and the unknowns oscillate after each move back to it"
+            reason: "a constraint must be differentiated, and the unknowns oscillate after each projection onto it"
                 .to_string(),
             instead: "rodas5p or radau5".to_string(),
         });

@@ -33,7 +33,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     };
     pure_second_order(setup)?;
     if setup.method.adaptive == Adaptive::FixedStep {
-        equal_steps(setup, "its accelerations are carried on from step to step and have no error estimate")?;
+        equal_steps(setup, "it carries the accelerations from step to step, without an error estimate")?;
     }
     let n = setup.system.shape().n;
     one_step::integrator(setup, || {

@@ -19,7 +19,7 @@ pub static PARAMETERS: Parameters = Parameters {
 pub static METHOD: Method = Method {
     name: "generalized-alpha",
     aliases: &["generalised-alpha", "chung-hulbert"],
-    about: "generalised alpha with rho = 0.8, on M x'' = F(t, x, x'): order 2, damps high frequencies only",
+    about: "generalised alpha with rho = 0.8, on M x'' = F(t, x, x'): order 2, damps only high frequencies",
     order: 2,
     stages: 1,
     family: Family::Alpha(&PARAMETERS),

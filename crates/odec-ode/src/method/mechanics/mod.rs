@@ -30,21 +30,21 @@ fn pure_second_order(setup: &Setup<'_>) -> Result<(), Refusal> {
     if shape.second == 0 {
         return Err(unsuitable(
             setup,
-            "it is defined on x'' alone, and no equation here is of second order",
-            "`dopri5`, or `rodas4` where the problem is stiff; or write the model with x''",
+            "it needs equations for x'', and this model has no second-order equation",
+            "`dopri5`, or `rodas4` if the problem is stiff; or write the model with x''",
         ));
     }
     if shape.n != 2 * shape.second {
         return Err(unsuitable(
             setup,
-            "it is defined on x'' alone, and there are first-order unknowns beside",
-            "`dopri5`, or `rodas4` where the problem is stiff",
+            "it needs equations for x'' only, and this model also has first-order unknowns",
+            "`dopri5`, or `rodas4` if the problem is stiff",
         ));
     }
     if matches!(setup.system.mass(), Mass::StateDependent { .. }) {
         return Err(unsuitable(
             setup,
-            "its mass matrix must be constant, and here it depends on time or state",
+            "it needs a constant mass matrix, and this one depends on time or state",
             "`implicit-midpoint`, `dopri5` or `bdf`",
         ));
     }
@@ -68,7 +68,7 @@ fn free_of_velocities(setup: &Setup<'_>) -> Result<(), Refusal> {
     }
     Err(unsuitable(
         setup,
-        "it needs accelerations that do not depend on velocities, and here they do",
+        "it needs accelerations that do not depend on velocities, and these do",
         "`newmark`, `generalized-alpha` or `implicit-midpoint`, or `dop853` with a tolerance",
     ))
 }

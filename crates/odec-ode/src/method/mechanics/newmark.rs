@@ -10,7 +10,7 @@ pub static PARAMETERS: Parameters = Parameters { alpha_m: 0.0, alpha_f: 0.0, bet
 pub static METHOD: Method = Method {
     name: "newmark",
     aliases: &["newmark-beta", "average-acceleration"],
-    about: "Newmark with beta = 1/4, gamma = 1/2, on M x'' = F(t, x, x'): order 2, damps nothing",
+    about: "Newmark with beta = 1/4, gamma = 1/2, on M x'' = F(t, x, x'): order 2, no damping",
     order: 2,
     stages: 1,
     family: Family::Alpha(&PARAMETERS),

@@ -10,7 +10,7 @@ pub static COMPOSITION: Composition = Composition { parts: &[Part::Kick(1.0), Pa
 pub static METHOD: Method = Method {
     name: "symplectic-euler",
     aliases: &["semi-explicit-euler", "euler-cromer"],
-    about: "symplectic Euler, on x'' = a(t, x): order 1, one evaluation, keeps energy near its value",
+    about: "symplectic Euler, on x'' = a(t, x): order 1, one evaluation, nearly conserves energy",
     order: 1,
     stages: 1,
     family: Family::Splitting(&COMPOSITION),

@@ -25,7 +25,7 @@ pub static COMPOSITION: Composition = Composition {
 pub static METHOD: Method = Method {
     name: "yoshida4",
     aliases: &["forest-ruth"],
-    about: "Yoshida of order 4, on x'' = a(t, x): three evaluations, symplectic: long orbits with equal steps",
+    about: "Yoshida of order 4, on x'' = a(t, x): three evaluations, symplectic: long orbits with constant steps",
     order: 4,
     stages: 3,
     family: Family::Splitting(&COMPOSITION),

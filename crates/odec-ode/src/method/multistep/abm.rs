@@ -161,7 +161,7 @@ impl Abm {
     fn start(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
         let n = self.y.len();
         let Some(formula) = &mut self.starter else {
-            let what = "a first step is wanted of a method that begins with order 1";
+            let what = "a first step was requested of a method that begins with order 1";
             return Attempt::Failed { cause: Cause::Internal { what }, next: h };
         };
         let from = Point { t: self.t, y: &self.y, slope: &self.differences[..n] };

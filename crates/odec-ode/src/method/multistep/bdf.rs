@@ -233,7 +233,7 @@ impl Bdf {
         pieces: usize,
     ) -> Result<(), Cause> {
         let Some(starter) = &mut self.starter else {
-            return Err(Cause::Internal { what: "starting values are wanted of a method that needs none" });
+            return Err(Cause::Internal { what: "starting values were requested of a method that needs none" });
         };
         let piece = part / pieces as f64;
         self.state.copy_from_slice(&self.past[0]);

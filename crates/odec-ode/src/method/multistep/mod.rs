@@ -23,8 +23,8 @@ fn build_ndf(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     if setup.options.fixed {
         return Err(Refusal::Unsuitable {
             method: setup.method.name.to_string(),
-            reason: "it chooses step and order, and a constant step was asked for".to_string(),
-            instead: "bdf1 to bdf6 with this step, or no step".to_string(),
+            reason: "it chooses the step size and the order itself, but the run sets a constant step".to_string(),
+            instead: "`bdf1` to `bdf6` with this step, or leave out the step".to_string(),
         });
     }
     Ok(Box::new(ndf::Ndf::new(setup.system, setup.options)?))
@@ -34,8 +34,8 @@ fn build_abm(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     if setup.options.fixed {
         return Err(Refusal::Unsuitable {
             method: setup.method.name.to_string(),
-            reason: "it chooses step and order, and a constant step was asked for".to_string(),
-            instead: "`abm2`, `abm3` or `abm4` with this step, or no step".to_string(),
+            reason: "it chooses the step size and the order itself, but the run sets a constant step".to_string(),
+            instead: "`abm2`, `abm3` or `abm4` with this step, or leave out the step".to_string(),
         });
     }
     Ok(Box::new(abm::Abm::new(setup)?))
@@ -45,7 +45,8 @@ fn build_abm(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
 pub static ABM: Method = Method {
     name: "abm",
     aliases: &["adams", "adams-bashforth-moulton", "ode113"],
-    about: "Adams-Bashforth-Moulton of variable order 1 to 12: two evaluations per step, for costly f that is not stiff",
+    about: "Adams-Bashforth-Moulton of variable order 1 to 12: two evaluations per step, for nonstiff problems with \
+            expensive f",
     order: abm::MAX_ORDER as u32,
     stages: abm::MAX_ORDER as u32,
     family: Family::Multistep,
@@ -72,7 +73,7 @@ const fn abm_row(name: &'static str, order: u32) -> Method {
     Method {
         name,
         aliases: &[],
-        about: "Adams-Bashforth-Moulton up to this order, on constant steps too: two evaluations per step",
+        about: "Adams-Bashforth-Moulton up to this order, also with constant steps: two evaluations per step",
         order,
         stages: order - 1,
         family: Family::Multistep,
@@ -80,17 +81,16 @@ const fn abm_row(name: &'static str, order: u32) -> Method {
         adaptive: Adaptive::VariableOrder,
         dense_order: if order < 3 { order } else { 3 },
         structure: Structure { jacobian: false, time_derivative: false },
-        source: "Hairer, Norsett & Wanner I, section III.1; the first steps by the method of Kutta 1901",
+        source: "Hairer, Norsett & Wanner I, section III.1; first steps with the method of Kutta 1901",
         build: build_abm_of_order,
     }
 }
 
 /// Order 1: the backward Euler formula.
-pub static BDF1: Method =
-    bdf_row("bdf1", 1, Stability::L, "backward Euler with the error estimated from its predictor");
+pub static BDF1: Method = bdf_row("bdf1", 1, Stability::L, "backward Euler with an error estimate from its predictor");
 /// Order 2.
 pub static BDF2: Method =
-    bdf_row("bdf2", 2, Stability::L, "backward differentiation of order 2: two past states, damps what is stiff");
+    bdf_row("bdf2", 2, Stability::L, "backward differentiation of order 2: two past states, damps stiff modes");
 /// Order 3; the angles of stability are those of Hairer & Wanner II, table V.2.1.
 pub static BDF3: Method = bdf_row("bdf3", 3, Stability::Sector(86), "backward differentiation of order 3");
 /// Order 4.
@@ -103,14 +103,14 @@ pub static BDF6: Method = bdf_row(
     "bdf6",
     6,
     Stability::Sector(17),
-    "backward differentiation of order 6, the last that is zero-stable: for smooth solutions that only decay",
+    "backward differentiation of order 6, the highest zero-stable order: for smooth solutions that only decay",
 );
 
 /// Variable step and order.
 pub static BDF: Method = Method {
     name: "bdf",
     aliases: &["ndf"],
-    about: "backward differentiation of variable order 1 to 5 (as NDF): large and stiff problems, no constant steps",
+    about: "backward differentiation of variable order 1 to 5 (as NDF): large stiff problems, no constant steps",
     order: coefficients::NDF_MAX_ORDER as u32,
     stages: coefficients::NDF_MAX_ORDER as u32,
     family: Family::Multistep,

@@ -15,13 +15,15 @@ use crate::method::radau::radau5::{C, ERROR};
 use crate::method::radau::transformation::Transformation;
 use crate::newton::{Accuracy, MAX_AGE, MAX_ITERATIONS, ROUNDING, TRUSTED_RATE};
 use crate::problem::{Cause, Refusal};
-use crate::system::System;
+use crate::system::{Jacobian, System};
 
 const STAGES: usize = 3;
 /// A rate above this asks for a new Jacobian at the next step (as in RADAU5).
 const GOOD_RATE: f64 = 1e-3;
 /// The step is kept, and with it the factors, where it could grow by less than this.
 const KEEP: f64 = 1.2;
+/// Units of rounding of its terms within which a stage equation is met.
+const UNITS: f64 = 8.0;
 /// With fixed steps Newton is taken this much further.
 const FIXED_STEP_CARE: f64 = 0.01;
 /// Order of the error estimate.
@@ -304,7 +306,7 @@ impl Radau {
                 let theta = size / previous;
                 let left = (MAX_ITERATIONS - 1 - iteration) as i32;
                 if !(theta < 1.0) || size * theta.powi(left) > tolerance * (1.0 - theta) {
-                    if size * rtol <= ROUNDING {
+                    if size * rtol <= ROUNDING || self.is_rounded(eval, h, t_new) {
                         return Ok(iteration + 1);
                     }
                     return Err(self.give_up());
@@ -321,6 +323,26 @@ impl Radau {
             previous = size;
         }
         Err(self.give_up())
+    }
+
+    /// True where what is left of the stage equations is rounding of their terms, so that no iteration takes it further: an unknown that
+    /// an equation hardly determines, as i in 1e-6*i = 1 - v, has corrections far above the rounding of its own value.
+    fn is_rounded(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> bool {
+        if self.mass.is_identity() || self.residual(eval, h, t_new).is_err() {
+            return false;
+        }
+        let Jacobian::Entries(pattern) = eval.system().jacobian() else { return false };
+        (0..STAGES).all(|i| {
+            mix(row(&self.split.inverse_a, i), &self.z, &mut self.error);
+            self.stage.fill(0.0);
+            self.mass.multiply_add(1.0 / h, &self.error, &mut self.stage);
+            self.stage.iter_mut().for_each(|slope| *slope = slope.abs());
+            for ((row, col), entry) in pattern.positions().zip(self.real.jacobian()) {
+                self.stage[row] += entry.abs() * (self.y[col].abs() + self.z[i][col].abs());
+            }
+            let met = |(left, terms): (&f64, &f64)| left.abs() <= UNITS * f64::EPSILON * terms;
+            self.left[i].iter().zip(&self.stage).all(met)
+        })
     }
 
     fn give_up(&mut self) -> Cause {

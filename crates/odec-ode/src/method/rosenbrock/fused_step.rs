@@ -84,7 +84,7 @@ const ATOL: usize = 3;
 
 /// A case that cannot be.
 fn no_vectors(h: f64) -> Attempt {
-    let what = "a Rosenbrock step over vectors is wanted and cannot be made";
+    let what = "a Rosenbrock step in vector form was requested and is not available";
     Attempt::Failed { cause: Cause::Internal { what }, next: h }
 }
 

@@ -74,13 +74,12 @@ fn by_vectors(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Rosenbrock
     if let Mass::StateDependent { .. } = setup.system.mass() {
         return Err(Refusal::Unsuitable {
             method: setup.method.name.to_string(),
-            reason: "a Rosenbrock method takes the factors of the derivatives to be constant, and here they depend on \
-                     the state or the time"
+            reason: "a Rosenbrock method needs constant coefficients of the derivatives, and here they depend on the \
+                     state or time"
                 .to_string(),
-            instead:
-                "an implicit method that iterates: `bdf`, `backward-euler`, `trapezoidal`; or write an unknown for \
-                      each derivative"
-                    .to_string(),
+            instead: "an iterative implicit method, `bdf`, `backward-euler` or `trapezoidal`; or write an unknown for \
+                 each derivative"
+                .to_string(),
         });
     }
     let n = setup.system.shape().n;

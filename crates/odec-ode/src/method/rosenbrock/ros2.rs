@@ -28,7 +28,7 @@ pub static TABLEAU: Tableau = Tableau {
 pub static METHOD: Method = Method {
     name: "ros2",
     aliases: &[],
-    about: "Rosenbrock 2(1), L-stable, two stages: rough tolerances; not for stiff algebraic equations",
+    about: "Rosenbrock 2(1), L-stable, two stages: loose tolerances; not for stiff algebraic equations",
     order: 2,
     stages: 2,
     family: Family::Rosenbrock(&TABLEAU),

@@ -4,12 +4,14 @@ use odec_ir::Span;
 
 use super::{
     Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, EventItem, ExpectItem, FunctionItem,
-    InitialItem, InputItem, Left, MATHEMATICAL, OutputItem, RunItem, named_value,
+    InitialItem, InputItem, Left, MATHEMATICAL, OtherArgument, OutputItem, RunItem, named_value,
 };
-use crate::model::phases::resolve::{REDUCTIONS, builtin};
+use crate::model::phases::resolve::builtin;
 use crate::model::{Symbol, Time};
 use crate::report::{error, warning};
-use crate::syntax::tree::{Declared, Expr, ExprId, ExprKind, Ident, Index, Later, Reference, Statement, StatementKind};
+use crate::syntax::tree::{
+    Declared, ExprId, ExprKind, Ident, Index, InputEntry, Later, Reference, Statement, StatementKind,
+};
 
 impl<'a> Collector<'a> {
     /// Collects every declaration of the tree.
@@ -121,8 +123,8 @@ impl<'a> Collector<'a> {
                 }
             }
             Later::Input(items) => {
-                for (name, argument, value, unit) in items {
-                    self.declare_input(InputItem { name, value: *value, unit: unit.as_ref(), doc }, argument, found);
+                for entry in items {
+                    self.declare_input(entry, doc, found);
                 }
             }
             Later::Boundary(items) => found.boundaries.extend(items),
@@ -139,8 +141,8 @@ impl<'a> Collector<'a> {
                 }
             }
             Some(first) => self.say(
-                error("E0202", "the model is named twice", name.span, "here again")
-                    .label(first, "here first")
+                error("E0202", "the model is named twice", name.span, "again here")
+                    .label(first, "first here")
                     .help("keep one of the two lines"),
             ),
         }
@@ -158,8 +160,8 @@ impl<'a> Collector<'a> {
             if let StatementKind::Time(name, unit) = &statement.kind {
                 if let Some(first) = first {
                     self.say(
-                        error("E0202", "the independent variable is named twice", name.span, "here again")
-                            .label(first, "here first")
+                        error("E0202", "the independent variable is named twice", name.span, "again here")
+                            .label(first, "first here")
                             .help("keep one of the two lines"),
                     );
                     continue;
@@ -184,7 +186,7 @@ impl<'a> Collector<'a> {
         if let Some((_, value)) = MATHEMATICAL.iter().find(|m| m.0 == name) {
             self.say(
                 warning("W0202", format!("`{name}` now means this and no longer {value}"), span, "declared here")
-                    .help("choose another name if that was not intended"),
+                    .help("choose another name if you did not intend this"),
             );
         }
     }
@@ -215,13 +217,13 @@ impl<'a> Collector<'a> {
                     item.target.span,
                     "a prime marks the derivative of a state",
                 )
-                .help("drop the prime, or declare a `state`"),
+                .help("remove the prime, or declare a `state`"),
             );
         }
         if item.value.is_none() {
             let name = &item.target.name.name;
             let report = error("E0128", format!("`{name}` has no value"), item.target.span, "");
-            self.say(report.help(format!("write `{name} = 1`, with the value it has")));
+            self.say(report.help(format!("write `{name} = 1` with its value")));
         }
         let entered = self.enter(&item.target.name.name, item.target.name.span, symbol);
         self.declared_whole(&item.target);
@@ -261,11 +263,11 @@ impl<'a> Collector<'a> {
         if item.target.primes > 0 {
             let report = error(
                 "E0302",
-                format!("the derivative of the unknown `{}` is given", name.name),
+                format!("the unknown `{}` has no derivative to declare", name.name),
                 item.target.span,
                 "an unknown has no derivative",
             );
-            self.say(report.help(format!("declare it by its name alone, `unknown {} = ...`, with a guess", name.name)));
+            self.say(report.help(format!("declare it by its name only, `unknown {} = ...`, with a guess", name.name)));
             return;
         }
         if !self.enter(&name.name, name.span, Symbol::State(found.states.len())) {
@@ -284,12 +286,18 @@ impl<'a> Collector<'a> {
             let text = self.input.text(item.target.span);
             let report = match self.names.symbols.get(&name.name) {
                 Some(Symbol::State(_)) => continue,
-                None => error("E0305", format!("`{text}` has no initial value"), item.target.span, "only a bound"),
-                Some(_) => error("E0118", format!("`{text}` is no state"), item.target.span, "a bound of a state"),
+                None => error(
+                    "E0305",
+                    format!("`{text}` has no initial value"),
+                    item.target.span,
+                    "there is only a \
+                                                                                                    bound",
+                ),
+                Some(_) => error("E0118", format!("`{text}` is not a state"), item.target.span, "a bound of a state"),
             };
             let limit = item.limit.map(|limit| self.input.text(limit.span)).unwrap_or_default();
             self.say(report.help(format!(
-                "declare the state with its value, and the bound behind it: `state {text} = 1, {text} {limit}`"
+                "declare the state with its initial value and then the bound: `state {text} = 1, {text} {limit}`"
             )));
         }
     }
@@ -297,13 +305,13 @@ impl<'a> Collector<'a> {
     fn declare_discrete(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
         let name = &item.target.name;
         if item.target.primes > 0 {
-            let headline = format!("`{}` is constant between two events and has no derivative", name.name);
+            let headline = format!("`{}` is constant between two events, so it has no derivative", name.name);
             let report = error("E0302", headline, item.target.span, "a prime marks the derivative of a state");
-            self.say(report.help("drop the prime, or declare a `state`"));
+            self.say(report.help("remove the prime, or declare a `state`"));
         }
         if item.value.is_none() {
             let report = error("E0128", format!("`{}` has no value", name.name), item.target.span, "");
-            self.say(report.help(format!("write `{} = 1`, with the value it has at the start", name.name)));
+            self.say(report.help(format!("write `{} = 1` with its initial value", name.name)));
         }
         if self.enter(&name.name, name.span, Symbol::Discrete(found.discretes.len())) {
             found.discretes.push(item);
@@ -324,21 +332,21 @@ impl<'a> Collector<'a> {
                 self.say(
                     error(
                         "E0202",
-                        format!("the argument `{}` is named twice", argument.name),
+                        format!("the argument `{}` occurs twice", argument.name),
                         argument.span,
-                        "here again",
+                        "again here",
                     )
-                    .label(first.span, "here first")
-                    .help("give each argument a name of its own"),
+                    .label(first.span, "first here")
+                    .help("give each argument its own name"),
                 );
             }
         }
         if let Some(&first) = self.names.functions.get(&name.name) {
             let first = found.functions[first].name.span;
             self.say(
-                error("E0202", format!("the function `{}` is defined twice", name.name), name.span, "here again")
-                    .label(first, "here first")
-                    .help("keep one, or give one another name"),
+                error("E0202", format!("the function `{}` is defined twice", name.name), name.span, "again here")
+                    .label(first, "first here")
+                    .help("keep one of them, or rename one"),
             );
             return;
         }
@@ -350,22 +358,21 @@ impl<'a> Collector<'a> {
                     name.span,
                     "defined here",
                 )
-                .help("choose another name if that was not intended"),
+                .help("choose another name if you did not intend this"),
             );
         }
         self.names.functions.insert(name.name.clone(), found.functions.len());
         found.functions.push(FunctionItem { name, arguments, body, doc: statement.doc.as_deref() });
     }
 
-    fn declare_input(&mut self, item: InputItem<'a>, argument: &'a Ident, found: &mut Declarations<'a>) {
-        let (name, time) = (item.name, &self.names.time.name);
-        if argument.name != *time {
-            let headline = format!("an input depends on time, and `{}` is not its name", argument.name);
-            let report = error("E0505", headline, argument.span, "").fix(argument.span, time.as_str());
-            let help =
-                format!("write `input {}({time}) = ...`; in equations any argument may stand: `{0}(x)`", name.name);
-            self.say(report.help(help));
-        }
+    fn declare_input(&mut self, entry: &'a InputEntry, doc: Option<&'a str>, found: &mut Declarations<'a>) {
+        let InputEntry { name, argument, argument_unit, value, unit } = entry;
+        let other = (argument.name != self.names.time.name || argument_unit.is_some()).then(|| OtherArgument {
+            key: format!("{}({})", name.name, argument.name),
+            name: argument,
+            unit: argument_unit.as_ref(),
+        });
+        let item = InputItem { name, value: *value, unit: unit.as_ref(), doc, other };
         if let Some(&first) = self.names.inputs.get(&name.name) {
             let (first, again) = (Some(found.inputs[first].name.span), name.span);
             self.names.doubled.push(Doubled { name: name.name.clone(), first, again });
@@ -403,14 +410,14 @@ impl<'a> Collector<'a> {
     fn declare_axis(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
         let name = &item.target.name;
         if item.target.primes > 0 {
-            let headline = format!("`{}` is no coordinate", self.input.text(item.target.span));
+            let headline = format!("`{}` is not a coordinate", self.input.text(item.target.span));
             let report = error("E0540", headline, item.target.span, "a derivative changes during the run");
             self.say(report.help("write a coordinate for each index, for example `axis x[i] = i*dx`"));
             return;
         }
         if item.value.is_some() && item.target.indices.is_empty() {
-            let headline = format!("`{}` has no index, and an axis needs one", name.name);
-            let report = error("E0540", headline, item.target.span, "the coordinate of which index?");
+            let headline = format!("`{}` has no index, but an axis needs one", name.name);
+            let report = error("E0540", headline, item.target.span, "this is not the coordinate of an index");
             self.say(report.help("write a coordinate for each index, for example `axis x[i] = i*dx`"));
             self.names.broken.insert(&name.name);
             return;
@@ -448,7 +455,7 @@ impl<'a> Collector<'a> {
                     "a prime marks the derivative of a state",
                 )
                 .help(format!(
-                    "record it by its name alone, `output {}`, or give the quantity another name",
+                    "record it by its name only, `output {}`, or rename the quantity",
                     self.input.text(item.target.span)
                 )),
             );
@@ -544,54 +551,9 @@ impl<'a> Collector<'a> {
         self.names.ranks.entry(target.name.name.as_str()).or_insert(target.indices.len());
         if let Some(part) = target.path.first() {
             let name = &target.name.name;
-            let headline = format!("`{name}` is declared as a whole, not by its components");
+            let headline = format!("declare `{name}` as a whole, not by its components");
             let report = error("E0532", headline, part.span, "a component");
-            self.say(report.help(format!("write all of them: `{name} = (x, y, z)`")));
+            self.say(report.help(format!("write all components: `{name} = (x, y, z)`")));
         }
-    }
-
-    /// `f(x) = ...` without `fn`, `F(t) = ...` for a definition, `x(0) = 1` for a state that is not declared. Tells
-    /// whether it was one of these.
-    pub(super) fn call_as_left_side(&mut self, name: &'a Ident, arguments: &'a [ExprId], lhs: ExprId) -> bool {
-        let known = self.names.symbols.contains_key(&name.name)
-            || self.names.functions.contains_key(&name.name)
-            || builtin(&name.name).is_some()
-            || [REDUCTIONS, &["dot", "norm", "cross", "celsius"]].concat().contains(&name.name.as_str());
-        let kind = |id: &ExprId| &self.input.tree.exprs[id.0 as usize].kind;
-        let plain = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.primes == 0);
-        let time = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.names.time.name);
-        if known || name.name == "d" || name.name == "der" {
-            return false;
-        }
-        let (place, text) = (self.input.span_of(lhs), &name.name);
-        let report = match arguments {
-            [one] if matches!(kind(one), ExprKind::Number(_)) => {
-                error("E0307", format!("the initial value of `{text}` is no equation"), place, "an initial value?")
-                    .help(format!("a state is declared with its initial value: `state {text} = ...`"))
-                    .fix(place, format!("state {text}"))
-            }
-            [one] if time(one) => {
-                let rest = Span { start: name.span.end, ..place };
-                error("E0203", format!("there is no function `{text}`"), place, "a quantity that changes with time?")
-                    .help(format!("a definition is written without its arguments: `{text} = ...`"))
-                    .fix(rest, "")
-            }
-            [_, ..] if arguments.iter().all(plain) => {
-                let start = Span { end: place.start, ..place };
-                let report = error("E0203", format!("there is no function `{text}`"), place, "is it defined here?")
-                    .help("the definition of a function begins with `fn`");
-                // a function that nobody calls would be read and forgotten
-                let called = |expr: &Expr| matches!(&expr.kind, ExprKind::Call(f, _) if f.name == *text);
-                if self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1 {
-                    report.fix(start, "fn ")
-                } else {
-                    report
-                }
-            }
-            _ => return false,
-        };
-        self.names.broken.insert(text);
-        self.say(report);
-        true
     }
 }

@@ -4,7 +4,9 @@ use odec_ir::Span;
 
 use super::Collector;
 use crate::model::Symbol;
-use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Reference};
+use crate::model::phases::resolve::{REDUCTIONS, builtin};
+use crate::report::error;
+use crate::syntax::tree::{Binary, Expr, ExprId, ExprKind, Ident, Later, Reference, Statement, StatementKind};
 
 /// The form of a left side.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +22,69 @@ pub enum Left<'a> {
 }
 
 impl<'a> Collector<'a> {
+    /// `f(x) = ...` without `fn`, `F(t) = ...` for a definition, `x(0) = 1` for a state that is not declared. Tells
+    /// whether it was one of these.
+    pub(super) fn call_as_left_side(&mut self, name: &'a Ident, arguments: &'a [ExprId], lhs: ExprId) -> bool {
+        let known = self.names.symbols.contains_key(&name.name)
+            || self.names.functions.contains_key(&name.name)
+            || builtin(&name.name).is_some()
+            || [REDUCTIONS, &["dot", "norm", "cross", "celsius"]].concat().contains(&name.name.as_str());
+        let kind = |id: &ExprId| &self.input.tree.exprs[id.0 as usize].kind;
+        let plain = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.primes == 0);
+        let time = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.names.time.name);
+        if known || name.name == "d" || name.name == "der" {
+            return false;
+        }
+        let (place, text) = (self.input.span_of(lhs), &name.name);
+        let is_input = |s: &Statement| match &s.kind {
+            StatementKind::Later(Later::Input(items)) => items.iter().any(|item| item.name.name == *text),
+            _ => false,
+        };
+        if self.input.tree.statements.iter().any(is_input) {
+            // a measured quantity on the left side of an equation without derivatives
+            return false;
+        }
+        let report = match arguments {
+            [one] if matches!(kind(one), ExprKind::Number(_)) => error(
+                "E0307",
+                format!("the initial value of `{text}` is not an equation"),
+                place,
+                "is this an initial \
+                                                                                                value?",
+            )
+            .help(format!("declare the state with its initial value: `state {text} = ...`"))
+            .fix(place, format!("state {text}")),
+            [one] if time(one) => {
+                let rest = Span { start: name.span.end, ..place };
+                error(
+                    "E0203",
+                    format!("there is no function `{text}`"),
+                    place,
+                    "is this a quantity that changes \
+                                                                                 with time?",
+                )
+                .help(format!("write a definition without its arguments: `{text} = ...`"))
+                .fix(rest, "")
+            }
+            [_, ..] if arguments.iter().all(plain) => {
+                let start = Span { end: place.start, ..place };
+                let report = error("E0203", format!("there is no function `{text}`"), place, "is this its definition?")
+                    .help("begin the definition of a function with `fn`");
+                // a function that nobody calls would be read and forgotten
+                let called = |expr: &Expr| matches!(&expr.kind, ExprKind::Call(f, _) if f.name == *text);
+                if self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1 {
+                    report.fix(start, "fn ")
+                } else {
+                    report
+                }
+            }
+            _ => return false,
+        };
+        self.names.broken.insert(text);
+        self.say(report);
+        true
+    }
+
     fn is_state(&self, name: &str) -> bool {
         matches!(self.names.symbols.get(name), Some(Symbol::State(_)))
     }

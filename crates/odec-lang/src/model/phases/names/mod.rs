@@ -121,6 +121,16 @@ pub(super) struct InputItem<'a> {
     pub value: ExprId,
     pub unit: Option<&'a Unit>,
     pub doc: Option<&'a str>,
+    /// The argument, if it is not the time in its own unit.
+    pub other: Option<OtherArgument<'a>>,
+}
+
+/// The argument of a table over something else than time.
+pub(super) struct OtherArgument<'a> {
+    /// `drag(v)`, by which the units of the model know it.
+    pub key: String,
+    pub name: &'a Ident,
+    pub unit: Option<&'a Unit>,
 }
 
 /// An equation with its left side as far as its form tells.

@@ -27,7 +27,7 @@ pub(super) enum Verdict {
 /// Why the value of such an operation jumps.
 pub(super) fn reason(name: &str) -> String {
     match name {
-        "lt" | "le" | "eq" | "ne" | "and" | "or" | "not" => "a condition as a number jumps from 0 to 1".to_owned(),
+        "lt" | "le" | "eq" | "ne" | "and" | "or" | "not" => "a condition used as a number jumps from 0 to 1".to_owned(),
         name => format!("`{name}` jumps"),
     }
 }

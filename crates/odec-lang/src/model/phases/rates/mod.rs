@@ -173,11 +173,12 @@ impl Maker<'_> {
     }
 
     fn say_doubt(&mut self, name: &str, at: Span, used: Option<Span>) {
-        let headline = format!("the derivative of `{name}` has no part for a jump, and this `if` may jump");
+        let headline = format!("the derivative of `{name}` ignores jumps, but this `if` may jump");
         let report = warning("W0515", headline, at, "the branches may differ where the condition changes");
         let report = used.iter().fold(report, |report, used| report.label(*used, "the derivative"));
         self.reports.push(report.help(
-            "if both branches are equal where the condition changes, all is well; `min`, `max` and `abs` never jump",
+            "the derivative is correct if both branches are equal where the condition changes; `min`, `max` and \
+             `abs` never jump",
         ));
     }
 

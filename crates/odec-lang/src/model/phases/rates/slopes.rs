@@ -51,7 +51,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
             slopes.of.push(slope);
         }
         if let Some((at, why)) = slopes.jumps[root.index()].clone() {
-            let help = "differentiate what does not jump: give it a name of its own, and take the derivative of that";
+            let help = "give the continuous part its own name, and take the derivative of that";
             return Err(Refused { why, at, help: help.to_owned() });
         }
         let span = slopes.terms[root.index()].span;
@@ -96,8 +96,8 @@ impl<'m, 'a> Slopes<'m, 'a> {
         let mut new = vec![TermId(0); old.len()];
         for (i, term) in old.into_iter().enumerate().filter(|(i, _)| live[*i]) {
             if self.terms.len() as u64 > MAX_INLINED_TERMS || depth > MAX_NESTING {
-                let help = "give what its functions have in common a name of its own".to_owned();
-                return Err(Refused { why: "its functions take too many terms".to_owned(), at: term.span, help });
+                let help = "give the common part of its functions its own name".to_owned();
+                return Err(Refused { why: "its functions expand to too many terms".to_owned(), at: term.span, help });
             }
             let Term { mut kind, span } = term;
             map_operands(&mut kind, |o| new[at(o)]);
@@ -130,7 +130,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
             }
             TermKind::Discrete(i) | TermKind::Element(Symbol::Discrete(i), ..) => {
                 let name = &self.model().discretes[*i].name;
-                jump = Some((span, format!("events change `{name}`, which jumps then")));
+                jump = Some((span, format!("events change `{name}`, which then jumps")));
                 None
             }
             TermKind::Input(input, argument) => {
@@ -138,8 +138,9 @@ impl<'m, 'a> Slopes<'m, 'a> {
                 if self.of[argument.index()].is_none() && self.jumps[argument.index()].is_none() {
                     None
                 } else {
-                    let why = format!("it reads the input `{}`, whose slope is not formed", input.name);
-                    let help = "read its slope from the table, too, as another input with a column of its own";
+                    let why =
+                        format!("it reads the input `{}`, and odec does not form the slope of an input", input.name);
+                    let help = "read the slope from the table as another input with its own column";
                     return Err(Refused { why, at: span, help: help.to_owned() });
                 }
             }
@@ -166,7 +167,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
                     _ => {
                         let word = reduction.word();
                         let why = format!("it is a `{word}` whose terms or condition change with time");
-                        let help = "of reductions, sums alone are differentiated, over elements that do not change";
+                        let help = "odec differentiates no reductions except sums over fixed elements";
                         return Err(Refused { why, at: span, help: help.to_owned() });
                     }
                 }
@@ -246,8 +247,8 @@ impl<'m, 'a> Slopes<'m, 'a> {
         let of = &self.model().states[state];
         let name = of.derivative(order);
         if of.algebraic {
-            let why = format!("it reads the unknown `{name}`, of which no equation gives the derivative");
-            let help = format!("declare `state {name} = ...` with an equation for `{name}'`, or leave it out");
+            let why = format!("it reads the unknown `{name}`, and no equation determines its derivative");
+            let help = format!("declare `state {name} = ...` with an equation for `{name}'`, or remove it");
             return Err(Refused { why, at: span, help });
         }
         let highest = self.maker.order_of(state);
@@ -260,8 +261,9 @@ impl<'m, 'a> Slopes<'m, 'a> {
             return Ok(read(kind, Symbol::State(state), order + 1));
         }
         if order + 1 > highest {
-            let why = format!("it reads `{name}`, of which no equation gives the derivative");
-            let help = format!("the equations give `{name}`; give an equation for `{name}'` instead, or drop a prime");
+            let why = format!("it reads `{name}`, and no equation determines its derivative");
+            let help =
+                format!("the equations determine `{name}`; give an equation for `{name}'` instead, or remove a prime");
             return Err(Refused { why, at: span, help });
         }
         Ok(match side {

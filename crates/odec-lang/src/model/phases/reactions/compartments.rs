@@ -21,8 +21,8 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
             let name = &item.target.name;
             if !item.target.indices.is_empty() || item.target.primes > 0 {
                 said.push(
-                    error("E0591", "a compartment is one name", item.target.span, "an array, or a derivative")
-                        .help("a volume that changes is a state: `state V = 1`, `compartment cell = V`"),
+                    error("E0591", "a compartment needs a single name", item.target.span, "an array or a derivative")
+                        .help("write a changing volume as a state: `state V = 1`, `compartment cell = V`"),
                 );
                 continue;
             }
@@ -53,8 +53,8 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
                 [] => format!("declare it: `compartment {} = 1`", place.name.name),
                 known => format!("the compartments are {}", known.join(", ")),
             };
-            let text = format!("where `{name}` is to be");
-            said.push(error("E0591", "this is no compartment", place.span, text).help(help));
+            let text = format!("the place of `{name}`");
+            said.push(error("E0591", "this is not a compartment", place.span, text).help(help));
             continue;
         }
         let volume = volumes.get(&place.name.name).and_then(Option::as_ref);
@@ -80,15 +80,15 @@ fn volume(tree: &Tree, facts: &Facts<'_>, item: &Declared) -> Result<Volume, Dia
     let name = &item.target.name;
     let Some(value) = item.value else {
         let report = error("E0591", format!("the compartment `{}` has no volume", name.name), name.span, "");
-        return Err(report.help(format!("write `compartment {} = 1`, or its size", name.name)));
+        return Err(report.help(format!("give its volume: `compartment {} = 1`", name.name)));
     };
     let names = names_in(tree, value);
     if names.is_empty() {
         return Ok(Volume::Given);
     }
     if let Some(unit) = &item.unit {
-        let report = error("E0591", "the unit of this volume follows from what it is", unit.span, "");
-        return Err(report.help("drop the unit"));
+        let report = error("E0591", "odec derives the unit of this volume from its value", unit.span, "");
+        return Err(report.help("remove the unit"));
     }
     if let ExprKind::Name(reference) = &tree.exprs[value.0 as usize].kind
         && facts.states.get(reference.name.name.as_str()).is_some_and(|state| state.target.indices.is_empty())
@@ -101,10 +101,10 @@ fn volume(tree: &Tree, facts: &Facts<'_>, item: &Declared) -> Result<Volume, Dia
         None => Ok(Volume::Follows(None)),
         Some(other) => Err(error(
             "E0591",
-            format!("how fast the volume of `{}` changes is not known", name.name),
+            format!("odec does not know how fast the volume of `{}` changes", name.name),
             other.span,
             "this may change with time",
         )
-        .help(format!("make the volume a state, with an equation for its rate: `compartment {} = V`", name.name))),
+        .help(format!("make the volume a state with an equation for its rate: `compartment {} = V`", name.name))),
     }
 }

@@ -90,11 +90,11 @@ fn other(facts: &Facts<'_>, species: &Reference) -> Option<Diagnostic> {
     let name = &species.name.name;
     let (what, declared) = facts.others.get(name.as_str())?;
     let report =
-        error("E0598", format!("`{name}` is {what}, and reactions change states"), species.span, "a species here");
+        error("E0598", format!("`{name}` is {what}, but reactions change states"), species.span, "a species here");
     let help = match *what {
-        "an input" => format!("give its value a name, `{name}_now = {name}(t)`, and write that name here"),
-        "a discrete quantity" | "an unknown, which an equation gives" => {
-            format!("if it stands in the rate and does not change, write `${name}`")
+        "an input" => format!("give its value a name, `{name}_now = {name}(t)`, and write this name here"),
+        "a discrete quantity" | "an unknown, which an equation determines" => {
+            format!("if the reaction does not change it, write `${name}`")
         }
         _ => "write the name of a state".to_owned(),
     };
@@ -160,7 +160,7 @@ pub(super) fn write(
 ) {
     for name in found.0.keys().filter(|name| !facts.states.contains_key(name.as_str())) {
         let terms = &found.0[name];
-        let headline = format!("`{name}` takes part in a reaction and is not declared");
+        let headline = format!("`{name}` takes part in a reaction but is not declared");
         let report = error("E0201", headline, terms[0].span, "not declared");
         said.push(report.help(format!("declare it with its initial value: `state {name} = 0`")));
     }

@@ -72,15 +72,15 @@ fn forgotten(
         0 => String::new(),
         n => format!(" and {n} more"),
     };
-    let headline = format!("this event sets the volume `{volume}`, and says nothing of `{name}`{more} in it");
+    let headline = format!("this event sets the volume `{volume}` but does not change `{name}`{more} in it");
     let report = error("E0599", headline, target.span, "the volume jumps here")
         .label(first.span, format!("in `{}`", odec_ir::names::plain(&compartment.name.name)));
     let shown = missing.iter().take(MAX_SHOWN).map(|(species, ..)| element(species));
     let kept: Vec<String> = shown.map(|name| format!("{name} := {name}*{volume}/{after}")).collect();
     let dots = if missing.len() > MAX_SHOWN { "; ..." } else { "" };
-    let late = if delayed { "; write `late` in the head, so that it reads the values of that instant" } else { "" };
+    let late = if delayed { "; write `late` in the head, so that it reads the values at that instant" } else { "" };
     Some(report.help(format!(
-        "where the amount stays, write `{}{dots}` in the event; where the concentration stays, `{name} := {name}`{late}",
+        "to keep the amount, write `{}{dots}` in the event; to keep the concentration, `{name} := {name}`{late}",
         kept.join("; ")
     )))
 }

@@ -65,9 +65,9 @@ fn mass_action(line: &Line<'_>, writer: &mut Writer, said: &mut Vec<Diagnostic>)
         }
         (reversible, list) => {
             let (headline, help) = if reversible {
-                ("`<->` goes both ways and wants two constants", "write `mass (kon, koff)`, or `->` for one way")
+                ("`<->` goes both ways and needs two constants", "write `mass (kon, koff)`, or `->` for one way")
             } else {
-                ("`->` goes one way and wants one constant", "write `<->` for both ways, or `mass k`")
+                ("`->` goes one way and needs one constant", "write `<->` for both ways, or `mass k`")
             };
             let found = if list.len() == 1 { "one constant" } else { "these constants" };
             let report = error("E0593", headline, reaction.arrow, "this arrow");
@@ -132,17 +132,17 @@ pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
             let headline = format!("`{}` stays in one compartment", reaction.law.word());
             let report = error("E0592", headline, reaction.law_span, "a concentration per time");
             let report = report.label(a.span, tell(at)).label(b.span, tell(other));
-            said.push(report.help("write the amount per time: `flow ...`, which each volume divides"));
+            said.push(report.help("write the amount per time, `flow ...`; odec divides it by each volume"));
         }
     }
     for (species, _) in changed() {
         let own = facts.equations.get(species.name.name.as_str());
         if let Some(equation) = own {
-            let headline = format!("`{}` has an equation and takes part in a reaction", species.name.name);
+            let headline = format!("`{}` has an equation but also takes part in a reaction", species.name.name);
             let report = error("E0594", headline, species.span, "this reaction changes it");
             let report = report.label(equation.span, "so does this");
             said.push(report.help(format!(
-                "leave the equation out, or write `${}` here: then the reaction does not change it",
+                "remove the equation, or write `${}` here, so that the reaction does not change it",
                 species.name.name
             )));
         }
@@ -164,10 +164,10 @@ fn reactants_in_constants(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said:
     let names = names_in(tree, reaction.value);
     let Some(reference) = names.into_iter().find(|reference| species(&reference.name.name)) else { return };
     let name = &reference.name.name;
-    let headline = format!("`mass` multiplies by `{name}` itself, and `{name}` stands in its constant too");
-    let report = warning("W0521", headline, reference.span, "a factor once more");
+    let headline = format!("`mass` multiplies by `{name}`, and its constant also contains `{name}`");
+    let report = warning("W0521", headline, reference.span, "this is another factor");
     let report = report.label(reaction.law_span, "the law");
-    said.push(report.help("give the constant alone, `mass k`, or the whole rate with `rate`"));
+    said.push(report.help("give only the constant, `mass k`, or the whole rate with `rate`"));
 }
 
 /// A reactant on which its own loss does not depend may fall below zero.
@@ -179,17 +179,27 @@ fn reactants_in_law(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
             let name = reference.name.name.as_str();
             if read.insert(name) {
                 open.extend(facts.definitions.get(name));
+                // the rate of another reaction
+                if let Some(other) = facts.labels.get(name) {
+                    open.push(other.value);
+                    for participant in other.left.iter().chain(&other.right).filter(|_| other.law == Law::Mass) {
+                        let name = participant.species.name.name.as_str();
+                        read.insert(name);
+                        open.extend(facts.definitions.get(name));
+                    }
+                }
             }
         }
     }
     for participant in line.reaction.left.iter().filter(|participant| !participant.fixed) {
         let name = participant.species.name.name.as_str();
         if facts.states.contains_key(name) && !read.contains(name) {
-            let headline = format!("the rate does not depend on `{name}`, which it uses up");
+            let headline = format!("the rate does not depend on `{name}`, although the reaction consumes it");
             let report = warning("W0520", headline, participant.species.span, "it can fall below 0");
             let report = report.label(line.reaction.law_span, "the law");
             said.push(report.help(format!(
-                "let the rate vanish with it, as `{name}/(K + {name})` does, or write `${name}` if it does not change"
+                "make the rate vanish with it, as in `{name}/(K + {name})`, or write `${name}` if the reaction does \
+                 not change it"
             )));
         }
     }

@@ -41,6 +41,8 @@ struct Facts<'a> {
     equations: BTreeMap<&'a str, &'a Statement>,
     /// Right sides of definitions.
     definitions: BTreeMap<&'a str, ExprId>,
+    /// Reactions with labels: names of their rates.
+    labels: BTreeMap<&'a str, &'a Reaction>,
     /// Compartments of states of parts.
     inside: BTreeMap<&'a str, &'a Reference>,
     /// Names that no reaction can change, with what they are and where they are declared.
@@ -89,6 +91,7 @@ impl<'a> Facts<'a> {
             indices: BTreeMap::new(),
             equations: BTreeMap::new(),
             definitions: BTreeMap::new(),
+            labels: BTreeMap::new(),
             inside: BTreeMap::new(),
             others: BTreeMap::new(),
         };
@@ -109,12 +112,14 @@ impl<'a> Facts<'a> {
                     facts.constants.extend(targets(items).map(|name| (name.name.as_str(), true)));
                 }
                 StatementKind::Discrete(items) => facts.others("a discrete quantity", targets(items)),
-                StatementKind::Unknown(items) => facts.others("an unknown, which an equation gives", targets(items)),
+                StatementKind::Unknown(items) => {
+                    facts.others("an unknown, which an equation determines", targets(items));
+                }
                 StatementKind::Compartment(items) => facts.others("a compartment", targets(items)),
                 StatementKind::Function { name, .. } => facts.others("a function", [name]),
                 StatementKind::Time(name, _) => facts.others("the time", [name]),
                 StatementKind::Later(Later::Input(items)) => {
-                    facts.others("an input", items.iter().map(|(name, ..)| name));
+                    facts.others("an input", items.iter().map(|item| &item.name));
                 }
                 StatementKind::Matter(Matter::Inside(inside)) => {
                     facts.inside.insert(&inside.species.name.name, &inside.compartment);
@@ -124,6 +129,9 @@ impl<'a> Facts<'a> {
                     for (names, from, to) in items {
                         facts.indices.extend(names.iter().map(|name| (name.name.as_str(), (*from, *to))));
                     }
+                }
+                StatementKind::Reaction(reaction) => {
+                    facts.labels.extend(reaction.label.iter().map(|(label, _)| (label.name.as_str(), reaction)));
                 }
                 StatementKind::Equation { lhs, rhs, .. } => facts.equation(tree, statement, *lhs, *rhs),
                 _ => {}
@@ -174,6 +182,8 @@ fn name_all<'a>(tree: &'a Tree, facts: &Facts<'a>) -> Vec<Line<'a>> {
                     facts.states.contains_key(name)
                         || facts.constants.contains_key(name)
                         || facts.definitions.contains_key(name)
+                        || facts.labels.contains_key(name)
+                        || facts.others.contains_key(name)
                 };
                 let mut name = format!("reaction_{number}");
                 while taken(&name) {

@@ -65,7 +65,7 @@ pub(super) fn axes_of(tree: &Tree, facts: &Facts<'_>, reaction: &Reaction) -> Re
 
 fn no_index(span: Span) -> Diagnostic {
     error("E0595", "a reaction runs over whole indices", span, "not the name of an index")
-        .help("write `[i]`, or a part of it with its name: `[i in 1..N-1]`")
+        .help("write `[i]`, or a part of the index with its name: `[i in 1..N-1]`")
 }
 
 /// The places of a species, one for each bracket.
@@ -77,7 +77,7 @@ pub(super) fn spots(
 ) -> Result<Vec<Spot>, Diagnostic> {
     if species.primes > 0 || !species.path.is_empty() {
         let text = "a derivative, or a part of something";
-        return Err(error("E0595", "a species is a name, with indices if it is an array", species.span, text));
+        return Err(error("E0595", "a species must be a name, with indices if it is an array", species.span, text));
     }
     let mut spots = Vec::new();
     for index in &species.indices {
@@ -97,8 +97,13 @@ pub(super) fn spots(
             let taken = spots.iter().any(|spot| matches!(spot, Spot::Axis(other, _) if *other == axis));
             let Some(offset) = offset.filter(|_| !taken) else {
                 let span = tree.exprs[at.0 as usize].span;
-                return Err(error("E0595", "the place of a species is an index, plus or minus a number", span, "")
-                    .help("for anything else write the equations of the species"));
+                return Err(error(
+                    "E0595",
+                    "the place of a species must be an index, plus or minus a number",
+                    span,
+                    "",
+                )
+                .help("for anything else, write the equations of the species"));
             };
             spots.push(Spot::Axis(axis, offset));
             continue;
@@ -113,9 +118,10 @@ pub(super) fn spots(
                 || facts.definitions.contains_key(name.name.name.as_str())
                 || facts.others.contains_key(name.name.name.as_str());
             if is_const.is_some_and(|is_const| !is_const) || is_const.is_none() && varies {
-                let headline = format!("`{}` is no constant, and names an element of a species", name.name.name);
-                return Err(error("E0595", headline, name.span, "a number, or made of constants")
-                    .help(format!("which elements there are is known before a run: `const {} = 2`", name.name.name)));
+                let headline =
+                    format!("`{}` selects an element of a species, but it is not a constant", name.name.name);
+                return Err(error("E0595", headline, name.span, "write a number or an expression of constants")
+                    .help(format!("the elements must be known before the run: `const {} = 2`", name.name.name)));
             }
         }
         spots.push(Spot::Fixed(at));
@@ -128,7 +134,7 @@ fn beyond_label(reaction: &Reaction, index: &Ident) -> Diagnostic {
     let Some((label, _)) = &reaction.label else { return no_index(index.span) };
     error(
         "E0596",
-        format!("`{}` is one rate, and its species run over `{}`", label.name, index.name),
+        format!("`{}` is a single rate, but its species run over `{}`", label.name, index.name),
         label.span,
         "one name",
     )

@@ -22,10 +22,10 @@ impl<'a> Resolver<'a> {
         let report = match axes.as_slice() {
             _ if !given => {
                 let what = Model::kind_of(symbol);
-                wrong(format!("`{}` is {what}, and no coordinate of an index", name.name), what)
+                wrong(format!("`{}` is {what}, not a coordinate of an index", name.name), what)
             }
             _ if self.shapes.dim(&name.name) > 0 => {
-                wrong(format!("the coordinate `{}` is a vector", name.name), "a number for each index is needed")
+                wrong(format!("the coordinate `{}` is a vector", name.name), "an axis needs a number for each index")
             }
             [axis] => {
                 if let (Some(index), None) = (axis.index, &axis.range) {
@@ -34,18 +34,19 @@ impl<'a> Resolver<'a> {
                         self.model.axes.push(Coordinate { index, array: symbol, span });
                         return;
                     };
-                    error("E0540", format!("the index `{}` has two axes", axis.name), span, "here again")
-                        .label(first, "here first")
-                        .help("keep one of them; the other remains a definition without the word `axis`")
+                    error("E0540", format!("the index `{}` has two axes", axis.name), span, "again here")
+                        .label(first, "first here")
+                        .help("keep one of them, and remove the word `axis` from the other")
                 } else {
-                    let headline = format!("`{}` has a range of its own, and is the coordinate of no index", name.name);
+                    let headline =
+                        format!("`{}` has its own range, so it is not the coordinate of an index", name.name);
                     wrong(headline, "give it the whole range of an index")
                 }
             }
-            [] => wrong(format!("`{}` has no index, and an axis needs one", name.name), "one value"),
+            [] => wrong(format!("`{}` has no index, but an axis needs one", name.name), "a single value"),
             more => {
-                let headline = format!("`{}` has {} indices, and an axis needs one", name.name, more.len());
-                wrong(headline, "one number for each index is needed")
+                let headline = format!("`{}` has {} indices, but an axis needs one", name.name, more.len());
+                wrong(headline, "an axis needs one number for each index")
             }
         };
         self.say(report);

@@ -25,8 +25,8 @@ impl<'a> Resolver<'a> {
     fn edge_rule(&mut self, name: &'a Ident, edge: Edge) {
         let Some(index) = self.index_set(name) else { return };
         if let Some(first) = self.model.edges.iter().find(|e| e.index == index).map(|e| e.span) {
-            let headline = format!("the ends of `{}` are given twice", name.name);
-            let report = error("E0523", headline, name.span, "here again").label(first, "here first");
+            let headline = format!("the ends of `{}` are set twice", name.name);
+            let report = error("E0523", headline, name.span, "again here").label(first, "first here");
             self.say(report.help("keep one: `periodic` joins the ends, `clamp` repeats the last element"));
             return;
         }
@@ -39,14 +39,12 @@ impl<'a> Resolver<'a> {
         let symbol = match self.model.symbols.get(name).copied() {
             Some(symbol @ (Symbol::State(_) | Symbol::Definition(_))) => symbol,
             Some(symbol) => {
-                let headline = format!("`{name}` is {} and has no boundary", Model::kind_of(symbol));
+                let headline = format!("`{name}` is {}, so it has no boundary", Model::kind_of(symbol));
                 let mut report = error("E0524", headline, target.span, "");
                 if let Some(&declared) = self.names.declared.get(name) {
                     report = report.label(declared, "declared here");
                 }
-                self.say(
-                    report.help("boundaries are given for states and definitions over an index: `boundary u[0] = 1`"),
-                );
+                self.say(report.help("set boundaries of states and definitions over an index: `boundary u[0] = 1`"));
                 return;
             }
             None => {
@@ -60,12 +58,12 @@ impl<'a> Resolver<'a> {
         }
         let rank = self.names.ranks.get(name).copied().unwrap_or(0);
         if rank == 0 {
-            let headline = format!("`{name}` is one value and has no boundary");
+            let headline = format!("`{name}` is a single value, so it has no boundary");
             let mut report = error("E0524", headline, target.span, "");
             if let Some(&declared) = self.names.declared.get(name) {
                 report = report.label(declared, "declared here");
             }
-            self.say(report.help(format!("declare it over an index, `{name}[i] = ...`, or drop this line")));
+            self.say(report.help(format!("declare it over an index, `{name}[i] = ...`, or remove this line")));
             return;
         }
         if rank != target.indices.len() {
@@ -140,7 +138,7 @@ impl<'a> Resolver<'a> {
             let (dimension, name) = if let Some(name) = named {
                 (self.dimension(name, None), name.name.clone())
             } else {
-                let report = error("E0514", "the parts of a definition name no index set", span, "");
+                let report = error("E0514", "no part of this definition names an index set", span, "");
                 self.say(
                     report.help("name one of them over a declared index: `v[i in 2..N] = ...` with `index i = 1..N`"),
                 );

@@ -100,8 +100,8 @@ impl<'a> Resolver<'a> {
     /// `cancel` without `after`: nothing waits that could be dropped.
     fn refuse_dead_cancel(&mut self, event: &tree::Event) {
         let (Some(span), None) = (event.clauses.cancel, event.clauses.after) else { return };
-        let report = warning("W0516", "`cancel` has nothing to drop here", span, "the event is executed at once");
-        self.say(report.help("give it a delay, `after 2 cancel`, or drop the word"));
+        let report = warning("W0516", "`cancel` has no effect here", span, "odec executes the event at once");
+        self.say(report.help("add a delay, `after 2 cancel`, or remove the word"));
     }
 
     /// An array as the target of an action.
@@ -112,13 +112,14 @@ impl<'a> Resolver<'a> {
         let name = &target.name.name;
         let letters: Vec<String> = ["i", "j", "k", "l", "m"].into_iter().take(rank).map(str::to_owned).collect();
         let element = format!("{name}[{}]", letters.join(", "));
-        let report = error("E0513", format!("`{name}` is an array, and no element of it is named"), target.span, "");
+        let report = error("E0513", format!("`{name}` is an array, but no element is named"), target.span, "");
         let report = match self.names.declared.get(name) {
             Some(&declared) => report.label(declared, "declared with indices"),
             None => report,
         };
         self.say(report.help(format!(
-            "write `{element} := ...`: an index of the head is that element, and one that the head has not is each of them"
+            "write `{element} := ...`: an index of the head selects one element, and any other index selects all \
+             elements"
         )));
     }
 
@@ -155,8 +156,8 @@ impl<'a> Resolver<'a> {
                 tree::Action::Stop(text, span) => match &stop {
                     None => stop = Some(model::Stop { text: text.clone(), span: *span }),
                     Some(first) => {
-                        let report = error("E0543", "this event stops the run twice", *span, "here again");
-                        let report = report.label(first.span, "here first");
+                        let report = error("E0543", "this event stops the run twice", *span, "again here");
+                        let report = report.label(first.span, "first here");
                         self.say(report.help("keep one of the two reasons"));
                     }
                 },
@@ -288,7 +289,7 @@ impl<'a> Resolver<'a> {
             Some(&declared) => report.label(declared, "declared here"),
             None => report,
         };
-        self.say(report.help("it follows from the equations: change a state or a `discrete` that they hold"));
+        self.say(report.help("the equations determine it: change a state or a `discrete` that they contain"));
     }
 
     /// `k := 2` for a parameter, a definition or the time.
@@ -305,7 +306,7 @@ impl<'a> Resolver<'a> {
                 "declare it as `discrete {name} = ...`: a discrete quantity keeps its value between events"
             )),
             Symbol::Definition(_) => {
-                report.help("it follows from other values: change a state or a `discrete` that it is made of")
+                report.help("it depends on other values: change a state or a `discrete` that it depends on")
             }
             _ => report.help("events change states and discretes"),
         });

@@ -106,12 +106,12 @@ impl<'a> Resolver<'a> {
         if so_far > MAX_INLINED_TERMS || self.functions.frames.len() > MAX_NESTING {
             if !std::mem::replace(&mut self.functions.too_many, true) {
                 let headline = if so_far > MAX_INLINED_TERMS {
-                    format!("the functions of the model take more than {MAX_INLINED_TERMS} terms")
+                    format!("the functions of the model expand to more than {MAX_INLINED_TERMS} terms")
                 } else {
-                    format!("functions call functions more than {MAX_NESTING} deep")
+                    format!("functions call functions more than {MAX_NESTING} levels deep")
                 };
                 let report = error("E0509", headline, span, "at this call").label(item.name.span, "this function");
-                self.say(report.help("call fewer functions in functions, or give a value that is used twice a name"));
+                self.say(report.help("nest fewer calls, or give a value that you use twice a name"));
             }
             return self.nothing(span);
         }
@@ -170,8 +170,8 @@ impl<'a> Resolver<'a> {
         let headline = format!("the function `{}` uses the index `{name}`, which is not an argument", f.name.name);
         let list: Vec<&str> = std::iter::once(name).chain(f.arguments.iter().map(|a| a.name.as_str())).collect();
         let form = format!("{}({})", f.name.name, list.join(", "));
-        let report = error("E0207", headline, span, "an index that nothing binds");
-        self.say(report.help(format!("pass it: `fn {form} = ...`, and call `{form}`")));
+        let report = error("E0207", headline, span, "an unbound index");
+        self.say(report.help(format!("pass it as an argument: `fn {form} = ...`, and call `{form}`")));
     }
 
     fn refuse_parts_of_argument(&mut self, reference: &'a Reference) {
@@ -182,9 +182,9 @@ impl<'a> Resolver<'a> {
             self.say(report.help("pass the derivative as another argument"));
         }
         if !reference.indices.is_empty() {
-            let headline = format!("`{name}` is one value and has no indices");
+            let headline = format!("`{name}` is a single value without indices");
             let report = error("E0513", headline, span, "an argument of the function");
-            self.say(report.help("pass the element itself, `f(u[i])`; arrays are not passed"));
+            self.say(report.help("pass the element, `f(u[i])`; functions do not take arrays"));
         }
     }
 

@@ -4,13 +4,13 @@ use odec_ir::Span;
 
 use super::terms::Value;
 use super::{Allowed, Resolver};
-use crate::model::inputs::{Between, Input, Outside, Source};
+use crate::model::inputs::{Argument, Between, Input, Outside, Source};
 use crate::model::{Body, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind, Ident};
 
 /// How an input is written.
-const FORM: &str = "write for instance `input q(t) = table(\"q.csv\", \"flow\", linear)`";
+const FORM: &str = "write for example `input q(t) = table(\"q.csv\", \"flow\", linear)`";
 
 /// What is said of a table so far.
 #[derive(Default)]
@@ -24,14 +24,19 @@ impl<'a> Resolver<'a> {
     pub(super) fn resolve_inputs(&mut self) {
         let names = self.names;
         for item in &names.found.inputs {
+            let argument = item.other.as_ref().map(|other| Argument {
+                name: other.name.name.clone(),
+                unit: other.unit.map(|unit| unit.text.clone()),
+            });
             if let Some(input) = self.input_of(item.name, item.value, item.unit.map(|u| u.text.clone()), item.doc) {
-                self.model.inputs.push(input);
+                self.model.inputs.push(Input { argument, ..input });
             } else {
                 // what is wrong was said; calls of it are not
                 let (source, span) = (Source::Lists(Vec::new(), Vec::new()), item.name.span);
                 let (between, outside) = (Between::Linear, Outside::Nothing);
                 let (name, unit, doc) = (item.name.name.clone(), None, None);
-                self.model.inputs.push(Input { name, unit, doc, span, source, place: span, between, outside });
+                let place = span;
+                self.model.inputs.push(Input { name, argument, unit, doc, span, source, place, between, outside });
             }
         }
     }
@@ -46,13 +51,14 @@ impl<'a> Resolver<'a> {
         let arguments = match &tree.exprs[expr.0 as usize].kind {
             ExprKind::Call(f, arguments) if f.name == "table" => arguments,
             ExprKind::Call(f, _) if matches!(f.name.as_str(), "csv" | "read" | "load" | "data" | "read_csv") => {
-                let report = error("E0505", format!("an input is a `table`, and this is a `{}`", f.name), f.span, "");
+                let report =
+                    error("E0505", format!("an input needs a `table`, but this is a `{}`", f.name), f.span, "");
                 self.say(report.help(FORM));
                 return None;
             }
             _ => {
-                let report = error("E0505", format!("`{}` is an input and has no table", name.name), span, "");
-                self.say(report.help(format!("{FORM}; a formula is a definition: `{} = ...`", name.name)));
+                let report = error("E0505", format!("the input `{}` has no table", name.name), span, "");
+                self.say(report.help(format!("{FORM}; write a formula as a definition: `{} = ...`", name.name)));
                 return None;
             }
         };
@@ -60,15 +66,15 @@ impl<'a> Resolver<'a> {
         let words = self.words(rest)?;
         let Some((between, _)) = words.between else {
             let report =
-                error("E0505", format!("`{}` does not say what it is between two samples", name.name), span, "");
+                error("E0505", format!("`{}` does not specify its values between samples", name.name), span, "");
             self.say(report.help(
-                "add a word: `hold` (the value of the sample before), `linear`, `cubic` (no overshoot) or `spline`",
+                "add a word: `hold` (the value of the previous sample), `linear`, `cubic` (no overshoot) or `spline`",
             ));
             return None;
         };
         let outside = words.outside.map_or(Outside::Nothing, |(outside, _)| outside);
         let (name, span_of, doc) = (name.name.clone(), name.span, doc.map(str::to_owned));
-        Some(Input { name, unit, doc, span: span_of, source, place: span, between, outside })
+        Some(Input { name, argument: None, unit, doc, span: span_of, source, place: span, between, outside })
     }
 
     /// The samples, and the arguments behind them.
@@ -89,9 +95,9 @@ impl<'a> Resolver<'a> {
                 return Some((Source::Lists(times, values), &arguments[2..]));
             }
             (0, 0) => "a table needs the name of a file, or two lists",
-            (0, 1) => "a table in the model has two lists: times and values",
-            (0, _) => "a table has two lists, times and values, and not more",
-            _ => "a table has the name of a file and of one column, and not more",
+            (0, 1) => "a table in the model needs two lists: times and values",
+            (0, _) => "a table has only two lists, times and values",
+            _ => "a table has only the name of a file and of one column",
         };
         let report = error("E0505", wrong, span, "");
         self.say(report.help(format!("{FORM}, or `input q(t) = table([0, 1, 5], [2, 3, 2], linear)`")));
@@ -104,8 +110,11 @@ impl<'a> Resolver<'a> {
         let mut bodies = Vec::with_capacity(entries.len());
         for &entry in entries {
             if let ExprKind::Table(_) = self.input.tree.exprs[entry.0 as usize].kind {
-                let report = error("E0505", "a list of samples holds numbers", self.input.span_of(entry), "a list");
-                self.say(report.help("times are one list, values another: `table([0, 1, 5], [2, 3, 2], linear)`"));
+                let report =
+                    error("E0505", "a list of samples contains only numbers", self.input.span_of(entry), "a list");
+                self.say(report.help(
+                    "write the times in one list and the values in another: `table([0, 1, 5], [2, 3, 2], linear)`",
+                ));
                 return None;
             }
             bodies.push(self.within_scope(None, |b| b.body(entry, Allowed::Constant)));
@@ -118,8 +127,10 @@ impl<'a> Resolver<'a> {
         for &e in rest {
             let at = self.input.span_of(e);
             let Some(word) = self.input.plain_name(e).map(|name| name.name.as_str()) else {
-                let report = error("E0505", "this is no word for how a table is read", at, "");
-                self.say(report.help("the words are `hold`, `linear`, `cubic`, `spline`, and `clamp`, `periodic`"));
+                let report = error("E0505", "this does not describe how to read a table", at, "");
+                self.say(report.help(
+                    "use one of the words `hold`, `linear`, `cubic`, `spline`, and perhaps `clamp` or `periodic`",
+                ));
                 return None;
             };
             let between = Between::WORDS.iter().find(|known| known.0 == word).map(|known| (known.1, at));
@@ -135,7 +146,7 @@ impl<'a> Resolver<'a> {
             if let Some(before) = before {
                 let report = error("E0505", format!("`{word}` contradicts another word of this table"), at, "");
                 let report = report.label(before, "the other word");
-                self.say(report.help("keep one word for what is between samples, and one for what is outside"));
+                self.say(report.help("keep one word for the values between samples, and one for those outside"));
                 return None;
             }
         }
@@ -155,11 +166,11 @@ impl<'a> Resolver<'a> {
                 crate::suggest::nearest(word, words).first().copied().unwrap_or("")
             }
         };
-        let report = error("E0505", format!("`{word}` is no word for how a table is read"), at, "");
+        let report = error("E0505", format!("`{word}` does not describe how to read a table"), at, "");
         self.say(if meant.is_empty() {
-            report.help("between samples: `hold`, `linear`, `cubic` or `spline`; outside: `clamp` or `periodic`")
+            report.help("use `hold`, `linear`, `cubic` or `spline` between samples, and `clamp` or `periodic` outside")
         } else {
-            report.help(format!("is it `{meant}`?")).fix(at, meant)
+            report.help(format!("did you mean `{meant}`?")).fix(at, meant)
         });
     }
 
@@ -171,10 +182,12 @@ impl<'a> Resolver<'a> {
             uses.retain(|used| !inside(used.span));
         }
         self.uses.undeclared.retain(|_, uses| !uses.is_empty());
-        let report = error("E0529", "a table stands where a formula belongs", span, "");
+        let report = error("E0529", "a table cannot be part of a formula", span, "");
         let time = &self.model.time.name;
         self.say(
-            report.help(format!("declare it as an input, and call that: `input q({time}) = table(...)`, `q({time})`")),
+            report.help(format!(
+                "declare it as an input, and call the input: `input q({time}) = table(...)`, `q({time})`"
+            )),
         );
     }
 
@@ -191,7 +204,7 @@ impl<'a> Resolver<'a> {
         let declared = self.names.found.inputs[index].name.span;
         let time = self.model.time.name.clone();
         let [argument] = arguments else {
-            let headline = format!("`{}` takes 1 argument and is given {}", name.name, arguments.len());
+            let headline = format!("`{}` takes 1 argument but receives {}", name.name, arguments.len());
             let report = error("E0204", headline, span, "").label(declared, "declared here");
             self.say(report.help(format!("write `{}({time})`", name.name)));
             return Some(self.nothing(span));

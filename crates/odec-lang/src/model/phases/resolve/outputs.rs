@@ -148,8 +148,8 @@ impl<'a> Resolver<'a> {
             Entry::Occupied(first) => {
                 let first = *first.get();
                 self.say(
-                    error("E0202", format!("`{}` is recorded twice", output.name), output.span, "here again")
-                        .label(first, "here first")
+                    error("E0202", format!("`{}` is recorded twice", output.name), output.span, "again here")
+                        .label(first, "first here")
                         .help("keep one of the two"),
                 );
             }

@@ -109,10 +109,11 @@ impl<'a> Resolver<'a> {
         });
         if let Some(name) = moved {
             let span = self.input.span_of(e);
-            let headline = "a left side takes an index as it is, or one fixed number".to_owned();
+            let headline = "a left side needs plain indices or fixed numbers".to_owned();
             let report = error("E0514", headline, span, "");
             self.say(report.help(format!(
-                "write `[{}]` here and move the subscripts on the right side; for some elements alone `[{} in 2..5]`",
+                "write `[{}]` here and shift the subscripts on the right side; for some elements only, write `[{} in \
+                 2..5]`",
                 name.name, name.name
             )));
             return self.number_body(0.0, span);
@@ -127,10 +128,11 @@ impl<'a> Resolver<'a> {
     fn refuse_second(&mut self, scope: Scope, name: &Ident) {
         let Some(first) = self.bound(scope, &name.name) else { return };
         let first = self.model.locals[first].span;
-        let headline = format!("the index `{}` stands twice on one left side", name.name);
-        let report = error("E0512", headline, name.span, "here again").label(first, "here first");
+        let headline = format!("the index `{}` occurs twice on one left side", name.name);
+        let report = error("E0512", headline, name.span, "again here").label(first, "first here");
         self.say(report.help(format!(
-            "declare a second index over the same numbers, `index {}, j = ...`; one diagonal alone cannot be given",
+            "declare a second index over the same range, `index {}, j = ...`; one diagonal alone cannot have an \
+             equation",
             name.name
         )));
     }
@@ -138,7 +140,7 @@ impl<'a> Resolver<'a> {
     fn sizes_in_brackets(&mut self, e: ExprId) {
         let span = self.input.span_of(e);
         let text = self.input.text(span);
-        let report = error("E0514", "brackets hold indices, never sizes", span, "no index");
+        let report = error("E0514", "brackets contain indices, not sizes", span, "not an index");
         self.say(
             report.help(format!("declare an index, `index i = 1..{text}`, and write `[i]`; or write `[1..{text}]`")),
         );
@@ -189,8 +191,8 @@ impl<'a> Resolver<'a> {
                 Some(&Symbol::Index(i)) => self.model.index_sets.get(i).map(|s| s.span),
                 _ => None,
             };
-            let headline = format!("nothing says which `{name}` is meant here");
-            let mut report = error("E0511", headline, spans[0], "an index that nothing binds");
+            let headline = format!("`{name}` is ambiguous here");
+            let mut report = error("E0511", headline, spans[0], "an unbound index");
             for &span in spans[1..].iter().take(3) {
                 report = report.label(span, "and here");
             }
@@ -199,11 +201,11 @@ impl<'a> Resolver<'a> {
             }
             self.say(report.help(match self.target_at(spans[0]) {
                 Some(target) => format!(
-                    "the index of a target stands alone: `{target}[{name}] := ...` is for every `{name}`, and \
+                    "write a plain index in a target: `{target}[{name}] := ...` for every `{name}`, or \
                      `{target}[{name} in 1..2] := ...` for some"
                 ),
                 None => format!(
-                    "write `[{name}]` on the left side if this is for every `{name}`, or reduce it: `sum({name}: ...)`"
+                    "write `[{name}]` on the left side to mean every `{name}`, or reduce over it: `sum({name}: ...)`"
                 ),
             }));
         }

@@ -32,18 +32,23 @@ impl<'a> Resolver<'a> {
         });
         if let Some(own) = own.filter(|_| !self.names.found.unknowns.is_empty()) {
             let value = self.input.text(self.input.span_of(equation.rhs));
-            let headline = format!("`{}` is a state, and has its equation elsewhere", name.name);
+            let headline = format!("`{}` is a state and already has an equation", name.name);
             let report = error("E0301", headline, target.span, "").label(own.span, "its equation");
             self.say(report.help(format!("for a constraint write `0 = {written} - ({value})`")));
             return;
         }
-        let report = error("E0301", format!("`{}` is a state: the prime is missing", name.name), target.span, "")
-            .label(declared, "declared here")
-            .help(format!(
-                "write `{written}{primes} = ...` for its equation; its initial value stands in `{} {written} = ...`",
-                if target.path.is_empty() && !name.name.contains('.') { "state" } else { "params start {" }
-            ))
-            .fix(end, primes);
+        let report = error(
+            "E0301",
+            format!("`{}` is a state, so its equation needs a prime", name.name),
+            target.span,
+            "",
+        )
+        .label(declared, "declared here")
+        .help(format!(
+            "write `{written}{primes} = ...` for its equation; its initial value belongs in `{} {written} = ...`",
+            if target.path.is_empty() && !name.name.contains('.') { "state" } else { "params start {" }
+        ))
+        .fix(end, primes);
         self.say(report);
     }
 
@@ -54,14 +59,14 @@ impl<'a> Resolver<'a> {
         let at = self.input.text(self.input.span_of(argument));
         let mut report = error(
             "E0307",
-            format!("an initial value is given where `{}` is declared", name.name),
+            format!("the initial value of `{}` belongs in its declaration", name.name),
             self.input.span_of(equation.lhs),
-            format!("not as an equation at {at}"),
+            format!("not in an equation at {at}"),
         );
         if let Some(span) = declared {
             report = report.label(span, "declared here");
         }
-        self.say(report.help(format!("write `state {} = {value}` and drop this line", name.name)));
+        self.say(report.help(format!("write `state {} = {value}` and remove this line", name.name)));
     }
 
     /// A prime on a name that is no state.
@@ -72,7 +77,7 @@ impl<'a> Resolver<'a> {
         }
         let mut report = error(
             "E0302",
-            format!("`{name}` is {} and has no derivative", Model::kind_of(symbol)),
+            format!("`{name}` is {}, so it has no derivative", Model::kind_of(symbol)),
             span,
             "only states take a prime",
         );
@@ -81,9 +86,9 @@ impl<'a> Resolver<'a> {
         }
         let help = match symbol {
             Symbol::Parameter(_) | Symbol::Constant(_) => {
-                format!("drop the prime, or declare `state {name} = ...` instead")
+                format!("remove the prime, or declare `state {name} = ...` instead")
             }
-            _ => "drop the prime".to_owned(),
+            _ => "remove the prime".to_owned(),
         };
         self.say(report.help(help));
     }
@@ -95,20 +100,37 @@ impl<'a> Resolver<'a> {
         let report = match (place, symbol) {
             (Allowed::Extent, Symbol::Constant(_)) => return true,
             (Allowed::Extent, _) => self.not_an_extent(reference, symbol),
-            (Allowed::Anywhere | Allowed::Function(..), _) | (_, Symbol::Constant(_) | Symbol::Index(_)) => return true,
+            (Allowed::Anywhere | Allowed::Function(..), _) | (_, Symbol::Constant(_) | Symbol::Index(_)) => {
+                return true;
+            }
             (Allowed::Default(parameter), _) => {
                 let headline = format!("the default of the parameter `{}` depends on `{name}`", parameter.name);
                 let report = error("E0210", headline, reference.span, format!("`{name}` is {kind}"));
                 let report = report.label(parameter.span, "this parameter");
                 match self.drop_param(parameter) {
                     Some(span) if !matches!(symbol, Symbol::Time) => report
-                        .help(format!("what follows from other values is a definition: drop the word, `{} = ...`", parameter.name))
+                        .help(format!(
+                            "to compute it from other values, make it a definition: remove the word, `{} = ...`",
+                            parameter.name
+                        ))
                         .fix(span, ""),
-                    _ => report.help(format!("what follows from other values is a definition: write `{} = ...` on a line of its own, without `param`", parameter.name)),
+                    _ => report.help(format!(
+                        "to compute it from other values, write a definition on its own line without `param`: `{} = \
+                         ...`",
+                        parameter.name
+                    )),
                 }
             }
-            (Allowed::Constant, _) => error("E0211", format!("a constant value depends on `{name}`"), reference.span, format!("`{name}` is {kind}"))
-                .help("use numbers, constants and functions here; what follows from parameters is a definition, written without a keyword"),
+            (Allowed::Constant, _) => error(
+                "E0211",
+                format!("a constant value depends on `{name}`"),
+                reference.span,
+                format!("`{name}` is {kind}"),
+            )
+            .help(
+                "use numbers, constants and functions here; to compute a value from parameters, write a \
+                     definition without a keyword",
+            ),
         };
         self.say(report);
         false
@@ -126,10 +148,10 @@ impl<'a> Resolver<'a> {
         };
         match symbol {
             Symbol::Index(_) => report.help(format!(
-                "ranges are the same for all; choose among them by a condition: `sum(j where j <= {name}: ...)`"
+                "ranges are the same for all; select elements with a condition: `sum(j where j <= {name}: ...)`"
             )),
             Symbol::Parameter(_) => {
-                report.help(format!("write `const {name} = ...`; it is still set by `--set {name}=100`"))
+                report.help(format!("write `const {name} = ...`; you can still set it with `--set {name}=100`"))
             }
             _ => report.help("use numbers and constants here"),
         }
@@ -155,7 +177,7 @@ impl<'a> Resolver<'a> {
             return;
         }
         if name.name == "der" {
-            let report = error("E0203", "`der(...)` is read as a whole left side only", span, "");
+            let report = error("E0203", "`der(...)` must be a whole left side", span, "");
             let report = match arguments {
                 [a] if matches!(&self.input.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if matches!(self.model.symbols.get(&r.name.name), Some(Symbol::State(_)))) =>
                 {
@@ -188,15 +210,14 @@ impl<'a> Resolver<'a> {
         };
         let listed: Vec<&str> = near.iter().map(String::as_str).collect();
         let report = match &listed[..] {
-            [] => report.help(format!(
-                "define it, `fn {}(x) = ...`; the functions that exist are listed in the manual",
-                name.name
-            )),
-            [one] => report.help(format!("is it `{one}`?")).fix(name.span, *one),
+            [] => {
+                report.help(format!("define it, `fn {}(x) = ...`; the manual lists the builtin functions", name.name))
+            }
+            [one] => report.help(format!("did you mean `{one}`?")).fix(name.span, *one),
             several => {
                 let fitting: Vec<&&str> =
                     several.iter().filter(|n| self.arity_of(n) == Some(arguments.len())).collect();
-                let report = report.help(format!("is it {}?", suggest::any_of(several)));
+                let report = report.help(format!("did you mean {}?", suggest::any_of(several)));
                 match fitting[..] {
                     [one] => report.fix(name.span, one.to_string()),
                     _ => report,
@@ -216,7 +237,7 @@ impl<'a> Resolver<'a> {
         let after = Span { start: name.span.end, ..name.span };
         self.uses.mark(symbol);
         let kind = Model::kind_of(symbol);
-        let report = error("E0205", format!("`{}` is {kind} and cannot be called", name.name), span, "");
+        let report = error("E0205", format!("`{}` is {kind}, so you cannot call it", name.name), span, "");
         let report = match self.names.declared.get(&name.name) {
             Some(&declared) => report.label(declared, "declared here"),
             None => report,
@@ -224,17 +245,17 @@ impl<'a> Resolver<'a> {
         let only_time = matches!(arguments, [a] if matches!(&self.input.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if r.name.name == self.model.time.name && r.primes == 0));
         let report = if only_time && !matches!(symbol, Symbol::Time) {
             report
-                .help(format!("a name already means its value at the present time: write `{}`", name.name))
+                .help(format!("a name already means the present value: write `{}`", name.name))
                 .fix(Span { end: span.end, ..after }, "")
         } else if matches!(symbol, Symbol::State(_))
             && arguments.len() == 1
             && matches!(self.input.tree.exprs[arguments[0].0 as usize].kind, ExprKind::Number(_))
         {
-            report.help("the value of a state at another time cannot be read; for a product write `*`")
+            report.help("odec cannot read the value of a state at another time; for a product write `*`")
         } else if matches!(symbol, Symbol::State(_)) && self.delayed(arguments) {
-            report.help("values of the past (delays) are not part of the language; a product is written with `*`")
+            report.help("the language has no past values (delays); for a product write `*`")
         } else {
-            let report = report.help(format!("write `*` for a product: `{}*(...)`", name.name));
+            let report = report.help(format!("for a product write `*`: `{}*(...)`", name.name));
             // `2/k(x + 1)`: what is below the line is not certain
             let before = self.input.source.text[..span.start as usize].trim_end();
             if before.ends_with(['/', '^']) || before.ends_with("**") { report } else { report.fix(after, "*") }
@@ -268,7 +289,7 @@ impl<'a> Resolver<'a> {
     ) {
         let found = given.len();
         let arguments = |n: usize| if n == 1 { "1 argument".to_owned() } else { format!("{n} arguments") };
-        let headline = format!("`{}` takes {} and is given {found}", name.name, arguments(expected));
+        let headline = format!("`{}` takes {} but receives {found}", name.name, arguments(expected));
         let mut report = error("E0204", headline, span, "");
         let mut help = None;
         if let Some(index) = function {

@@ -78,9 +78,9 @@ impl<'a> Resolver<'a> {
                         "E0202",
                         format!("the parameter set `{}` is declared twice", name.name),
                         name.span,
-                        "here again",
+                        "again here",
                     )
-                    .label(first, "here first")
+                    .label(first, "first here")
                     .help("put all values into one of them"),
                 );
                 continue;
@@ -98,9 +98,9 @@ impl<'a> Resolver<'a> {
                     None => "two run blocks without a name".to_owned(),
                 };
                 self.say(
-                    error("E0402", headline, head(span), "here again")
-                        .label(head(first), "here first")
-                        .help("give one of them a name of its own: `run long { ... }`"),
+                    error("E0402", headline, head(span), "again here")
+                        .label(head(first), "first here")
+                        .help("name one of them: `run long { ... }`"),
                 );
             }
             let entries = self.run_entries(block.entries);
@@ -117,7 +117,7 @@ impl<'a> Resolver<'a> {
                 tree::EntryValue::Word(word) => self.named_value(word),
                 tree::EntryValue::Range(..) => {
                     self.say(
-                        error("E0403", "a parameter set holds numbers", entry.span, "")
+                        error("E0403", "a parameter set contains only numbers", entry.span, "")
                             .help(format!("write `{} = 1`", entry.key.name)),
                     );
                     continue;
@@ -125,14 +125,15 @@ impl<'a> Resolver<'a> {
             };
             match self.model.symbols.get(&entry.key.name).copied() {
                 Some(symbol) if (self.shapes.dim(entry.key.name.as_str()) > 0) => {
-                    let headline = format!("`{}` is a vector, and a parameter set gives numbers", entry.key.name);
+                    let headline =
+                        format!("`{}` is a vector, but a parameter set contains only numbers", entry.key.name);
                     let declared = self.names.declared.get(&entry.key.name).copied();
                     let report = error("E0408", headline, entry.key.span, model::Model::kind_of(symbol));
                     let report = match declared {
                         Some(declared) => report.label(declared, "declared here"),
                         None => report,
                     };
-                    self.say(report.help("give its components parameters of their own, and set these"));
+                    self.say(report.help("write its components as parameters, and set these"));
                 }
                 Some(symbol @ (Symbol::Parameter(_) | Symbol::Discrete(_))) if entry.primes == 0 => {
                     self.set_once(&mut list, symbol, 0, value, entry);
@@ -151,8 +152,8 @@ impl<'a> Resolver<'a> {
         let rank = self.names.ranks.get(name).copied().unwrap_or(0);
         let kind = match self.model.symbols.get(name).copied() {
             Some(symbol) if rank > 0 || self.shapes.dim(name) > 0 || matches!(symbol, Symbol::Index(_)) => {
-                let headline = format!("`{name}` is {}, and no number", model::Model::kind_of(symbol));
-                self.say(error("E0403", headline, word.span, "").help("a parameter set holds numbers"));
+                let headline = format!("`{name}` is {}, not a number", model::Model::kind_of(symbol));
+                self.say(error("E0403", headline, word.span, "").help("a parameter set contains only numbers"));
                 None
             }
             Some(symbol) => {
@@ -179,8 +180,8 @@ impl<'a> Resolver<'a> {
         if let Some(first) = list.iter().find(same) {
             let name =
                 if own.is_empty() { entry.key.name.clone() } else { format!("{}[{}]", entry.key.name, own.join(",")) };
-            let report = error("E0402", format!("`{name}` is set twice"), entry.key.span, "here again");
-            let report = report.label(first.span, "here first").help("keep one of the two");
+            let report = error("E0402", format!("`{name}` is set twice"), entry.key.span, "again here");
+            let report = report.label(first.span, "first here").help("keep one of the two");
             self.say(report);
             return;
         }
@@ -193,9 +194,9 @@ impl<'a> Resolver<'a> {
         let mut at = Vec::with_capacity(entry.indices.len());
         for index in &entry.indices {
             let tree::Index::At(e) = index else {
-                let headline = "a parameter set gives values to whole arrays, or to single elements".to_owned();
+                let headline = "a parameter set gives values to whole arrays or single elements".to_owned();
                 let name = &entry.key.name;
-                let help = format!("write `{name} = ...` for all elements, `{name}[3] = ...` for one");
+                let help = format!("write `{name} = ...` for all elements, or `{name}[3] = ...` for one");
                 self.say(error("E0408", headline, entry.span, "several elements").help(help));
                 return None;
             };
@@ -207,9 +208,11 @@ impl<'a> Resolver<'a> {
         }
         let name = &entry.key.name;
         let (headline, help) = match rank {
-            0 => (format!("`{name}` is one value and has no indices"), format!("write `{name} = ...`")),
+            0 => (format!("`{name}` is a single value without indices"), format!("write `{name} = ...`")),
             1 => (format!("`{name}` has one index, not {}", at.len()), format!("write `{name}[1] = ...`")),
-            rank => (format!("`{name}` has {rank} indices, not {}", at.len()), "give one number for each".to_owned()),
+            rank => {
+                (format!("`{name}` has {rank} indices, not {}", at.len()), "give one number for each index".to_owned())
+            }
         };
         self.say(error("E0408", headline, entry.span, "").help(help));
         None
@@ -250,12 +253,12 @@ impl<'a> Resolver<'a> {
             }
             _ => {
                 let kind = model::Model::kind_of(symbol);
-                let report = error("E0408", format!("`{name}` is {kind} and cannot be set"), key.span, "");
+                let report = error("E0408", format!("`{name}` is {kind}, so you cannot set it"), key.span, "");
                 let report = match declared {
                     Some(declared) => report.label(declared, "declared here"),
                     None => report,
                 };
-                report.help("a parameter set gives values of parameters and initial values of states")
+                report.help("a parameter set can set parameters and initial values of states")
             }
         };
         self.say(report);
@@ -278,7 +281,7 @@ impl<'a> Resolver<'a> {
                 let headline = format!("`{name}` is an entry of the run and takes no {what}");
                 let report = error("E0401", headline, entry.key.span, "");
                 if key == "atol" && entry.primes == 0 {
-                    self.say(report.help("a tolerance for one state is written `atol(x) = 1e-12`"));
+                    self.say(report.help("write a tolerance for one state as `atol(x) = 1e-12`"));
                     continue;
                 }
                 self.say(report.help(format!("write `{name} = ...`")).fix(span, ""));
@@ -289,8 +292,8 @@ impl<'a> Resolver<'a> {
             let twice = list.iter().find(|e| at.is_empty() && e.at.is_empty() && e.key == key && e.state == state);
             if let Some(first) = twice {
                 self.say(
-                    error("E0402", format!("`{name}` is given twice"), entry.key.span, "here again")
-                        .label(first.span, "here first")
+                    error("E0402", format!("`{name}` is set twice"), entry.key.span, "again here")
+                        .label(first.span, "first here")
                         .help("keep one of the two"),
                 );
                 continue;
@@ -322,7 +325,7 @@ impl<'a> Resolver<'a> {
                 None if !self.readable => {}
                 None => {
                     let report = error("E0403", format!("`{name}` does not take this kind of value"), value_span, "");
-                    self.say(report.help(format!("it takes {}", shape(key))));
+                    self.say(report.help(format!("it needs {}", shape(key))));
                 }
             }
         }
@@ -334,9 +337,9 @@ impl<'a> Resolver<'a> {
     fn entry_states(&mut self, key: &str, entry: &'a Entry) -> Option<Tolerated> {
         let Some(reference) = &entry.argument else { return Some((Vec::new(), Vec::new())) };
         if key != "atol" {
-            let headline = format!("`{}` is one value for the whole run", entry.key.name);
+            let headline = format!("`{}` has one value for the whole run", entry.key.name);
             let report = error("E0406", headline, reference.span, "");
-            let help = format!("write `{} = ...`; only `atol` may differ from state to state", entry.key.name);
+            let help = format!("write `{} = ...`; only `atol` can differ from state to state", entry.key.name);
             self.say(report.help(help));
             return None;
         }
@@ -344,7 +347,7 @@ impl<'a> Resolver<'a> {
         if states.is_none() {
             let headline = format!("`{}` is not a state", self.input.text(reference.span));
             let report = error("E0406", headline, reference.span, "");
-            self.say(report.help("a tolerance of its own, `atol(x) = 1e-12`, is for a state"));
+            self.say(report.help("only states can have their own tolerance, `atol(x) = 1e-12`"));
         }
         let states = states.filter(|states| !states.is_empty())?;
         let at = self.tolerance_elements(reference)?;
@@ -429,11 +432,11 @@ impl<'a> Resolver<'a> {
         let near = suggest::nearest(name, known.iter().map(String::as_str));
         self.say(match near.first() {
             _ if self.model.symbols.contains_key(name) => {
-                report.help(format!("declare it as an output on a line of its own: `output {name}`"))
+                report.help(format!("declare it as an output on its own line: `output {name}`"))
             }
-            Some(near) => report.help(format!("is it `{near}`?")),
+            Some(near) => report.help(format!("did you mean `{near}`?")),
             None => report.help(format!(
-                "rows can hold {}; `record = outputs` leaves out the states",
+                "you can record {}; `record = outputs` leaves out the states",
                 suggest::list(known.iter().map(String::as_str))
             )),
         });
@@ -482,19 +485,26 @@ impl<'a> Resolver<'a> {
         let report = match &near[..] {
             _ if other == Some("t") => {
                 let rest = self.input.source.text.get(key.span.end as usize..).unwrap_or_default().trim_start();
-                let value = rest.strip_prefix('=').map(|rest| rest.split(['}', ';', ',', '\n']).next().unwrap_or_default().trim());
+                let value = rest
+                    .strip_prefix('=')
+                    .map(|rest| rest.split(['}', ';', ',', '\n']).next().unwrap_or_default().trim());
                 let end = value.filter(|value| value.parse::<f64>().is_ok()).unwrap_or("10");
-                report.help(format!("the span of time is written `{time} = 0 .. {end}`"))
+                report.help(format!("write the time span as `{time} = 0 .. {end}`"))
             }
             _ if other.is_some() => {
                 let entry = other.unwrap_or_default();
                 report.help(format!("write `{entry}`")).fix(key.span, entry)
             }
-            [one] => report.help(format!("is it `{one}`?")).fix(key.span, one.clone()),
-            _ if self.model.symbols.contains_key(&key.name) => {
-                report.help(format!("the value of `{}` changes for one run by a parameter set: `params short {{ {} = 1 }}` and `params = short` here", key.name, key.name))
-            }
-            _ => report.help(format!("the entries are {}", suggest::list(ENTRIES.iter().copied()).replace(" and 3 more", ", `record`, `params` and `start`"))),
+            [one] => report.help(format!("did you mean `{one}`?")).fix(key.span, one.clone()),
+            _ if self.model.symbols.contains_key(&key.name) => report.help(format!(
+                "to change `{}` for one run, write a parameter set, `params short {{ {} = 1 }}`, and `params = \
+                     short` here",
+                key.name, key.name
+            )),
+            _ => report.help(format!(
+                "the entries are {}",
+                suggest::list(ENTRIES.iter().copied()).replace(" and 3 more", ", `record`, `params` and `start`")
+            )),
         };
         self.say(report);
     }

@@ -101,11 +101,11 @@ impl<'a> Resolver<'a> {
             return;
         }
         let kind = crate::model::Model::kind_of(symbol);
-        let mut report = error("E0512", format!("`{}` is {kind}, and no index", name.name), name.span, "bound here");
+        let mut report = error("E0512", format!("`{}` is {kind}, not an index", name.name), name.span, "bound here");
         if let Some(&declared) = self.names.declared.get(&name.name) {
             report = report.label(declared, "declared here");
         }
-        self.say(report.help("give the index a name of its own: every name means one thing"));
+        self.say(report.help("give the index its own name: every name has one meaning"));
     }
 
     /// The nodes of an expression, operands first, each with what is bound around it. Reductions get their locals
@@ -153,17 +153,19 @@ impl<'a> Resolver<'a> {
             if let Some(other) = self.bound(scope, &name.name) {
                 let first = self.model.locals[other].span;
                 let headline = format!("the index `{}` is bound twice", name.name);
-                let report = error("E0512", headline, name.span, "bound here again").label(first, "bound here first");
+                let report = error("E0512", headline, name.span, "bound again here").label(first, "first bound here");
                 let example = self.free_index_name(scope, &name.name);
-                self.say(report.help(format!(
-                    "give one of them another name: `index {}, {example} = ...`, and `{example}` here",
-                    name.name
-                )));
+                self.say(
+                    report.help(format!(
+                        "rename one of them: `index {}, {example} = ...`, and `{example}` here",
+                        name.name
+                    )),
+                );
             }
             if let Some(argument) = self.is_argument(place, &name.name) {
-                let headline = format!("`{}` is an argument of the function, and no index", name.name);
+                let headline = format!("`{}` is an argument of the function, not an index", name.name);
                 let report = error("E0512", headline, name.span, "bound here").label(argument.span, "the argument");
-                self.say(report.help("give the index a name of its own"));
+                self.say(report.help("give the index its own name"));
             }
             let dimension = self.dimension(name, *range);
             let local = self.local(name.name.clone(), dimension, name.span);

@@ -158,7 +158,7 @@ impl<'a> Resolver<'a> {
         if !whole || (!indexed.is_scalar() && self.axes(&item.target.indices).0.axes != indexed.axes) {
             let text = self.input.text(item.target.span);
             let report = error("E0513", format!("`{text}` is a part of an array"), item.target.span, "a part");
-            self.say(report.help("a bound holds for all elements: write the indices as in the declaration"));
+            self.say(report.help("a bound applies to all elements: write the indices as in the declaration"));
             return;
         }
         let components = match item.target.path.first() {
@@ -229,7 +229,7 @@ impl<'a> Resolver<'a> {
         let bound =
             rest.map(|rest| format!("; for a bound, `{target} = {first}, {target} {rest}`")).unwrap_or_default();
         let help = format!(
-            "write the value alone, `{target} = {first}`{bound}; if 1 or 0 is meant, `if {text} then 1 else 0`"
+            "write the value only, `{target} = {first}`{bound}; or, if you mean 1 or 0, `if {text} then 1 else 0`"
         );
         self.say(error("E0215", headline, span, "true or false, not a quantity").help(help));
     }
@@ -399,7 +399,7 @@ impl<'a> Resolver<'a> {
         });
         if left.len() != right.len() {
             let dim = |n: usize| if n == 1 { 0 } else { n as Dim };
-            let rule = "both sides of an equation are of one kind";
+            let rule = "the two sides of an equation have different kinds";
             self.mixed(equation.lhs, equation.rhs, dim(left.len()), dim(right.len()), rule);
             return;
         }
@@ -541,9 +541,9 @@ impl<'a> Resolver<'a> {
         };
         let found = reference.indices.len();
         let headline = match (rank, found) {
-            (0, _) => format!("`{typed}` is one value and has no indices"),
-            (_, 0) => format!("`{typed}` is an array, and no element of it is named"),
-            _ => format!("`{typed}` has {} and is given {}", count(rank), count(found)),
+            (0, _) => format!("`{typed}` is a single value without indices"),
+            (_, 0) => format!("`{typed}` is an array, but no element is named"),
+            _ => format!("`{typed}` has {} but receives {}", count(rank), count(found)),
         };
         let mut report = error("E0513", headline, reference.span, "");
         if let Some(&declared) = self.names.declared.get(name.as_str()) {
@@ -554,7 +554,9 @@ impl<'a> Resolver<'a> {
         let element = if name.contains('[') { names::element(name, &letters) } else { format!("{name}[{all}]") };
         self.say(match (rank, found) {
             (0, _) => report.help(format!("write `{typed}`, or declare an array: `{typed}[i] = ...`")),
-            (_, 0) => report.help(format!("write one element, `{element}`, or reduce it: `sum({all}: {element})`")),
+            (_, 0) => {
+                report.help(format!("write one element, `{element}`, or reduce the array: `sum({all}: {element})`"))
+            }
             _ => report.help(format!("write `{element}`")),
         });
     }

@@ -20,9 +20,10 @@ impl<'a> Resolver<'a> {
     }
 
     pub(super) fn table_in_formula(&mut self, span: Span) {
-        let report = error("E0529", "a table stands where a formula belongs", span, "");
+        let report = error("E0529", "a table cannot be part of a formula", span, "");
         self.say(report.help(
-            "tables are values of `const`, `param` and `state` with an index: `const c[i] = [1, 2, 3]`, and used as `c[i]`",
+            "write a table as the value of a `const`, `param` or `state` with an index, `const c[i] = [1, 2, 3]`, \
+             and use `c[i]`",
         ));
     }
 
@@ -38,9 +39,9 @@ impl<'a> Resolver<'a> {
         let parts = usize::from(dim.max(1));
         let span = self.input.span_of(value);
         if rank == 0 {
-            let report = error("E0529", format!("`{name}` is one value, and a table has many"), span, "");
+            let report = error("E0529", format!("`{name}` is a single value, but a table has many"), span, "");
             self.say(report.help(format!(
-                "declare it with an index: `{name}[i] = [...]`, or with its own: `{name}[1..3] = [...]`"
+                "declare it with an index, `{name}[i] = [...]`, or with a range, `{name}[1..3] = [...]`"
             )));
             return vec![None; parts];
         }
@@ -76,11 +77,11 @@ impl<'a> Resolver<'a> {
             for &e in &level {
                 let span = self.input.span_of(e);
                 let ExprKind::Table(list) = &tree.exprs[e.0 as usize].kind else {
-                    let headline = format!("{rank} indices need a table in {rank} levels of brackets");
-                    let report = error("E0525", headline, span, format!("no bracket at level {}", depth + 1));
+                    let headline = format!("{rank} indices need a table with {rank} levels of brackets");
+                    let report = error("E0525", headline, span, format!("no brackets at level {}", depth + 1));
                     self.say(
                         report.help(
-                            "each index takes one level, the last index the innermost: `K[i,j] = [[1, 2], [3, 4]]`",
+                            "write one level for each index, the last index innermost: `K[i,j] = [[1, 2], [3, 4]]`",
                         ),
                     );
                     return None;
@@ -88,9 +89,9 @@ impl<'a> Resolver<'a> {
                 match width {
                     None => width = Some((list.len(), span)),
                     Some((n, first)) if n != list.len() => {
-                        let headline = "the rows of a table are of one length".to_owned();
+                        let headline = "the rows of a table must have the same length".to_owned();
                         let report = error("E0525", headline, span, amount(list.len())).label(first, amount(n));
-                        self.say(report.help("complete the shorter row, or drop what is too much"));
+                        self.say(report.help("complete the shorter row, or remove the extra values"));
                         return None;
                     }
                     Some(_) => {}
@@ -102,14 +103,14 @@ impl<'a> Resolver<'a> {
         }
         if let Some(&deeper) = level.iter().find(|e| matches!(tree.exprs[e.0 as usize].kind, ExprKind::Table(_))) {
             let span = self.input.span_of(deeper);
-            let headline = format!("the table has more levels of brackets than the {rank} of its indices");
+            let headline = format!("the table has more than {rank} levels of brackets, one for each index");
             let headline = if rank == 1 {
-                "the table has a level of brackets too many for one index".to_owned()
+                "the table has more than one level of brackets for one index".to_owned()
             } else {
                 headline
             };
             let report = error("E0525", headline, span, "");
-            self.say(report.help("give the declaration an index for each level: `K[i,j] = [[1, 2], [3, 4]]`"));
+            self.say(report.help("declare an index for each level: `K[i,j] = [[1, 2], [3, 4]]`"));
             return None;
         }
         Some((level, shape))
@@ -127,7 +128,7 @@ impl<'a> Resolver<'a> {
             Some([file, column]) => Some(Table::Csv { file: file.clone(), column: Some(column.clone()), span }),
             _ => {
                 let report =
-                    error("E0204", "`csv` takes the name of a file, and perhaps of a column", f.span.to(span), "");
+                    error("E0204", "`csv` takes the name of a file and optionally of a column", f.span.to(span), "");
                 self.say(report.help("write `csv(\"mesh.csv\")` or `csv(\"mesh.csv\", \"from\")`"));
                 None
             }
@@ -194,7 +195,7 @@ impl<'a> Resolver<'a> {
                 report.help(format!("write `{word}({letters}: {array}[{letters}])`"))
             }
             (_, [_]) => report.help(format!("write `{word}(i: {text})`, with the index before a `:`")),
-            _ => report.help(format!("write `{word}(i: u[i])`; single values are added with `+`")),
+            _ => report.help(format!("write `{word}(i: u[i])`; add single values with `+`")),
         };
         self.say(report);
         true

@@ -212,7 +212,7 @@ impl<'a> Resolver<'a> {
                 let condition = self.term_of(*a);
                 let (yes, no) = (self.value_of(*b), self.value_of(*c));
                 if yes.dim() != no.dim() {
-                    self.mixed(*b, *c, yes.dim(), no.dim(), "both branches of an `if` are of one kind");
+                    self.mixed(*b, *c, yes.dim(), no.dim(), "the two branches of an `if` have different kinds");
                     return self.nothing(span);
                 }
                 self.each(yes.dim(), span, |b, c| b.apply("if", &[condition, yes.component(c), no.component(c)], span))
@@ -227,7 +227,8 @@ impl<'a> Resolver<'a> {
                     let headline = format!("a vector has two to four components, not {}", terms.len());
                     let report = error("E0527", headline, span, "");
                     self.say(report.help(
-                        "many values are an array over an index: `index i = 1..5`, `const c[i] = [1, 2, 3, 4, 5]`",
+                        "write more values as an array over an index: `index i = 1..5`, `const c[i] = [1, 2, 3, 4, \
+                         5]`",
                     ));
                     return self.nothing(span);
                 }
@@ -236,8 +237,8 @@ impl<'a> Resolver<'a> {
             ExprKind::Reduce(word, _, condition, body) => self.reduction(id, word, *condition, *body, span),
             ExprKind::Text(_) => {
                 self.say(
-                    error("E0214", "a text has no value here", span, "")
-                        .help("texts name files, in `use` and in tables; comments begin with `#`"),
+                    error("E0214", "a text cannot be a value here", span, "")
+                        .help("texts are names of files, in `use` and in tables; comments begin with `#`"),
                 );
                 self.nothing(span)
             }
@@ -261,11 +262,11 @@ impl<'a> Resolver<'a> {
             "min" => Reduction::Min,
             "max" => Reduction::Max,
             other => {
-                let report = error("E0203", format!("nothing is reduced by `{other}`"), word.span, "");
+                let report = error("E0203", format!("`{other}` is not a reduction"), word.span, "");
                 self.say(match other {
                     "product" => report.help("write `prod`").fix(word.span, "prod"),
                     "mean" | "average" | "avg" => report.help("write `sum(i: u[i])/N`"),
-                    _ => report.help("indices are reduced by `sum`, `prod`, `min` and `max`: `sum(i: u[i])`"),
+                    _ => report.help("use one of the reductions `sum`, `prod`, `min` and `max`: `sum(i: u[i])`"),
                 });
                 return self.nothing(span);
             }
@@ -274,7 +275,7 @@ impl<'a> Resolver<'a> {
         let condition = condition.map(|c| self.term_of(c));
         let value = self.value_of(body);
         if value.dim() > 0 && reduction != Reduction::Sum {
-            let headline = format!("`{}` of vectors has no meaning", word.name);
+            let headline = format!("`{}` of vectors is not defined", word.name);
             self.say(
                 error("E0527", headline, self.input.span_of(body), "a vector")
                     .help("reduce a component, or `norm(...)`"),
@@ -423,10 +424,10 @@ impl<'a> Resolver<'a> {
     fn range_in_formula(&mut self, reference: &Reference, span: Span, index: &str, a: ExprId, b: ExprId) {
         let name = &reference.name.name;
         let (a, b) = (self.input.text(self.input.span_of(a)), self.input.text(self.input.span_of(b)));
-        let report = error("E0514", format!("`{name}[...]` is one element in a formula"), span, "a range");
-        self.say(
-            report.help(format!("reduce it: `sum({index} in {a}..{b}: {name}[{index}])`; nothing is summed silently")),
-        );
+        let report = error("E0514", format!("`{name}[...]` must be a single element in a formula"), span, "a range");
+        self.say(report.help(format!(
+            "reduce the range: `sum({index} in {a}..{b}: {name}[{index}])`; odec does not sum implicitly"
+        )));
     }
 
     /// What a name with these subscripts stands for.
@@ -504,13 +505,13 @@ impl<'a> Resolver<'a> {
             return Some(Some(c));
         }
         let report = if dim == 0 {
-            error("E0532", format!("`{name}` is a number and has no components"), part.span, "").help(
-                "a vector is declared by its value: `state p = (0, 0, 1)`; its components are `p.x`, `p.y`, `p.z`",
+            error("E0532", format!("`{name}` is a number, so it has no components"), part.span, "").help(
+                "the value of a vector declares it: `state p = (0, 0, 1)`; its components are `p.x`, `p.y`, `p.z`",
             )
         } else {
             let names: Vec<&str> = known.iter().map(String::as_str).collect();
             error("E0532", format!("`{name}` has no component `{}`", part.name), part.span, "")
-                .help(format!("its components are {}", crate::suggest::list(names.into_iter())))
+                .help(format!("the components are {}", crate::suggest::list(names.into_iter())))
         };
         let report = match self.names.declared.get(name.as_str()) {
             Some(&declared) => report.label(declared, "declared here"),

@@ -31,8 +31,8 @@ impl<'a> Resolver<'a> {
         if self.already_wrong(span) {
             return;
         }
-        let report = error("E0527", "a vector stands where a number belongs", span, "a vector");
-        self.say(report.help("take a component, `p.x`, or `norm(p)`"));
+        let report = error("E0527", "this must be a number, but it is a vector", span, "a vector");
+        self.say(report.help("use a component, `p.x`, or `norm(p)`"));
     }
 
     /// A value of another kind than what it is given to.
@@ -40,11 +40,11 @@ impl<'a> Resolver<'a> {
         if self.already_wrong(span) {
             return;
         }
-        let headline = format!("{} is given to {}", kind(found), kind(expected));
+        let headline = format!("{} is assigned to {}", kind(found), kind(expected));
         let zeros = vec!["0"; usize::from(expected)].join(", ");
         let report = error("E0527", headline, span, kind(found));
         self.say(match expected {
-            0 => report.help("take a component, `p.x`, or `norm(p)`"),
+            0 => report.help("use a component, `p.x`, or `norm(p)`"),
             _ => report.help(format!("write all components: `({zeros})`")),
         });
     }
@@ -58,7 +58,7 @@ impl<'a> Resolver<'a> {
         let dim = of_a.max(of_b);
         let report = error("E0527", rule, first, kind(of_a)).label(second, kind(of_b));
         let zeros = vec!["0"; usize::from(dim)].join(", ");
-        self.say(report.help(format!("write a vector on both sides, `({zeros})`, or take a component: `p.x`")));
+        self.say(report.help(format!("write a vector on both sides, `({zeros})`, or use a component: `p.x`")));
     }
 
     pub(super) fn binary(&mut self, op: Binary, a: ExprId, b: ExprId, span: Span) -> Value {
@@ -76,7 +76,7 @@ impl<'a> Resolver<'a> {
             (_, 0, 0) => 0,
             (Binary::Add | Binary::Sub, m, n) if m == n => m,
             (Binary::Add | Binary::Sub, m, n) => {
-                self.mixed(a, b, m, n, "vectors are added to vectors only");
+                self.mixed(a, b, m, n, "you can only add vectors to vectors");
                 return self.nothing(span);
             }
             (Binary::Mul, 0, n) => n,
@@ -88,10 +88,8 @@ impl<'a> Resolver<'a> {
             }
             (Binary::Mul, ..) => {
                 let (p, q) = (self.input.text(self.input.span_of(a)), self.input.text(self.input.span_of(b)));
-                let report = error("E0528", "the product of two vectors is not one thing", span, "two vectors");
-                self.say(
-                    report.help(format!("write `dot({p}, {q})` for the number, `cross({p}, {q})` for the vector")),
-                );
+                let report = error("E0528", "the product of two vectors is ambiguous", span, "two vectors");
+                self.say(report.help(format!("write `dot({p}, {q})` for a number, or `cross({p}, {q})` for a vector")));
                 return self.nothing(span);
             }
             (Binary::Pow, _, 0) => {
@@ -103,10 +101,10 @@ impl<'a> Resolver<'a> {
             (_, _, n) => {
                 let place = self.input.span_of(if n > 0 { b } else { a });
                 let report = match op {
-                    Binary::Div => error("E0528", "nothing is divided by a vector", place, "a vector")
+                    Binary::Div => error("E0528", "you cannot divide by a vector", place, "a vector")
                         .help(format!("divide by its length: `norm({})`", self.input.text(place))),
-                    _ => error("E0527", "a vector stands where a number belongs", place, "a vector")
-                        .help("take a component, `p.x`, or `norm(p)`"),
+                    _ => error("E0527", "this must be a number, but it is a vector", place, "a vector")
+                        .help("use a component, `p.x`, or `norm(p)`"),
                 };
                 self.say(report);
                 return self.nothing(span);
@@ -118,7 +116,7 @@ impl<'a> Resolver<'a> {
     /// `p*q` of vectors with four components: the product of quaternions is one thing only once it is said which
     /// component is the real part.
     fn product_of_quaternions(&mut self, [p, q]: [&str; 2], span: Span) {
-        let report = error("E0528", "the product of two vectors is not one thing", span, "two vectors");
+        let report = error("E0528", "the product of two vectors is ambiguous", span, "two vectors");
         let name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
         let (p, q) = if name(p) && name(q) { (p, q) } else { ("p", "q") };
         self.say(report.help(format!(
@@ -152,11 +150,11 @@ impl<'a> Resolver<'a> {
                 } else {
                     values[0].dim()
                 };
-                let headline = format!("`{}` is given {}, and takes {}", name.name, kind(value.dim()), kind(wanted));
+                let headline = format!("`{}` receives {}, but takes {}", name.name, kind(value.dim()), kind(wanted));
                 let report = error("E0527", headline, self.input.span_of(e), kind(value.dim()));
                 self.say(report.help(match name.name.as_str() {
-                    "norm" => "of a number it is `abs(x)`; a vector is written `(x, y, z)`",
-                    _ => "a vector is written `(x, y, z)`; numbers are multiplied by `*`",
+                    "norm" => "for a number use `abs(x)`; write a vector as `(x, y, z)`",
+                    _ => "write a vector as `(x, y, z)`; multiply numbers with `*`",
                 }));
                 return Some(self.nothing(span));
             }
@@ -170,7 +168,7 @@ impl<'a> Resolver<'a> {
                 self.say(if dim == 2 {
                     report.help("write `a.x*b.y - a.y*b.x`")
                 } else {
-                    report.help("take three of the components: `cross((a.x, a.y, a.z), (b.x, b.y, b.z))`")
+                    report.help("choose three of the components: `cross((a.x, a.y, a.z), (b.x, b.y, b.z))`")
                 });
                 return Some(self.nothing(span));
             }

@@ -11,16 +11,16 @@ pub(super) fn check(model: &Model, reports: &mut Reports) {
         let definition = &model.definitions[i];
         let name = &definition.name;
         if model.definition_levels[i] > Level::Parameter {
-            let headline = format!("the coordinate `{name}` changes during a run");
+            let headline = format!("the coordinate `{name}` changes during the run");
             reports.say(
                 error("E0540", headline, model.span(definition.value), "it depends on states or time")
                     .label(axis.span, "the coordinate of an index")
-                    .help("make it of numbers, constants, parameters and the index, or record it with `output`"),
+                    .help("compute it from numbers, constants, parameters and the index, or record it with `output`"),
             );
         } else if model.pieces.iter().any(|piece| piece.definition == i) {
-            let headline = format!("the coordinate `{name}` is given part by part");
+            let headline = format!("the coordinate `{name}` has several parts");
             reports.say(
-                error("E0540", headline, axis.span, "one formula is needed")
+                error("E0540", headline, axis.span, "it needs a single formula")
                     .help("choose between the parts with `if`: `axis x[i] = if i < 5 then ... else ...`"),
             );
         }

@@ -10,20 +10,22 @@ pub(super) fn check(model: &Model, reports: &mut Reports) {
         for bound in &state.bounds {
             let name = state.derivative(bound.order);
             if bound.order >= state.order {
-                let headline = format!("`{name}` follows from the equations and has no bound");
-                let report = error("E0553", headline, bound.span, "a bound of what no step can change");
-                let help = format!("bound the state itself, `{} >= 0`, or bound the terms of its equation", state.name);
+                let headline = format!("the equations determine `{name}`, so it has no bound");
+                let report = error("E0553", headline, bound.span, "no step can change this");
+                let help =
+                    format!("bound the state instead, `{} >= 0`, or bound the terms of its equation", state.name);
                 reports.say(report.help(help));
             } else if let Some(unknown) = model.states.iter().find(|state| state.algebraic) {
-                let headline = format!("`{name}` has a bound, in a model with algebraic unknowns");
-                let report = error("E0553", headline, bound.span, "not kept in this version");
+                let headline = format!("odec does not support bounds in a model with algebraic unknowns: `{name}`");
+                let report = error("E0553", headline, bound.span, "this bound");
                 let report = report.label(unknown.span, "an algebraic unknown");
-                reports.say(report.help("leave the bound out, or write what the unknown is as a definition"));
+                reports.say(report.help("remove the bound, or write the unknown as a definition"));
             } else if model.level(bound.value) > Level::Parameter {
                 let headline = format!("the bound of `{name}` changes during the run");
-                let report = error("E0553", headline, model.span(bound.value), "known before the run?");
+                let report = error("E0553", headline, model.span(bound.value), "this is not known before the run");
                 reports.say(report.help(
-                    "a bound is made of numbers, constants and parameters; bound the difference as a state of its own",
+                    "compute the bound from numbers, constants and parameters; or write the difference as another \
+                     state and bound that",
                 ));
             }
         }

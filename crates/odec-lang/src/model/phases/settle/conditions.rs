@@ -70,9 +70,9 @@ impl Conditions<'_> {
                     "eq" | "ne" => self.equality(&(id, inside.clone()), [operands[0], operands[1]], reports),
                     "if" => open.extend(operands[..3].iter().map(with)),
                     "smooth" => {
-                        let headline = "the condition of an event is located, and `smooth` asks not to";
-                        let report = error("E0507", headline, model.term(id).span, "not located");
-                        reports.say(report.help("leave out `smooth(...)` in the condition"));
+                        let headline = "odec must locate the condition of an event, but `smooth` forbids it";
+                        let report = error("E0507", headline, model.term(id).span, "odec does not locate this");
+                        reports.say(report.help("remove `smooth(...)` from the condition"));
                     }
                     _ => self.plain(&(id, inside.clone()), reports),
                 },
@@ -99,10 +99,10 @@ impl Conditions<'_> {
             return;
         }
         let (a, b) = (self.text(a, &at.1), self.text(b, &at.1));
-        let headline = "two quantities that change are equal at single instants only";
+        let headline = "two continuous quantities are equal only at isolated instants";
         let help = format!(
-            "`when {a} == {b} {{ ... }}` alone happens at each crossing; what else is to hold goes into the right \
-             sides, or compare with `<`"
+            "write `when {a} == {b} {{ ... }}` for each crossing, and move other conditions to the right sides; or \
+             compare with `<`"
         );
         reports.say(error("E0546", headline, self.model.term(at.0).span, "part of a condition").help(help));
     }
@@ -120,19 +120,22 @@ impl Conditions<'_> {
                 let zero = matches!(self.model.term(other).kind, TermKind::Number(0.0));
                 if matches!(self.model.term(u).kind, TermKind::Time) {
                     let from = if zero { String::new() } else { format!(" from {to}") };
-                    format!("a time that comes again and again: `every {apart}{from} {{ ... }}`")
+                    format!("for periodic times write `every {apart}{from} {{ ... }}`")
                 } else if zero {
-                    format!("each crossing of a multiple of {apart}: `when sin(pi*({of})/({apart})) == 0 {{ ... }}`")
+                    format!(
+                        "for each crossing of a multiple of {apart} write `when sin(pi*({of})/({apart})) == 0 {{ ... \
+                         }}`"
+                    )
                 } else {
-                    format!("where it comes to {to} from below: `when {text} >= {to} {{ ... }}`")
+                    format!("for the time at which it rises to {to} write `when {text} >= {to} {{ ... }}`")
                 }
             }
-            _ => format!("compare: `when {left} > {right} {{ ... }}` happens where it becomes true"),
+            _ => format!("compare instead: `when {left} > {right} {{ ... }}` happens when it becomes true"),
         };
         let across = if id == b { &left } else { &right };
-        let headline = format!("`{text}` jumps, so each jump across `{across}` would count as an equality");
+        let headline = format!("`{text}` jumps, so every jump across `{across}` would count as an equality");
         let span = self.model.term(id).span;
-        reports.say(error("E0549", headline, span, "jumps inside an equality").help(help));
+        reports.say(error("E0549", headline, span, "this jumps in an equality").help(help));
     }
 
     /// `mod(u, P) <= 0` holds at single instants, as an equality does.
@@ -188,10 +191,12 @@ impl Conditions<'_> {
         }
         let span = self.model.term(at.0).span;
         let text = self.text(at.0, &at.1);
-        let headline = format!("`{text}` is a quantity, and no condition");
+        let headline = format!("`{text}` is a quantity, not a condition");
         let report = error("E0541", headline, span, "neither true nor false");
         reports.say(
-            report.help(format!("compare it: `when {text} > 0 {{ ... }}`; `when {text} == 0` is each crossing of 0")),
+            report.help(format!(
+                "compare it: `when {text} > 0 {{ ... }}`; or, for each crossing of 0, `when {text} == 0`"
+            )),
         );
     }
 

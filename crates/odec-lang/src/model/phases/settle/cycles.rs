@@ -93,9 +93,7 @@ impl Cycles<'_> {
             if is_cycle(&component, &calls) {
                 let report = cycle(&component, &calls, &names, "E0206", "function", "functions");
                 self.say(
-                    report.help(
-                        "a function is inlined where it is called, so it cannot call itself; write the formula out",
-                    ),
+                    report.help("odec inlines functions, so a function cannot call itself; write out the formula"),
                 );
             }
         }
@@ -113,7 +111,9 @@ impl Cycles<'_> {
         for component in components(edges) {
             if is_cycle(&component, edges) {
                 let report = cycle(&component, edges, names, code, one, many);
-                self.say(report.help("a value cannot depend on itself; is one of them a `state`, or a parameter?"));
+                self.say(
+                    report.help("a value cannot depend on itself: should one of these be a `state` or a parameter?"),
+                );
             }
             order.extend(component);
         }
@@ -148,7 +148,7 @@ impl Cycles<'_> {
                         let name = self.model.states[i].derivative(k);
                         let report = error(
                             "E0316",
-                            format!("an initial value depends on `{name}`, which the equations give"),
+                            format!("an initial value depends on `{name}`, which the equations determine"),
                             term.span,
                             "",
                         )
@@ -177,9 +177,7 @@ impl Cycles<'_> {
             }
             if is_cycle(&component, &edges) {
                 let report = cycle(&component, &edges, &names, "E0306", "initial value", "initial values");
-                self.say(report.help(
-                    "in an initial value a state stands for its own initial value: give one of them as a number",
-                ));
+                self.say(report.help("in an initial value, a state means its own initial value: give one as a number"));
             }
             for i in component {
                 if let Start::Definition(d) = starts[i]
@@ -189,7 +187,7 @@ impl Cycles<'_> {
                     let report = error(
                         "E0316",
                         format!(
-                            "an initial value depends on `{}`, which depends on a derivative that the equations give",
+                            "an initial value depends on `{}`, which depends on a derivative of the equations",
                             d.name
                         ),
                         d.span,
@@ -234,14 +232,14 @@ fn cycle(
     let headline = if round.len() == 1 {
         format!("the {one} `{}` depends on itself", name(first))
     } else {
-        format!("the {many} {} depend on one another", crate::suggest::list(round.iter().map(|&i| name(i))))
+        format!("the {many} {} depend on each other", crate::suggest::list(round.iter().map(|&i| name(i))))
     };
     let mut report = error(code, headline, names[first].1, uses(first));
     for &i in round.iter().skip(1).take(crate::report::MAX_LABELS - 1) {
         report = report.label(names[i].1, uses(i));
     }
     let rest = round.iter().skip(crate::report::MAX_LABELS).map(|&i| names[i].1);
-    report.also_all(rest, "also in the round")
+    report.also_all(rest, "this is part of the cycle")
 }
 
 /// A shortest way from the first member back to itself.

@@ -1,6 +1,8 @@
 //! Events once it is known what depends on what: conditions that are conditions, times that are known before, targets
 //! that can be changed, and two values for one quantity.
 
+use std::collections::BTreeMap;
+
 use odec_ir::Span;
 
 use super::conditions::condition;
@@ -30,6 +32,34 @@ struct Events<'a> {
     model: &'a Model,
 }
 
+/// What an action of an event sets at a fixed time.
+struct Write {
+    /// The event, and the number of its action.
+    action: (usize, usize),
+    /// The subscripts, where all of them are numbers.
+    element: Option<Vec<u64>>,
+    time: f64,
+    /// The place of the time in the list of its event.
+    place: usize,
+}
+
+/// Two actions that may set one element.
+struct Pair {
+    late: (usize, usize),
+    early: (usize, usize),
+    time: f64,
+    place: usize,
+}
+
+impl Pair {
+    /// Of the actions of two events.
+    fn of(a: &Write, b: &Write) -> Option<Pair> {
+        let (late, early) = if a.action > b.action { (a, b) } else { (b, a) };
+        let apart = late.action.0 != early.action.0;
+        apart.then_some(Pair { late: late.action, early: early.action, time: late.time, place: late.place })
+    }
+}
+
 impl Events<'_> {
     /// The times of `at` and `every` are known before they come.
     fn times(&self, event: usize, reports: &mut Reports) {
@@ -50,11 +80,11 @@ impl Events<'_> {
             let comparison = matches!(&self.model.term(body.root).kind, TermKind::Apply(op, _) if matches!(op.0.name, "lt" | "le" | "eq" | "ne"));
             let text = self.model.expression(body);
             let headline = format!("the time of this event depends on `{}`", self.model.text_of(TermId(id as u32)));
-            let report = error("E0545", headline, term.span, "this changes all the time");
+            let report = error("E0545", headline, term.span, "this changes during the run");
             let help = match (comparison, word) {
-                (true, _) => format!("a condition belongs to `when`: `when {text} {{ ... }}`"),
+                (true, _) => format!("use `when` for a condition: `when {text} {{ ... }}`"),
                 (_, "at") => format!("write `when {} >= {text} {{ ... }}`", self.model.time.name),
-                _ => "times may depend on parameters and discretes: let an event keep the value in a `discrete`"
+                _ => "the times may depend on parameters and discretes: let an event store the value in a `discrete`"
                     .to_owned(),
             };
             reports.say(report.help(help));
@@ -78,11 +108,11 @@ impl Events<'_> {
             let (fits, wanted) =
                 if what == "period" { (value > 0.0, "positive") } else { (value >= 0.0, "0 or positive") };
             if !fits && value.is_finite() {
-                let headline = format!("the {what} of this event is {value}, and must be {wanted}");
+                let headline = format!("the {what} of this event is {value}, but must be {wanted}");
                 let report = error("E0405", headline, self.model.span(body), format!("this is {value}"));
                 let help = match what {
-                    "period" => "write the time from one to the next: `every 12 { ... }`",
-                    _ => "write the time from the condition to the actions: `after 2`",
+                    "period" => "write the period: `every 12 { ... }`",
+                    _ => "write the delay from the condition to the actions: `after 2`",
                 };
                 reports.say(report.help(help));
             }
@@ -98,9 +128,9 @@ impl Events<'_> {
             let rate = |id: &usize| self.model.own_level(&self.model.terms[*id].kind) == Level::Rate;
             let Some(id) = body.range().find(rate) else { continue };
             let name = self.model.text_of(TermId(id as u32));
-            let headline = format!("an event reads `{name}`, which the equations give");
-            let report = error("E0547", headline, self.model.terms[id].span, "its value may jump in the event itself");
-            reports.say(report.help("write the right side of the equation here, or give it a name of its own"));
+            let headline = format!("an event reads `{name}`, which the equations determine");
+            let report = error("E0547", headline, self.model.terms[id].span, "its value may jump during the event");
+            reports.say(report.help("write the right side of the equation here, or give it a name"));
         }
     }
 
@@ -114,7 +144,7 @@ impl Events<'_> {
             }
             let name = state.derivative(action.order);
             let below = state.derivative(state.order - 1);
-            let headline = format!("an event cannot change `{name}`, which follows from the equations");
+            let headline = format!("an event cannot change `{name}`, which the equations determine");
             let report = error("E0542", headline, action.span, "").label(state.span, "declared here");
             reports.say(report.help(format!("change `{below}`, or a `discrete` that its equation reads")));
         }
@@ -123,9 +153,10 @@ impl Events<'_> {
                 let fixed = self.model.index_only(subscript.root);
                 if !fixed {
                     let span = self.model.span(subscript);
-                    let report = error("E0519", "which element an event changes is known before the run", span, "");
+                    let report =
+                        error("E0519", "the elements that an event changes must be known before the run", span, "");
                     reports.say(report.help(format!(
-                        "subscript {} is made of numbers, constants, indices and constant tables; a choice stands on \
+                        "compute subscript {} from numbers, constants, indices and constant tables; put choices on \
                          the right side: `x[i] := if c then 1 else x[i]`",
                         k + 1
                     )));
@@ -148,28 +179,63 @@ impl Events<'_> {
 
     /// Two `:=` for one quantity in events whose fixed times are the same.
     fn at_one_time(&self, reports: &mut Reports) {
-        let model = self.model;
-        let fixed = |event: usize| -> Vec<f64> {
-            let of = &model.events[event];
-            let EventKind::At(times) = &of.kind else { return Vec::new() };
-            if of.delay.is_some() || of.priority.is_some() || of.alone || !of.locals.is_empty() {
-                return Vec::new();
+        for Pair { late, early, time, .. } in self.pairs_at_one_time().0 {
+            let [(event, action), (other, earlier)] =
+                [late, early].map(|(event, action)| (event, &self.model.events[event].actions[action]));
+            if self.surely_one(event, action, other, earlier) {
+                self.two_values(action, earlier, Some(time), reports);
             }
-            times.iter().filter_map(|&time| self.literal(time)).collect()
-        };
-        let times: Vec<Vec<f64>> = (0..model.events.len()).map(fixed).collect();
-        for late in 0..times.len() {
-            for early in 0..late {
-                let Some(&time) = times[late].iter().find(|time| times[early].contains(time)) else { continue };
-                for action in &model.events[late].actions {
-                    for earlier in &model.events[early].actions {
-                        if self.surely_one(late, action, early, earlier) {
-                            self.two_values(action, earlier, Some(time), reports);
-                        }
-                    }
+        }
+    }
+
+    /// The pairs of actions that may set one element at one fixed time, in the order of the text, and how many pairs
+    /// were compared to find them: few, where many events set an element each.
+    fn pairs_at_one_time(&self) -> (Vec<Pair>, usize) {
+        let (mut pairs, mut compared) = (Vec::new(), 0);
+        for writes in self.writes_at_times().values() {
+            // an action with a subscript that is no number may meet any other one
+            let open = |write: &&Write| write.element.is_none();
+            for (k, write) in writes.iter().enumerate().filter(|(_, write)| write.element.is_none()) {
+                let others = writes.iter().enumerate().filter(|(j, other)| !open(other) || *j < k);
+                compared += writes.len();
+                pairs.extend(others.filter_map(|(_, other)| Pair::of(write, other)));
+            }
+            let mut elements: BTreeMap<&[u64], Vec<&Write>> = BTreeMap::new();
+            for write in writes {
+                if let Some(element) = &write.element {
+                    let same = elements.entry(element).or_default();
+                    compared += same.len();
+                    pairs.extend(same.iter().filter_map(|other| Pair::of(write, other)));
+                    same.push(write);
                 }
             }
         }
+        // two events may share several times: the first one in the list of the later event is named
+        pairs.sort_by(|a, b| (a.late, a.early).cmp(&(b.late, b.early)).then(a.place.cmp(&b.place)));
+        pairs.dedup_by_key(|pair| (pair.late, pair.early));
+        (pairs, compared)
+    }
+
+    /// What events with fixed times set: by time, quantity and order of derivative.
+    fn writes_at_times(&self) -> BTreeMap<(u64, Symbol, u8), Vec<Write>> {
+        let mut writes: BTreeMap<_, Vec<Write>> = BTreeMap::new();
+        for (event, of) in self.model.events.iter().enumerate() {
+            let EventKind::At(times) = &of.kind else { continue };
+            if of.delay.is_some() || of.priority.is_some() || of.alone || !of.locals.is_empty() {
+                continue;
+            }
+            let numbers: Vec<f64> = times.iter().filter_map(|&time| self.literal(time)).collect();
+            for (place, &time) in numbers.iter().enumerate() {
+                for (number, action) in of.actions.iter().enumerate().filter(|(_, action)| action.change == Change::Set)
+                {
+                    let key = |body: &Body| self.literal(*body).map(|x| (x + 0.0).to_bits());
+                    let element = action.subscripts.iter().map(key).collect();
+                    let key = ((time + 0.0).to_bits(), action.target, action.order);
+                    writes.entry(key).or_default().push(Write { action: (event, number), element, time, place });
+                }
+            }
+        }
+        writes
     }
 
     /// A time that is a number.
@@ -206,11 +272,40 @@ impl Events<'_> {
             symbol => self.model.name_of(symbol).to_owned(),
         };
         let headline = match time {
-            Some(time) => format!("`{name}` is given two values at the time {time}"),
-            None => format!("`{name}` is given two values by one event"),
+            Some(time) => format!("`{name}` receives two values at the time {time}"),
+            None => format!("`{name}` receives two values in one event"),
         };
         let (first, second): (Span, Span) = if a.span < b.span { (a.span, b.span) } else { (b.span, a.span) };
-        let report = error("E0543", headline, second, "here again").label(first, "here first");
-        reports.say(report.help("no order decides between them: keep one, or add to the value with `+=`"));
+        let report = error("E0543", headline, second, "again here").label(first, "first here");
+        reports.say(report.help("nothing orders these actions: keep one of them, or add to the value with `+=`"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Events;
+    use crate::source::Source;
+
+    /// Pairs compared, and pairs found, in a model with such events.
+    fn pairs(n: usize, event: impl Fn(usize) -> String) -> (usize, usize) {
+        let mut text = format!("index i = 1..{n}\nstate x[i] = 0\nx[i]' = -x[i]\nrun {{ t = 0 .. 1; samples = 2 }}\n");
+        for k in 1..=n {
+            text += &event(k);
+        }
+        let checked = crate::check(&Source::new("times", &text));
+        let model = checked.model.unwrap_or_else(|| panic!("{:?}", checked.diagnostics));
+        let (pairs, compared) = Events { model: &model }.pairs_at_one_time();
+        (compared, pairs.len())
+    }
+
+    #[test]
+    fn events_at_many_times_and_of_many_elements_are_not_compared_pair_by_pair() {
+        let n = 2_000;
+        let times = |k: usize| format!("at {} {{ x[{k}] := 1 }}\n", k as f64 / n as f64);
+        let elements = |k: usize| format!("at 0.5 {{ x[{k}] := 1 }}\n");
+        assert_eq!((pairs(n, times), pairs(n, elements)), ((0, 0), (0, 0)));
+        // one that sets all of them is compared with each
+        let whole = |k: usize| if k == 1 { "at 0.5 { x[i] := 1 }\n".to_owned() } else { String::new() };
+        assert_eq!(pairs(n, whole), (1, 0));
     }
 }

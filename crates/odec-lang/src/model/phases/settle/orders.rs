@@ -39,10 +39,10 @@ impl Orders<'_> {
         let end = text.trim_end().len();
         let start = text[..end].rfind('\n').map_or(0, |n| n + 1);
         let report =
-            error("E0314", "the model has no states", Span::new(start, end), "nothing changes with time up to here");
-        self.say(report.help(
-            "declare what changes, with its initial value, and give its derivative: `state x = 1` and `x' = -x`",
-        ));
+            error("E0314", "the model has no states", Span::new(start, end), "nothing up to here changes with time");
+        self.say(
+            report.help("declare a state with its initial value, and give its derivative: `state x = 1` and `x' = -x`"),
+        );
     }
 
     /// The order of each state is that of its highest derivative on a left side, else on a right side. Returns for
@@ -99,23 +99,23 @@ impl Orders<'_> {
     /// An equation without a derivative beside states without an equation.
     fn algebraic_equation(&self, equation: Span, without: &[usize], first: usize) -> Diagnostic {
         let name = &self.model.states[first].name;
-        let headline = "an equation without a derivative gives an `unknown`, and there is none for it";
+        let headline = "an equation without a derivative determines an `unknown`, but there is none for this equation";
         let spans = without.iter().map(|&i| self.model.states[i].span);
-        error("E0503", headline, equation, "this equation holds no derivative")
+        error("E0503", headline, equation, "this equation contains no derivative")
             .also_all(spans, "this state has no equation for its derivative")
             .help(format!(
-                "declare what this equation gives as `unknown {name} = ...`, with a guess of its initial value; or give \
-                 the derivative of `{name}`: `{name}' = ...`"
+                "declare the quantity that this equation determines as `unknown {name} = ...`, with a guess of its \
+                 initial value; or give the derivative of `{name}`: `{name}' = ...`"
             ))
     }
 
     /// `z'` of an algebraic unknown.
     fn derivative_of_unknown(&mut self, unknown: usize, place: Span) {
         let state = &self.model.states[unknown];
-        let headline = format!("`{}` is an algebraic unknown and has no derivative", state.name);
+        let headline = format!("`{}` is an algebraic unknown, so it has no derivative", state.name);
         let report = error("E0302", headline, place, "only states take a prime").label(state.span, "declared here");
         self.say(report.help(format!(
-            "drop the prime, or declare `state {0} = ...` with its initial value and an equation for `{0}'`",
+            "remove the prime, or declare `state {0} = ...` with its initial value and an equation for `{0}'`",
             state.name
         )));
     }
@@ -155,7 +155,7 @@ impl Orders<'_> {
             let prime = format!("{name}{}", "'".repeat(order));
             let report = report
                 .label(d.span, "this defines a value of its own")
-                .help(format!("its derivative is written `{prime}`"))
+                .help(format!("write its derivative as `{prime}`"))
                 .fix(d.span, prime);
             self.say(report);
             return;
@@ -178,18 +178,14 @@ impl Orders<'_> {
                     let state = &self.model.states[i];
                     let mut report = error(
                         "E0311",
-                        format!(
-                            "`{}` is of a higher order than the equation for `{}`",
-                            state.derivative(k),
-                            state.name
-                        ),
+                        format!("`{}` has a higher order than the equation for `{}`", state.derivative(k), state.name),
                         term.span,
                         "",
                     );
                     if let Some(place) = places[i] {
-                        report = report.label(place, format!("the equation gives `{}`", state.derivative(order)));
+                        report = report.label(place, format!("the equation determines `{}`", state.derivative(order)));
                     }
-                    let help = format!("drop a prime here, or give an equation for `{}`", state.derivative(k));
+                    let help = format!("remove a prime here, or give an equation for `{}`", state.derivative(k));
                     self.say(report.help(help));
                 }
             }
@@ -227,14 +223,17 @@ impl Orders<'_> {
         let report = match place {
             Some(place) => error(
                 "E0312",
-                format!("`{name}` has an initial value, but its equation gives `{}`", state.derivative(state.order)),
+                format!(
+                    "`{name}` has an initial value, but its equation determines `{}`",
+                    state.derivative(state.order)
+                ),
                 place,
-                format!("this makes `{}` follow from the equation", state.derivative(state.order)),
+                format!("because of this, the equation determines `{}`", state.derivative(state.order)),
             ),
             None => error("E0312", format!("`{name}` has an initial value"), extra.span, ""),
         };
         let report = report.label(extra.span, "the initial value").help(format!(
-            "write `{}` in the equation if it is of order {}, or drop the initial value",
+            "write `{}` in the equation if it has order {}, or remove the initial value",
             state.derivative(extra.order + 1),
             extra.order + 1
         ));
@@ -246,7 +245,7 @@ impl Orders<'_> {
         let name = state.derivative(k);
         if state.algebraic {
             let report = error("E0305", format!("`{name}` has no guess"), state.span, "declared here");
-            let help = format!("write `unknown {name} = 0`, with about the value that it has at the start");
+            let help = format!("write `unknown {name} = 0`, with an estimate of its initial value");
             self.say(report.help(help));
             return;
         }
@@ -259,18 +258,18 @@ impl Orders<'_> {
                 "E0305",
                 headline,
                 place,
-                format!("this makes `{}` an unknown of order {}", state.name, state.order),
+                format!("because of this, `{}` is an unknown of order {}", state.name, state.order),
             )
             .label(state.span, "declared here"),
             Some(place) if k > 0 => error("E0305", headline, state.span, "declared here")
-                .label(place, format!("the equation gives `{}`", state.derivative(state.order))),
+                .label(place, format!("the equation determines `{}`", state.derivative(state.order))),
             _ => error("E0305", headline, state.span, "declared here"),
         };
         let report = match after {
             Some(after) if k > 0 => report
-                .help(format!("write `, {name} = 0` after it, with the value it has at the start"))
+                .help(format!("write `, {name} = 0` after it, with its initial value"))
                 .fix(after, format!(", {name} = 0")),
-            _ => report.help(format!("write `{name} = 0`, with the value it has at the start")),
+            _ => report.help(format!("write `{name} = 0` with its initial value")),
         };
         self.say(report);
     }
@@ -309,9 +308,9 @@ pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>)
             let other = &model.states[m];
             report
                 .label(other.span, "this state has none")
-                .help(format!("is one of them meant to be the equation for `{}'`?", other.name))
+                .help(format!("should one of them be the equation for `{}'`?", other.name))
         }
-        None => report.help("a state has one equation: add the right sides, or drop one"),
+        None => report.help("a state has one equation: add the right sides, or remove one equation"),
     }
 }
 

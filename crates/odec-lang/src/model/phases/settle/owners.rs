@@ -1,6 +1,8 @@
 //! Whose equation it is, where a left side is more than a derivative: the array whose highest derivative stands at
 //! the plain indices, or, where several do, the one that has no other equation there.
 
+use std::collections::BTreeSet;
+
 use crate::model::phases::reports::Reports;
 use crate::model::{Equation, Model, Overrides, Place, State, Symbol, TermId, TermKind, Values};
 use crate::report::error;
@@ -29,14 +31,15 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
             [] if locals.is_empty() => {}
             [] => {
                 let names = crate::suggest::list(locals.iter().map(|&l| model.locals[l].name.as_str()));
-                let headline = format!("this equation is for every {names}, and gives no derivative at these indices");
+                let headline =
+                    format!("this equation applies to every {names}, but determines no derivative at these indices");
                 let report = error("E0531", headline, equation.span, "");
                 reports.say(match model.summed_derivative(equation) {
                     Some((name, index)) => report.help(format!(
                         "take the term with `{name}` out of the sum: `... *{name} + sum(j where j != {index}: ...)`"
                     )),
                     None => {
-                        report.help("write the highest derivative at the plain indices on the left side: `u[i]' = ...`")
+                        report.help("write the highest derivative with plain indices on the left side: `u[i]' = ...`")
                     }
                 });
             }
@@ -50,20 +53,8 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
             .iter()
             .enumerate()
             .filter_map(|(e, equation)| equation.target.map(|state| (e, (state, equation.place.clone()))));
-        let mut taken: Vec<(usize, Candidate)> = fixed.chain(owners.iter().cloned()).collect();
-        while !open.is_empty() {
-            for (_, all) in &mut open {
-                let free = |c: &Candidate| !taken.iter().any(|(_, t)| model.meet(c, t, values.as_ref()));
-                let left: Vec<Candidate> = all.iter().filter(|c| free(c)).cloned().collect();
-                // One that is left with none keeps the first: what it meets is said with the sizes.
-                *all = if left.is_empty() { all[..1].to_vec() } else { left };
-            }
-            let next = open.iter().position(|(_, all)| all.len() == 1).unwrap_or(0);
-            let (e, all) = open.remove(next);
-            let owner = (e, all[0].clone());
-            taken.push(owner.clone());
-            owners.push(owner);
-        }
+        let taken: Vec<(usize, Candidate)> = fixed.chain(owners.iter().cloned()).collect();
+        owners.extend(model.settled(open, &taken, values.as_ref()));
     }
     for (e, (state, place)) in owners {
         model.equations[e].owner = Some(state);
@@ -85,20 +76,63 @@ fn count_unknowns(model: &Model, reports: &mut Reports) {
             [] => {
                 let headline = format!("no equation is left for `{}`", state.name);
                 let report = error("E0318", headline, state.span, "declared here");
-                reports.say(report.help("add an equation that holds it, or make it a `param`"));
+                reports.say(report.help("add an equation that contains it, or make it a `param`"));
             }
             [first, others @ ..] => {
                 let headline = format!("{} equations for one unknown: `{}`", own.len(), state.name);
-                let report = error("E0318", headline, first.span, "one of them is too many");
+                let report = error("E0318", headline, first.span, "one equation too many");
                 let report = others.iter().fold(report, |report, e| report.label(e.span, "together with this one"));
                 reports
-                    .say(report.help("drop one of these equations, or declare one of their quantities as `unknown`"));
+                    .say(report.help("remove one of these equations, or declare one of their quantities as `unknown`"));
             }
         }
     }
 }
 
 impl Model {
+    /// An owner for each equation that has several candidates: one after another, those with one candidate left first, takes its first
+    /// one, which is none any more for the others.
+    fn settled(
+        &self,
+        mut open: Vec<(usize, Vec<Candidate>)>,
+        taken: &[(usize, Candidate)],
+        values: Option<&Values>,
+    ) -> Vec<(usize, Candidate)> {
+        // One that is left with none keeps the first: what it meets is said with the sizes.
+        let narrow = |all: &mut Vec<Candidate>, free: &dyn Fn(&Candidate) -> bool| {
+            let left: Vec<Candidate> = all.iter().filter(|c| free(c)).cloned().collect();
+            *all = if left.is_empty() { all[..1].to_vec() } else { left };
+            all.len() == 1
+        };
+        let mut taken_of: Vec<Vec<&Candidate>> = vec![Vec::new(); self.states.len()];
+        for (_, candidate) in taken {
+            taken_of[candidate.0].push(candidate);
+        }
+        let mut by_state: Vec<Vec<usize>> = vec![Vec::new(); self.states.len()];
+        let mut ready = BTreeSet::new();
+        for (k, (_, all)) in open.iter_mut().enumerate() {
+            if narrow(all, &|c| !taken_of[c.0].iter().any(|t| self.meet(c, t, values))) {
+                ready.insert(k);
+            }
+            for (state, _) in all.iter() {
+                by_state[*state].push(k);
+            }
+        }
+        let mut waiting: BTreeSet<usize> = (0..open.len()).collect();
+        let mut owners = Vec::with_capacity(open.len());
+        while let Some(next) = ready.pop_first().or_else(|| waiting.first().copied()) {
+            waiting.remove(&next);
+            let (e, owner) = (open[next].0, open[next].1[0].clone());
+            for k in by_state[owner.0].iter().copied().filter(|k| waiting.contains(k)) {
+                if narrow(&mut open[k].1, &|c| !self.meet(c, &owner, values)) {
+                    ready.insert(k);
+                }
+            }
+            owners.push((e, owner));
+        }
+        owners
+    }
+
     /// A highest derivative that only a sum of an equation holds, as it is at the index of the equation, and that index.
     fn summed_derivative(&self, equation: &Equation) -> Option<(String, String)> {
         let local = equation.place.iter().find_map(|place| match place {

@@ -109,7 +109,7 @@ impl Runs<'_> {
                 }
                 let headline = format!("`{name}` is neither a state nor an output");
                 let report = error("E0406", headline, self.model.span(*body), "");
-                reports.push(report.help(format!("declare it as an output on a line of its own: `output {name}`")));
+                reports.push(report.help(format!("declare it as an output on its own line: `output {name}`")));
             }
         }
         self.reports.extend(reports);
@@ -127,7 +127,7 @@ impl Runs<'_> {
                 "E0404",
                 format!("{what} must be known before the run"),
                 term.span,
-                format!("`{}` changes during it", self.source.text.get(term.span.range()).unwrap_or_default()),
+                format!("`{}` changes during the run", self.source.text.get(term.span.range()).unwrap_or_default()),
             );
             self.reports.say(report.help("use numbers, constants and parameters"));
         }
@@ -145,11 +145,12 @@ impl Runs<'_> {
                 continue;
             };
             let (name, own) = (self.model.name_of(other.symbol), self.model.name_of(entry.symbol));
-            let headline = format!("`{own}` is computed from `{name}`, and the same set gives `{name}` too");
-            let report = error("E0411", headline, place, format!("the declared `{name}`, or that of the set?"))
-                .label(other.span, "given here");
+            let headline = format!("`{own}` is computed from `{name}`, but the same set also gives `{name}`");
+            let report = error("E0411", headline, place, format!("the declared `{name}`, or the one of the set?"))
+                .label(other.span, "set here");
             reports.push(report.help(format!(
-                "write `{own} = ...` with a number; or leave `{own}` out of the set and make it a definition, so that it follows `{name}`"
+                "write `{own} = ...` with a number; or remove `{own}` from the set and make it a definition that \
+                 follows `{name}`"
             )));
         }
         self.reports.extend(reports);
@@ -190,13 +191,12 @@ impl Runs<'_> {
                 if primes >= state.order {
                     let report = error(
                         "E0408",
-                        format!("`{}` is given by an equation and has no initial value", state.derivative(primes)),
+                        format!("an equation determines `{}`, so it has no initial value", state.derivative(primes)),
                         span,
                         "",
                     )
                     .label(state.span, "declared here");
-                    self.reports
-                        .say(report.help("a parameter set gives values of parameters and initial values of states"));
+                    self.reports.say(report.help("a parameter set can set parameters and initial values of states"));
                 }
             }
         }
@@ -224,7 +224,9 @@ impl Runs<'_> {
             let x = self.model.number(w.value, values);
             if !(x >= 0.0 && x.is_finite()) {
                 let report = error("E0405", format!("the tolerance is {x}"), w.span, "");
-                reports.push(report.help("give a positive number: `within 1e-6`, or relative: `within 0.1 %`"));
+                reports.push(
+                    report.help("write a positive number, `within 1e-6`, or a relative tolerance, `within 0.1 %`"),
+                );
             }
         }
         self.reports.extend(reports);

@@ -58,21 +58,21 @@ impl<'a> Checker<'a> {
     fn headline(&mut self, clash: &Clash<'a>) -> String {
         let (a, b) = (self.words(&clash.left), self.words(&clash.right));
         match clash.site.kind {
-            Kind::Sum => format!("[{a}] and [{b}] cannot be added"),
-            Kind::Comparison => format!("[{a}] and [{b}] cannot be compared"),
+            Kind::Sum => format!("odec cannot add [{a}] and [{b}]"),
+            Kind::Comparison => format!("odec cannot compare [{a}] and [{b}]"),
             Kind::Branches => format!("the branches of an `if` are in [{a}] and [{b}]"),
             Kind::Alike(what) if what.contains(' ') => format!("{what} are in [{a}] and [{b}]"),
-            Kind::Alike(what) => format!("`{what}` of [{a}] and [{b}] has no meaning"),
+            Kind::Alike(what) => format!("`{what}` of [{a}] and [{b}] is not defined"),
             Kind::Equation => format!("one side of the equation is in [{a}], the other in [{b}]"),
-            Kind::Value(name) => format!("`{name}` is in [{a}], and its value in [{b}]"),
-            Kind::Bracket => format!("a value in [{b}] cannot be taken as [{a}]"),
-            Kind::Pure(function) => format!("`{function}` takes a pure number, and this is in [{b}]"),
-            Kind::Exponent => format!("an exponent is a pure number, and this one is in [{b}]"),
-            Kind::Base => format!("a quantity in [{b}] cannot have an exponent that varies"),
-            Kind::Argument(name, function) => format!("`{function}` takes its `{name}` in [{a}], and this is in [{b}]"),
-            Kind::Time => format!("a time is in [{a}], and this is in [{b}]"),
-            Kind::Change(name) => format!("`{name}` is in [{a}], and is given a value in [{b}]"),
-            Kind::Recorded(name) => format!("`{name}` is in [{a}], and is recorded in [{b}]"),
+            Kind::Value(name) => format!("`{name}` is in [{a}], but its value is in [{b}]"),
+            Kind::Bracket => format!("a value in [{b}] does not fit [{a}]"),
+            Kind::Pure(function) => format!("`{function}` takes a pure number, but this is in [{b}]"),
+            Kind::Exponent => format!("an exponent must be a pure number, but this one is in [{b}]"),
+            Kind::Base => format!("a quantity in [{b}] cannot have a varying exponent"),
+            Kind::Argument(name, function) => format!("`{function}` takes `{name}` in [{a}], but this is in [{b}]"),
+            Kind::Time => format!("times are in [{a}], but this is in [{b}]"),
+            Kind::Change(name) => format!("`{name}` is in [{a}], but receives a value in [{b}]"),
+            Kind::Recorded(name) => format!("`{name}` is in [{a}], but is recorded in [{b}]"),
         }
     }
 
@@ -94,8 +94,8 @@ impl<'a> Checker<'a> {
             let unit = Vector::of(Atom::Variable(variable));
             let named = self.quantities.iter().find(|q| q.unit == unit).map(|q| q.name);
             let text = match named {
-                Some(name) => format!("hence `{name}` is in [{}]", self.words(&unit)),
-                None => format!("hence [{}]", self.words(&unit)),
+                Some(name) => format!("so `{name}` is in [{}]", self.words(&unit)),
+                None => format!("so [{}]", self.words(&unit)),
             };
             let place = if link.left == Span::default() || link.left.start > link.right.start {
                 link.right
@@ -125,7 +125,18 @@ impl<'a> Checker<'a> {
             }
         }
         let help = self.missing(clash);
-        report.help(help)
+        report.help(match site.kind {
+            Kind::Argument(_, name) if self.is_over_time(name) => format!(
+                "{help}; if `{name}` is not a table over time, name its argument with its unit: `input {name}(x \
+                 [{b}]) = table(...)`"
+            ),
+            _ => help,
+        })
+    }
+
+    /// Whether an input has this name whose table is one over time.
+    fn is_over_time(&self, name: &str) -> bool {
+        self.names.inputs.get(name).is_some_and(|index| self.names.found.inputs[*index].other.is_none())
     }
 
     /// Where the units come from: declarations of the names in these expressions, and the numbers with units in the
@@ -219,21 +230,24 @@ impl<'a> Checker<'a> {
             {
                 let text = if power == 1 { String::new() } else { format!("^{}", power.abs()) };
                 let unit = self.words(&self.time_power(power.abs()));
-                return format!("{} something in [{unit}], a time{text}, would make them fit", act(power));
+                return format!("{} something in [{unit}], a time{text}, would make them agree", act(power));
             }
             if let Some(first) = fits.first() {
                 let unit = self.quantity(first).map(|q| q.unit.clone()).unwrap_or_default();
                 let unit = self.words(&unit);
                 let squared = if power.abs() == 2 { " twice" } else { "" };
                 let names = crate::suggest::any_of(&fits);
-                return format!("{}{squared} a quantity in [{unit}], such as {names}, would make them fit", act(power));
+                return format!(
+                    "{}{squared} a quantity in [{unit}], such as {names}, would make them agree",
+                    act(power)
+                );
             }
         }
         let one = Vector::default();
         let factor = self.units.of_dimensions(&missing).unwrap_or_else(|| self.words(&missing));
         if clash.left == one && matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
             let unit = self.words(&clash.right);
-            return format!("divide by a quantity in [{unit}]; a number can have one, too: `10 [{unit}]`");
+            return format!("divide by a quantity in [{unit}]; a number can have this unit, too: `10 [{unit}]`");
         }
         format!("they differ by a factor in [{factor}]")
     }

@@ -63,20 +63,20 @@ impl<'a> Checker<'a> {
         let site = conversion.site;
         let factor = conversion.factor.scale();
         let headline = match site.kind {
-            Kind::Recorded(name) => format!("`{name}` is recorded in its own unit, which is another one"),
+            Kind::Recorded(name) => format!("`{name}` is recorded in a different unit than its own"),
             _ if conversion.factor.has_named_exponent() => {
                 "the factor between these units depends on a parameter in an exponent".to_owned()
             }
-            _ => "these units differ by a factor, which cannot stand here".to_owned(),
+            _ => "these units differ by a factor, and odec cannot convert here".to_owned(),
         };
         let help = match site.kind {
             Kind::Recorded(name) => {
-                format!("define another output: `output {name}_converted = {name} [...]`, which is converted")
+                format!("define another output, and odec converts it: `output {name}_converted = {name} [...]`")
             }
             _ if conversion.factor.has_named_exponent() => {
-                "make a pure number of what is raised: divide it by a quantity of its unit, `(x/K)^n`".to_owned()
+                "make the base a pure number: divide it by a quantity with its unit, `(x/K)^n`".to_owned()
             }
-            _ => format!("give each name a value of its own; the factor is {factor}"),
+            _ => format!("give each name its own value; the factor is {factor}"),
         };
         let report = error("E0575", headline, site.right, "").help(help);
         let report = if site.left == odec_ir::Span::default() { report } else { report.label(site.left, "") };
@@ -85,13 +85,14 @@ impl<'a> Checker<'a> {
 
     /// A number takes its unit from its neighbours, which are of different scales.
     pub(super) fn number_in_doubt(&mut self, number: ExprId, other: odec_ir::Span) {
-        let headline = "a number without a unit stands among units of different scale";
-        let report = error("E0574", headline, self.span(number), "in which unit?").label(other, "this is converted");
+        let headline = "a number without a unit meets units of different scale";
+        let report = error("E0574", headline, self.span(number), "which unit does this have?")
+            .label(other, "odec converts this");
         self.reports.say(report.help("give the number its unit: `65 [mV]`"));
     }
 
     fn name_in_doubt(&mut self, name: &str, place: ExprId, conversion: &super::Conversion<'a>) {
-        let headline = format!("`{name}` has no unit, and a factor would be put in where it is used");
+        let headline = format!("`{name}` has no unit, but its use requires a conversion");
         let site = conversion.site;
         let report = error("E0574", headline, site.right, format!("multiplied by {}", conversion.factor.scale()));
         let report = match self.quantity(name) {
@@ -100,7 +101,8 @@ impl<'a> Checker<'a> {
         };
         let report = report.label(self.span(place), "");
         self.reports.say(report.help(format!(
-            "declare the unit of `{name}`, `[1]` for a pure number: what is guessed from its use is not converted"
+            "declare the unit of `{name}`, or `[1]` for a pure number: odec does not convert units that it has \
+             inferred"
         )));
     }
 

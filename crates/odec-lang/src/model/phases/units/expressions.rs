@@ -145,10 +145,10 @@ impl<'a> Checker<'a> {
         let Some(bracket) = self.quantity(&reference.name.name).and_then(|q| q.bracket) else { return };
         if *x > 1.0 && !self.forgetful {
             let (name, unit) = (&reference.name.name, &bracket.text);
-            let headline = format!("`{name}` is in [{unit}], and a number beside it is a pure one");
+            let headline = format!("`{name}` is in [{unit}], but a number next to it is a pure number");
             let report = crate::report::warning("W0517", headline, self.span(bare), format!("not in [{unit}]"));
             let report = report.label(bracket.span, format!("`{name}` is in [{unit}]"));
-            let help = format!("write `{x} [{unit}]`, or `{x} [1]` if the pure number is meant");
+            let help = format!("write `{x} [{unit}]`, or `{x} [1]` if you mean the pure number");
             self.reports.say(report.help(help));
         }
     }
@@ -234,8 +234,9 @@ impl<'a> Checker<'a> {
 
     fn call(&mut self, name: &'a Ident, arguments: &'a [ExprId]) -> Value {
         let word = name.name.as_str();
-        if self.names.inputs.contains_key(word) {
-            self.times_of(arguments);
+        if let Some(&index) = self.names.inputs.get(word) {
+            let names = self.names;
+            self.arguments_of(&names.found.inputs[index], arguments);
             return self.quantity(word).map_or(Value::Any, |input| Value::Unit(input.unit.clone()));
         }
         if let Some(&index) = self.names.functions.get(word) {

@@ -163,7 +163,9 @@ struct Checker<'a> {
 pub(crate) fn any_unit(tree: &Tree) -> bool {
     let declared = |statement: &StatementKind| match statement {
         StatementKind::Time(_, unit) => unit.is_some(),
-        StatementKind::Later(Later::Input(items)) => items.iter().any(|(_, _, _, unit)| unit.is_some()),
+        StatementKind::Later(Later::Input(items)) => {
+            items.iter().any(|item| item.unit.is_some() || item.argument_unit.is_some())
+        }
         StatementKind::Event(event) => matches!(&event.head, crate::syntax::tree::EventHead::At(_, Some(_))),
         other => other.items().iter().any(|item| item.unit.is_some()),
     };
@@ -207,7 +209,7 @@ fn declared_units(input: Input<'_>, reports: &mut Reports) -> (Mode, Vec<String>
                     "relaxed" => Mode::Relaxed,
                     "strict" => Mode::Strict,
                     other => {
-                        let headline = format!("`units` knows no `{other}`");
+                        let headline = format!("`units` does not have the option `{other}`");
                         let help = "write `units relaxed`, the default, `units strict`, or `units off`";
                         reports.say(error("E0573", headline, word.span, "").help(help));
                         continue;
@@ -216,8 +218,9 @@ fn declared_units(input: Input<'_>, reports: &mut Reports) -> (Mode, Vec<String>
                 match mode {
                     None => mode = Some((asked, word.span)),
                     Some((_, first)) => {
-                        let report = error("E0573", "how units are checked is said twice", word.span, "here again");
-                        reports.say(report.label(first, "here first").help("keep one of the two lines"));
+                        let report =
+                            error("E0573", "the model sets the checking of units twice", word.span, "again here");
+                        reports.say(report.label(first, "first here").help("keep one of the two lines"));
                     }
                 }
             }
@@ -226,8 +229,8 @@ fn declared_units(input: Input<'_>, reports: &mut Reports) -> (Mode, Vec<String>
                     if bases.contains(&name.name)
                         || crate::units::table::find(&name.name).is_some_and(|_| name.name != "IU")
                     {
-                        let headline = format!("`{}` is a unit already", name.name);
-                        let help = "leave the declaration out, or take another name";
+                        let headline = format!("`{}` is already a unit", name.name);
+                        let help = "remove the declaration, or choose another name";
                         reports.say(error("E0573", headline, name.span, "declared again").help(help));
                     } else if name.name != "IU" {
                         bases.push(name.name.clone());
@@ -317,10 +320,11 @@ impl<'a> Checker<'a> {
             Ok(read) => {
                 if let Some(bottom) = read.doubtful {
                     let headline =
-                        format!("`[{}]` is read from left to right: only what follows the `/` divides", unit.text);
+                        format!("odec reads `[{}]` from left to right: only the unit after the `/` divides", unit.text);
                     let plain = bottom.replace(' ', "*");
-                    let help =
-                        format!("if all of `{bottom}` divides, write `/({plain})`; else write what multiplies first");
+                    let help = format!(
+                        "to divide by all of `{bottom}`, write `/({plain})`; otherwise write the factors first"
+                    );
                     self.reports.say(
                         crate::report::warning("W0514", headline, unit.span, "a product after a quotient").help(help),
                     );
@@ -404,9 +408,10 @@ impl<'a> Checker<'a> {
             let unit = self.quantities[k].unit.clone();
             let unit = self.solver.reduced(&unit);
             if bracket.is_none() && unit.is_scale() {
-                let headline = format!("`{name}` has no unit, and its use asks for [{}]", self.units.text(&unit));
+                let headline = format!("`{name}` has no unit, but its use requires [{}]", self.units.text(&unit));
                 let report = error("E0574", headline, span, "declared without a unit");
-                self.reports.say(report.help(format!("declare its unit, `[1]` for a pure number: `{name} = ... [1]`")));
+                self.reports
+                    .say(report.help(format!("declare its unit, or `[1]` for a pure number: `{name} = ... [1]`")));
             }
         }
     }

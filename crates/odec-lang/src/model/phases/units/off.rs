@@ -86,16 +86,16 @@ impl<'a> Units<'a> {
     fn other_time(&mut self, found: &Unit, unit: &str) {
         let report = error(
             "E0510",
-            format!("a time in [{}], while the model's time is in [{unit}]", found.text),
+            format!("a time in [{}], but the time of the model is in [{unit}]", found.text),
             found.span,
-            "with `units off`, nothing is converted",
+            "with `units off`, odec does not convert units",
         );
         let report = match self.time.span {
             Some(span) => report.label(span, format!("time is in [{unit}]")),
             None => report,
         };
         self.reports.say(report.help(format!(
-            "write the number in [{unit}], or let the model count in [{}]: `time {} [{}]`",
+            "write the number in [{unit}], or use [{}] as the time of the model: `time {} [{}]`",
             found.text, self.time.name, found.text
         )));
     }
@@ -140,12 +140,15 @@ impl<'a> Units<'a> {
         if let Some((first, rest)) = clashes.split_first() {
             let report = warning(
                 "W0402",
-                "different units meet, and numbers are taken as they are written",
+                "different units meet, and odec takes the numbers as they are",
                 first.span,
                 first.text.clone(),
             )
             .also_all(rest.iter().map(|c| c.span), "and here");
-            self.reports.say(report.help("with `units off`, they are neither checked nor converted: write both numbers in one unit, or the factor between them"));
+            self.reports.say(report.help(
+                "with `units off`, odec neither checks nor converts units: write both numbers in one unit, or write \
+                 the factor between them",
+            ));
         }
         let mut units: Vec<Span> = Vec::new();
         for statement in &self.input.tree.statements {
@@ -164,13 +167,11 @@ impl<'a> Units<'a> {
         units.sort();
         units.dedup();
         if let Some(&first) = units.first() {
-            let report = Diagnostic::note("N0101", "units are shown, but neither checked nor converted").label(
+            let report = Diagnostic::note("N0101", "odec shows the units, but neither checks nor converts them").label(
                 first,
                 if units.len() == 1 { "the unit".to_owned() } else { format!("the first of {} units", units.len()) },
             );
-            self.reports.say(report.help(
-                "with `units off`, every number is taken as it is written: give all of them in units that fit together",
-            ));
+            self.reports.say(report.help("with `units off`, odec takes every number as it is: use consistent units"));
         }
     }
 

@@ -55,6 +55,11 @@ impl<'a> Checker<'a> {
             let unit = self.declared(bracket);
             let guessed = bracket.is_none();
             self.enter(Quantity { name, span, bracket, unit, guessed, symbol: Symbol::Time });
+            if let Some(argument) = &input.other {
+                let (name, span, bracket) = (argument.key.as_str(), argument.name.span, argument.unit);
+                let (unit, guessed) = (self.declared(bracket), bracket.is_none());
+                self.enter(Quantity { name, span, bracket, unit, guessed, symbol: Symbol::Time });
+            }
         }
         for definition in &found.definitions {
             let symbol = names.symbols.get(definition.name).copied().unwrap_or(Symbol::Time);

@@ -214,7 +214,16 @@ impl<'a> Checker<'a> {
         let lists: Vec<ExprId> = arguments.iter().filter(is_list).copied().collect();
         let ([times, values], Some(quantity)) = (&lists[..], self.quantity(&item.name.name)) else { return };
         let (unit, place) = (quantity.unit.clone(), quantity.bracket.map_or(quantity.span, |bracket| bracket.span));
-        self.times(&self.entries(*times));
+        match &item.other {
+            None => self.times(&self.entries(*times)),
+            Some(_) => {
+                let entries = self.entries(*times);
+                for &entry in &entries {
+                    self.value(entry);
+                }
+                self.arguments_of(item, &entries);
+            }
+        }
         let before = self.conversions.len();
         let entries = self.entries(*values);
         for &entry in &entries {
@@ -225,6 +234,24 @@ impl<'a> Checker<'a> {
         }
         if item.unit.is_none() {
             self.mixed_entries(&entries, before);
+        }
+    }
+
+    /// Arguments of an input, which were looked at: in the unit that its declaration gives the argument, else of one unit.
+    pub(super) fn arguments_of(&mut self, item: &InputItem<'a>, list: &[ExprId]) {
+        let Some(other) = &item.other else {
+            return self.times_of(list, Kind::Argument(&self.names.time.name, &item.name.name));
+        };
+        let Some(quantity) = self.quantity(&other.key) else { return };
+        let (unit, place) = (quantity.unit.clone(), quantity.bracket.map_or(quantity.span, |bracket| bracket.span));
+        let before = self.conversions.len();
+        for &expr in list {
+            let found = self.value_of(expr);
+            let site = self.one_sided(Kind::Argument(&other.name.name, &item.name.name), place, expr);
+            self.equate(&unit, &found, site);
+        }
+        if other.unit.is_none() {
+            self.mixed_entries(list, before);
         }
     }
 
@@ -362,11 +389,11 @@ impl<'a> Checker<'a> {
         for &expr in list {
             self.value(expr);
         }
-        self.times_of(list);
+        self.times_of(list, Kind::Time);
     }
 
     /// [`Self::times`] of values that were looked at.
-    pub(super) fn times_of(&mut self, list: &[ExprId]) {
+    fn times_of(&mut self, list: &[ExprId], kind: Kind<'a>) {
         let before = self.conversions.len();
         let mut bare = None;
         for &expr in list {
@@ -375,7 +402,7 @@ impl<'a> Checker<'a> {
                 bare = Some(expr);
             }
             let time = self.units.time.clone();
-            let site = self.one_sided(Kind::Time, self.time_span(), expr);
+            let site = self.one_sided(kind, self.time_span(), expr);
             self.equate(&time, &value, site);
         }
         let conversion = self.conversions[before..].iter().find(|c| c.has_dimension);

@@ -1,0 +1,207 @@
+//! What the flags of `odec fit` ask for, and the files of data.
+
+use std::path::{Path, PathBuf};
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_sim::choices::Choices;
+use odec_sim::fit::{DataSet, Deviations, Quantity, table};
+use odec_sim::points::Spacing;
+use odec_sim::select::names;
+use odec_sim::sweep::MAX_THREADS;
+use odec_sim::{Error, Loaded};
+
+use super::parts::Part;
+use crate::args;
+use crate::flags;
+use crate::input::{Inputs, error, plain};
+use crate::report::{Detail, Reporter};
+
+/// Seed of drawn starts unless another is given.
+const SEED: u64 = 1;
+
+type Answer<T> = Result<T, Box<Diagnostic>>;
+
+/// The flags as numbers and names.
+pub struct Asked {
+    pub choices: Choices,
+    pub sets: Vec<DataSet>,
+    pub quantities: Vec<Quantity>,
+    pub starts: u64,
+    pub seed: u64,
+    pub threads: usize,
+    pub level: f64,
+    /// Files that are read.
+    pub inputs: Inputs,
+}
+
+impl Asked {
+    /// Reads the flags and the data. What is doubtful about the data is said.
+    pub fn of(args: &args::fit::Fit, loaded: &Loaded, reporter: Reporter) -> Result<Asked, Error> {
+        let file = args.model();
+        for (flag, given) in [("--samples", &args.block.samples), ("--record", &args.block.record)] {
+            if given.is_some() {
+                let headline =
+                    format!("`odec fit` takes no `{flag}`: its rows are the times and quantities of the data");
+                return Err(error(&codes::E0705, headline, Some(format!("leave out `{flag}`"))).into());
+            }
+        }
+        let choices = flags::choices(&file, &args.block)?;
+        let mut warnings = Vec::new();
+        let (mut sets, mut paths) = (Vec::new(), Vec::new());
+        for text in &args.tables {
+            let (set, path) = read(text, loaded, &mut warnings)?;
+            sets.push(set);
+            paths.push((path, format!("data, `{}`", &sets[sets.len() - 1].shown)));
+        }
+        reporter.diagnostics(Some(loaded.source()), &warnings, Detail::Short);
+        deviations(&args.sigma, &mut sets)?;
+        let listed = args.params.iter().flat_map(|text| names(text));
+        let quantities = listed.map(|text| quantity(&text, loaded)).collect::<Answer<Vec<_>>>()?;
+        let count = |flag: &str, text: &Option<String>, example: &str| {
+            text.as_deref().map(|text| flags::count_like(flag, text, example)).transpose()
+        };
+        let threads = count("--threads", &args.threads, "4")?;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let level = flags::finite("--level", &args.level)?;
+        if !(level > 0.0 && level < 1.0) {
+            let headline = format!("`--level {}`: a level lies between 0 and 1", args.level);
+            return Err(error(&codes::E0705, headline, Some("for example `--level 0.95`".into())).into());
+        }
+        let seed = args.seed.as_deref().map(str::parse::<u64>).transpose().map_err(|_| {
+            let help = Some("for example `--seed 7`".to_string());
+            Box::new(error(&codes::E0705, "`--seed` takes a whole number from 0 on".into(), help))
+        })?;
+        Ok(Asked {
+            choices,
+            sets,
+            quantities,
+            starts: count("--starts", &args.starts, "20")?.unwrap_or(1),
+            seed: seed.unwrap_or(SEED),
+            threads: threads.map_or(cores, |n| n.min(MAX_THREADS as u64) as usize),
+            level,
+            inputs: Inputs::of(&file, loaded.model()).with(paths),
+        })
+    }
+
+    /// The part of the starts that this process makes.
+    pub fn part(&self, args: &args::fit::Fit, loaded: &Loaded) -> Answer<Option<Part>> {
+        match (&args.shard, &args.output) {
+            (Some(text), Some(folder)) => {
+                Ok(Some(Part::of(flags::shard(text)?, folder, self.digest(loaded)?, self.starts)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// All that the result follows from, in one word.
+    pub fn digest(&self, loaded: &Loaded) -> Answer<String> {
+        let c = &self.choices;
+        let mut texts = vec![env!("CARGO_PKG_VERSION").to_string(), loaded.source().text.clone()];
+        texts.push(format!("{:?}", (&c.run, &c.set, &c.set_units, c.t0, c.t_end, &c.time_units, &c.data)));
+        texts
+            .push(format!("{:?}", (&c.method, c.step, c.rtol, c.atol, &c.atol_for, c.max_step, c.max_steps, c.linear)));
+        texts.push(format!("{:?}", (&self.sets, &self.quantities, self.starts, self.seed)));
+        super::parts::digest(&texts, self.inputs.files())
+    }
+}
+
+/// A file of data, with what follows its name: `b.csv:A=2,params=high`.
+fn read(text: &str, loaded: &Loaded, warnings: &mut Vec<Diagnostic>) -> Answer<(DataSet, PathBuf)> {
+    // what follows has an equals sign, which a path on other systems, C:\b.csv, has not
+    let (path, own) = match text.rsplit_once(':') {
+        Some((path, own)) if own.contains('=') && !path.is_empty() => (path, own),
+        _ => (text, ""),
+    };
+    let file = Path::new(path);
+    let unreadable = |e: std::io::Error| {
+        let missing = e.kind() == std::io::ErrorKind::NotFound;
+        let headline = if missing {
+            format!("there is no file `{path}`")
+        } else {
+            format!("`{path}` cannot be read: {}", plain(&e))
+        };
+        Box::new(error(&codes::E0701, headline, None))
+    };
+    let about = file.metadata().map_err(unreadable)?;
+    if !about.is_file() {
+        let headline = format!("`{path}` is no ordinary file");
+        return Err(Box::new(error(&codes::E0701, headline, Some("name a CSV file with data".into()))));
+    }
+    if about.len() > table::MAX_BYTES {
+        let headline = format!("`{path}` has more than {} bytes", table::MAX_BYTES);
+        return Err(Box::new(error(&codes::E0854, headline, Some("fit to fewer data".into()))));
+    }
+    let bytes = std::fs::read(file).map_err(unreadable)?;
+    let mut set = table::read(path, &bytes, loaded.model(), warnings)?;
+    for text in names(own).iter().filter(|text| !text.is_empty()) {
+        if let Some(name) = text.strip_prefix("params=") {
+            set.params = Some(name.trim().to_string());
+            continue;
+        }
+        let (name, value, unit) = flags::measured_value(&format!("{path}:"), text)?;
+        let (units, time) = (&loaded.model().units, &loaded.model().time.name);
+        let value = match unit {
+            Some(unit) => units.number_in(value, &unit, &name, time)?,
+            None => value,
+        };
+        set.values.push((name, value));
+    }
+    if !set.values.is_empty() || set.params.is_some() {
+        set.shown = format!("{path}:{own}");
+    }
+    Ok((set, file.to_path_buf()))
+}
+
+/// `0.1` or `x=0.1`, over what the files do not say themselves.
+fn deviations(given: &[String], sets: &mut [DataSet]) -> Answer<()> {
+    for text in given {
+        let (name, value) = if text.contains('=') {
+            let (name, value, unit) = flags::measured_value("--sigma", text)?;
+            if unit.is_some() {
+                let headline = format!("`--sigma {text}`: a standard deviation is in the unit that the model has");
+                return Err(Box::new(error(&codes::E0705, headline, Some("write the number alone".into()))));
+            }
+            (Some(name), value)
+        } else {
+            (None, flags::finite("--sigma", text)?)
+        };
+        if !(value > 0.0) {
+            let headline = format!("`--sigma {text}`: a standard deviation is above 0");
+            return Err(Box::new(error(&codes::E0705, headline, Some("for example `--sigma x=0.1`".into()))));
+        }
+        let mut found = false;
+        for series in sets.iter_mut().flat_map(|set| &mut set.series) {
+            if name.as_ref().is_some_and(|name| *name != series.name) {
+                continue;
+            }
+            if !matches!(series.deviations, Deviations::Unknown | Deviations::All(_)) {
+                let headline = format!("`--sigma {text}`: `{}` has deviations or weights in its file", series.name);
+                return Err(Box::new(error(&codes::E0705, headline, Some("leave one of them out".into()))));
+            }
+            // one that names its quantity counts more than one for all
+            if name.is_some() || series.deviations == Deviations::Unknown {
+                series.deviations = Deviations::All(value);
+            }
+            found = true;
+        }
+        if !found {
+            let headline = format!("`--sigma {text}`: no file has a column `{}`", name.unwrap_or_default());
+            return Err(Box::new(error(&codes::E0705, headline, Some("name a quantity that was measured".into()))));
+        }
+    }
+    Ok(())
+}
+
+/// One entry of `--params`.
+fn quantity(text: &str, loaded: &Loaded) -> Answer<Quantity> {
+    let (name, range) = flags::fitted(text)?;
+    let Some((range, units)) = range else { return Ok(Quantity::new(&name)) };
+    let (table, time) = (&loaded.model().units, &loaded.model().time.name);
+    let end = |value: f64, unit: &Option<String>| match unit {
+        Some(unit) => table.number_in(value, unit, &name, time),
+        None => Ok(value),
+    };
+    let (low, high) = (end(range.low, &units[0])?, end(range.high, &units[1])?);
+    let spacing = if range.spacing == Spacing::Logarithmic { Spacing::Logarithmic } else { Spacing::Even };
+    Ok(Quantity { low, high, spacing, ..Quantity::new(&name) })
+}

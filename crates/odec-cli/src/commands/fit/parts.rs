@@ -1,0 +1,174 @@
+//! Parts of the starts of a fit, made on many machines: each writes its best point, and `--join` takes the best of all.
+
+use std::path::{Path, PathBuf};
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_sim::fit::Ended;
+use serde::{Deserialize, Serialize};
+
+use super::Best;
+use crate::commands::shards::Digest;
+use crate::input::{error, plain};
+use crate::rows::cannot_write;
+use crate::summary::grouped;
+use crate::whole::write_file;
+
+type Answer<T> = Result<T, Box<Diagnostic>>;
+
+/// What a part found.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Result_ {
+    digest: String,
+    part: u64,
+    parts: u64,
+    /// Inner values of the best end; none if no start has a run.
+    point: Vec<f64>,
+    /// `minimum`, `stuck` or `evaluations`.
+    ended: String,
+    /// Sum of squares by start.
+    squares: Vec<Option<f64>>,
+    evaluations: u64,
+}
+
+/// A part that is to be made.
+pub struct Part {
+    folder: PathBuf,
+    digest: String,
+    k: u64,
+    n: u64,
+}
+
+const WORDS: [(Ended, &str); 3] =
+    [(Ended::Minimum, "minimum"), (Ended::Stuck, "stuck"), (Ended::Evaluations, "evaluations")];
+
+/// A word for texts and files.
+pub fn digest<'a>(texts: &[String], files: impl Iterator<Item = &'a Path>) -> Answer<String> {
+    let mut digest = Digest::new();
+    for text in texts {
+        digest.text(text);
+    }
+    for path in files {
+        let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
+        digest.take(&(bytes.len() as u64).to_le_bytes());
+        digest.take(&bytes);
+    }
+    Ok(digest.word())
+}
+
+fn unreadable(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
+    Box::new(error(&codes::E0701, format!("`{}` cannot be read: {}", path.display(), plain(e)), None))
+}
+
+fn place(folder: &Path, k: u64, n: u64) -> PathBuf {
+    folder.join(format!("fit-{k}-of-{n}.json"))
+}
+
+fn read(path: &Path) -> Answer<Result_> {
+    let text = std::fs::read_to_string(path).map_err(|e| unreadable(path, &e))?;
+    serde_json::from_str(&text).map_err(|_| {
+        let headline = format!("`{}` is no part of a fit", path.display());
+        Box::new(error(&codes::E0853, headline, Some("remove it, and make the part again".into())))
+    })
+}
+
+impl Part {
+    /// Part `k` of `n`.
+    pub fn of((k, n): (u64, u64), folder: &Path, digest: String, starts: u64) -> Answer<Part> {
+        if n > starts {
+            let headline = format!("`--shard {k}/{n}`: {n} parts of {starts} starts leave some without any");
+            return Err(Box::new(error(&codes::E0705, headline, Some(format!("for example `--starts {n}`")))));
+        }
+        std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
+        Ok(Part { folder: folder.to_path_buf(), digest, k, n })
+    }
+
+    /// True if it is made already.
+    ///
+    /// # Errors
+    /// It is one of another fit.
+    pub fn made(&self) -> Answer<bool> {
+        let path = place(&self.folder, self.k, self.n);
+        if !path.is_file() {
+            return Ok(false);
+        }
+        same(&read(&path)?, &self.digest, &path)?;
+        Ok(true)
+    }
+
+    /// Its starts.
+    pub fn starts(&self, starts: u64) -> std::ops::Range<u64> {
+        let border = |k: u64| (u128::from(k) * u128::from(starts) / u128::from(self.n)) as u64;
+        border(self.k)..border(self.k + 1)
+    }
+
+    /// Writes it.
+    pub fn publish(&self, best: &Best) -> Answer<()> {
+        let ended = WORDS.iter().find(|(ended, _)| *ended == best.ended).map_or("", |(_, word)| word).to_string();
+        let result = Result_ {
+            digest: self.digest.clone(),
+            part: self.k,
+            parts: self.n,
+            point: best.point.clone(),
+            ended,
+            squares: best.squares.clone(),
+            evaluations: best.evaluations,
+        };
+        let text = serde_json::to_string_pretty(&result).unwrap_or_default();
+        write_file(&place(&self.folder, self.k, self.n), text.as_bytes())
+    }
+
+    /// What is said of a part that is there.
+    pub fn there(&self) -> String {
+        format!("part {} of {} is in `{}` already\n", self.k, self.n, self.folder.display())
+    }
+}
+
+fn same(found: &Result_, digest: &str, path: &Path) -> Answer<()> {
+    if found.digest == digest {
+        return Ok(());
+    }
+    let headline = format!("`{}` is of another fit: its model, data, flags or version differ", path.display());
+    Err(Box::new(error(&codes::E0852, headline, Some("choose another folder, or remove the old parts".into()))))
+}
+
+/// The best of all parts of a folder.
+pub fn join(folder: &Path, digest: &str, starts: u64) -> Answer<Best> {
+    let mut parts = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, &e))? {
+        let path = entry.map_err(|e| unreadable(folder, &e))?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if name.starts_with("fit-") && name.ends_with(".json") {
+            let part = read(&path)?;
+            same(&part, digest, &path)?;
+            parts.push(part);
+        }
+    }
+    parts.sort_by_key(|part| part.part);
+    let n = parts.first().map_or(0, |part| part.parts);
+    let whole = !parts.is_empty() && parts.iter().enumerate().all(|(k, part)| part.part == k as u64 && part.parts == n);
+    if !whole || parts.len() as u64 != n {
+        let headline =
+            format!("`{}` has {} parts of a fit, and {} are needed", folder.display(), parts.len(), grouped(n.max(1)));
+        let help = "make the others by `odec fit` with the same flags and `--shard K/N`; keep parts of one number N in a folder";
+        return Err(Box::new(error(&codes::E0853, headline, Some(help.into()))));
+    }
+    let squares: Vec<Option<f64>> = parts.iter().flat_map(|part| part.squares.iter().copied()).collect();
+    if squares.len() as u64 != starts {
+        let headline = format!("the parts in `{}` have {} starts, not {starts}", folder.display(), squares.len());
+        return Err(Box::new(error(&codes::E0852, headline, Some("give the same `--starts`".into()))));
+    }
+    let least = |part: &Result_| part.squares.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+    let mut best: Option<&Result_> = None;
+    for part in parts.iter().filter(|part| !part.point.is_empty()) {
+        if best.is_none_or(|b| least(part) < least(b)) {
+            best = Some(part);
+        }
+    }
+    let Some(found) = best else {
+        let help = "bound the parameters more narrowly, or begin elsewhere: `--set k=1`";
+        return Err(Box::new(error(&codes::E0855, "no start has a run".into(), Some(help.into()))));
+    };
+    let ended = WORDS.iter().find(|(_, word)| *word == found.ended).map_or(Ended::Stuck, |(ended, _)| *ended);
+    let evaluations = parts.iter().map(|part| part.evaluations).sum();
+    Ok(Best { point: found.point.clone(), ended, squares, evaluations })
+}

@@ -1,0 +1,81 @@
+//! Joins parts into a file with types, or into JSON lines: the bytes are those of the whole sweep on one machine.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::Path;
+
+use odec_lang::diagnostic::codes;
+
+use super::{Certificate, table, unreadable, wrong};
+use crate::rows::{Rows, RowsError};
+use crate::table::{Column, Format, Kind};
+
+/// Writes the rows of all parts in this form.
+pub fn convert(folder: &Path, parts: &[Certificate], output: &Path, format: Format) -> Result<(), RowsError> {
+    let failed = RowsError::Failed;
+    let Some(first) = parts.first() else { return Ok(()) };
+    if first.names.is_empty() || first.meta.is_empty() {
+        let headline = "the parts do not say what a file with types needs".to_string();
+        return Err(failed(wrong(&codes::E0853, headline, "join them as `rows.csv`, or make them again")));
+    }
+    let mut rows = Rows::in_form(output, format, first.meta.clone()).map_err(failed)?;
+    let typed = rows.typed();
+    let (mut run, mut line) = (0, Vec::new());
+    let mut record = csv::StringRecord::new();
+    for (k, part) in parts.iter().enumerate() {
+        let path = table(folder, part.part, part.parts);
+        let damaged = || {
+            let headline = format!("`{}` does not hold the rows that its certificate counts", path.display());
+            failed(wrong(&codes::E0853, headline, "remove it and its `.json`, and make the part again"))
+        };
+        let unread = |e: csv::Error| match e.into_kind() {
+            csv::ErrorKind::Io(e) => failed(unreadable(&path, &e)),
+            _ => damaged(),
+        };
+        let file = File::open(&path).map_err(|e| failed(unreadable(&path, &e)))?;
+        let mut reader = csv::ReaderBuilder::new().has_headers(true).from_reader(file);
+        if k == 0 {
+            let names: Vec<String> = reader.headers().map_err(unread)?.iter().map(str::to_owned).collect();
+            if names.len() <= first.names.len() {
+                return Err(damaged());
+            }
+            begin(&mut rows, names, first.names.len())?;
+        }
+        let lost: BTreeSet<u64> = part.failed.iter().map(|failed| failed.point).collect();
+        for &(each, count) in &part.counts {
+            for _ in 0..count {
+                for _ in 0..each {
+                    if !reader.read_record(&mut record).map_err(unread)? {
+                        return Err(damaged());
+                    }
+                    line.clear();
+                    line.extend(typed.then_some(run as f64));
+                    for cell in &record {
+                        line.push(cell.parse::<f64>().map_err(|_| damaged())?);
+                    }
+                    line.extend(typed.then_some(f64::from(u8::from(!lost.contains(&run)))));
+                    rows.row(&line)?;
+                }
+                run += 1;
+            }
+        }
+        if reader.read_record(&mut record).map_err(unread)? {
+            return Err(damaged());
+        }
+    }
+    rows.finish()
+}
+
+/// The columns as `odec sweep` names them; `varied` is the number of those in front that vary.
+fn begin(rows: &mut Rows, names: Vec<String>, varied: usize) -> Result<(), RowsError> {
+    if !rows.typed() {
+        return rows.header(names.into_iter());
+    }
+    let (points, columns) = names.split_at(varied);
+    // no two columns have one name: the initial value of x is x(0)
+    let start = |name: &String| if columns.contains(name) { format!("{name}(0)") } else { name.clone() };
+    let names: Vec<String> = points.iter().map(start).chain(columns.iter().cloned()).collect();
+    let point = Column { name: "point".to_string(), kind: Kind::Whole };
+    let ok = Column { name: "ok".to_string(), kind: Kind::Flag };
+    rows.columns(std::iter::once(point).chain(names.into_iter().map(Column::number)).chain([ok]).collect())
+}

@@ -1,0 +1,65 @@
+//! What a text was made from: an imported model is text that nobody wrote, and its messages belong to the file that was read.
+
+use std::ops::Range;
+
+use odec_ir::Span;
+
+use crate::diagnostic::{Diagnostic, Label};
+use crate::source::Source;
+
+/// Most characters of a line of the text that a message shows.
+const MAX_SHOWN: usize = 90;
+
+/// What a text was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    source: Source,
+    places: Vec<(Range<usize>, Span)>,
+}
+
+impl Origin {
+    /// Ranges of bytes of the text, in its order, with the places of `source` that they come from.
+    pub fn new(source: Source, places: Vec<(Range<usize>, Span)>) -> Origin {
+        Origin { source, places }
+    }
+
+    /// Where a place of the text comes from.
+    fn place(&self, span: Span) -> Option<Span> {
+        let at = span.start as usize;
+        let next = self.places.partition_point(|(range, _)| range.start <= at);
+        let (range, from) = self.places.get(next.checked_sub(1)?)?;
+        (at < range.end).then_some(*from)
+    }
+
+    /// A message with the places that those of the text come from; none if the first of them comes from nowhere.
+    pub(crate) fn traced(&self, text: &Source, d: &Diagnostic) -> Option<(&Source, Diagnostic)> {
+        let mut labels: Vec<Label> = Vec::with_capacity(d.labels.len());
+        for (k, label) in d.labels.iter().enumerate() {
+            let span = match self.place(label.span) {
+                Some(span) => span,
+                None if k == 0 => return None,
+                None => continue,
+            };
+            // several places of one line are one element
+            match labels.iter_mut().find(|known| known.span == span) {
+                Some(known) if known.text.is_empty() => known.text.clone_from(&label.text),
+                Some(_) => {}
+                None => labels.push(Label { span, text: label.text.clone() }),
+            }
+        }
+        let shown = d.span().map(|span| {
+            let (_, line, _) = text.place(span);
+            let whole = text.model().lines().nth(line - 1).unwrap_or_default().trim();
+            let cut: String = whole.chars().take(MAX_SHOWN).collect();
+            let dots = if cut.len() < whole.len() { "..." } else { "" };
+            format!("odec imports this as `{cut}{dots}`")
+        });
+        let help = match (shown, &d.help) {
+            (Some(shown), Some(help)) => Some(format!("{shown}\n{help}")),
+            (shown, help) => shown.or_else(|| help.clone()),
+        };
+        // what is to be typed belongs into the text
+        let traced = Diagnostic { labels, help, fixes: Vec::new(), fixes_tried: false, ..d.clone() };
+        Some((&self.source, traced))
+    }
+}

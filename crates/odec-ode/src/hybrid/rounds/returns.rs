@@ -1,0 +1,147 @@
+//! Events that put a quantity onto the surface of their own condition, from where the motion leads back across.
+//!
+//! `when x > 1 { x := 1 }` with x' > 0 does so: behind the assignment `x > 1` is false, and true at once again. No time passes
+//! until then, so the event would happen infinitely often. With `x >= 1` the condition stays true, and the event does not happen
+//! again. Either way a run that goes on would show an x above 1 that nobody meant.
+
+use super::Rounds;
+use crate::hybrid::locate::Locator;
+use crate::hybrid::modes::{Ahead, Modes, Place};
+use crate::hybrid::outcome::HybridCause;
+use crate::hybrid::system::{Edge, HybridSystem, Target, Trigger};
+
+/// How far the quantities that an event writes are moved, as a part of them, to see what reads them.
+const MOVED: f64 = 1e-3;
+
+/// What a look at an instant takes, kept from one to the next.
+#[derive(Debug, Default)]
+pub(super) struct Returning {
+    ahead: Vec<Ahead>,
+    suspects: Vec<usize>,
+    kept: Vec<f64>,
+    /// The conditions as they would be otherwise.
+    other: Vec<bool>,
+}
+
+impl Rounds {
+    /// Looks at the instant that has just ended.
+    pub fn returns(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        (modes, locator): (&mut Modes, &Locator),
+        at: Place<'_>,
+    ) -> Result<(), HybridCause> {
+        if !self.executed.iter().any(|executed| may_return(model, executed.event, at)) {
+            return Ok(());
+        }
+        let mut ahead = std::mem::take(&mut self.returning.ahead);
+        let found = modes.surfaces_ahead(model, locator, at, &mut ahead);
+        let found = found.and_then(|()| if ahead.is_empty() { Ok(()) } else { self.lead(model, modes, at, &ahead) });
+        self.returning.ahead = ahead;
+        found
+    }
+
+    fn lead(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        modes: &mut Modes,
+        at: Place<'_>,
+        ahead: &[Ahead],
+    ) -> Result<(), HybridCause> {
+        self.led_to(model, at, ahead);
+        let mut suspects = std::mem::take(&mut self.returning.suspects);
+        suspects.clear();
+        suspects.extend(self.executed.iter().map(|executed| executed.event));
+        suspects.retain(|event| self.leads_to(model, *event) && may_return(model, *event, at));
+        // one look at all of them tells most events from those that write what they compare
+        let any = !suspects.is_empty() && !read(model, modes, &suspects, at, ahead)?.is_empty();
+        for event in suspects.iter().copied().filter(|_| any) {
+            for k in read(model, modes, &[event], at, ahead)? {
+                self.led_to(model, at, &ahead[k..=k]);
+                if self.leads_to(model, event) {
+                    let relation = ahead[k].relation;
+                    return Err(HybridCause::Returns { event, relation, again: !self.was[event] });
+                }
+            }
+        }
+        self.returning.suspects = suspects;
+        Ok(())
+    }
+
+    /// The conditions with these relations as the motion leads to them into `now`, and as they would be else into `other`.
+    fn led_to(&mut self, model: &mut dyn HybridSystem, at: Place<'_>, ahead: &[Ahead]) {
+        let Returning { kept, other, .. } = &mut self.returning;
+        kept.clear();
+        kept.extend(ahead.iter().map(|ahead| model.modes()[ahead.relation]));
+        other.resize(self.now.len(), false);
+        for (opposite, conditions) in [(false, &mut self.now), (true, other)] {
+            for Ahead { relation, leads } in ahead {
+                model.modes_mut()[*relation] = f64::from(u8::from(*leads != opposite));
+            }
+            model.refresh();
+            model.conditions(at.t, at.y, conditions);
+        }
+        for (Ahead { relation, .. }, mode) in ahead.iter().zip(kept) {
+            model.modes_mut()[*relation] = *mode;
+        }
+        model.refresh();
+    }
+
+    /// True where the motion makes the condition of an event what it waits for.
+    fn leads_to(&self, model: &dyn HybridSystem, event: usize) -> bool {
+        let (now, other) = (self.now[event], self.returning.other[event]);
+        match model.events()[event].trigger {
+            Trigger::Condition(Edge::Rising) => now && !other,
+            Trigger::Condition(Edge::Falling) => other && !now,
+            _ => false,
+        }
+    }
+}
+
+/// True of an event that is executed as its condition changes.
+fn may_return(model: &dyn HybridSystem, event: usize, at: Place<'_>) -> bool {
+    let waits = matches!(model.events()[event].trigger, Trigger::Condition(Edge::Rising | Edge::Falling));
+    waits && !model.events()[event].stops && model.delay(event, at.t, at.y) == 0.0
+}
+
+/// Which of these relations read what the events write.
+fn read(
+    model: &mut dyn HybridSystem,
+    modes: &mut Modes,
+    events: &[usize],
+    at: Place<'_>,
+    ahead: &[Ahead],
+) -> Result<Vec<usize>, HybridCause> {
+    let sides = model.relations().len();
+    let [mut left, mut right] = [vec![0.0; sides], vec![0.0; sides]];
+    let mut look = |model: &dyn HybridSystem, y: &[f64]| -> Result<Vec<f64>, HybridCause> {
+        model.sides(at.t, y, &mut left, &mut right).map_err(|_| HybridCause::NoSides)?;
+        Ok(ahead.iter().map(|ahead| left[ahead.relation] - right[ahead.relation]).collect())
+    };
+    let plain = look(model, at.y)?;
+    let targets: Vec<Target> =
+        events.iter().flat_map(|event| &model.events()[*event].writes).map(|write| write.target).collect();
+    let discretes = model.discretes().to_vec();
+    let mut found = vec![false; ahead.len()];
+    for sign in [1.0, -1.0] {
+        let mut y = at.y.to_vec();
+        for (k, target) in targets.iter().enumerate() {
+            // each by another part, so that no difference of two hides them
+            let moved = |value: f64| value + sign * MOVED * (1.0 + 0.5 / (k as f64 + 1.0)) * value.abs().max(MOVED);
+            match *target {
+                Target::State(row) => y[row] = moved(y[row]),
+                Target::Discrete(position) => model.discretes_mut()[position] = moved(discretes[position]),
+            }
+        }
+        model.refresh();
+        // an unknown that is compared follows what was moved
+        let _ = modes.motion.refine(model, at.t, &mut y);
+        let seen = look(model, &y);
+        model.discretes_mut().copy_from_slice(&discretes);
+        model.refresh();
+        for (found, (seen, plain)) in found.iter_mut().zip(seen?.iter().zip(&plain)) {
+            *found |= seen != plain;
+        }
+    }
+    Ok((0..ahead.len()).filter(|k| found[*k]).collect())
+}

@@ -1,0 +1,49 @@
+//! Which rows are wanted, in the order of the run.
+
+use super::Flow;
+use crate::hybrid::outcome::{Observer, Point};
+use crate::problem::{Problem, Samples};
+
+/// The times of rows, and the next of them.
+pub(super) struct Wanted<'a> {
+    /// `None` where each step is a row.
+    pub times: Option<&'a [f64]>,
+    pub next: usize,
+    forward: bool,
+}
+
+impl<'a> Wanted<'a> {
+    pub fn new(samples: &'a Samples, problem: &Problem) -> Self {
+        let times = if let Samples::Times(times) = samples { Some(times.as_slice()) } else { None };
+        Wanted { times, next: 0, forward: problem.t_end >= problem.t0 }
+    }
+
+    pub fn time(&self) -> Option<f64> {
+        self.times.and_then(|times| times.get(self.next)).copied()
+    }
+
+    /// True where rows are wanted up to a time.
+    pub fn are_up_to(&self, t: f64) -> bool {
+        self.times.is_none() || self.time().is_some_and(|next| next == t || (next < t) == self.forward)
+    }
+
+    /// The next time, if it comes before `t` or, with `there`, at it.
+    pub fn take(&mut self, t: f64, there: bool) -> Option<f64> {
+        let next = self.time().filter(|next| if *next == t { there } else { (*next < t) == self.forward })?;
+        self.next += 1;
+        Some(next)
+    }
+
+    /// The time taken last is wanted again.
+    pub fn put_back(&mut self) {
+        self.next -= 1;
+    }
+}
+
+/// Rows at the time reached, of the state as it is now. Each keeps the time that it is wanted for.
+pub(super) fn rows_at(here: Point<'_>, wanted: &mut Wanted<'_>, observer: &mut dyn Observer) -> Flow {
+    while let Some(time) = wanted.take(here.t, true) {
+        observer.row(Point { wanted: time, ..here })?;
+    }
+    Flow::Continue(())
+}

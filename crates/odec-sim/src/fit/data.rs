@@ -1,0 +1,199 @@
+//! Sets of data, checked against a model, and where each measured number lies in the rows of a run.
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::suggest;
+
+use super::{MAX_DATA, number};
+use crate::quantities::Quantities;
+
+/// How far data may be from the truth.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deviations {
+    /// It is not known, and the same for all.
+    Unknown,
+    /// The standard deviation of all.
+    All(f64),
+    /// The standard deviation of each.
+    Each(Vec<f64>),
+    /// How much the square of each residual counts beside the others; how large they are is not known.
+    Weights(Vec<f64>),
+}
+
+/// One measured quantity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// A state or an output of one number.
+    pub name: String,
+    /// By time; NaN where nothing was measured.
+    pub values: Vec<f64>,
+    /// How sure they are.
+    pub deviations: Deviations,
+}
+
+/// Data that one run explains.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataSet {
+    /// What it is called in messages.
+    pub shown: String,
+    /// In any order; one time may have several rows.
+    pub times: Vec<f64>,
+    /// What was measured.
+    pub series: Vec<Series>,
+    /// Values of parameters and initial values that hold in this set.
+    pub values: Vec<(String, f64)>,
+    /// A set of parameters of the model that holds in this set.
+    pub params: Option<String>,
+}
+
+/// One measured number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Datum {
+    /// Element of [`Checked::times`].
+    pub row: usize,
+    /// Element of [`Checked::names`].
+    pub column: usize,
+    /// What was measured.
+    pub value: f64,
+    /// What the residual is multiplied with.
+    pub weight: f64,
+}
+
+/// A set in the order of the rows of a run.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// What it is called in messages.
+    pub shown: String,
+    /// Distinct times that rise.
+    pub times: Vec<f64>,
+    /// Measured quantities.
+    pub names: Vec<String>,
+    /// Series by series, each by time as given.
+    pub data: Vec<Datum>,
+    /// All deviations are known.
+    pub known: bool,
+}
+
+fn wrong(headline: String, help: impl Into<String>) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(&codes::E0854, headline).help(help))
+}
+
+impl DataSet {
+    /// Looks at names, times and deviations. `states` and `outputs` are what the model has, `span` where its run begins, and where it
+    /// has to end if the caller says so.
+    ///
+    /// # Errors
+    /// E0854.
+    pub(super) fn check(
+        &self,
+        time: &str,
+        (states, outputs): (&Quantities, &Quantities),
+        span: (f64, Option<f64>),
+    ) -> Result<Checked, Box<Diagnostic>> {
+        let shown = &self.shown;
+        if self.times.iter().any(|t| !t.is_finite()) {
+            return Err(wrong(format!("{shown}: a time is no finite number"), "leave out rows without a time"));
+        }
+        let (mut names, mut data) = (Vec::new(), Vec::new());
+        let mut times: Vec<f64> = self.times.clone();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        self.within(time, &times, span)?;
+        let row = |t: f64| times.partition_point(|other| *other < t);
+        for (column, series) in self.series.iter().enumerate() {
+            let name = &series.name;
+            self.named(name, states, outputs)?;
+            if series.values.len() != self.times.len() {
+                let headline = format!(
+                    "{shown}: `{name}` has {} values, and there are {} times",
+                    series.values.len(),
+                    self.times.len()
+                );
+                return Err(wrong(headline, "each measured quantity has a value, or NaN, for each time"));
+            }
+            if names.contains(name) {
+                return Err(wrong(format!("{shown}: `{name}` is there twice"), "write all its values in one column"));
+            }
+            names.push(name.clone());
+            for (k, (&t, &value)) in self.times.iter().zip(&series.values).enumerate().filter(|(_, (_, v))| !v.is_nan())
+            {
+                if !value.is_finite() {
+                    let headline = format!("{shown}: `{name}` is not finite at {time} = {}", number(t));
+                    return Err(wrong(headline, "leave out what is no measurement"));
+                }
+                data.push(Datum { row: row(t), column, value, weight: self.weight(series, k, time)? });
+            }
+        }
+        if data.is_empty() {
+            return Err(wrong(format!("{shown} has no measured number"), "give a number for one time at least"));
+        }
+        if data.len() > MAX_DATA {
+            return Err(wrong(format!("{shown} has more than {MAX_DATA} data"), "fit to fewer of them"));
+        }
+        let is_known = |series: &Series| matches!(series.deviations, Deviations::All(_) | Deviations::Each(_));
+        Ok(Checked { shown: shown.clone(), times, names, data, known: self.series.iter().all(is_known) })
+    }
+
+    fn within(&self, time: &str, times: &[f64], (t0, end): (f64, Option<f64>)) -> Result<(), Box<Diagnostic>> {
+        let shown = &self.shown;
+        let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
+            return Err(wrong(format!("{shown} has no times"), "give a number for one time at least"));
+        };
+        if first < t0 {
+            let headline =
+                format!("{shown}: the run starts at {time} = {}, behind the datum at {}", number(t0), number(first));
+            return Err(wrong(headline, "let the run start earlier, or count the times of the data from its start"));
+        }
+        if let Some(end) = end.filter(|end| *end < last) {
+            let headline =
+                format!("{shown}: the run ends at {time} = {}, before the datum at {}", number(end), number(last));
+            return Err(wrong(headline, "without an end the run goes on to the last datum"));
+        }
+        if last == t0 {
+            let headline = format!("{shown}: all data lie at the start of the run, {time} = {}", number(t0));
+            return Err(wrong(headline, "measure the quantities at later times"));
+        }
+        Ok(())
+    }
+
+    /// Refuses what is no state and no output of one number.
+    fn named(&self, name: &str, states: &Quantities, outputs: &Quantities) -> Result<(), Box<Diagnostic>> {
+        let shown = &self.shown;
+        for list in [states, outputs] {
+            let Ok(chosen) = list.select(name) else { continue };
+            let count: usize = chosen.iter().flat_map(|c| &c.runs).map(ExactSizeIterator::len).sum();
+            if count == 1 {
+                return Ok(());
+            }
+            if count > 1 {
+                let first = chosen.first().map(|c| list.list()[c.quantity].element(0)).unwrap_or_default();
+                let headline = format!("{shown}: `{name}` has {count} values at each time");
+                return Err(wrong(headline, format!("give each element a column of its own: `{first}`")));
+            }
+        }
+        let known = || states.names().chain(outputs.names());
+        let help = match suggest::nearest(name, known()).first() {
+            Some(near) => format!("is it `{near}`?"),
+            None => {
+                format!("it has {}; what is measured can be declared: `output {name} = ...`", suggest::list(known()))
+            }
+        };
+        Err(wrong(format!("{shown}: the model has no state and no output `{name}`"), help))
+    }
+
+    fn weight(&self, series: &Series, k: usize, time: &str) -> Result<f64, Box<Diagnostic>> {
+        let (shown, name, at) = (&self.shown, &series.name, number(self.times[k]));
+        let positive = |x: Option<f64>, what: &str| match x {
+            Some(x) if x > 0.0 && x.is_finite() => Ok(x),
+            _ => {
+                let headline = format!("{shown}: the {what} of `{name}` at {time} = {at} is not above 0");
+                Err(wrong(headline, format!("each datum has a {what} above 0; leave out a datum that does not count")))
+            }
+        };
+        match &series.deviations {
+            Deviations::Unknown => Ok(1.0),
+            Deviations::All(sigma) => Ok(1.0 / positive(Some(*sigma), "standard deviation")?),
+            Deviations::Each(list) => Ok(1.0 / positive(list.get(k).copied(), "standard deviation")?),
+            Deviations::Weights(list) => Ok(positive(list.get(k).copied(), "weight")?.sqrt()),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a minimum tells of the parameters: errors, intervals, and which of them the data cannot tell apart.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::descent::{Evaluation, Interval, decomposed};
+use super::quantile::two_sided;
+
+/// A parameter belongs to a combination from this part of it on.
+const NAMED: f64 = 0.1;
+/// A parameter has no finite error if this part of it lies in a combination that the data do not determine.
+const TOUCHED: f64 = 1e-3;
+
+/// A combination of parameters by their numbers, each with its part.
+pub type Combination = Vec<(usize, f64)>;
+
+/// Errors of the parameters. They are those of the inner values, logarithms where these are fitted.
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// Covariances; infinite on the diagonal for what the data do not determine, NaN of a parameter on its bound.
+    pub covariance: DMatrix<f64>,
+    /// Combinations that the data do not determine.
+    pub undetermined: Vec<Combination>,
+    /// Singular values of the derivatives by relative changes.
+    pub singular: Vec<f64>,
+    /// Parameters on a bound, and whether on the upper one.
+    pub bounded: Vec<(usize, bool)>,
+    /// Data without parameters.
+    pub freedom: i64,
+    /// The deviations of the data are known.
+    pub known: bool,
+}
+
+/// By the derivatives at the minimum. `sizes` are the sizes of the inner values; below `rank` times the largest singular value a
+/// combination is undetermined.
+pub fn estimate(
+    at: &Evaluation,
+    point: &[f64],
+    bounds: &[Interval],
+    sizes: &[f64],
+    rank: f64,
+    known: bool,
+) -> Estimate {
+    let n = point.len();
+    let on = |j: usize| match bounds[j] {
+        (low, _) if point[j] <= low => Some((j, false)),
+        (_, high) if point[j] >= high => Some((j, true)),
+        _ => None,
+    };
+    let bounded: Vec<(usize, bool)> = (0..n).filter_map(on).collect();
+    let free: Vec<usize> = (0..n).filter(|j| bounded.iter().all(|(k, _)| k != j)).collect();
+    let m = at.residuals.len();
+    let freedom = m as i64 - free.len() as i64;
+    let spread = if known {
+        1.0
+    } else if freedom > 0 {
+        at.squares() / freedom as f64
+    } else {
+        f64::NAN
+    };
+    let scaled = DMatrix::from_fn(m, free.len(), |i, k| at.jacobian[(i, free[k])] * sizes[free[k]]);
+    // the factor R has the singular values of the whole
+    let small = if m > free.len() { scaled.qr().r() } else { scaled };
+    let mut covariance = DMatrix::from_element(n, n, f64::NAN);
+    let (mut undetermined, mut singular) = (Vec::new(), Vec::new());
+    if let Some((_, s, vt)) = decomposed(small) {
+        let largest = s.max();
+        let poor = |k: usize| !(largest > 0.0) || s[k] <= rank * largest;
+        let part = |k: usize, i: usize| vt[(k, i)];
+        let mut lost = vec![false; free.len()];
+        let mut inner = DMatrix::zeros(free.len(), free.len());
+        for k in 0..s.len() {
+            if poor(k) {
+                let named = (0..free.len()).filter(|&i| part(k, i).abs() >= NAMED);
+                undetermined.push(named.map(|i| (free[i], part(k, i))).collect());
+                lost.iter_mut().enumerate().for_each(|(i, lost)| *lost |= part(k, i).abs() > TOUCHED);
+            } else {
+                let v = DVector::from_fn(free.len(), |i, _| part(k, i) / s[k]);
+                inner += &v * v.transpose();
+            }
+        }
+        for (i, &a) in free.iter().enumerate() {
+            for (j, &b) in free.iter().enumerate() {
+                covariance[(a, b)] = match (lost[i] || lost[j], i == j) {
+                    (false, _) => inner[(i, j)] * sizes[a] * sizes[b] * spread,
+                    (true, true) => f64::INFINITY,
+                    (true, false) => f64::NAN,
+                };
+            }
+        }
+        singular = s.iter().copied().collect();
+        singular.sort_by(|a, b| b.total_cmp(a));
+    }
+    Estimate { covariance, undetermined, singular, bounded, freedom, known }
+}
+
+impl Estimate {
+    /// Standard error of an inner value.
+    pub fn error(&self, j: usize) -> f64 {
+        self.covariance[(j, j)].sqrt()
+    }
+
+    /// Half the width of a confidence interval of an inner value, by the curvature at the minimum.
+    pub fn half_width(&self, j: usize, level: f64) -> f64 {
+        let factor = match self.freedom {
+            _ if self.known => two_sided(level, f64::INFINITY),
+            freedom if freedom > 0 => two_sided(level, freedom as f64),
+            _ => f64::NAN,
+        };
+        factor * self.error(j)
+    }
+}

@@ -1,0 +1,531 @@
+//! A fit of a model: a simulation for each set of data, moved to each point that is tried.
+
+use std::ops::ControlFlow;
+
+use nalgebra::{DMatrix, DVector};
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::suggest;
+use odec_ode::problem::{Samples, SolveError, Stop};
+
+use super::data::{Checked, DataSet};
+use super::descent::{Evaluation, Halted, Interval, Residuals};
+use super::estimate::{Estimate, estimate};
+use super::{MAX_ENTRIES, MAX_QUANTITIES, Quantity, TOLERANCE, TRUSTED, number};
+use crate::bind::Purpose;
+use crate::choices::{Choices, RecordRule, SampleRule};
+use crate::memory::Need;
+use crate::points::Spacing;
+use crate::quantities::Quantities;
+use crate::sample::{Recorder, Seen};
+use crate::{Error, Loaded, Simulation};
+
+/// Data, and the simulation that explains them.
+struct Set {
+    checked: Checked,
+    choices: Choices,
+    base: Simulation,
+    /// Columns of the rows: of each name its own, and those of its derivatives by what is fitted here.
+    columns: Vec<(usize, Vec<usize>)>,
+}
+
+/// A fit that can begin. It never changes; threads can share it.
+pub struct Fit {
+    sets: Vec<Set>,
+    quantities: Vec<Quantity>,
+    starts: Vec<f64>,
+    /// By set and quantity: the place among the derivatives of the set, unless the set has a value of its own.
+    places: Vec<Vec<Option<usize>>>,
+    rtol: f64,
+    known: bool,
+}
+
+/// Model and data side by side.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// Element of the sets.
+    pub set: usize,
+    /// Element of the names of the set.
+    pub column: usize,
+    /// Time.
+    pub t: f64,
+    /// What was measured.
+    pub measured: f64,
+    /// What the model gives.
+    pub model: f64,
+    /// Their difference, weighted.
+    pub residual: f64,
+}
+
+fn usage(headline: String, help: impl Into<String>) -> Error {
+    Error::from(Diagnostic::error(&codes::E0855, headline).help(help))
+}
+
+/// A point with its errors, in the values of the parameters.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Values.
+    pub values: Vec<f64>,
+    /// Standard errors.
+    pub errors: Vec<f64>,
+    /// Ends of the confidence intervals; of a parameter whose logarithm is fitted, from those of the logarithm.
+    pub intervals: Vec<(f64, f64)>,
+    /// Sum of squares.
+    pub squares: f64,
+    /// The same for the inner values, with covariances.
+    pub estimate: Estimate,
+    /// Residuals, and their derivatives by the inner values.
+    pub evaluation: Evaluation,
+}
+
+/// A run at a point.
+enum Run {
+    Rows(Vec<f64>),
+    Halted,
+    /// Why there are no values.
+    Without(Box<Error>),
+}
+
+impl Fit {
+    /// Checks the data against the model, and makes the code that all runs share. `choices` are those of all runs; their parameters to
+    /// differentiate by, rows and columns are those of the fit.
+    ///
+    /// # Errors
+    /// E0854 about the data, E0855 about what is fitted, and as of [`Loaded::simulate`].
+    pub fn new(loaded: &Loaded, choices: &Choices, sets: &[DataSet], quantities: &[Quantity]) -> Result<Fit, Error> {
+        let mut choices = loaded.in_units_of_model(choices)?;
+        named(sets, quantities)?;
+        let explicit_end = choices.t_end;
+        let probe = probed(loaded, &choices, sets)?;
+        let bound = probe.bound();
+        let outputs = Quantities::outputs(bound.executor.program(), bound.executor.layout());
+        let (time, t0) = (&loaded.model().time.name, bound.problem.t0);
+        let starts = quantities.iter().map(|q| start(&probe, q)).collect::<Result<Vec<f64>, Error>>()?;
+        let mut made: Vec<Set> = Vec::new();
+        for data in sets {
+            let checked = data.check(time, (&bound.states, &outputs), (t0, explicit_end))?;
+            // a copy of the flags: what this set has for itself comes last
+            let open: Vec<String> = quantities
+                .iter()
+                .map(|q| q.name.clone())
+                .filter(|q| data.values.iter().all(|(name, _)| name != q))
+                .collect();
+            choices.open.clone_from(&open);
+            choices.sensitivities = !open.is_empty();
+            let mut own = choices.clone();
+            own.t_end = Some(explicit_end.unwrap_or(*checked.times.last().unwrap_or(&t0)));
+            own.samples = Some(SampleRule::Times(checked.times.clone()));
+            own.record = Some(RecordRule::Names(checked.names.clone()));
+            own.params = data.params.clone().or(own.params);
+            own.set.extend(data.values.iter().cloned());
+            // an initial value that is open is one that is given
+            let given = quantities.iter().zip(&starts).filter(|(q, _)| open.contains(&q.name));
+            own.set.extend(given.map(|(q, start)| (q.name.clone(), *start)));
+            let base = match made.first() {
+                Some(first) => first.base.again(&own)?,
+                None => loaded.simulate(&own, Purpose::Rows)?,
+            };
+            let set = fine(own, base, checked)?;
+            made.push(set);
+        }
+        if made.is_empty() {
+            return Err(usage("no data are given".into(), "name a file of data"));
+        }
+        let places = made.iter().map(|set| places_of(set, quantities)).collect();
+        let (count, n) = (made.iter().map(|set| set.checked.data.len()).sum::<usize>(), quantities.len());
+        if count < n {
+            let headline = format!("{n} parameters cannot be found from {count} data");
+            return Err(usage(headline, "fit at most as many parameters as there are measured numbers"));
+        }
+        if count.saturating_mul(n) > MAX_ENTRIES {
+            let headline =
+                format!("{count} data by {n} parameters are more than the {MAX_ENTRIES} derivatives of a fit");
+            return Err(usage(headline, "fit to fewer data, or fewer parameters"));
+        }
+        let known: Vec<bool> = made.iter().map(|set| set.checked.known).collect();
+        if known.iter().any(|k| *k != known[0]) {
+            let with = made.iter().find(|set| set.checked.known).map_or("", |set| &set.checked.shown);
+            let without = made.iter().find(|set| !set.checked.known).map_or("", |set| &set.checked.shown);
+            let headline = format!("{with} has standard deviations for all its data, and {without} has not");
+            return Err(usage(headline, "give a standard deviation for all data or for none: `--sigma x=0.1`"));
+        }
+        let rtol = made.iter().map(|set| set.base.bound().options.rtol).fold(0.0, f64::max);
+        Ok(Fit { starts, places, rtol, known: known[0], quantities: quantities.to_vec(), sets: made })
+    }
+
+    /// What is fitted.
+    pub fn quantities(&self) -> &[Quantity] {
+        &self.quantities
+    }
+
+    /// The sets of data.
+    pub fn sets(&self) -> impl ExactSizeIterator<Item = &Checked> {
+        self.sets.iter().map(|set| &set.checked)
+    }
+
+    /// The simulation of a set at the values of the model.
+    pub fn simulation(&self, set: usize) -> Option<&Simulation> {
+        self.sets.get(set).map(|set| &set.base)
+    }
+
+    /// The start that the model or the caller gives, in inner values.
+    pub(super) fn first(&self) -> Vec<f64> {
+        self.quantities.iter().zip(&self.starts).map(|(q, x)| q.inner(*x)).collect()
+    }
+
+    /// Bounds of the inner values.
+    pub(super) fn bounds(&self) -> Vec<Interval> {
+        self.quantities.iter().map(|q| (q.inner(q.low.max(f64::MIN)), q.inner(q.high.min(f64::MAX)))).collect()
+    }
+
+    /// Changes of the inner values that matter: a logarithm changes by 1, another number by its own size or a part of its range.
+    pub(super) fn sizes(&self, point: &[f64]) -> Vec<f64> {
+        let size = |(q, x): (&Quantity, &f64)| {
+            let width = if (q.high - q.low).is_finite() { 1e-3 * (q.high - q.low) } else { 0.0 };
+            match (q.logarithmic(), x.abs().max(width)) {
+                (true, _) => 1.0,
+                (false, size) if size > 0.0 => size,
+                (false, _) => 1.0,
+            }
+        };
+        self.quantities.iter().zip(point).map(size).collect()
+    }
+
+    /// Part of the largest singular value below which derivatives are errors of the runs.
+    pub(super) fn rank(&self) -> f64 {
+        (TRUSTED * self.rtol).clamp(1e-9, 1e-2)
+    }
+
+    /// The values of a point.
+    pub fn values(&self, point: &[f64]) -> Vec<f64> {
+        self.quantities.iter().zip(point).map(|(q, x)| q.outer(*x)).collect()
+    }
+
+    /// The choices of a set at a point.
+    fn choices(&self, k: usize, values: &[f64]) -> Choices {
+        let set = &self.sets[k];
+        let mut choices = set.choices.clone();
+        for ((q, value), place) in self.quantities.iter().zip(values).zip(&self.places[k]) {
+            if place.is_some() {
+                choices.set.push((q.name.clone(), *value));
+            }
+        }
+        choices
+    }
+
+    fn run(&self, k: usize, values: &[f64], stop: &(dyn Fn() -> bool + Sync)) -> (Run, Option<(Simulation, Seen)>) {
+        let set = &self.sets[k];
+        let without = |e: Error| Run::Without(Box::new(e));
+        let simulation = match set.base.again(&self.choices(k, values)) {
+            Ok(simulation) => simulation,
+            Err(e) => return (without(e), None),
+        };
+        let width = simulation.bound().columns.len();
+        let mut keep = Keep { rows: Vec::with_capacity(width * set.checked.times.len()), stop };
+        let solved = simulation.run(&mut keep);
+        let outcome = match &solved.result {
+            Ok(outcome) if outcome.stop == Stop::Interrupted => return (Run::Halted, None),
+            Ok(outcome) => outcome,
+            Err(why @ SolveError::Failed(_)) => {
+                return (without(simulation.explain_seen(why, &solved.seen, &[])), None);
+            }
+            Err(why) => return (without(simulation.explain(why)), None),
+        };
+        let (rows, shown) = (keep.rows, &set.checked.shown);
+        let time = &simulation.model().time.name;
+        // a run that an event stops has a row there
+        let met = rows.chunks(width).zip(&set.checked.times).take_while(|(row, t)| row.first() == Some(t)).count();
+        if met != set.checked.times.len() {
+            let next = set.checked.times.get(met).copied().unwrap_or(outcome.t);
+            let headline = format!(
+                "the run ends at {time} = {}, before the datum of {shown} at {}",
+                number(outcome.t),
+                number(next)
+            );
+            let help = "an event stops it: let the model go on, or leave out the data behind";
+            return (without(simulation.error(vec![Diagnostic::error(&codes::E0854, headline).help(help)])), None);
+        }
+        // what is compared and differentiated is finite
+        for datum in &set.checked.data {
+            let row = &rows[datum.row * width..][..width];
+            let (own, derivatives) = &set.columns[datum.column];
+            let bad = std::iter::once(own).chain(derivatives).find(|c| !row[**c].is_finite());
+            if let Some(column) = bad {
+                let name = simulation.bound().columns.name(*column);
+                let headline =
+                    format!("`{name}` has no finite value at {time} = {}, where {shown} has a datum", number(row[0]));
+                let d = Diagnostic::error(&codes::E0855, headline).help("begin with other values of what is fitted");
+                return (without(simulation.error(vec![d])), None);
+            }
+        }
+        (Run::Rows(rows), Some((simulation, solved.seen)))
+    }
+
+    /// Residuals and derivatives at a point.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub(super) fn evaluate(
+        &self,
+        point: &[f64],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Result<Evaluation, Box<Error>>, Halted> {
+        let count: usize = self.sets.iter().map(|set| set.checked.data.len()).sum();
+        let (n, values) = (self.quantities.len(), self.values(point));
+        let mut residuals = DVector::zeros(count);
+        let mut jacobian = DMatrix::zeros(count, n);
+        let (mut i, mut noise) = (0, 0.0);
+        for (k, set) in self.sets.iter().enumerate() {
+            let rows = match self.run(k, &values, stop).0 {
+                Run::Rows(rows) => rows,
+                Run::Halted => return Err(Halted),
+                Run::Without(why) => return Ok(Err(why)),
+            };
+            let width = set.base.bound().columns.len();
+            for datum in &set.checked.data {
+                let row = &rows[datum.row * width..][..width];
+                let (own, derivatives) = &set.columns[datum.column];
+                residuals[i] = (row[*own] - datum.value) * datum.weight;
+                noise += (self.rtol * row[*own] * datum.weight).powi(2);
+                for (j, place) in self.places[k].iter().enumerate() {
+                    let Some(place) = place else { continue };
+                    // by the logarithm
+                    let chain = if self.quantities[j].logarithmic() { values[j] } else { 1.0 };
+                    jacobian[(i, j)] = row[derivatives[*place]] * datum.weight * chain;
+                }
+                i += 1;
+            }
+        }
+        if residuals.iter().chain(jacobian.iter()).any(|x: &f64| !x.is_finite()) {
+            let d = Diagnostic::error(&codes::E0855, "a residual is beyond the range of numbers");
+            return Ok(Err(Box::new(Error::from(d.help("begin with other values of what is fitted")))));
+        }
+        Ok(Ok(Evaluation { residuals, jacobian, noise: noise.sqrt() }))
+    }
+
+    /// What a point tells of the parameters.
+    pub fn estimate(&self, point: &[f64], at: &Evaluation) -> Estimate {
+        let sizes: Vec<f64> = self.sizes(point);
+        estimate(at, point, &self.bounds(), &sizes, self.rank(), self.known)
+    }
+
+    /// What a point tells of the parameters, in their own values.
+    ///
+    /// # Errors
+    /// A run that fails.
+    pub fn found(&self, point: &[f64], level: f64) -> Result<Found, Error> {
+        let evaluation = match self.evaluate(point, &|| false) {
+            Ok(Ok(evaluation)) => evaluation,
+            Ok(Err(why)) => return Err(*why),
+            Err(Halted) => return Err(usage("the fit was stopped".into(), "let it go on")),
+        };
+        let (estimate, values) = (self.estimate(point, &evaluation), self.values(point));
+        let chain = |j: usize| if self.quantities[j].logarithmic() { values[j] } else { 1.0 };
+        let errors = (0..values.len()).map(|j| estimate.error(j) * chain(j)).collect();
+        let interval = |j: usize| {
+            let (x, half) = (point[j], estimate.half_width(j, level));
+            let ends = (x - half, x + half);
+            if self.quantities[j].logarithmic() { (ends.0.exp(), ends.1.exp()) } else { ends }
+        };
+        let intervals = (0..values.len()).map(interval).collect();
+        Ok(Found { errors, intervals, squares: evaluation.squares(), values, estimate, evaluation })
+    }
+
+    /// The standard deviations of all data are given.
+    pub fn known(&self) -> bool {
+        self.known
+    }
+
+    /// Model and data side by side at a point, and what the runs say of themselves.
+    ///
+    /// # Errors
+    /// A run that fails.
+    pub fn compared(&self, point: &[f64]) -> Result<(Vec<Compared>, Vec<Diagnostic>), Error> {
+        let (values, mut all, mut warnings) = (self.values(point), Vec::new(), Vec::<Diagnostic>::new());
+        for (k, set) in self.sets.iter().enumerate() {
+            let rows = match self.run(k, &values, &|| false) {
+                (Run::Rows(rows), Some((simulation, seen))) => {
+                    for d in simulation.warnings(&seen) {
+                        if warnings.iter().all(|other| other.code != d.code) {
+                            warnings.push(d);
+                        }
+                    }
+                    rows
+                }
+                (Run::Without(why), _) => return Err(*why),
+                _ => continue,
+            };
+            let width = set.base.bound().columns.len();
+            all.extend(set.checked.data.iter().map(|datum| {
+                let row = &rows[datum.row * width..][..width];
+                let model = row[set.columns[datum.column].0];
+                let residual = (model - datum.value) * datum.weight;
+                Compared { set: k, column: datum.column, t: row[0], measured: datum.value, model, residual }
+            }));
+        }
+        Ok((all, warnings))
+    }
+}
+
+impl Residuals for (&Fit, &(dyn Fn() -> bool + Sync)) {
+    fn at(&mut self, point: &[f64]) -> Result<Option<Evaluation>, Halted> {
+        self.0.evaluate(point, self.1).map(Result::ok)
+    }
+}
+
+/// Keeps rows until the caller wants to stop.
+struct Keep<'a> {
+    rows: Vec<f64>,
+    stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Recorder for Keep<'_> {
+    fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
+        self.rows.extend_from_slice(values);
+        ControlFlow::Continue(())
+    }
+
+    fn step(&mut self, _t: f64) -> ControlFlow<()> {
+        if (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// The model at the start, without what the data decide.
+fn probed(loaded: &Loaded, choices: &Choices, sets: &[DataSet]) -> Result<Simulation, Error> {
+    let last = sets.iter().flat_map(|set| &set.times).copied().filter(|t| t.is_finite()).reduce(f64::max);
+    let end = choices.t_end.or(last);
+    let probe =
+        Choices { t_end: end, samples: Some(SampleRule::End), record: Some(RecordRule::States), ..choices.clone() };
+    let probe = loaded.simulate(&Choices { open: Vec::new(), sensitivities: false, ..probe }, Purpose::Rows);
+    probe.map_err(|e| match e.diagnostics.first() {
+        Some(d) if d.code == &codes::E0710 && choices.t_end.is_none() => {
+            let d = Diagnostic::error(&codes::E0854, "all data lie at the start of the run");
+            Error::from(d.help("measure the quantities at later times"))
+        }
+        _ => e,
+    })
+}
+
+/// Refuses names that make no sense together.
+fn named(sets: &[DataSet], quantities: &[Quantity]) -> Result<(), Error> {
+    if quantities.is_empty() {
+        return Err(usage("nothing is given to fit".into(), "name parameters or initial values: `--params k1,k2`"));
+    }
+    if quantities.len() > MAX_QUANTITIES {
+        let headline = format!("{} parameters are more than the {MAX_QUANTITIES} of a fit", quantities.len());
+        return Err(usage(headline, "fit some of them, and give the others values"));
+    }
+    for (k, q) in quantities.iter().enumerate() {
+        let name = &q.name;
+        if quantities[..k].iter().any(|other| other.name == *name) {
+            return Err(usage(format!("`{name}` is named twice among what is fitted"), "name each parameter once"));
+        }
+        if !(q.low < q.high) {
+            return Err(usage(
+                format!("the range of `{name}` has no two ends that rise"),
+                format!("for example `{name}=0.1:10`"),
+            ));
+        }
+        if q.spacing == Spacing::Logarithmic && !(q.low > 0.0) {
+            return Err(usage(
+                format!("the range of `{name}` is not above 0, and its logarithm is fitted"),
+                "leave out `:log`",
+            ));
+        }
+        let own = |data: &&DataSet| data.values.iter().any(|(other, _)| other == name);
+        if let Some(data) = sets.iter().find(own) {
+            let headline = format!("`{name}` is fitted, and {} has a value of its own for it", data.shown);
+            return Err(usage(headline, format!("leave `{name}` out of one of them")));
+        }
+    }
+    for data in sets {
+        for (k, (name, value)) in data.values.iter().enumerate() {
+            if !value.is_finite() {
+                return Err(usage(format!("{}: `{name}` is no finite number", data.shown), "give a number"));
+            }
+            if data.values[..k].iter().any(|(other, _)| other == name) {
+                return Err(usage(format!("{} has two values of `{name}`", data.shown), "give one of them"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// With runs that are accurate enough for derivatives of sums of squares.
+fn fine(mut choices: Choices, base: Simulation, checked: Checked) -> Result<Set, Error> {
+    let options = &base.bound().options;
+    let base = if choices.rtol.is_none() && options.rtol > TOLERANCE && !options.fixed {
+        let part = TOLERANCE / options.rtol;
+        choices.rtol = Some(TOLERANCE);
+        if choices.atol.is_none() && choices.atol_for.is_empty() && options.atol.len() == 1 {
+            choices.atol = Some(options.atol[0] * part);
+        }
+        base.again(&choices)?
+    } else {
+        base
+    };
+    let bound = base.bound();
+    let rows = match &bound.samples {
+        Samples::Times(list) => list.len() as u64,
+        Samples::Steps => 1,
+    };
+    let need = Need::of_run(bound).keeping(rows, bound.columns.len() as u64);
+    need.within(base.choices().max_memory).map_err(|d| base.error(vec![*d]))?;
+    let find = |name: &str| -> Result<usize, Error> {
+        let found = bound.columns.find(name, "data").map_err(|d| base.error(vec![d]))?;
+        found.first().copied().ok_or_else(|| usage(format!("`{name}` is not recorded"), "name a state or an output"))
+    };
+    let columns = checked.names.iter().map(|name| {
+        let derivatives = choices.open.iter().map(|by| find(&format!("d({name})/d({by})")));
+        Ok((find(name)?, derivatives.collect::<Result<Vec<_>, Error>>()?))
+    });
+    let columns = columns.collect::<Result<Vec<_>, Error>>()?;
+    Ok(Set { checked, choices, base, columns })
+}
+
+/// Where a quantity begins.
+fn start(probe: &Simulation, q: &Quantity) -> Result<f64, Error> {
+    let (bound, name) = (probe.bound(), &q.name);
+    let executor = &bound.executor;
+    let parameters = Quantities::parameters(executor.program(), executor.layout());
+    let mut own = None;
+    for (list, values) in [(&parameters, executor.parameters()), (&bound.states, bound.problem.y0.as_slice())] {
+        let chosen = list.select(name).unwrap_or_default();
+        let places =
+            chosen.iter().flat_map(|c| c.runs.iter().cloned().flatten().map(|e| list.list()[c.quantity].start + e));
+        let places: Vec<usize> = places.collect();
+        match places[..] {
+            [] => {}
+            [place] => own = own.or(Some(values[place])),
+            _ => {
+                let headline = format!("`{name}` has {} values", places.len());
+                return Err(usage(headline, "only what is one number is fitted"));
+            }
+        }
+    }
+    let Some(own) = own else {
+        let known = || parameters.names().chain(bound.states.names());
+        let help = match suggest::nearest(name, known()).first() {
+            Some(near) => format!("is it `{near}`?"),
+            None => format!("there are {}", suggest::list(known())),
+        };
+        return Err(usage(format!("`{name}` is no parameter and no initial value"), help));
+    };
+    let inside = |x: f64| x >= q.low && x <= q.high;
+    if let Some(start) = q.start {
+        if !inside(start) {
+            let headline = format!("`{name}` starts at {}, outside of its range", number(start));
+            return Err(usage(headline, "begin within the range"));
+        }
+        return Ok(start);
+    }
+    Ok(match q.spacing {
+        _ if inside(own) => own,
+        Spacing::Logarithmic => (q.low.ln() * 0.5 + q.high.ln() * 0.5).exp(),
+        Spacing::Even if (q.high - q.low).is_finite() => 0.5 * q.low + 0.5 * q.high,
+        Spacing::Even => own.clamp(q.low, q.high),
+    })
+}
+
+fn places_of(set: &Set, quantities: &[Quantity]) -> Vec<Option<usize>> {
+    quantities.iter().map(|q| set.choices.open.iter().position(|name| *name == q.name)).collect()
+}

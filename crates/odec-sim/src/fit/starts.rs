@@ -1,0 +1,129 @@
+//! Several starts: the first is that of the model, the others are drawn from the ranges by their number alone, so that any thread and
+//! any machine can make any of them.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+
+use super::descent::{Descent, Halted, descend};
+use super::{Fit, Quantity};
+use crate::Error;
+use crate::points::{Design, Points, Range};
+
+/// Most starts of a fit.
+pub const MAX_STARTS: u64 = 1_000_000;
+
+/// What came of a start.
+#[derive(Debug)]
+pub struct Attempt {
+    /// Its number.
+    pub start: u64,
+    /// Where it led, or why there is no run at the start.
+    pub end: Result<Descent, Box<Error>>,
+}
+
+impl Attempt {
+    /// The sum of squares that it came to.
+    pub fn squares(&self) -> Option<f64> {
+        self.end.as_ref().ok().map(|descent| descent.evaluation.squares())
+    }
+}
+
+impl Fit {
+    /// The starts, of which there are so many, as inner values.
+    ///
+    /// # Errors
+    /// E0855: a parameter without a range, of which none can be drawn.
+    pub fn points(&self, starts: u64, seed: u64) -> Result<Drawn, Error> {
+        let wrong = |headline: String, help: String| Error::from(Diagnostic::error(&codes::E0855, headline).help(help));
+        if starts == 0 || starts > MAX_STARTS {
+            return Err(wrong(format!("{starts} starts: a fit has 1 to {MAX_STARTS}"), "for example 20".into()));
+        }
+        let open = |q: &&Quantity| !(q.high - q.low).is_finite();
+        if starts > 1
+            && let Some(q) = self.quantities().iter().find(open)
+        {
+            let headline = format!("starts are drawn from ranges, and `{}` has none", q.name);
+            return Err(wrong(headline, format!("give it two ends: `{0}=0.1:10` or `{0}=0.1:10:log`", q.name)));
+        }
+        let range =
+            |q: &Quantity| Range { name: q.name.clone(), low: q.low, high: q.high, count: 1, spacing: q.spacing };
+        let ranges = self.quantities().iter().map(range).collect();
+        let points = Points::new(ranges, Design::Random { runs: starts - 1, seed });
+        let points = points.ok_or_else(|| wrong(format!("{starts} starts are too many"), "take fewer".into()))?;
+        let first = self.first();
+        Ok(Drawn { first, points, quantities: self.quantities().to_vec() })
+    }
+
+    /// Goes down from one start.
+    ///
+    /// # Errors
+    /// The caller wants to stop.
+    pub fn attempt(&self, drawn: &Drawn, start: u64, stop: &(dyn Fn() -> bool + Sync)) -> Result<Attempt, Halted> {
+        let point = drawn.point(start);
+        if let Err(why) = self.evaluate(&point, stop)? {
+            return Ok(Attempt { start, end: Err(why) });
+        }
+        let found = descend(&mut (self, stop), &point, &self.bounds(), &self.sizes(&point), self.rank())?;
+        let lost = || Box::new(Error::from(Diagnostic::error(&codes::E0855, "the start has no values")));
+        Ok(Attempt { start, end: found.ok_or_else(lost) })
+    }
+
+    /// Goes down from these starts on so many threads. The answer is in the order of the starts.
+    ///
+    /// # Errors
+    /// The caller wants to stop.
+    pub fn attempts(
+        &self,
+        drawn: &Drawn,
+        starts: std::ops::Range<u64>,
+        threads: usize,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<Attempt>, Halted> {
+        let count = (starts.end - starts.start) as usize;
+        let threads = threads.clamp(1, count.max(1));
+        let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count)));
+        let work = || -> Result<(), Halted> {
+            loop {
+                let k = next.fetch_add(1, Ordering::Relaxed);
+                if k >= count {
+                    return Ok(());
+                }
+                let attempt = self.attempt(drawn, starts.start + k as u64, stop)?;
+                found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(attempt);
+            }
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut result = work();
+            for other in others {
+                match other.join() {
+                    Ok(end) => result = result.and(end),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            result
+        })?;
+        let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        found.sort_by_key(|attempt| attempt.start);
+        Ok(found)
+    }
+}
+
+/// Where descents begin.
+pub struct Drawn {
+    first: Vec<f64>,
+    points: Points,
+    quantities: Vec<Quantity>,
+}
+
+impl Drawn {
+    /// Start number `k`, as inner values.
+    fn point(&self, k: u64) -> Vec<f64> {
+        let Some(k) = k.checked_sub(1) else { return self.first.clone() };
+        let mut values = vec![0.0; self.quantities.len()];
+        self.points.fill(k, &mut values);
+        self.quantities.iter().zip(values).map(|(q, x)| q.inner(x)).collect()
+    }
+}

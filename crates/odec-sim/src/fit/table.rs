@@ -1,0 +1,227 @@
+//! Data as text: a header line with names and units, times in the column of the independent variable, a cell without a number where
+//! nothing was measured.
+
+use odec_ir::Span;
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::Model;
+
+use super::MAX_DATA;
+use super::data::{DataSet, Deviations, Series};
+use crate::session::header::{Column, parted};
+
+/// Most bytes of a file of data.
+pub const MAX_BYTES: u64 = 1 << 28;
+/// Most of a cell that a message repeats.
+const SHOWN: usize = 40;
+
+/// A column of the file.
+struct Named {
+    /// What it measures, without `sigma(...)` or `weight(...)`.
+    of: String,
+    kind: Kind,
+    unit: Option<String>,
+    /// By row; NaN where there is no number.
+    cells: Vec<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Values,
+    Sigma,
+    Weight,
+}
+
+fn wrong(headline: String, help: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(&codes::E0854, headline).help(help))
+}
+
+/// Reads CSV. `shown` is what the file is called in messages. What is doubtful goes to `warnings`.
+///
+/// # Errors
+/// E0854: no header, a column twice, a cell that is no number, no time, units that do not fit.
+pub fn read(
+    shown: &str,
+    bytes: &[u8],
+    model: &Model,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<DataSet, Box<Diagnostic>> {
+    let time = &model.time.name;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(wrong(format!("`{shown}` has more than {MAX_BYTES} bytes"), "fit to fewer data"));
+    }
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .comment(Some(b'#'))
+        .from_reader(bytes);
+    let mut columns: Vec<Named> = Vec::new();
+    let mut row = csv::StringRecord::new();
+    let unread = |e: &csv::Error| wrong(format!("`{shown}` cannot be read: {e}"), "data are CSV as UTF-8 text");
+    if !reader.read_record(&mut row).map_err(|e| unread(&e))? {
+        return Err(wrong(format!("`{shown}` is empty"), &format!("its first line names the columns: `{time},x`")));
+    }
+    header(shown, time, &row, &mut columns)?;
+    while reader.read_record(&mut row).map_err(|e| unread(&e))? {
+        let line = row.position().map_or(0, csv::Position::line);
+        if row.len() != columns.len() {
+            let headline =
+                format!("`{shown}`, line {line}: {} cells, and {} columns are named", row.len(), columns.len());
+            return Err(wrong(headline, "leave a cell empty where nothing was measured, and keep its comma"));
+        }
+        for (column, cell) in columns.iter_mut().zip(row.iter()) {
+            column.cells.push(number(shown, line, column, time, cell)?);
+        }
+        if columns.len().saturating_mul(columns[0].cells.len()) > MAX_DATA {
+            return Err(wrong(format!("`{shown}` has more than {MAX_DATA} cells"), "fit to fewer data"));
+        }
+    }
+    // a deviation is in the unit of what it is the deviation of, unless it says another
+    let units: Vec<(String, Option<String>)> =
+        columns.iter().filter(|c| c.kind == Kind::Values).map(|c| (c.of.clone(), c.unit.clone())).collect();
+    for column in &mut columns {
+        if column.kind == Kind::Sigma && column.unit.is_none() {
+            column.unit = units.iter().find(|(of, _)| *of == column.of).and_then(|(_, unit)| unit.clone());
+        }
+        convert(shown, column, model, warnings)?;
+    }
+    joined(shown, time, columns)
+}
+
+fn header(shown: &str, time: &str, row: &csv::StringRecord, columns: &mut Vec<Named>) -> Result<(), Box<Diagnostic>> {
+    if row.iter().all(|cell| cell.parse::<f64>().is_ok()) {
+        return Err(wrong(
+            format!("`{shown}` does not name its columns"),
+            &format!("write the names in its first line: `{time},x`"),
+        ));
+    }
+    if row.len() == 1 && row.iter().any(|cell| cell.contains([';', '\t'])) {
+        let help = "write numbers with a point, and commas between them: `0.5,12.25`";
+        return Err(wrong(format!("`{shown}`: its columns are not separated by commas"), help));
+    }
+    for cell in row {
+        let (name, unit) = header_cell(cell);
+        let inside = |word: &str| name.strip_prefix(word)?.strip_suffix(')').map(|of| of.trim().to_string());
+        let (of, kind) = match (inside("sigma("), inside("weight(")) {
+            (Some(of), _) => (of, Kind::Sigma),
+            (_, Some(of)) => (of, Kind::Weight),
+            _ => (name, Kind::Values),
+        };
+        if of.is_empty() {
+            let headline = format!("`{shown}`: column {} has no name", columns.len() + 1);
+            return Err(wrong(headline, "name each column in the first line"));
+        }
+        if columns.iter().any(|other| other.of == of && other.kind == kind) {
+            return Err(wrong(format!("`{shown}` has two columns `{cell}`"), "give each column a name of its own"));
+        }
+        columns.push(Named { of, kind, unit, cells: Vec::new() });
+    }
+    if columns[..].iter().all(|column| column.of != time || column.kind != Kind::Values) {
+        return Err(wrong(
+            format!("`{shown}` has no column `{time}`, the times"),
+            &format!("name it in the first line: `{time},x`"),
+        ));
+    }
+    Ok(())
+}
+
+/// Name and unit: `x [mg]`. The index of `u[3]` is no unit.
+fn header_cell(cell: &str) -> (String, Option<String>) {
+    let Some(open) = cell.rfind('[').filter(|_| cell.ends_with(']')) else { return (cell.to_string(), None) };
+    let inside = &cell[open + 1..cell.len() - 1];
+    let index = !inside.is_empty() && inside.chars().all(|c| c.is_ascii_digit() || ", -".contains(c));
+    if index && !cell[..open].ends_with(char::is_whitespace) {
+        return (cell.to_string(), None);
+    }
+    let (_, unit) = parted(&cell[open..]);
+    (cell[..open].trim().to_string(), unit)
+}
+
+fn number(shown: &str, line: u64, column: &Named, time: &str, cell: &str) -> Result<f64, Box<Diagnostic>> {
+    let missing = matches!(cell, "" | "NA");
+    if missing && column.of != time {
+        return Ok(f64::NAN);
+    }
+    let name = &column.of;
+    if missing {
+        return Err(wrong(format!("`{shown}`, line {line}: the time is missing"), "leave out lines without a time"));
+    }
+    match cell.replace('−', "-").parse::<f64>() {
+        Ok(v) if v.is_finite() => Ok(v),
+        _ => {
+            let cell: String = cell.chars().take(SHOWN).collect();
+            let headline = format!("`{shown}`, line {line}, column `{name}`: `{cell}` is no finite number");
+            Err(wrong(headline, "leave the cell empty where nothing was measured"))
+        }
+    }
+}
+
+/// To the unit of the model.
+fn convert(
+    shown: &str,
+    column: &mut Named,
+    model: &Model,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(), Box<Diagnostic>> {
+    let Some(unit) = column.unit.clone() else { return Ok(()) };
+    if column.kind == Kind::Weight {
+        let headline = format!("`{shown}`: the weight of `{}` has a unit", column.of);
+        return Err(wrong(headline, "weights say how data count beside one another, and have none"));
+    }
+    let declared = declared(model, &column.of);
+    let taken = Column {
+        file: shown,
+        name: &column.of,
+        unit: Some(&unit),
+        taker: &column.of,
+        declared: declared.as_deref(),
+        place: Span::default(),
+    };
+    let mut doubtful = Vec::new();
+    let factor = taken.factor(model, &mut doubtful).map_err(|(headline, help)| wrong(headline, &help))?;
+    // the model does not name the file
+    warnings.extend(doubtful.into_iter().map(|d| Diagnostic { labels: Vec::new(), ..d }));
+    column.cells.iter_mut().for_each(|cell| *cell *= factor);
+    Ok(())
+}
+
+/// The unit of a quantity as the model writes it.
+fn declared(model: &Model, name: &str) -> Option<String> {
+    let stem = name.split('[').next().unwrap_or(name);
+    if stem == model.time.name {
+        return model.time.unit.clone();
+    }
+    let state = model.states.iter().find(|state| state.name == stem).and_then(|state| state.unit.clone());
+    state.or_else(|| model.definitions.iter().find(|d| d.name == stem).and_then(|d| d.unit.clone()))
+}
+
+/// Values with their deviations.
+fn joined(shown: &str, time: &str, columns: Vec<Named>) -> Result<DataSet, Box<Diagnostic>> {
+    let (values, others): (Vec<Named>, Vec<Named>) = columns.into_iter().partition(|c| c.kind == Kind::Values);
+    let (times, values): (Vec<Named>, Vec<Named>) = values.into_iter().partition(|c| c.of == time);
+    if values.is_empty() {
+        let help = "name the measured quantities as the model does, each in a column of its own";
+        return Err(wrong(format!("`{shown}` has times alone"), help));
+    }
+    let word = |kind: Kind| if kind == Kind::Sigma { "sigma" } else { "weight" };
+    if let Some(other) = others.iter().find(|other| values.iter().all(|c| c.of != other.of)) {
+        let headline = format!("`{shown}` has `{}({1})`, and no column `{1}`", word(other.kind), other.of);
+        return Err(wrong(headline, "a deviation stands beside what was measured"));
+    }
+    let series = |column: Named| {
+        let of = |kind: Kind| others.iter().find(|other| other.of == column.of && other.kind == kind);
+        let deviations = match (of(Kind::Sigma), of(Kind::Weight)) {
+            (Some(_), Some(_)) => {
+                let headline = format!("`{shown}` has a deviation and a weight of `{}`", column.of);
+                return Err(wrong(headline, "a deviation is a weight already: leave one of the columns out"));
+            }
+            (Some(sigma), None) => Deviations::Each(sigma.cells.clone()),
+            (None, Some(weight)) => Deviations::Weights(weight.cells.clone()),
+            (None, None) => Deviations::Unknown,
+        };
+        Ok(Series { name: column.of, values: column.cells, deviations })
+    };
+    let series = values.into_iter().map(series).collect::<Result<Vec<_>, _>>()?;
+    let times = times.into_iter().next().map(|column| column.cells).unwrap_or_default();
+    Ok(DataSet { shown: shown.to_string(), times, series, values: Vec::new(), params: None })
+}

@@ -1,0 +1,48 @@
+//! What has to be said of a fit.
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::suggest;
+
+use super::descent::{Ended, MAX_EVALUATIONS};
+use super::estimate::Estimate;
+use super::{Fit, number};
+
+impl Fit {
+    /// Warnings about the point that a fit came to.
+    pub fn warnings(&self, point: &[f64], ended: Ended, estimate: &Estimate) -> Vec<Diagnostic> {
+        let mut warnings = Vec::new();
+        let name = |j: usize| self.quantities()[j].name.as_str();
+        let unfinished = match ended {
+            Ended::Minimum => None,
+            Ended::Stuck => Some("no step lowers the sum of squares, although its derivatives promise one".to_string()),
+            Ended::Evaluations => Some(format!("it is not at a minimum after {MAX_EVALUATIONS} evaluations")),
+        };
+        if let Some(why) = unfinished {
+            let headline = format!("the fit did not converge: {why}");
+            let help =
+                "begin elsewhere, bound the parameters, fit fewer of them, or solve more accurately: `--rtol 1e-10`";
+            warnings.push(Diagnostic::warning(&codes::W0854, headline).help(help));
+        }
+        for combination in &estimate.undetermined {
+            let names: Vec<&str> = combination.iter().map(|(j, _)| name(*j)).collect();
+            let headline = match names[..] {
+                [one] => format!("the data do not determine `{one}`: another value fits as well"),
+                _ => format!("the data do not determine {} separately", suggest::list(names.iter().copied())),
+            };
+            let parts: Vec<String> = combination.iter().map(|(j, part)| format!("{} {part:+.2}", name(*j))).collect();
+            let help = format!(
+                "relative changes in the direction ({}) leave the data as they are; give one of these parameters a value, or measure more",
+                parts.join(", ")
+            );
+            warnings.push(Diagnostic::warning(&codes::W0855, headline).help(help));
+        }
+        let values = self.values(point);
+        for (j, upper) in &estimate.bounded {
+            let end = if *upper { "upper" } else { "lower" };
+            let headline = format!("`{}` ends on the {end} end of its range, {}", name(*j), number(values[*j]));
+            let help = "it has no standard error, and those of the others hold for this value alone; if the range is no law, make it wider";
+            warnings.push(Diagnostic::warning(&codes::W0856, headline).help(help));
+        }
+        warnings
+    }
+}

@@ -1,0 +1,524 @@
+//! States that fall below their absolute tolerance and come out of it at the wrong time, or never: `x' = r(t)*x` with r < 0
+//! and later r > 0. No error estimate sees what is below the tolerance: steps become long, an implicit method damps what
+//! should grow, an explicit one adds errors as large as the tolerance, which grow too early. So the states of such a run
+//! are kept roughly, and at its end the growth of what is small is integrated along them (Neishtadt, Differential
+//! Equations 23, 1987: the delayed loss of stability).
+
+use nalgebra::DMatrix;
+use odec_lang::diagnostic::{Diagnostic, codes};
+
+use super::report::{Judged, OUTGROWN, tolerance_typed};
+use super::{Moment, mode};
+use crate::bind::Bound;
+use crate::blame::{declared, number};
+use crate::spectrum;
+use crate::stability::C;
+
+/// Most states that are kept of a piece of a run.
+const MOMENTS: usize = 64;
+/// Part of the time since the first state fell below its tolerance after which the next state is kept.
+const APART: f64 = 1.0 / 32.0;
+/// Longest part of a piece without a place where growth is computed.
+const PLACES: f64 = 1.0 / 48.0;
+/// Most places between two states that are kept.
+const BETWEEN: f64 = 16.0;
+/// Looks below the tolerance without which a state only passes through 0.
+const SEVERAL: u64 = 4;
+/// Tolerances below which a state is as good as 0 for the others.
+const SMALL: f64 = 100.0;
+/// Operations that eigenvalues may take.
+const WORK: f64 = 3e8;
+/// Operations for all eigenvalues of a matrix, over the third power of its rows.
+const EACH: f64 = 25.0;
+/// Part of a distance between logarithms that half of the places may change.
+const SURE: f64 = 0.25;
+/// Part of its growth out of the tolerance that the rate there has to explain.
+const EXPLAINS: f64 = 0.2;
+/// Least size of which a power of e is formed; smaller numbers have no digits.
+const LEAST: f64 = 1e-290;
+/// Stays of which eigenvalues are computed.
+const JUDGED: usize = 4;
+/// States that are named.
+const NAMED: usize = 3;
+
+/// A state that was below its absolute tolerance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stay {
+    /// Place in y.
+    pub place: usize,
+    /// When it fell below, and the size that it had at most.
+    pub from: (f64, f64),
+    /// When it came above for the last time, and when it was so large that it mattered; infinite if it was not.
+    pub to: (f64, f64),
+    looks: u64,
+}
+
+/// A piece of a run in which states were below their tolerance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Piece {
+    stays: Vec<Stay>,
+    /// States of the run meanwhile, fewer the longer it took.
+    moments: Vec<Moment>,
+}
+
+/// Where a state is.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    /// It began at 0 and has not come above its tolerance yet: others feed it.
+    Start,
+    Above,
+    Stay(Stay),
+}
+
+/// Watches all states of one run.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Absolute tolerances, and where each state is; empty where nothing is watched.
+    states: Vec<(f64, At)>,
+    /// Stays that have not ended.
+    open: usize,
+    now: Piece,
+    longest: Piece,
+}
+
+impl Watch {
+    /// For these absolute tolerances, 0 where nothing is watched.
+    pub(super) fn new(atol: &[f64], bound: &Bound) -> Watch {
+        let at = |y: &f64| if *y == 0.0 { At::Start } else { At::Above };
+        let y0 = &bound.problem.y0;
+        let states = atol.iter().zip(y0).map(|(atol, y)| (*atol, at(y))).collect();
+        let mut watch = Watch { states, ..Watch::default() };
+        watch.look(bound.problem.t0, y0);
+        // what begins below is as small as it is
+        for (_, at) in &mut watch.states {
+            if let At::Stay(stay) = at {
+                stay.from.1 = y0[stay.place].abs();
+            }
+        }
+        watch
+    }
+
+    /// The end of a step.
+    pub(super) fn look(&mut self, t: f64, y: &[f64]) {
+        let mut turn = false;
+        for (place, ((atol, at), y)) in self.states.iter_mut().zip(y).enumerate() {
+            let size = y.abs();
+            match at {
+                At::Start if size >= *atol => *at = At::Above,
+                At::Above if size < *atol => {
+                    *at = At::Stay(Stay { place, from: (t, *atol), to: (f64::INFINITY, f64::INFINITY), looks: 1 });
+                    (self.open, turn) = (self.open + 1, true);
+                }
+                At::Stay(stay) => {
+                    stay.looks += 1;
+                    if size < *atol {
+                        stay.to.0 = f64::INFINITY;
+                        continue;
+                    }
+                    if stay.to.0.is_infinite() {
+                        (stay.to.0, turn) = (t, true);
+                    }
+                    if size > OUTGROWN * *atol {
+                        if stay.looks >= SEVERAL {
+                            self.now.stays.push(Stay { to: (stay.to.0, t), ..*stay });
+                        }
+                        *at = At::Above;
+                        self.open -= 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if self.open > 0 || turn {
+            self.now.look(t, y, turn);
+        }
+        if self.open == 0 && !self.now.moments.is_empty() {
+            let ended = std::mem::take(&mut self.now);
+            if !ended.stays.is_empty() && ended.length() > self.longest.length() {
+                self.longest = ended;
+            }
+        }
+    }
+
+    /// The longest piece, and that at the end of the run; with the last state of a run that came to its end.
+    pub(super) fn pieces(mut self, last: Option<(f64, &[f64])>) -> Vec<Piece> {
+        let open = self.states.iter().filter_map(|(_, at)| if let At::Stay(stay) = at { Some(*stay) } else { None });
+        self.now.stays.extend(open.filter(|stay| stay.looks >= SEVERAL));
+        if let Some((t, y)) = last
+            && self.now.moments.last().is_some_and(|moment| moment.t != t)
+        {
+            self.now.moments.push(Moment { t, y: y.to_vec() });
+        }
+        let mut list = vec![self.longest, self.now];
+        list.retain(|piece| !piece.stays.is_empty());
+        list
+    }
+}
+
+impl Piece {
+    /// Keeps a state; `turn` if a stay has just begun or ended.
+    fn look(&mut self, t: f64, y: &[f64], turn: bool) {
+        let list = &mut self.moments;
+        if let (Some(first), Some(last)) = (list.first(), list.last())
+            && !turn
+            && (t - last.t).abs() < APART * (t - first.t).abs()
+        {
+            return;
+        }
+        if list.len() >= MOMENTS {
+            let mut index = 0;
+            list.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+        }
+        list.push(Moment { t, y: y.to_vec() });
+    }
+
+    fn length(&self) -> f64 {
+        match (self.moments.first(), self.moments.last()) {
+            (Some(first), Some(last)) => (last.t - first.t).abs(),
+            _ => 0.0,
+        }
+    }
+}
+
+/// What is wrong with a stay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    /// It is large by this time in truth, and not in the run.
+    Missed(f64),
+    /// It grew at this time in the run, and is smaller in truth.
+    Early(f64),
+}
+
+/// A stay at whose end the run is wrong.
+struct Wrong {
+    place: usize,
+    from: f64,
+    fault: Fault,
+    /// The logarithm of the least size that it has in truth.
+    low: f64,
+    /// Where it grows most, the rate, and the states that are in the loop.
+    at: Moment,
+    rate: f64,
+    with: Vec<usize>,
+}
+
+/// A state that should have grown again and did not, or grew too early.
+pub(super) fn found(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let mut list: Vec<Wrong> = vec![];
+    for piece in &judged.findings.pieces {
+        let Some(places) = places(piece).into_iter().map(|at| Place::new(judged, at)).collect::<Option<Vec<Place>>>()
+        else {
+            continue;
+        };
+        let stays: Vec<(&Stay, Vec<&Place>)> =
+            piece.stays.iter().map(|stay| (stay, during(judged, stay, &places))).collect();
+        let doubtful = stays.iter().filter(|(stay, places)| doubtful(judged, stay, places)).take(JUDGED);
+        list.extend(doubtful.filter_map(|(stay, places)| wrong(judged, stay, places)));
+    }
+    let t0 = judged.bound.problem.t0;
+    let time = |wrong: &Wrong| (wrong.from - t0).abs();
+    let first = list.into_iter().min_by(|a, b| time(a).total_cmp(&time(b)))?;
+    Some(told(judged, &first))
+}
+
+/// The warning.
+fn told(judged: &Judged<'_>, wrong: &Wrong) -> Diagnostic {
+    let (bound, time) = (judged.bound, &judged.model.time.name);
+    let name = bound.states.name(wrong.place);
+    let (fault, rest) = match wrong.fault {
+        Fault::Missed(due) => ("does not grow again", format!("although it should by {time} = {}", number(due))),
+        Fault::Early(at) => ("grows again too early", format!("at {time} = {}", number(at))),
+    };
+    let headline = format!(
+        "`{name}` falls below its absolute tolerance of {} at {time} = {}, and {fault}, {rest}",
+        number(bound.atol(wrong.place)),
+        number(wrong.from)
+    );
+    let mut d = Diagnostic::warning(&codes::W0606, headline);
+    let says =
+        format!("this makes it grow: a factor of e in {} at {time} = {}", number(1.0 / wrong.rate), number(wrong.at.t));
+    let labelled = mode::spectrum(judged, &wrong.at).and_then(|spectrum| {
+        let near = |l: &C| (l.re - wrong.rate).abs();
+        let lambda = spectrum.values.iter().copied().min_by(|a, b| near(a).total_cmp(&near(b)))?;
+        let mode = mode::mode(judged, &spectrum, lambda, C::from(1.0));
+        Some(judged.blamed(d.clone(), &mode, &wrong.at, &says))
+    });
+    d = labelled.unwrap_or(d);
+    if let Some(state) = declared(judged.model, &bound.states, wrong.place) {
+        let size = match wrong.low {
+            low if low < LEAST.ln() => format!("e^{}", number(low.round())),
+            low => number(10f64.powf((low / std::f64::consts::LN_10).round())),
+        };
+        d = d.label(judged.model.states[state].span, format!("falls to about {size} in truth"));
+    }
+    if let Some(span) = bound.asked.atol {
+        d = d.label(span, "");
+    }
+    if wrong.low < LEAST.ln() {
+        return d.help(format!(
+            "no floating-point number is so small: write the model for the logarithm `z` of `{name}`, whose equation is `z' = {name}'/{name}`"
+        ));
+    }
+    let tolerance = wrong.low.exp() * bound.options.rtol;
+    let mut names: Vec<&str> = vec![];
+    for place in &wrong.with {
+        if let Some((series, _)) = bound.states.at(*place)
+            && !series.name.starts_with("d(")
+            && !names.contains(&series.name.as_str())
+        {
+            names.push(series.name.as_str());
+        }
+    }
+    let typed: Vec<String> = names.iter().take(NAMED).map(|name| tolerance_typed(name, tolerance)).collect();
+    let types = if typed.len() == 1 { "type" } else { "in the run block type" };
+    d.help(format!("its small values decide when it grows, and have no accuracy: {types} {}", typed.join(", ")))
+}
+
+/// A place of a run.
+struct Place {
+    at: Moment,
+    /// What is below its tolerance there.
+    small: Vec<usize>,
+    /// Its linearised equations, with the signs of a run forwards.
+    matrix: DMatrix<f64>,
+    /// A number that the real part of no eigenvalue exceeds: the logarithmic norm in the largest component (Gershgorin).
+    most: f64,
+    /// What the others make of each of them in a unit of time.
+    fed: Vec<f64>,
+}
+
+impl Place {
+    /// `None` where the equations do not give the matrix.
+    fn new(judged: &Judged<'_>, at: Moment) -> Option<Place> {
+        let bound = judged.bound;
+        let small: Vec<usize> = (0..at.y.len()).filter(|k| at.y[*k].abs() < SMALL * bound.atol(*k)).collect();
+        // not with what they are in the run, which is an error
+        let mut without = at.y.clone();
+        for k in &small {
+            without[*k] = 0.0;
+        }
+        let all = spectrum::linearised(&bound.executor, at.t, &without)?;
+        let sign = if judged.backwards() { -1.0 } else { 1.0 };
+        let m = small.len();
+        let matrix = DMatrix::from_fn(m, m, |i, j| sign * all[(small[i], small[j])]);
+        let others = |i: usize| (0..m).filter(|j| *j != i).map(|j| matrix[(i, j)].abs()).sum::<f64>();
+        let most = (0..m).map(|i| matrix[(i, i)] + others(i)).fold(f64::NEG_INFINITY, f64::max);
+        let rates = spectrum::rates(&bound.executor, at.t, &without)?;
+        let fed = small.iter().map(|k| rates[*k].abs()).collect();
+        Some(Place { at, small, matrix, most, fed })
+    }
+
+    /// The states that feed this one and that it feeds, over others or not; by their rows.
+    fn loops(&self, place: usize) -> Option<Vec<usize>> {
+        let mine = self.small.iter().position(|k| *k == place)?;
+        let m = self.small.len();
+        let reached = |along: &dyn Fn(usize, usize) -> f64| {
+            let (mut seen, mut open) = (vec![false; m], vec![mine]);
+            seen[mine] = true;
+            while let Some(i) = open.pop() {
+                let next: Vec<usize> = (0..m).filter(|j| !seen[*j] && along(i, *j) != 0.0).collect();
+                for j in &next {
+                    seen[*j] = true;
+                }
+                open.extend(next);
+            }
+            seen
+        };
+        let (down, up) = (reached(&|i, j| self.matrix[(j, i)]), reached(&|i, j| self.matrix[(i, j)]));
+        Some((0..m).filter(|k| down[*k] && up[*k]).collect())
+    }
+
+    /// What the others feed to the states that a state makes a loop with, in a unit of time.
+    fn feed(&self, rows: &[usize]) -> f64 {
+        let small = |k: usize| self.at.y[self.small[k]].abs();
+        let others = |i: usize| (0..self.small.len()).filter(|j| !rows.contains(j)).map(move |j| (i, j));
+        let fed = |i: &usize| self.fed[*i] + others(*i).map(|(i, j)| self.matrix[(i, j)].abs() * small(j)).sum::<f64>();
+        rows.iter().map(fed).sum()
+    }
+
+    /// The fastest growth, or slowest decay, of the states that a state makes a loop with.
+    fn rate(&self, place: usize) -> Option<Rate> {
+        let rows = self.loops(place)?;
+        let part = DMatrix::from_fn(rows.len(), rows.len(), |i, j| self.matrix[(rows[i], rows[j])]);
+        let values = spectrum::eigenvalues(&part)?;
+        let rate = values.iter().map(|value| value.re).fold(f64::NEG_INFINITY, f64::max);
+        Some(Rate { value: rate, fed: self.feed(&rows), with: rows.iter().map(|k| self.small[*k]).collect() })
+    }
+}
+
+/// Growth at a place.
+struct Rate {
+    value: f64,
+    /// What others feed in a unit of time.
+    fed: f64,
+    with: Vec<usize>,
+}
+
+/// The places at which a state is small, from its first one on; none of a state that is small all the time.
+fn during<'a>(judged: &Judged<'_>, stay: &Stay, places: &'a [Place]) -> Vec<&'a Place> {
+    let sign = if judged.backwards() { -1.0 } else { 1.0 };
+    let inside = |t: f64| sign * t >= sign * stay.from.0 && (stay.to.1.is_infinite() || sign * t <= sign * stay.to.1);
+    if judged.findings.largest[stay.place] < OUTGROWN * judged.bound.atol(stay.place) {
+        return vec![];
+    }
+    places.iter().filter(|place| inside(place.at.t)).take_while(|place| place.small.contains(&stay.place)).collect()
+}
+
+/// The logarithm of the size with which a stay begins.
+fn start(stay: &Stay) -> f64 {
+    stay.from.1.max(LEAST).ln()
+}
+
+/// The logarithms of the tolerance of a state, and of its size where it is large.
+fn limits(judged: &Judged<'_>, stay: &Stay) -> (f64, f64) {
+    let atol = judged.bound.atol(stay.place);
+    (atol.ln(), (OUTGROWN * atol).ln())
+}
+
+/// A stay that may be wrong, as far as costs little to tell: the state may have grown in truth, by what no eigenvalue
+/// exceeds, or has grown in the run.
+fn doubtful(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> bool {
+    let rates: Vec<f64> = places.iter().map(|place| place.most).collect();
+    let grown = limits(judged, stay).1;
+    stay.to.1.is_finite() || integrated(places, &rates, start(stay)).into_iter().any(|size| size >= grown)
+}
+
+/// Integrates the growth of a state along its stay; `None` where that agrees with the run, or cannot be told.
+fn wrong(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> Option<Wrong> {
+    let rows = places.iter().filter_map(|place| place.loops(stay.place)).map(|rows| rows.len()).max()?;
+    let every = (EACH * (rows as f64).powi(3) * places.len() as f64 / WORK).ceil().max(1.0) as usize;
+    let last = places.len() - 1;
+    let thin = |every: usize| (0..=last).filter(move |k| k % every == 0 || *k == last);
+    let places: Vec<&Place> = thin(every).map(|k| places[k]).collect();
+    let rates: Vec<Rate> = places.iter().map(|place| place.rate(stay.place)).collect::<Option<_>>()?;
+    let values: Vec<f64> = rates.iter().map(|rate| rate.value).collect();
+    let sizes = integrated(&places, &values, start(stay));
+    let (tolerance, grown) = limits(judged, stay);
+    // the same with half of the places says how good it is
+    let off = |until: usize| {
+        let half: Vec<usize> = (0..=until).filter(|k| k % 2 == 0 || *k == until).collect();
+        let places: Vec<&Place> = half.iter().map(|k| places[*k]).collect();
+        let values: Vec<f64> = half.iter().map(|k| values[*k]).collect();
+        (integrated(&places, &values, start(stay)).pop().unwrap_or(f64::NAN) - sizes[until]).abs()
+    };
+    let due = sizes.iter().position(|size| *size >= grown);
+    let (fault, until) = match due {
+        Some(due) if off(due) <= SURE * (grown - tolerance) => (Fault::Missed(places[due].at.t), due),
+        Some(_) => return None,
+        None => {
+            let last = places.len() - 1;
+            let size = fed(&places, &rates, start(stay));
+            let by_itself = values[last] * (stay.to.1 - places[last].at.t).abs() >= EXPLAINS * (grown - tolerance);
+            let early = stay.to.1.is_finite() && by_itself && size < tolerance - (grown - tolerance);
+            if !early || off(last) > SURE * (tolerance - size) {
+                return None;
+            }
+            (Fault::Early(stay.to.0), last)
+        }
+    };
+    let low = sizes[..=until].iter().fold(start(stay), |low, size| low.min(*size));
+    let fastest = (0..=until).max_by(|a, b| values[*a].total_cmp(&values[*b]))?;
+    let Rate { value: rate, with, .. } = rates.into_iter().nth(fastest)?;
+    Some(Wrong { place: stay.place, from: stay.from.0, fault, low, at: places[fastest].at.clone(), rate, with })
+}
+
+/// The logarithm of a size that grows at these rates and is fed, at the last place.
+fn fed(places: &[&Place], rates: &[Rate], start: f64) -> f64 {
+    let mut size = start;
+    for (pair, rates) in places.windows(2).zip(rates.windows(2)) {
+        let h = (pair[1].at.t - pair[0].at.t).abs();
+        let grown = size + 0.5 * (rates[0].value + rates[1].value) * h;
+        let more = (rates[0].fed.max(rates[1].fed) * h).ln();
+        size = grown.max(more) + (-(grown - more).abs()).exp().ln_1p();
+    }
+    size
+}
+
+/// The states that were kept, and others between those that are far apart.
+fn places(piece: &Piece) -> Vec<Moment> {
+    let span = piece.length();
+    let mut list: Vec<Moment> = vec![];
+    for moment in &piece.moments {
+        if let Some(last) = list.last().cloned() {
+            let parts = ((moment.t - last.t).abs() / (PLACES * span)).ceil().clamp(1.0, BETWEEN);
+            for k in 1..parts as usize {
+                let part = k as f64 / parts;
+                let y = last.y.iter().zip(&moment.y).map(|(a, b)| a + part * (b - a)).collect();
+                list.push(Moment { t: last.t + part * (moment.t - last.t), y });
+            }
+        }
+        list.push(moment.clone());
+    }
+    list
+}
+
+/// The logarithm of a size that grows at these rates, by the trapezoidal rule, at each place.
+fn integrated(places: &[&Place], rates: &[f64], start: f64) -> Vec<f64> {
+    let mut size = start;
+    let mut list = vec![start];
+    for (pair, rates) in places.windows(2).zip(rates.windows(2)) {
+        size += 0.5 * (rates[0] + rates[1]) * (pair[1].at.t - pair[0].at.t).abs();
+        list.push(size);
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_keeps_few_states_over_all_of_a_run() {
+        let mut piece = Piece::default();
+        for k in 0..100_000 {
+            piece.look(f64::from(k), &[1.0], false);
+        }
+        let list = &piece.moments;
+        assert!(list.len() <= MOMENTS && list.len() > 20, "{}", list.len());
+        let apart = list.windows(2).map(|pair| (pair[1].t - pair[0].t) / pair[1].t).fold(0.0, f64::max);
+        assert!(apart <= 1.0 && list.windows(2).all(|pair| pair[1].t > pair[0].t), "{apart}");
+    }
+
+    #[test]
+    fn a_state_that_flickers_about_its_tolerance_stays_until_it_is_large() {
+        let mut watch = Watch { states: vec![(1.0, At::Above)], ..Watch::default() };
+        let sizes = [9.0, 0.5, 2.0, 0.5, 3.0, 0.9, 20.0, 1e4, 2e4];
+        sizes.iter().enumerate().for_each(|(t, y)| watch.look(t as f64, &[*y]));
+        let pieces = watch.pieces(None);
+        let [piece] = pieces.as_slice() else { panic!("{pieces:?}") };
+        assert_eq!(piece.stays, [Stay { place: 0, from: (1.0, 1.0), to: (6.0, 7.0), looks: 7 }]);
+    }
+
+    fn place(t: f64, rows: &[f64]) -> Place {
+        let m = rows.len().isqrt();
+        let at = Moment { t, y: vec![1.0; m] };
+        Place {
+            at,
+            small: (0..m).collect(),
+            matrix: DMatrix::from_row_slice(m, m, rows),
+            most: f64::NAN,
+            fed: vec![0.0; m],
+        }
+    }
+
+    #[test]
+    fn growth_is_integrated_along_a_run() {
+        let places: Vec<Place> = (0..=40).map(|k| place(f64::from(k), &[f64::from(k) - 20.0])).collect();
+        let rates: Vec<f64> = places.iter().map(|place| place.rate(0).expect("a rate").value).collect();
+        let sizes = integrated(&places.iter().collect::<Vec<_>>(), &rates, -3.0);
+        assert!((sizes[20] + 203.0).abs() < 1e-12 && (sizes[40] + 3.0).abs() < 1e-12, "{sizes:?}");
+    }
+
+    #[test]
+    fn only_what_makes_a_loop_with_a_state_makes_it_grow_by_itself() {
+        // 0 and 1 feed one another, 2 grows by itself and is fed by 1
+        let place = place(0.0, &[-1.0, 2.0, 0.0, 2.0, -1.0, 0.0, 0.0, 5.0, 9.0]);
+        let Rate { value: rate, with, fed } = place.rate(0).expect("a rate");
+        assert!((rate - 1.0).abs() < 1e-12 && with == [0, 1] && fed == 0.0, "{rate} {with:?}");
+        let Rate { value: rate, with, fed } = place.rate(2).expect("a rate");
+        assert!((rate - 9.0).abs() < 1e-12 && with == [2] && fed == 5.0, "{rate} {with:?}");
+    }
+}

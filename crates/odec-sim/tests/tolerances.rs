@@ -1,0 +1,169 @@
+//! Warnings about states near or below their absolute tolerance: that they are given, and that the tolerances which they
+//! say to type mend the fault.
+
+use crate::monitor::{codes, one, said, simulation, typed, warnings};
+
+#[test]
+fn states_below_their_tolerance_are_told_with_the_tolerance_to_type() {
+    let model = |atol: &str| {
+        format!(
+            "state A = 1, B = 1e-6\nA' = -A\nB' = 1e-6*A - 3*B\nrun {{ t = 0 .. 5; atol = 1e-3; {atol} samples = 20 }}\n"
+        )
+    };
+    let d = one(&model(""), "W0606", "B", &["`B` stays below", "at most 1e-6", "`atol` is 0.001"]);
+    let entry = typed(&d, "atol(B)");
+    assert_eq!(entry, "atol(B) = 1e-12");
+    assert_eq!(codes(&model(&format!("{entry};"))), [""; 0]);
+    // zero all the time, or rounding of it, is no size
+    assert_eq!(codes("state x = 1, z = 0\nx' = -x\nz' = (x*0.1 - x/10)*z\nrun { t = 0 .. 5 }\n"), [""; 0]);
+}
+
+#[test]
+fn a_state_that_the_rows_show_to_be_large_is_not_called_small() {
+    let text = "state x = 0, y = 0\nx' = -x/3 + 2*exp(-((t - 31.7)/0.15)^2)\ny' = x - y/10\nrun { t = 0 .. 100 }\n";
+    assert!(!codes(text).contains(&"W0606"), "{:?}", warnings(text).iter().map(said).collect::<Vec<_>>());
+    assert!(!codes(&text.replace("100 }", "100; samples = 1 }")).contains(&"W0606"));
+}
+
+#[test]
+fn a_state_that_grows_out_of_its_tolerance_is_told_with_the_tolerance_to_type() {
+    let text = "state n = 1e-15\nn' = n*(1 - n)\nrun { t = 0 .. 60; atol = 1e-9 }\n";
+    let d = one(text, "W0606", "n", &["starts at 1e-15", "grows to 1"]);
+    let entry = typed(&d, "atol(n)");
+    let mended = text.replace("atol = 1e-9", &format!("atol = 1e-9; {entry}"));
+    assert_eq!(codes(&mended), [""; 0]);
+    let exact = |t: f64| 1.0 / (1.0 + 1e15 * (-t).exp());
+    let error = |text: &str| {
+        let solution = simulation(text).solve().expect("a run");
+        let (t, n) = (solution.column("t").expect("time"), solution.column("n").expect("n"));
+        t.zip(n).map(|(t, n)| (n - exact(t)).abs()).fold(0.0, f64::max)
+    };
+    assert!(error(text) > 1e-3 && error(&mended) < 1e-4, "{:e} and {:e}", error(text), error(&mended));
+    // what others feed does not depend on its start
+    assert_eq!(codes("state A = 1, B = 1e-15\nA' = -A\nB' = A - B\nrun { t = 0 .. 10; atol = 1e-9 }\n"), [""; 0]);
+}
+
+#[test]
+fn a_state_that_falls_below_its_tolerance_and_grows_again_is_told_with_the_tolerance_to_type() {
+    // x - ln(x) + y - ln(y) is conserved, so that the peaks of y are as high as the first
+    let text =
+        "state x = 30, y = 1\nx' = x*(1 - y)\ny' = y*(x - 1)\nrun { t = 0 .. 100; rtol = 1e-9; samples = 1000 }\n";
+    let error = |text: &str| {
+        let solution = simulation(text).solve().expect("a run");
+        let (x, y) = (solution.column("x").expect("x"), solution.column("y").expect("y"));
+        let drift = |x: f64, y: f64| x - x.ln() + y - y.ln() - (31.0 - 30f64.ln());
+        x.zip(y).map(|(x, y)| drift(x, y).abs()).fold(0.0, f64::max)
+    };
+    let mut mended = text.to_string();
+    for _ in 0..2 {
+        let list = warnings(&mended);
+        let d = list.iter().find(|d| d.code.code == "W0606").unwrap_or_else(|| panic!("{mended}"));
+        assert!(said(d).contains("below its absolute tolerance of 1e-9, and then grows again"), "{}", said(d));
+        assert!(["x*(1 - y)", "y*(x - 1)"].contains(&&mended[d.labels[0].span.range()]), "{}", said(d));
+        let name = if said(d).contains("`atol(x) = ") { "atol(x)" } else { "atol(y)" };
+        let entry = typed(d, name);
+        mended = mended.replace("rtol = 1e-9;", &format!("rtol = 1e-9; {entry};"));
+    }
+    assert!(!codes(&mended).contains(&"W0606"), "{:?}", warnings(&mended).iter().map(said).collect::<Vec<_>>());
+    assert!(error(text) > 1e-2 && error(&mended) < 1e-5, "{:e} and {:e}", error(text), error(&mended));
+    // between two outbreaks
+    let text = "state S = 0.9, I = 1e-4\nS' = 0.02*(1 - S) - 100*S*I\nI' = 100*S*I - 50.02*I\nrun { t = 0 .. 60; samples = 2000 }\n";
+    let list = warnings(text);
+    let d = list.iter().find(|d| d.code.code == "W0606").unwrap_or_else(|| panic!("{text}"));
+    assert!(said(d).contains("`I` falls to") && said(d).contains("atol(I) ="), "{}", said(d));
+}
+
+#[test]
+fn states_that_pass_below_their_tolerance_without_harm_are_not_told() {
+    for text in [
+        // through 0, and to 0 for good
+        "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 100; samples = 1000; rtol = 1e-4; atol = 1e-3 }\n",
+        "state A = 1, B = 0\nA' = -A\nB' = A - 5*B\nrun { t = 0 .. 200 }\n",
+        // what others feed again
+        "state A = 1, B = 0\nA' = -3*A + 3*exp(-(t - 60)^2)\nB' = A - 0.01*B\nrun { t = 0 .. 80; samples = 500 }\n",
+        // steps that follow it
+        "state n = 1\nn' = (t - 20)/2*n*(1 - n/2)\nrun { t = 0 .. 60; max_step = 0.02 }\n",
+        "state n = 1\nn' = (t - 20)/2*n*(1 - n/2)\nrun { t = 0 .. 60; method = rk4; step = 0.02 }\n",
+    ] {
+        assert!(!codes(text).contains(&"W0606"), "{text}");
+    }
+}
+
+#[test]
+fn a_state_that_comes_out_of_its_tolerance_too_late_or_too_early_is_told_with_the_tolerance_to_type() {
+    // slow passages through a transcritical and a Hopf bifurcation: x falls to 1e-23 and grows to 1 again at t = 190;
+    // the exact values of the second are those of a linear equation for 1/r^2
+    let transcritical = "state x = 0.1, mu = -1\nx' = mu*x - x^2\nmu' = 0.01\nrun { t = 0 .. 400; METHOD }\n";
+    let hopf = "state x = 0.1, y = 0, mu = -1\nx' = mu*x - y - x*(x^2+y^2)\ny' = x + mu*y - y*(x^2+y^2)\nmu' = 0.01\nrun { t = 0 .. 400; METHOD }\n";
+    let told = |text: &str| {
+        let list = warnings(text);
+        let d = list.into_iter().find(|d| d.code.code == "W0606" && said(d).contains("and does not grow again"));
+        d.unwrap_or_else(|| panic!("{text}: {:?}", codes(text)))
+    };
+    for method in ["method = auto", "method = bdf", "method = kencarp4"] {
+        let text = transcritical.replace("METHOD", method);
+        let d = told(&text);
+        assert_eq!(&text[d.labels[0].span.range()], "mu*x", "{}", said(&d));
+        for part in ["`x` falls below its absolute tolerance of 1e-9 at t = 2", "should by t = ", "falls to about 1e-2"]
+        {
+            assert!(said(&d).contains(part), "{}", said(&d));
+        }
+        let mended = text.replace(" }", &format!("; {} }}", typed(&d, "atol(x)")));
+        assert!(!codes(&mended).contains(&"W0606"), "{mended}");
+        let solution = simulation(&mended).solve().expect("a run");
+        let x: Vec<f64> = solution.column("x").expect("x").collect();
+        assert!((x[200] - 2.996_6).abs() < 1e-3 && x[85] < 1e-3, "{}, {}", x[200], x[85]);
+    }
+    for method in ["method = bdf; rtol = 1e-4", "method = rodas5p", "method = radau5; rtol = 1e-4"] {
+        let text = hopf.replace("METHOD", method);
+        let d = told(&text);
+        let entries = format!("{}; {}", typed(&d, "atol(x)"), typed(&d, "atol(y)"));
+        let mended = text.replace("; rtol = 1e-4", "").replace(" }", &format!("; rtol = 1e-6; {entries} }}"));
+        let solution = simulation(&mended).solve().expect("a run");
+        let radius = solution.column("x").expect("x").zip(solution.column("y").expect("y"));
+        let radius: Vec<f64> = radius.map(|(x, y)| x.hypot(y)).collect();
+        assert!((radius[200] - 1.73157).abs() < 1e-4 && radius[85] < 1e-3, "{}, {}", radius[200], radius[85]);
+    }
+    // an explicit method keeps an error of the tolerance alive, which grows from t = 100 on
+    let text = hopf.replace("METHOD", "method = dopri5; rtol = 1e-4");
+    let list = warnings(&text);
+    let d = list.iter().find(|d| d.code.code == "W0606").unwrap_or_else(|| panic!("{:?}", codes(&text)));
+    assert!(said(d).contains("grows again too early"), "{}", said(d));
+    // below all numbers
+    let text = "state x = 1\nx' = (t - 40)*x - x^3\nrun { t = 0 .. 100 }\n";
+    let d = one(text, "W0606", "(t - 40)*x", &["and does not grow again", "e^-79", "z' = x'/x"]);
+    assert!(!said(&d).contains("atol(x)"), "{}", said(&d));
+}
+
+#[test]
+fn a_state_that_others_keep_small_or_that_never_grows_is_not_told() {
+    for text in [
+        // grows for a while, but never out of its tolerance in truth
+        "state x = 1\nx' = (if t < 60 then -1 else 0.2)*x\nrun { t = 0 .. 90 }\n",
+        // fed by a source below its tolerance, and grows from there as it should
+        "state x = 0.1\nx' = (if t < 80 then -1 else 0.5)*x + 1e-11\nrun { t = 0 .. 140; rtol = 1e-4; atol = 1e-9 }\n",
+        // an unstable mode of another state
+        "state x = 1, z = 1e-3\nx' = -x\nz' = 0.1*z - z^3\nrun { t = 0 .. 100 }\n",
+        // 0 stays 0
+        "state x = 0\nx' = (t - 10)*x\nrun { t = 0 .. 30 }\n",
+        // oscillations of which each is below the tolerance for a moment
+        "state x = 1, v = 0\nx' = v\nv' = (1 - x^2)*v - x\nrun { t = 0 .. 200; atol = 1e-2; rtol = 1e-4; samples = 2000 }\n",
+    ] {
+        for method in ["auto", "dopri5", "bdf", "rodas5p"] {
+            let text = text.replace("run {", &format!("run {{ method = {method};"));
+            let list = warnings(&text);
+            let said: Vec<String> = list.iter().filter(|d| d.code.code == "W0606").map(said).collect();
+            assert!(
+                !said.iter().any(|said| said.contains("and does not grow") || said.contains("too early")),
+                "{text}: {said:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_state_of_a_few_tolerances_is_told() {
+    let text = "state A = 1, B = 1e-8\nA' = -A\nB' = -B/10\nrun { t = 0 .. 5; atol = 1e-9 }\n";
+    let d = one(text, "W0606", "B", &["hardly exceeds its absolute tolerance", "fewer than two of its digits"]);
+    assert_eq!(codes(&text.replace("atol = 1e-9", &format!("atol = 1e-9; {}", typed(&d, "atol(B)")))), [""; 0]);
+}

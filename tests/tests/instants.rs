@@ -1,0 +1,43 @@
+//! Rows at the times of events, which are known to rounding.
+
+use odec_tests::command::scratch;
+
+use crate::events::{number, odec, table};
+
+const METHODS: [&str; 9] = ["auto", "dopri5", "vern7", "taylor", "rodas5p", "radau5", "bdf", "kencarp4", "abm"];
+
+/// 3*0.1 is more than 0.3 by rounding. The row at 0.3 is one at the third event all the same, and keeps its time.
+#[test]
+fn rows_at_an_event_but_for_rounding_have_the_values_after_it() {
+    let text = "param T = 0.1\ndiscrete n = 0\nstate x = 0\nx' = n\nevery T { n += 1 }\noutput n, late = (if t < 3*T then 0 else 1)\n\
+                run { t = 0 .. 2; samples = 20 }\nexpect n(0.3) = 4 within 0\nexpect n(0.7) = 8 within 0\n";
+    let folder = scratch("instants-rows");
+    for method in METHODS {
+        for (period, end) in [("0.1", 2.0), ("1e-4", 2e-3), ("7e5", 1.4e7)] {
+            let (set, t) = (format!("T={period}"), format!("0..{end}"));
+            let ran =
+                odec(&folder, text, &["run", "M", "--method", method, "--set", &set, "--t", &t, "--samples", "20"]);
+            for (k, row) in table(&ran.success().text()).iter().enumerate() {
+                let time = end * k as f64 / 20.0;
+                assert!((number(&row[0]) - time).abs() <= f64::EPSILON * time, "{method}: {row:?}");
+                assert_eq!(number(&row[2]), k as f64 + 1.0, "{method}, T = {period}: {row:?}");
+                assert_eq!(number(&row[3]), f64::from(u8::from(k >= 3)), "{method}, T = {period}: {row:?}");
+            }
+        }
+        odec(&folder, text, &["test", "M", "--method", method]).success();
+    }
+}
+
+/// The same of a table that jumps, and of a surface of a state that is met at a round time.
+#[test]
+fn rows_at_a_jump_but_for_rounding_have_the_values_after_it() {
+    let text = "input q(t) = table([0, 0.0035, 0.0041, 0.02], [1, 2, 3, 4], hold, clamp)\ndiscrete n = 0\nstate x = 0, z = 0\n\
+                x' = 1\nz' = q(t)\nwhen x >= 0.0057 { n := 1 }\noutput n, w = q(t)\nrun { t = 0 .. 0.02; samples = 200 }\n";
+    let folder = scratch("instants-jumps");
+    let rows = table(&odec(&folder, text, &["run", "M", "--quiet"]).success().text());
+    for (k, row) in rows.iter().enumerate() {
+        let value = [35, 41, 200].iter().filter(|jump| k >= **jump).count() + 1;
+        assert_eq!(number(&row[4]), value as f64, "{row:?}");
+        assert!(k == 57 || number(&row[3]) == f64::from(u8::from(k > 57)), "{row:?}");
+    }
+}

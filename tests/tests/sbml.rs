@@ -321,6 +321,16 @@ fn an_export_has_the_rows_of_its_model() {
     }
 }
 
+/// `sign` of what is not a number is none, as in odec, and 0 only where its operand is 0.
+#[test]
+fn an_exported_sign_keeps_what_is_not_a_number() {
+    let folder = scratch("sbml-export-sign");
+    std::fs::write(folder.join("m.ode"), "state x = 1\nx' = -sign(x)\nrun { t = 0 .. 0.5 }\n").expect("a folder");
+    run_in(&folder, &["export", "--to", "sbml", "m.ode", "-o", "m.xml"], b"").success();
+    let xml: String = text(&folder.join("m.xml")).split_whitespace().collect();
+    assert!(xml.contains("<otherwise><ci>x</ci></otherwise>"), "{xml}");
+}
+
 /// Other commands read a file too, and none writes into it.
 #[test]
 fn every_command_takes_a_file() {

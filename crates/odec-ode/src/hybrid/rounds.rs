@@ -531,8 +531,7 @@ impl Rounds {
                 return Ok(decided);
             }
         }
-        let changes = |relation: &usize| before[*relation] != model.modes()[*relation];
-        Err(HybridCause::Inconsistent { relations: (0..model.relations().len()).filter(changes).collect() })
+        Err(inconsistent(model, &before))
     }
 
     /// The events of the last rounds, each once.
@@ -570,8 +569,13 @@ fn agree(
             return Ok(decided);
         }
     }
+    Err(inconsistent(model, &before))
+}
+
+/// The relations whose modes still change.
+fn inconsistent(model: &dyn HybridSystem, before: &[f64]) -> HybridCause {
     let changes = |relation: &usize| before[*relation] != model.modes()[*relation];
-    Err(HybridCause::Inconsistent { relations: (0..model.relations().len()).filter(changes).collect() })
+    HybridCause::Inconsistent { relations: (0..model.relations().len()).filter(changes).collect() }
 }
 
 fn is_due(queued: &Queued, t: f64) -> bool {

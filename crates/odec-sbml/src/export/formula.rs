@@ -165,7 +165,8 @@ impl Writer<'_> {
                     format!("<piece><cn>{value}</cn>{}</piece>", apply(operator, &[x.to_string(), number(0.0)]))
                 };
                 let pieces = [piece("1", "gt"), piece("-1", "lt")].concat();
-                format!("<piecewise>{pieces}<otherwise><cn>0</cn></otherwise></piecewise>")
+                // 0 where x is 0, and not a number where x is none
+                format!("<piecewise>{pieces}<otherwise>{x}</otherwise></piecewise>")
             }
             _ => return Err((format!("the function `{name}`"), self.model.term(id).span)),
         })

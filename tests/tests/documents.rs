@@ -143,8 +143,8 @@ fn transcripts_are_real() {
         }
         let folder = scratch(&format!("page-{}", stem(&document)));
         std::fs::create_dir_all(folder.join("models")).expect("a folder");
-        for model in odec_tests::models() {
-            std::fs::copy(&model, folder.join("models").join(model.file_name().expect("a name"))).expect("a copy");
+        for file in ["ode", "csv"].into_iter().flat_map(|ending| files(&root().join("models"), ending)) {
+            std::fs::copy(&file, folder.join("models").join(file.file_name().expect("a name"))).expect("a copy");
         }
         let mut shown = page.clone();
         for example in block::blocks(&page) {
@@ -163,7 +163,9 @@ fn transcripts_are_real() {
                     let mut found = String::new();
                     for line in example.text.lines().filter_map(|l| l.strip_prefix("$ ")) {
                         commands += 1;
-                        found.push_str(&format!("$ {line}\n{}", terminal(&folder, line)));
+                        let printed = terminal(&folder, line);
+                        assert!(!printed.contains("E0701"), "{}: `{line}` misses a file", document.display());
+                        found.push_str(&format!("$ {line}\n{printed}"));
                     }
                     if without_durations(&found) != without_durations(&example.text) {
                         shown = shown.replacen(

@@ -23,16 +23,16 @@ than the tolerance. This page shows how large it is on {count} problems with kno
 An error below is in units of the tolerance: 1 means `atol + rtol*size`, where `size` is the largest value that the
 state has in the run, and `atol` is 1e-3 `rtol`. Every figure is the largest error over 1,000 rows and all states.
 
-- `auto` works to a part of the tolerance, so that its rows meet it on most problems. Ask it for the tolerance that you
-  need.
-- A method that you name works to the tolerance as it is. Ask it for a tenth of what you need, or less.
-- A chaotic model amplifies every error: no tolerance gives right values after a long time.
+- `auto` uses a fraction of your tolerance internally, so that the error of its rows stays within the tolerance on most
+  problems. Give `auto` the tolerance that you need.
+- A method that you name uses your tolerance as it is. Give it a tenth of the tolerance that you need, or less.
+- A chaotic model amplifies every error. No tolerance gives correct values after a long time.
 
 ## All methods
 
-For each tolerance: the problems that the method solves within 100,000 steps, the median of their errors, the error
-that 9 of 10 stay below, and the largest one. A method of low order needs too many steps for a close tolerance, and
-an explicit method needs too many for a stiff problem.
+Each cell gives the number of problems that the method solves within 100,000 steps, and the median, the 90th
+percentile and the maximum of their errors. A method of low order needs too many steps at a tight tolerance, and an
+explicit method needs too many for a stiff problem.
 
 ";
 
@@ -43,20 +43,21 @@ const DEVELOPERS: &str = "\
 cargo run --release -p odec-tests --example accuracy -- --table tests/problems/accuracy.tsv --out docs
 ```
 
-This runs every model of `tests/problems` with every method that has an error estimate and continuous output, at three
-tolerances. It writes this page, the page for users, and the figures of every run (`tests/problems/accuracy.tsv`). A
-solution far within the tolerances is computed beside them: its states between steps are ends of runs of their own, so
-that no dense output is believed. `--only detest_A,robertson`, `--methods auto,bdf` and `--floor 1` (`atol` over
-`rtol`) measure a part. `--from tests/problems/accuracy.tsv --out docs` writes the pages without measuring.
+This command runs every model of `tests/problems` with every method that has an error estimate and dense output, at
+three tolerances. It writes this page, the page for users, and the figures of every run
+(`tests/problems/accuracy.tsv`). The reference solution has a much tighter tolerance. Its value at each row is the end
+of a separate run, so it does not depend on dense output. `--only detest_A,robertson`, `--methods auto,bdf` and
+`--floor 1` (`atol` divided by `rtol`) restrict the measurement. `--from tests/problems/accuracy.tsv --out docs` writes
+the pages without measuring.
 
 | column | meaning |
 |---|---|
-| `last` | error at the end of the run, each state by its value there |
-| `ends` | largest error at ends of steps, each state by its largest value in the run |
+| `last` | error at the end of the run, relative to the value of each state there |
+| `ends` | largest error at the ends of steps, relative to the largest value of each state in the run |
 | `rows` | the same over 1,000 rows |
-| `corrected`, `landed`, `between_f` | rows that were corrected or landed on, and the evaluations of f for them |
+| `corrected`, `landed`, `between_f` | rows that odec corrected, or reached by an extra step; evaluations of f for both |
 
-The figures of SciPy are in `tests/problems/scipy.tsv`, whose first line has version and date. To measure them again:
+The figures of SciPy are in `tests/problems/scipy.tsv`. Its first line gives versions and date. To measure them again:
 
 ```text
 cargo run --release -p odec-tests --example accuracy -- --solutions FOLDER
@@ -231,7 +232,7 @@ pub fn write(table: &str, docs: &Path) -> Result<(), String> {
             let _ = writeln!(page, "| `{problem}` | `{method}` | {rtol} | {} | {} |", short(*ends), short(*rows));
         }
     }
-    page += "\nDevelopers find the figures of every run, and how to repeat them, on [their page](dev/accuracy.md).\n";
+    page += "\nThe [developer page](dev/accuracy.md) has the figures of `auto` on every problem, and the commands that measure them.\n";
     save("accuracy.md", page)?;
     save("dev/accuracy.md", developers(&lines, &rtols, &problems, &best))
 }
@@ -245,7 +246,8 @@ fn developers(
 ) -> String {
     let mut page = DEVELOPERS.to_string();
     page += "## `auto` on every problem\n\n";
-    page += "Errors at the end, at ends of steps, over rows; then the best of SciPy at the end.\n\n| problem |";
+    page += "Each cell gives the errors at the end, at the ends of steps, and over the rows. The column `SciPy` gives the smallest\n\
+             error of the three SciPy methods at the end.\n\n| problem |";
     for rtol in rtols {
         page += &format!(" {rtol} | SciPy |");
     }

@@ -305,7 +305,8 @@ fn an_export_has_the_rows_of_its_model() {
                at [0.7, 1.9] { a := a + 1; v -= 0.2 }\noutput rate\nrun { t = 0 .. 4 }\n";
     std::fs::write(folder.join("own.ode"), own).expect("a folder");
     let model = |name: &str| root().join(format!("models/{name}.ode")).to_string_lossy().into_owned();
-    for file in [model("lorenz"), model("robertson"), model("mapk_cascade"), "own.ode".to_owned()] {
+    let own = "own.ode".to_owned();
+    for file in [model("lorenz"), model("mapk_cascade"), model("circadian_clock"), model("glycolysis"), own] {
         run_in(&folder, &["export", "--to", "sbml", &file, "-o", "m.xml"], b"").success();
         let rows = [file.as_str(), "m.xml"].map(|name| {
             let fixed = ["run", name, "--quiet", "--t", "0..4", "--samples", "8", "--rtol", "1e-9", "--atol", "1e-12"];

@@ -18,7 +18,7 @@ pub struct Source {
     /// The text, valid UTF-8, as it stands in the file; behind it the texts of the files that it uses.
     pub text: String,
     /// Files behind the model's own text.
-    files: Vec<Stretch>,
+    files: Vec<FileRange>,
     /// What the text was made from, if a tool wrote it.
     origin: Option<Arc<Origin>>,
     /// What each `use` names: by the file that it stands in, 0 for the model's own, and the words between its quotes.
@@ -27,7 +27,7 @@ pub struct Source {
 
 /// A file behind the model's own text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stretch {
+struct FileRange {
     name: String,
     folder: String,
     start: usize,
@@ -165,7 +165,7 @@ impl Source {
         self.text.push('\n');
         let start = self.text.len();
         self.text.push_str(&part.text);
-        self.files.push(Stretch { name: part.name, folder: file.folder, start, end: self.text.len() });
+        self.files.push(FileRange { name: part.name, folder: file.folder, start, end: self.text.len() });
         Link::To(self.files.len())
     }
 

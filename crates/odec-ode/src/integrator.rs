@@ -3,7 +3,7 @@
 #[cfg(doc)]
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
-use crate::interpolant::Stretch;
+use crate::interpolant::Segment;
 use crate::linear::LinearReport;
 use crate::method::Method;
 use crate::method::auto::Course;
@@ -73,10 +73,10 @@ pub trait Integrator {
     fn degree(&self) -> usize {
         0
     }
-    /// The dense output on the stretch of this number of the last accepted step, as coefficients of powers of its variable s: n for
-    /// s^0, n for s^1 and so on, into `c`, which has room for `degree() + 1` powers. `None` past the last stretch, where no step was made
+    /// The dense output on the segment of this number of the last accepted step, as coefficients of powers of its variable s: n for
+    /// s^0, n for s^1 and so on, into `c`, which has room for `degree() + 1` powers. `None` past the last segment, where no step was made
     /// since the state was put, and for a method without continuous output. It holds until the next attempt.
-    fn coefficients(&self, _stretch: usize, _c: &mut [f64]) -> Option<Stretch> {
+    fn coefficients(&self, _stretch: usize, _c: &mut [f64]) -> Option<Segment> {
         None
     }
     /// y' at the start and at the end of the last accepted step, n values each, where the method has them for nothing. They hold until

@@ -2,13 +2,13 @@
 
 use crate::integrator::Integrator;
 
-/// Most stretches of a step: step doubling has two, one for each half.
-pub const MAX_STRETCHES: usize = 2;
+/// Most segments of a step: step doubling has two, one for each half.
+pub const MAX_SEGMENTS: usize = 2;
 
 /// A part of the last accepted step on which the interpolant is one polynomial
 /// u(t) = c_0 + c_1 s + ... + c_d s^d with s = (t - from)/length in [0, 1].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Stretch {
+pub struct Segment {
     /// Time where it begins.
     pub from: f64,
     /// Its length, with the sign of the direction.
@@ -17,7 +17,7 @@ pub struct Stretch {
     pub degree: usize,
 }
 
-impl Stretch {
+impl Segment {
     /// The variable of the polynomial at a time.
     pub fn variable(&self, t: f64) -> f64 {
         (t - self.from) / self.length
@@ -28,7 +28,7 @@ impl Stretch {
 pub struct Polynomials {
     n: usize,
     room: usize,
-    stretches: [Stretch; MAX_STRETCHES],
+    segments: [Segment; MAX_SEGMENTS],
     known: usize,
     coefficients: Vec<f64>,
 }
@@ -41,9 +41,9 @@ impl Polynomials {
         Polynomials {
             n,
             room,
-            stretches: [Stretch::default(); MAX_STRETCHES],
+            segments: [Segment::default(); MAX_SEGMENTS],
             known: 0,
-            coefficients: vec![0.0; MAX_STRETCHES * room],
+            coefficients: vec![0.0; MAX_SEGMENTS * room],
         }
     }
 
@@ -52,41 +52,41 @@ impl Polynomials {
     pub fn take(&mut self, integrator: &dyn Integrator) -> bool {
         self.known = 0;
         for (k, room) in self.coefficients.chunks_exact_mut(self.room.max(1)).enumerate() {
-            let Some(stretch) = integrator.coefficients(k, room) else { break };
-            self.stretches[k] = stretch;
+            let Some(segment) = integrator.coefficients(k, room) else { break };
+            self.segments[k] = segment;
             self.known = k + 1;
         }
         self.known > 0
     }
 
-    /// The stretches of the step in the order of integration, each with its coefficients: n for s^0, n for s^1, and so on.
-    pub fn stretches(&self) -> impl Iterator<Item = (Stretch, &[f64])> {
-        let all = self.stretches[..self.known].iter().zip(self.coefficients.chunks_exact(self.room.max(1)));
-        all.map(|(stretch, c)| (*stretch, &c[..(stretch.degree + 1) * self.n]))
+    /// The segments of the step in the order of integration, each with its coefficients: n for s^0, n for s^1, and so on.
+    pub fn segments(&self) -> impl Iterator<Item = (Segment, &[f64])> {
+        let all = self.segments[..self.known].iter().zip(self.coefficients.chunks_exact(self.room.max(1)));
+        all.map(|(segment, c)| (*segment, &c[..(segment.degree + 1) * self.n]))
     }
 
-    /// The stretch that holds a time, and that time in its variable.
-    fn at(&self, t: f64) -> Option<(f64, Stretch, &[f64])> {
-        let inside = self.stretches().find(|(stretch, _)| stretch.variable(t) <= 1.0);
-        let (stretch, c) = inside.or_else(|| self.stretches().last())?;
-        Some((stretch.variable(t), stretch, c))
+    /// The segment that holds a time, and that time in its variable.
+    fn at(&self, t: f64) -> Option<(f64, Segment, &[f64])> {
+        let inside = self.segments().find(|(segment, _)| segment.variable(t) <= 1.0);
+        let (segment, c) = inside.or_else(|| self.segments().last())?;
+        Some((segment.variable(t), segment, c))
     }
 
     /// u(t), n values. False, and nothing is written, where there is no step.
     pub fn value(&self, t: f64, y: &mut [f64]) -> bool {
-        let Some((s, stretch, c)) = self.at(t) else { return false };
+        let Some((s, segment, c)) = self.at(t) else { return false };
         for i in 0..self.n {
-            y[i] = (0..=stretch.degree).rev().fold(0.0, |sum, k| sum * s + c[k * self.n + i]);
+            y[i] = (0..=segment.degree).rev().fold(0.0, |sum, k| sum * s + c[k * self.n + i]);
         }
         true
     }
 
     /// u'(t), n values by the unit of time. False, and nothing is written, where there is no step.
     pub fn derivative(&self, t: f64, dy: &mut [f64]) -> bool {
-        let Some((s, stretch, c)) = self.at(t) else { return false };
+        let Some((s, segment, c)) = self.at(t) else { return false };
         for i in 0..self.n {
-            let sum = (1..=stretch.degree).rev().fold(0.0, |sum, k| sum * s + k as f64 * c[k * self.n + i]);
-            dy[i] = sum / stretch.length;
+            let sum = (1..=segment.degree).rev().fold(0.0, |sum, k| sum * s + k as f64 * c[k * self.n + i]);
+            dy[i] = sum / segment.length;
         }
         true
     }

@@ -1,7 +1,7 @@
 //! Where the next step of a run ends: on the grid of fixed steps, where the step-size controller wishes, at a stop, at the end.
 
 /// An adaptive step that would leave less than this fraction of itself to the end or to a stop is stretched to it.
-const STRETCH: f64 = 0.01;
+const LAST_GROWTH: f64 = 0.01;
 /// A fixed run whose length is a multiple of the step to within this fraction of a step ends on a whole step.
 const WHOLE_STEP: f64 = 1e-8;
 /// Where f depends on time, a step that grew by more than this grows by no more the next times, until one shrinks. While nothing
@@ -108,7 +108,7 @@ impl Pace {
                 }
                 let end = stop.unwrap_or(wish.t_end);
                 let left = end - t;
-                if wish.h.abs() * (1.0 + STRETCH) >= left.abs() {
+                if wish.h.abs() * (1.0 + LAST_GROWTH) >= left.abs() {
                     (left, end)
                 } else if stop.is_some() && 2.0 * wish.h.abs() > left.abs() {
                     // two equal steps rather than a whole one and the rest

@@ -196,7 +196,7 @@ fn the_interpolant_is_there_after_a_step_and_its_coefficients_are_it() {
             interpolant.value(from, &mut y);
             interpolant.value(to, &mut z);
             assert!(distance(&y, &before) < 1e-13 && distance(&z, &after) < 1e-13, "{name}: the ends");
-            let covered: f64 = interpolant.polynomials().stretches().map(|(stretch, _)| stretch.length).sum();
+            let covered: f64 = interpolant.polynomials().segments().map(|(segment, _)| segment.length).sum();
             assert!((covered - (to - from)).abs() < 1e-12 * to, "{name}: {covered}");
             if samples.len() < 40 && seen % 3 == 1 {
                 let t = from + 0.4 * (to - from);

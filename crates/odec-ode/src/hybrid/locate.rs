@@ -12,7 +12,7 @@ use crate::hybrid::modes::Offsets;
 use crate::hybrid::quiet::{Ends, Quiet};
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
-use crate::interpolant::Stretch;
+use crate::interpolant::Segment;
 use crate::problem::SolveError;
 use crate::runner::Runner;
 
@@ -69,7 +69,7 @@ pub(super) struct Locator {
     right: Vec<f64>,
     state: Vec<f64>,
     /// The polynomials of the step: where each begins in `coefficients`.
-    stretches: Vec<(Stretch, usize)>,
+    segments: Vec<(Segment, usize)>,
     coefficients: Vec<f64>,
     /// True where the states of the step are these polynomials.
     followed: bool,
@@ -106,7 +106,7 @@ impl Locator {
             left: vec![0.0; relations],
             right: vec![0.0; relations],
             state: vec![0.0; n],
-            stretches: Vec::new(),
+            segments: Vec::new(),
             coefficients: Vec::new(),
             followed: true,
             values: vec![0.0; relations * chebyshev::MOST_POINTS],
@@ -191,7 +191,7 @@ impl Locator {
             return Ok(None);
         }
         let leaves = step.runner.may_leave();
-        self.stretches.clear();
+        self.segments.clear();
         self.suspects.clear();
         self.followed = true;
         let mut defect = 0.0;
@@ -230,13 +230,13 @@ impl Locator {
 
     /// Copies the polynomials of the step.
     fn keep(&mut self, step: &mut Step<'_>) -> Result<(), SolveError> {
-        if !self.stretches.is_empty() {
+        if !self.segments.is_empty() {
             return Ok(());
         }
         self.coefficients.clear();
         if let Some(interpolant) = step.runner.interpolant(step.model.system())? {
-            for (stretch, c) in interpolant.polynomials().stretches() {
-                self.stretches.push((stretch, self.coefficients.len()));
+            for (segment, c) in interpolant.polynomials().segments() {
+                self.segments.push((segment, self.coefficients.len()));
                 self.coefficients.extend_from_slice(c);
             }
         }
@@ -245,15 +245,15 @@ impl Locator {
 
     /// Bounds of the states over the step, which are so many tolerances away from the dense output at most.
     fn enclose(&mut self, step: &mut Step<'_>, astray: f64) -> Result<(), SolveError> {
-        if let (Some(ends), true) = (step.ends(), self.stretches.is_empty()) {
+        if let (Some(ends), true) = (step.ends(), self.segments.is_empty()) {
             ends.enclose(&mut self.low, &mut self.high);
             return Ok(());
         }
         self.keep(step)?;
         self.low.fill(f64::INFINITY);
         self.high.fill(f64::NEG_INFINITY);
-        for (stretch, at) in &self.stretches {
-            let c = &self.coefficients[*at..at + (stretch.degree + 1) * self.n];
+        for (segment, at) in &self.segments {
+            let c = &self.coefficients[*at..at + (segment.degree + 1) * self.n];
             hull(c, self.n, &mut self.low, &mut self.high);
         }
         if astray > 0.0 {
@@ -271,26 +271,26 @@ impl Locator {
         let Some((terms, time)) = self.quiet.row(relation) else { return false };
         let held = model.modes()[relation] != 0.0;
         let n = self.n;
-        for (number, (stretch, at)) in self.stretches.iter().enumerate() {
-            if stretch.degree > MAX_DEGREE {
+        for (number, (segment, at)) in self.segments.iter().enumerate() {
+            if segment.degree > MAX_DEGREE {
                 return false;
             }
-            let c = &self.coefficients[*at..at + (stretch.degree + 1) * n];
+            let c = &self.coefficients[*at..at + (segment.degree + 1) * n];
             let start = if number == 0 { step.y } else { &c[..n] };
-            if model.sides(stretch.from, start, &mut self.left, &mut self.right).is_err() {
+            if model.sides(segment.from, start, &mut self.left, &mut self.right).is_err() {
                 return false;
             }
             let mut powers = [0.0; MAX_DEGREE + 1];
-            for (k, power) in powers.iter_mut().enumerate().take(stretch.degree + 1).skip(1) {
+            for (k, power) in powers.iter_mut().enumerate().take(segment.degree + 1).skip(1) {
                 *power = terms.iter().map(|(row, a)| a * c[k * n + *row as usize]).sum();
             }
             powers[0] = self.left[relation] - self.right[relation] - self.offsets[relation];
-            powers[1] += time * stretch.length;
-            let p = Bernstein::from_powers(&powers[..=stretch.degree]);
+            powers[1] += time * segment.length;
+            let p = Bernstein::from_powers(&powers[..=segment.degree]);
             let size = self.left[relation].abs() + self.right[relation].abs();
             let scale = |row: usize| self.tolerances.scale(row, step.y[row].abs());
             let room = terms.iter().map(|(row, a)| a.abs() * scale(*row as usize)).sum();
-            let part = Part { from: stretch.from, to: stretch.from + stretch.length, depth: 0 };
+            let part = Part { from: segment.from, to: segment.from + segment.length, depth: 0 };
             self.finder.look(&p, Held { relation, truth: held, size, room, begins: number == 0 }, part, first);
         }
         true
@@ -387,12 +387,12 @@ impl Locator {
 
     /// The polynomials of the step at a time.
     fn evaluate(&mut self, t: f64) {
-        let inside = self.stretches.iter().find(|(stretch, _)| stretch.variable(t) <= 1.0);
-        let Some((stretch, at)) = inside.or(self.stretches.last()) else { return };
-        let (s, n) = (stretch.variable(t), self.n);
+        let inside = self.segments.iter().find(|(segment, _)| segment.variable(t) <= 1.0);
+        let Some((segment, at)) = inside.or(self.segments.last()) else { return };
+        let (s, n) = (segment.variable(t), self.n);
         let c = &self.coefficients[*at..];
         for (i, y) in self.state.iter_mut().enumerate() {
-            *y = (0..=stretch.degree).rev().fold(0.0, |sum, k| sum * s + c[k * n + i]);
+            *y = (0..=segment.degree).rev().fold(0.0, |sum, k| sum * s + c[k * n + i]);
         }
     }
 }

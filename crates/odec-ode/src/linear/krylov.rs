@@ -356,7 +356,7 @@ pub(super) fn bicgstab<T: Real, P: Preconditioned<T>>(work: &mut Work<T>, tolera
             return outcome(iteration, end(largest));
         }
         // What R does to the size is taken to be the same for the next residual.
-        let stretch = left / size;
+        let factor = left / size;
         matrix.outer(r, zr, t);
         let (ts, tt) = complete_weighed(t, P::REST, zr, metric, r);
         omega = ts / tt;
@@ -365,10 +365,10 @@ pub(super) fn bicgstab<T: Real, P: Preconditioned<T>>(work: &mut Work<T>, tolera
             *x += by_p * *zp + by_r * *zr;
         }
         (size, next) = reduce_twice(r, by_r, t, metric, shadow);
-        if size * stretch <= goal {
+        if size * factor <= goal {
             return outcome(iteration, end(largest));
         }
-        largest = largest.max(left).max(size * stretch);
+        largest = largest.max(left).max(size * factor);
         if !(omega.is_finite() && size.is_finite()) {
             return outcome(iteration, End::Failed);
         }

@@ -3,7 +3,7 @@
 use crate::control::{Control, STANDARD, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::{self, Stretch};
+use crate::interpolant::{self, Segment};
 use crate::linear::LinearReport;
 use crate::method::Setup;
 use crate::problem::{Cause, Refusal};
@@ -267,7 +267,7 @@ impl Integrator for OneStep {
         }
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
         if self.steps == 0 || self.retreated {
             return None;
         }
@@ -278,9 +278,9 @@ impl Integrator for OneStep {
             let nodes = [(self.between.t - self.start.t) / length, 0.0, 1.0];
             let states = [&self.between.y[..], &self.start.y, &self.end.y].into_iter();
             interpolant::lagrange(c, n, &nodes, states);
-            return (stretch == 0).then_some(Stretch { from: self.start.t, length, degree: 2 });
+            return (segment == 0).then_some(Segment { from: self.start.t, length, degree: 2 });
         }
-        let (a, b) = match (doubling, stretch) {
+        let (a, b) = match (doubling, segment) {
             (false, 0) => (&self.start, &self.end),
             (true, 0) => (&self.start, &self.between),
             (true, 1) => (&self.between, &self.end),
@@ -292,7 +292,7 @@ impl Integrator for OneStep {
             3 => interpolant::hermite(c, length, [&a.y, &a.slope], [&b.y, &b.slope]),
             _ => interpolant::line(c, &a.y, &b.y),
         }
-        Some(Stretch { from: a.t, length, degree })
+        Some(Segment { from: a.t, length, degree })
     }
 
     fn retreat(&mut self) -> bool {

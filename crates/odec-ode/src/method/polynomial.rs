@@ -1,6 +1,6 @@
 //! Dense output of one-step methods: a polynomial that is the states at both ends of the step, whatever its other coefficients.
 
-use crate::interpolant::Stretch;
+use crate::interpolant::Segment;
 
 /// u(s) = (1-s) y0 + s (y1 + (1-s) (D_1 + s (D_2 + ...))) on the last accepted step.
 pub struct Polynomial {
@@ -49,7 +49,7 @@ impl Polynomial {
     }
 
     /// Its coefficients in powers of s, where the step ended at the state `end`.
-    pub fn coefficients(&self, end: &[f64], c: &mut [f64]) -> Option<Stretch> {
+    pub fn coefficients(&self, end: &[f64], c: &mut [f64]) -> Option<Segment> {
         if self.h == 0.0 {
             return None;
         }
@@ -66,7 +66,7 @@ impl Polynomial {
                 c[(k + 2) * n + i] -= row[i];
             }
         }
-        Some(Stretch { from: self.t, length: self.h, degree: self.degree() })
+        Some(Segment { from: self.t, length: self.h, degree: self.degree() })
     }
 
     /// Its value at `t`, where the step ended at the state `end`: as many numbers as `y` has.

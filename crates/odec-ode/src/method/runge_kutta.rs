@@ -9,7 +9,7 @@ use crate::control::{Control, Controller, Tolerances, root_mean};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::{self, Stretch};
+use crate::interpolant::{self, Segment};
 use crate::linear::Rates;
 use crate::method::continuous::{DenseTable, HERMITE, hermite_weight};
 use crate::method::one_step::{self, DenseOutput, Formula, Point};
@@ -558,9 +558,9 @@ impl Integrator for Embedded {
         self.dense.degree().max(HERMITE.degree())
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
         let Step { t, h, complete } = self.last;
-        if h == 0.0 || stretch > 0 {
+        if h == 0.0 || segment > 0 {
             return None;
         }
         let dense = if complete { self.dense } else { &HERMITE };
@@ -572,7 +572,7 @@ impl Integrator for Embedded {
             let weights = dense.weight_powers(self.stages.tableau.b, end, i).map(|w| h * w);
             interpolant::add(c, n, &weights[..=degree], &self.now[self.places.slope(i)]);
         }
-        Some(Stretch { from: t, length: h, degree })
+        Some(Segment { from: t, length: h, degree })
     }
 
     fn start(&self) -> Option<&[f64]> {

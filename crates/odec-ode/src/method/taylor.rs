@@ -9,7 +9,7 @@ use crate::accelerated::Series;
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::Stretch;
+use crate::interpolant::Segment;
 use crate::method::runge_kutta::while_true;
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
@@ -463,8 +463,8 @@ impl Integrator for Taylor {
         self.places.order
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
-        if !self.stepped || stretch > 0 {
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
+        if !self.stepped || segment > 0 {
             return None;
         }
         let Places { n, order } = self.places;
@@ -475,7 +475,7 @@ impl Integrator for Taylor {
             row.iter_mut().zip(own).for_each(|(c, own)| *c = power * own);
             power *= h;
         }
-        Some(Stretch { from: self.before.t, length: h, degree: order })
+        Some(Segment { from: self.before.t, length: h, degree: order })
     }
 
     fn retreat(&mut self) -> bool {

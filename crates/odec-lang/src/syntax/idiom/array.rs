@@ -137,7 +137,7 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found>
     if line.text(at) != "for" || scene.knows("for") {
         return None;
     }
-    let open = line.stretch_start(at).checked_sub(1)?;
+    let open = line.span_start(at).checked_sub(1)?;
     let close = line.close(open)?;
     let index = line.text(at + 1);
     if line.kind(open) != Some(TokenKind::Open)

@@ -224,7 +224,7 @@ fn attributes(line: &Line<'_>) -> Option<Found> {
             && matches!(line.text(k - 2), "," | "state" | "param" | "const")
     })?;
     let close = line.close(open)?;
-    let (name, end) = (line.text(open - 1), line.stretch_end(close + 1));
+    let (name, end) = (line.text(open - 1), line.span_end(close + 1));
     let (mut value, mut unit, mut low, mut high) = (None, None, None, None);
     for argument in line.arguments(open)? {
         if line.text(argument.start + 1) != "=" {

@@ -131,8 +131,8 @@ impl<'a> Line<'a> {
         None
     }
 
-    /// Where the stretch ends that `at` stands in: at the bracket that closes around it, or with the line.
-    pub fn stretch_end(&self, at: usize) -> usize {
+    /// Where the span of text ends that `at` stands in: at the bracket that closes around it, or with the line.
+    pub fn span_end(&self, at: usize) -> usize {
         let mut depth = 0usize;
         for k in at..self.tokens.len() {
             match self.kind(k) {
@@ -146,8 +146,8 @@ impl<'a> Line<'a> {
         self.tokens.len()
     }
 
-    /// Where the stretch begins that ends before `at`: behind the bracket around it, a comma, or `=`.
-    pub fn stretch_start(&self, at: usize) -> usize {
+    /// Where the span of text begins that ends before `at`: behind the bracket around it, a comma, or `=`.
+    pub fn span_start(&self, at: usize) -> usize {
         let mut depth = 0usize;
         for k in (0..at).rev() {
             match self.kind(k) {

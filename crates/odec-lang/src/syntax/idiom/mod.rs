@@ -290,7 +290,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<Found>) {
             });
             if !taken {
                 let whole = idiom.range.start <= line.range.start && idiom.range.end >= line.range.end;
-                idiom.range = stretch(line, &idiom);
+                idiom.range = blanked(line, &idiom);
                 found.push(idiom);
                 // nothing of the line stays
                 if whole {
@@ -302,7 +302,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<Found>) {
 }
 
 /// What is blanked for an idiom: its line, or the entry of a block if a brace of the line belongs to others.
-fn stretch(line: &Line<'_>, idiom: &Found) -> Range<usize> {
+fn blanked(line: &Line<'_>, idiom: &Found) -> Range<usize> {
     if idiom.range != idiom.span.range() {
         return idiom.range.clone();
     }

@@ -146,8 +146,8 @@ fn trailing_condition(line: &Line<'_>, at: usize) -> Option<Found> {
     if line.text(at) != "if" || !line.tokens.get(before)?.ends_value() {
         return None;
     }
-    let start = line.stretch_start(at);
-    let end = line.stretch_end(at);
+    let start = line.span_start(at);
+    let end = line.span_end(at);
     let other = line.find(at, "else").filter(|&k| k < end)?;
     if line.find(at, "then").is_some_and(|k| k < end) {
         return None;
@@ -162,7 +162,7 @@ fn trailing_condition(line: &Line<'_>, at: usize) -> Option<Found> {
 
 /// `c ? a : b`, and one in another.
 fn ternary(line: &Line<'_>, at: usize) -> Option<Found> {
-    let (start, end) = (line.stretch_start(at), line.stretch_end(at));
+    let (start, end) = (line.span_start(at), line.span_end(at));
     if line.text(at) != "?" || (start..at).any(|k| line.text(k) == "?") {
         return None;
     }

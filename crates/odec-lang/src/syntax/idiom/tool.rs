@@ -181,7 +181,7 @@ fn bound_before_name(line: &Line<'_>) -> Option<Found> {
         return None;
     }
     let at = (2..line.tokens.len()).find(|&k| line.text(k - 1) == "," && line.kind(k) == Some(TokenKind::Number))?;
-    let to = line.stretch_end(at);
+    let to = line.span_end(at);
     let (_, better) = bounds(line, at, to)?;
     let found = Found::new("E0118", "begin a bound with the name of the state", line.span(at, to - 1));
     Some(found.label("a bound").mend(better))
@@ -206,7 +206,7 @@ fn bound_alone(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let item = scene.lines.iter().filter(|other| other.text(0) == "state").find_map(|other| {
         let begins = |k: &usize| other.text(*k) == name && (*k == 1 || other.text(k - 1) == ",");
         let at = (1..other.tokens.len()).find(begins)?;
-        Some(other.slice(at, other.stretch_end(at)))
+        Some(other.slice(at, other.span_end(at)))
     })?;
     let found = Found::new("E0128", "write a bound in the declaration of the state", line.span(0, end - 1));
     Some(found.label("a bound").over(line.range.clone()).help(format!("write `state {item}, {better}`")))

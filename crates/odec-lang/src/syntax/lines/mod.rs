@@ -16,7 +16,7 @@ use super::keyword::{Keyword, REST, classify, first_word};
 use crate::diagnostic::Diagnostic;
 use text::{Lines, action_in_head, begins_clause, equation_in_head, lone_equals, without_texts};
 
-/// A stretch of text that is one statement, entry, action or head of a block.
+/// A span of text that is one statement, entry, action or head of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Where it stands, without blanks around it.

@@ -22,7 +22,7 @@ pub enum Why {
     Calm,
 }
 
-/// A stretch with one method.
+/// A segment with one method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leg {
     /// Where it begins.

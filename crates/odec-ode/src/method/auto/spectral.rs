@@ -93,9 +93,9 @@ impl Spectral {
             self.restart(y);
             return None;
         }
-        let stretch = RELATIVE / (self.tolerances.rtol * size);
+        let factor = RELATIVE / (self.tolerances.rtol * size);
         for i in 0..y.len() {
-            self.shifted[i] = y[i] + stretch * self.vector[i];
+            self.shifted[i] = y[i] + factor * self.vector[i];
         }
         if !there {
             eval.rhs(t, y, &mut self.slope).ok()?;

@@ -14,7 +14,7 @@ use crate::control::{Control, PREDICTIVE, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::Stretch;
+use crate::interpolant::Segment;
 use crate::linear::{Goal, LinearReport, Rates};
 use crate::method::polynomial::Polynomial;
 use crate::method::{Family, Setup};
@@ -337,8 +337,8 @@ impl Integrator for Dirk {
         self.dense.degree()
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
-        if stretch == 0 { self.dense.coefficients(&self.y, c) } else { None }
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
+        if segment == 0 { self.dense.coefficients(&self.y, c) } else { None }
     }
 
     fn retreat(&mut self) -> bool {

@@ -7,7 +7,7 @@
 use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::{self, Stretch};
+use crate::interpolant::{self, Segment};
 use crate::linear::Rates;
 use crate::method::one_step::{Formula, Point};
 use crate::method::{Setup, explicit, runge_kutta};
@@ -420,13 +420,13 @@ impl Integrator for Abm {
         if self.highest < MAX_ORDER { (self.highest + 1).max(3) } else { MAX_ORDER + 1 }
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
-        self.earlier.filter(|_| stretch == 0)?;
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
+        self.earlier.filter(|_| segment == 0)?;
         let Dense { t, h, order, cubic, ref y, ref nodes, ref rows } = self.dense;
         let n = y.len();
         if cubic {
             interpolant::hermite(c, h, [y, &rows[..n]], [&self.y, &self.differences[..n]]);
-            return Some(Stretch { from: t, length: h, degree: 3 });
+            return Some(Segment { from: t, length: h, degree: 3 });
         }
         c[..(order + 2) * n].fill(0.0);
         c[..n].copy_from_slice(y);
@@ -441,7 +441,7 @@ impl Integrator for Abm {
             interpolant::add(c, n, &integral[..=j + 1], row);
             interpolant::multiply(&mut basis, -nodes[j], 1.0 / (1.0 - nodes[j]));
         }
-        Some(Stretch { from: t, length: h, degree: order + 1 })
+        Some(Segment { from: t, length: h, degree: order + 1 })
     }
 
     fn retreat(&mut self) -> bool {

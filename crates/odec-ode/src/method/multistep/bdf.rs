@@ -12,7 +12,7 @@ use super::starter::Starter;
 use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::{self, Stretch};
+use crate::interpolant::{self, Segment};
 use crate::linear::LinearReport;
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Options, Refusal};
@@ -468,8 +468,8 @@ impl Integrator for Bdf {
         self.order + 1
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
-        let Earlier { t, .. } = self.earlier.filter(|_| stretch == 0)?;
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
+        let Earlier { t, .. } = self.earlier.filter(|_| segment == 0)?;
         let (mut nodes, points) = self.nodes();
         // on a starting step the block covers it, at equal distances
         let length = match self.dense {
@@ -481,7 +481,7 @@ impl Integrator for Bdf {
         }
         let states = if let Dense::Block(_) = self.dense { &self.block } else { &self.past };
         interpolant::lagrange(c, self.state.len(), &nodes[..points], states.iter().map(Vec::as_slice));
-        Some(Stretch { from: t, length, degree: points - 1 })
+        Some(Segment { from: t, length, degree: points - 1 })
     }
 
     /// The oldest state that a step pushed out is one that no formula takes.

@@ -11,7 +11,7 @@ use crate::consistent::Constraints;
 use crate::control::{FAILED_RATIO, Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::Stretch;
+use crate::interpolant::Segment;
 use crate::linear::LinearReport;
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Options, Refusal};
@@ -343,12 +343,12 @@ impl Integrator for Ndf {
         NDF_MAX_ORDER
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
-        if stretch > 0 || self.dense_order == 0 {
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
+        if segment > 0 || self.dense_order == 0 {
             return None;
         }
         self.differences.coefficients(self.dense_order, c);
-        Some(Stretch { from: self.t - self.dense_h, length: self.dense_h, degree: self.dense_order })
+        Some(Segment { from: self.t - self.dense_h, length: self.dense_h, degree: self.dense_order })
     }
 
     fn allow_retreat(&mut self) {

@@ -7,7 +7,7 @@
 use crate::control::{Control, PREDICTIVE, Tolerances, root_mean, weighted_norm, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::Stretch;
+use crate::interpolant::Segment;
 use crate::linear::{ComplexIterationMatrix, IterationMatrix, LinearReport, MassMatrix};
 use crate::method::Setup;
 use crate::method::polynomial::Polynomial;
@@ -514,8 +514,8 @@ impl Integrator for Radau {
         self.dense.degree()
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
-        if stretch == 0 { self.dense.coefficients(&self.y, c) } else { None }
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
+        if segment == 0 { self.dense.coefficients(&self.y, c) } else { None }
     }
 
     fn retreat(&mut self) -> bool {

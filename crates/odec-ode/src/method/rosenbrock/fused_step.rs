@@ -11,7 +11,7 @@ use crate::control::{Control, PREDICTIVE, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::Stretch;
+use crate::interpolant::Segment;
 use crate::linear::{LinearReport, LinearSolver};
 use crate::method::polynomial::Polynomial;
 use crate::method::{Method, Setup};
@@ -385,10 +385,10 @@ impl Integrator for FusedRosenbrock {
         self.dense.degree()
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
         match &self.vectors {
-            Some(vectors) if self.by_vectors || self.delegated => vectors.coefficients(stretch, c),
-            _ if stretch == 0 => self.dense.coefficients(&self.now[..self.n], c),
+            Some(vectors) if self.by_vectors || self.delegated => vectors.coefficients(segment, c),
+            _ if segment == 0 => self.dense.coefficients(&self.now[..self.n], c),
             _ => None,
         }
     }

@@ -14,7 +14,7 @@ use crate::control::{Control, PREDICTIVE, Tolerances, root_mean};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::Stretch;
+use crate::interpolant::Segment;
 use crate::linear::{IterationMatrix, LinearReport, MassMatrix};
 use crate::method::polynomial::Polynomial;
 use crate::method::rosenbrock::fused_step::FusedRosenbrock;
@@ -389,8 +389,8 @@ impl Integrator for Rosenbrock {
         self.dense.degree()
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
-        if stretch == 0 { self.dense.coefficients(self.state(), c) } else { None }
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
+        if segment == 0 { self.dense.coefficients(self.state(), c) } else { None }
     }
 
     fn retreat(&mut self) -> bool {

@@ -3,7 +3,7 @@
 use super::{Auto, FAILURES, Side, signs};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::Stretch;
+use crate::interpolant::Segment;
 use crate::linear::LinearReport;
 use crate::method::Method;
 use crate::method::auto::course::{Course, Why};
@@ -159,8 +159,8 @@ impl Integrator for Auto {
         own(&self.explicit).max(spare).max(self.implicit.degree())
     }
 
-    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
-        self.side(self.stepped).coefficients(stretch, c)
+    fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
+        self.side(self.stepped).coefficients(segment, c)
     }
 
     fn slopes(&self) -> Option<[&[f64]; 2]> {

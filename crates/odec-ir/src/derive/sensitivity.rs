@@ -14,41 +14,41 @@ use crate::graph::Node;
 use crate::nest::{Access, AccessId, Element, Kernel, Store, Target};
 use crate::program::{Array, ArrayId, Role};
 
-/// Of each array that which holds its derivative by one parameter, or by time.
+/// For each array, the array that holds its derivative with respect to one parameter, or to time.
 #[derive(Clone, Debug)]
-pub struct Twins {
+pub struct DerivativeArrays {
     /// The parameter; time where there is none, and then the state stands still.
     by: Option<ArrayId>,
     of: Vec<Option<ArrayId>>,
 }
 
-impl Twins {
+impl DerivativeArrays {
     /// By time, of no array so far.
-    pub fn by_time() -> Twins {
-        Twins { by: None, of: Vec::new() }
+    pub fn by_time() -> DerivativeArrays {
+        DerivativeArrays { by: None, of: Vec::new() }
     }
 
     /// Adds arrays for the derivatives of states, outputs and discretes by each parameter, `d(x)/d(k)`; `steady` are discretes
     /// without derivatives.
-    fn add(arrays: &mut Vec<Array>, by: &[ArrayId], steady: &[ArrayId]) -> Vec<Twins> {
+    fn add(arrays: &mut Vec<Array>, by: &[ArrayId], steady: &[ArrayId]) -> Vec<DerivativeArrays> {
         let own = arrays.len();
         let mut all = Vec::with_capacity(by.len());
         for &by in by {
-            let mut twins = Twins { by: Some(by), of: vec![None; own] };
+            let mut derivatives = DerivativeArrays { by: Some(by), of: vec![None; own] };
             for i in 0..own {
                 let (role, array) = (arrays[i].role, ArrayId(i as u32));
                 let discrete = role == Role::Discrete && !steady.contains(&array);
                 if is_state(role) || role == Role::Output || discrete {
-                    twins.ensure(arrays, array);
+                    derivatives.ensure(arrays, array);
                 }
             }
-            all.push(twins);
+            all.push(derivatives);
         }
         all
     }
 
     /// The array that holds the derivative of an array, if there is one.
-    pub fn twin(&self, array: ArrayId) -> Option<ArrayId> {
+    pub fn derivative(&self, array: ArrayId) -> Option<ArrayId> {
         self.of.get(array.0 as usize).copied().flatten()
     }
 
@@ -76,18 +76,18 @@ pub fn sensitivities(
     kernels: &mut [Kernel],
     by: &[ArrayId],
     steady: &[ArrayId],
-) -> Vec<Twins> {
-    let all = Twins::add(arrays, by, steady);
+) -> Vec<DerivativeArrays> {
+    let all = DerivativeArrays::add(arrays, by, steady);
     sensitivities_with(kernels, &all);
     all
 }
 
 /// The same for further kernels, with arrays that there are.
-pub fn sensitivities_with(kernels: &mut [Kernel], all: &[Twins]) {
+pub fn sensitivities_with(kernels: &mut [Kernel], all: &[DerivativeArrays]) {
     for kernel in kernels {
         let own = kernel.stores.len();
-        for twins in all {
-            differentiate(kernel, own, twins);
+        for derivatives in all {
+            differentiate(kernel, own, derivatives);
         }
     }
 }
@@ -96,7 +96,7 @@ pub fn sensitivities_with(kernels: &mut [Kernel], all: &[Twins]) {
 pub fn results_by(
     arrays: &mut Vec<Array>,
     kernels: &[Kernel],
-    all: &mut [Twins],
+    all: &mut [DerivativeArrays],
     wanted: impl Fn(ArrayId) -> bool,
 ) -> Vec<Kernel> {
     let mut made = Vec::with_capacity(kernels.len());
@@ -107,14 +107,14 @@ pub fn results_by(
             Target::Add(_) | Target::Entry(..) => None,
         };
         let results: Vec<ArrayId> = kernel.stores.iter().filter_map(stored).filter(|&array| wanted(array)).collect();
-        for twins in &mut *all {
+        for derivatives in &mut *all {
             for &result in &results {
-                twins.ensure(arrays, result);
+                derivatives.ensure(arrays, result);
             }
         }
         let own = kernel.stores.len();
-        for twins in all.iter() {
-            differentiate(&mut kernel, own, twins);
+        for derivatives in all.iter() {
+            differentiate(&mut kernel, own, derivatives);
         }
         kernel.stores.drain(..own);
         if !kernel.stores.is_empty() {
@@ -125,28 +125,28 @@ pub fn results_by(
 }
 
 /// Adds the derivatives of the first `own` stores of a kernel, where they have an array.
-fn differentiate(kernel: &mut Kernel, own: usize, twins: &Twins) {
+fn differentiate(kernel: &mut Kernel, own: usize, derivatives: &DerivativeArrays) {
     let accesses = kernel.space.accesses().to_vec();
     let mut of: Vec<Option<AccessId>> = Vec::with_capacity(accesses.len());
     for access in &accesses {
-        let twin = twins.twin(access.array).map(|array| Access { array, ..access.clone() });
-        of.push(twin.map(|access| kernel.space.intern(access)));
+        let derivative = derivatives.derivative(access.array).map(|array| Access { array, ..access.clone() });
+        of.push(derivative.map(|access| kernel.space.intern(access)));
     }
-    let twin = |element: Element| match element {
-        Element::Scalar(array) => twins.twin(array).map(Element::Scalar),
+    let derivative = |element: Element| match element {
+        Element::Scalar(array) => derivatives.derivative(array).map(Element::Scalar),
         Element::At(access) => of.get(access.0 as usize).copied().flatten().map(Element::At),
     };
     let is_parameter = |element: Element| match element {
-        Element::Scalar(array) => Some(array) == twins.by,
-        Element::At(access) => accesses.get(access.0 as usize).is_some_and(|a| Some(a.array) == twins.by),
+        Element::Scalar(array) => Some(array) == derivatives.by,
+        Element::At(access) => accesses.get(access.0 as usize).is_some_and(|a| Some(a.array) == derivatives.by),
     };
     let mut reductions = Reductions::new(std::mem::take(&mut kernel.space));
     let roots = kernel.stores[..own].iter().map(|s| s.node);
     let slopes = reductions.slopes(&mut kernel.graph, roots, |graph, node| match node {
-        Node::Time if twins.by.is_none() => Some(graph.constant(1.0)),
+        Node::Time if derivatives.by.is_none() => Some(graph.constant(1.0)),
         Node::Read(element) if is_parameter(element) => Some(graph.constant(1.0)),
-        Node::Read(element) => twin(element).map(|twin| graph.read(twin)),
-        Node::Direction(element) => twin(element).map(|twin| graph.direction(twin)),
+        Node::Read(element) => derivative(element).map(|derivative| graph.read(derivative)),
+        Node::Direction(element) => derivative(element).map(|derivative| graph.direction(derivative)),
         _ => None,
     });
     kernel.space = reductions.space;
@@ -154,8 +154,8 @@ fn differentiate(kernel: &mut Kernel, own: usize, twins: &Twins) {
         let Store { target, node } = kernel.stores[k];
         let slope = slopes[node.index()];
         let target = match target {
-            Target::Set(element) => twin(element).map(Target::Set),
-            Target::Add(element) if slope.is_some() => twin(element).map(Target::Add),
+            Target::Set(element) => derivative(element).map(Target::Set),
+            Target::Add(element) if slope.is_some() => derivative(element).map(Target::Add),
             Target::Add(_) | Target::Entry(..) => None,
         };
         if let Some(target) = target {

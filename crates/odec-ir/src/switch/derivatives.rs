@@ -3,14 +3,14 @@
 use super::events::EventDraft;
 use super::locate::{Sketch, joined, results};
 use super::{Break, auxiliary};
-use crate::derive::{Twins, results_by};
+use crate::derive::{DerivativeArrays, results_by};
 use crate::nest::Kernel;
 use crate::program::{Array, ArrayId, Program};
 
 /// Kernels of derivatives, before modes are in them.
 pub struct DerivativeDraft {
-    by: Vec<Twins>,
-    by_time: Twins,
+    by: Vec<DerivativeArrays>,
+    by_time: DerivativeArrays,
     sides: Vec<Kernel>,
     facts: Vec<Kernel>,
     values: Vec<Kernel>,
@@ -23,9 +23,9 @@ pub struct DerivativeDraft {
 #[derive(Clone)]
 pub struct Derivatives {
     /// For each parameter which array holds the derivative of another one: of states, discretes, outputs and results.
-    pub by: Vec<Twins>,
+    pub by: Vec<DerivativeArrays>,
     /// The same for derivatives by time at a fixed state, of [`super::Events::values`].
-    pub by_time: Twins,
+    pub by_time: DerivativeArrays,
     /// Of [`super::Switching::sides`].
     pub sides: Program,
     /// Of the times in [`super::Switching::facts`].
@@ -47,7 +47,12 @@ impl Sketch {
     }
 
     /// Kernels of the derivatives by the parameters that states have got derivatives by.
-    pub fn derivatives(&self, arrays: &mut Vec<Array>, mut by: Vec<Twins>, events: &EventDraft) -> DerivativeDraft {
+    pub fn derivatives(
+        &self,
+        arrays: &mut Vec<Array>,
+        mut by: Vec<DerivativeArrays>,
+        events: &EventDraft,
+    ) -> DerivativeDraft {
         let mut times = Vec::new();
         for timed in &self.timed {
             times.extend(timed.breaks.iter().flat_map(|times| match *times {
@@ -63,7 +68,7 @@ impl Sketch {
         let values = results_by(arrays, &events.values, &mut by, |_| true);
         let times = results_by(arrays, &events.times, &mut by, |_| true);
         let initial = results_by(arrays, &events.initial, &mut by, |_| true);
-        let mut by_time = [Twins::by_time()];
+        let mut by_time = [DerivativeArrays::by_time()];
         let values_by_time = results_by(arrays, &events.values, &mut by_time, |_| true);
         let [by_time] = by_time;
         DerivativeDraft { by, by_time, sides, facts, values, values_by_time, times, initial }

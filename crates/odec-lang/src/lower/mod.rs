@@ -25,7 +25,7 @@ mod world;
 
 use std::sync::Arc;
 
-use odec_ir::derive::Twins;
+use odec_ir::derive::DerivativeArrays;
 use odec_ir::nest::{Axis, Extent};
 use odec_ir::switch::{self, EventDraft, Sketch, Switching};
 use odec_ir::{Array, ArrayId, InvariantStage, Invariants, Kernel, KernelRole, Program, Role, Span, derive};
@@ -128,8 +128,8 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
     let located = located.filter(|(draft, sketch)| !sketch.is_empty() || !draft.events.is_empty());
     let located = located.map(|(mut draft, sketch)| {
         let events = std::mem::take(&mut draft.events);
-        let twins = draft.add_sensitivities(&by, &sketch.steady());
-        let derivatives = sensitivities.then(|| sketch.derivatives(&mut draft.arrays, twins, &events));
+        let derivative_arrays = draft.add_sensitivities(&by, &sketch.steady());
+        let derivatives = sensitivities.then(|| sketch.derivatives(&mut draft.arrays, derivative_arrays, &events));
         let program = draft.complete(model)?;
         let switching = sketch.finish(&program, events, derivatives);
         Ok::<_, Vec<Diagnostic>>(Located { program, switching })
@@ -247,12 +247,15 @@ pub(crate) struct InvariantDraft {
 
 impl InvariantDraft {
     /// Adds derivatives by parameters: those of the functions are zero too, and determine those of the states.
-    fn differentiate(&mut self, all: &[Twins]) {
+    fn differentiate(&mut self, all: &[DerivativeArrays]) {
         derive::sensitivities_with(&mut self.kernels, all);
-        let twins = |twins: &Twins, list: &[ArrayId]| list.iter().filter_map(|array| twins.twin(*array)).collect();
+        let differentiated =
+            |by: &DerivativeArrays, list: &[ArrayId]| list.iter().filter_map(|array| by.derivative(*array)).collect();
         for by in all {
-            let stage =
-                |s: &InvariantStage| InvariantStage { rows: twins(by, &s.rows), columns: twins(by, &s.columns) };
+            let stage = |s: &InvariantStage| InvariantStage {
+                rows: differentiated(by, &s.rows),
+                columns: differentiated(by, &s.columns),
+            };
             self.derived.extend(self.stages.iter().map(stage));
         }
     }
@@ -333,7 +336,7 @@ impl Draft {
     }
 
     /// The same, with the arrays of the derivatives; discretes that are `steady` have none.
-    fn add_sensitivities(&mut self, by: &[ArrayId], steady: &[ArrayId]) -> Vec<Twins> {
+    fn add_sensitivities(&mut self, by: &[ArrayId], steady: &[ArrayId]) -> Vec<DerivativeArrays> {
         let all = derive::sensitivities(&mut self.arrays, &mut self.kernels, by, steady);
         if let Some(draft) = &mut self.invariants {
             draft.differentiate(&all);

@@ -85,7 +85,7 @@ impl Tableau {
     }
 
     /// The last stage before the one at the end of the step that is at its end too.
-    fn twin(&self) -> Option<usize> {
+    fn end_stage_before(&self) -> Option<usize> {
         (0..self.end_stage()).rev().find(|i| *i > 0 && self.c[*i] == 1.0)
     }
 }
@@ -247,7 +247,7 @@ struct Embedded {
     /// True when a state inside the next step will be asked for.
     inside: bool,
     /// The other stage at the end of the step, and y1 less its state, over h, in the slopes.
-    twin: Option<(usize, Vec<(usize, f64)>)>,
+    end_stage_before: Option<(usize, Vec<(usize, f64)>)>,
     tolerances: Tolerances,
     control: Control,
     /// The controller before the last step.
@@ -310,7 +310,7 @@ impl Embedded {
             dense,
             dense_rows: dense.a.iter().map(ranked).collect(),
             inside: false,
-            twin: tableau.twin().map(|i| {
+            end_stage_before: tableau.end_stage_before().map(|i| {
                 let own = |j: usize| tableau.a[i].get(j).copied().unwrap_or(0.0);
                 let difference: Vec<f64> = tableau.b.iter().enumerate().map(|(j, b)| b - own(j)).collect();
                 (i, fused::terms(&difference))
@@ -478,7 +478,7 @@ impl Integrator for Embedded {
 
     /// |f(y1) - f(Y)| / |y1 - Y| with the other stage Y at the end of the step (Hairer & Wanner II, eq. (IV.2.27)).
     fn strain(&mut self) -> Option<(f64, f64)> {
-        let (stage, terms) = self.twin.as_ref()?;
+        let (stage, terms) = self.end_stage_before.as_ref()?;
         let (n, h) = (self.places.n, self.last.h);
         fused::sum(&mut self.error, Places::slopes(&self.now), h, terms);
         let (own, end) = (&self.now[self.places.slope(*stage)], &self.now[self.places.slope(self.places.end)]);

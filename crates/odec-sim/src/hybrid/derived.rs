@@ -1,6 +1,6 @@
 //! Derivatives by parameters of what decides modes and of what events write: where they are, and their values at a point.
 
-use odec_ir::derive::Twins;
+use odec_ir::derive::DerivativeArrays;
 use odec_ir::layout::Layout;
 use odec_ir::switch::{self, Switching};
 use odec_ir::{ArrayId, Program, Role};
@@ -20,12 +20,14 @@ struct ResultsBy {
 }
 
 impl ResultsBy {
-    fn new(program: &Program, by: &[Twins], of: &Routine, execution: Execution) -> Result<ResultsBy, Unfit> {
+    fn new(program: &Program, by: &[DerivativeArrays], of: &Routine, execution: Execution) -> Result<ResultsBy, Unfit> {
         let routine = Routine::new(program.clone(), execution)?;
-        let moves = |twins: &Twins| {
+        let moves = |by: &DerivativeArrays| {
             let there = |(array, _): (ArrayId, _)| {
-                let twin = twins.twin(array)?;
-                routine.has(twin).then(|| (of.places(array).start, routine.places(twin).start, of.places(array).len()))
+                let derivative = by.derivative(array)?;
+                routine
+                    .has(derivative)
+                    .then(|| (of.places(array).start, routine.places(derivative).start, of.places(array).len()))
             };
             of.results().filter_map(there).collect()
         };
@@ -125,10 +127,10 @@ pub(super) fn places(switching: &Switching, program: &Program, layout: &Layout) 
     let start = layout.p_len() - layout.modes - layout.discretes;
     let first = by.first()?;
     let mut derived = Derived::default();
-    let with_twin: Vec<ArrayId> = (0..program.arrays.len() as u32).map(ArrayId).collect();
+    let arrays: Vec<ArrayId> = (0..program.arrays.len() as u32).map(ArrayId).collect();
     let of = |roles: &[Role]| -> Vec<ArrayId> {
         let wanted = |array: &ArrayId| roles.contains(&program.arrays[array.0 as usize].role);
-        with_twin.iter().copied().filter(|array| first.twin(*array).is_some() && wanted(array)).collect()
+        arrays.iter().copied().filter(|array| first.derivative(*array).is_some() && wanted(array)).collect()
     };
     let rows = |array: ArrayId| (0..layout.len(array)).map(move |i| (layout.state(array) + i) as u32);
     let positions = |array: ArrayId| (0..layout.len(array)).map(move |i| (layout.parameter(array) - start + i) as u32);
@@ -136,9 +138,11 @@ pub(super) fn places(switching: &Switching, program: &Program, layout: &Layout) 
     let discretes = of(&[Role::Discrete]);
     derived.states = states.iter().flat_map(|&array| rows(array)).collect();
     derived.discretes = discretes.iter().flat_map(|&array| positions(array)).collect();
-    for twins in by {
-        derived.rows.extend(states.iter().filter_map(|&array| twins.twin(array)).flat_map(rows));
-        derived.positions.extend(discretes.iter().filter_map(|&array| twins.twin(array)).flat_map(positions));
+    for derivatives in by {
+        derived.rows.extend(states.iter().filter_map(|&array| derivatives.derivative(array)).flat_map(rows));
+        derived
+            .positions
+            .extend(discretes.iter().filter_map(|&array| derivatives.derivative(array)).flat_map(positions));
     }
     Some(derived)
 }

@@ -181,7 +181,7 @@ fn elements_that_events_write_exist() {
 /// A model without a text has events too: its listing is a text with the same events.
 #[test]
 fn parts_have_events() {
-    use odec_lang::model::parts::{Happening, Happens, Part, Parts, Writes};
+    use odec_lang::model::parts::{EventHead, NewEvent, Part, Parts, Writes};
     let mut m = Parts::new("ball");
     let (zero, one, g) = (m.number(0.0), m.number(1.0), m.number(-9.81));
     let h = m.state(Part::new("h", "height"));
@@ -195,11 +195,11 @@ fn parts_have_events() {
     let write = |target, order, change, value| Writes { target, order, subscripts: &[], over: &[], change, value };
     let writes = [write(h, 1, Change::Set, back), write(hits, 0, Change::Add, one)];
     let rest = [write(h, 0, Change::Set, zero)];
-    let head = Happens::When { condition: below, from_start: false };
-    m.event(&Happening { writes: &writes, rest: Some(&rest), ..Happening::new(head, "floor") });
+    let head = EventHead::When { condition: below, from_start: false };
+    m.event(&NewEvent { writes: &writes, rest: Some(&rest), ..NewEvent::new(head, "floor") });
     let (first, period) = (m.number(2.0), m.number(3.0));
-    let series = Happens::Every { period, from: Some(first), until: None };
-    m.event(&Happening { stops: true, ..Happening::new(series, "clock") });
+    let series = EventHead::Every { period, from: Some(first), until: None };
+    m.event(&NewEvent { stops: true, ..NewEvent::new(series, "clock") });
     let built = m.finish();
     let found = built.model.as_ref().unwrap_or_else(|| panic!("{:?}", built.diagnostics));
     assert_eq!(found.events.len(), 3);

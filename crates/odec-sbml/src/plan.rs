@@ -100,7 +100,7 @@ pub struct Arrow {
 
 /// An event.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Happening {
+pub struct PlannedEvent {
     /// Its id, and its name for people.
     pub title: String,
     /// The condition.
@@ -175,7 +175,7 @@ pub struct Plan {
     /// Formulas that are 0.
     pub equations: Vec<(Math, Span)>,
     /// Events.
-    pub events: Vec<Happening>,
+    pub events: Vec<PlannedEvent>,
     /// Where the XML says what.
     pub places: Places,
 }

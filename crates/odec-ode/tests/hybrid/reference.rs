@@ -209,13 +209,13 @@ impl Simulation<'_> {
     }
 
     fn values(&self, event: usize) -> Vec<f64> {
-        self.p.happenings[event].what.iter().map(|what| what.value(&self.x, self.d[0])).collect()
+        self.p.events[event].what.iter().map(|what| what.value(&self.x, self.d[0])).collect()
     }
 
     /// Queues what the conditions and times of this instant trigger.
     fn trigger(&mut self, come: &[bool], first: bool) {
-        for event in 0..self.p.happenings.len() {
-            let of = &self.p.happenings[event];
+        for event in 0..self.p.events.len() {
+            let of = &self.p.events[event];
             let (now, fires) = match of.when {
                 When::At(list) => (false, first && come[list]),
                 When::Rises(j) => (self.modes[j], self.modes[j] && !self.was[event]),
@@ -240,7 +240,7 @@ impl Simulation<'_> {
             return Err(Unsure::At(t - APART));
         }
         let due = |queued: &&Queued| queued.t <= t + ONE;
-        let priority = |queued: &Queued| self.p.happenings[queued.event].priority;
+        let priority = |queued: &Queued| self.p.events[queued.event].priority;
         let Some(highest) = self.queue.iter().filter(due).map(priority).max_by(f64::total_cmp) else {
             return Ok(vec![]);
         };
@@ -261,7 +261,7 @@ impl Simulation<'_> {
     fn write(&mut self, round: &[(usize, Vec<f64>)]) -> Result<(), Unsure> {
         let (mut set, mut added) = ([None; 4], [0.0; 4]);
         for (event, values) in round {
-            for (what, value) in self.p.happenings[*event].what.iter().zip(values) {
+            for (what, value) in self.p.events[*event].what.iter().zip(values) {
                 let (place, adds) = match *what {
                     What::Add(i, _) => (i, true),
                     What::Set(i, _) => (i, false),
@@ -326,7 +326,7 @@ impl Simulation<'_> {
 pub fn reference(p: &Pieces) -> Reference {
     let mut known = Reference::default();
     let modes = vec![false; p.surfaces.len()];
-    let was = vec![false; p.happenings.len()];
+    let was = vec![false; p.events.len()];
     let mut s = Simulation { p, t: 0.0, x: p.start, d: [0.0; 2], modes, was, queue: Vec::new() };
     for j in 0..s.modes.len() {
         let g = s.g(j, 0.0, &s.x);
@@ -335,7 +335,7 @@ pub fn reference(p: &Pieces) -> Reference {
         }
         s.modes[j] = g > 0.0;
     }
-    for (event, of) in p.happenings.iter().enumerate() {
+    for (event, of) in p.events.iter().enumerate() {
         let (When::Rises(j) | When::Falls(j) | When::Changes(j)) = of.when else { continue };
         s.was[event] = s.modes[j] && !of.from_start;
     }

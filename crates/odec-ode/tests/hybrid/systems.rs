@@ -57,7 +57,7 @@ pub enum What {
 
 /// An event with one or two things to do.
 #[derive(Clone, Debug)]
-pub struct Happening {
+pub struct RandomEvent {
     pub when: When,
     pub what: Vec<What>,
     pub priority: f64,
@@ -73,7 +73,7 @@ pub struct Pieces {
     pub a: [[V; 2]; 4],
     pub b: [V; 4],
     pub surfaces: Vec<Surface>,
-    pub happenings: Vec<Happening>,
+    pub events: Vec<RandomEvent>,
     pub lists: Vec<Vec<f64>>,
     pub start: V,
 }
@@ -113,7 +113,7 @@ fn surface(random: &mut Random, before: &[Surface], lists: &[Vec<f64>]) -> Surfa
     }
 }
 
-fn happening(random: &mut Random, surfaces: usize, lists: usize) -> Happening {
+fn random_event(random: &mut Random, surfaces: usize, lists: usize) -> RandomEvent {
     let of = pick(random, surfaces);
     let when = match pick(random, 6) {
         0 | 1 => When::Rises(of),
@@ -130,7 +130,7 @@ fn happening(random: &mut Random, surfaces: usize, lists: usize) -> Happening {
     });
     let mut what: Vec<What> = what.collect();
     what.dedup_by(|a, b| std::mem::discriminant(a) == std::mem::discriminant(b));
-    Happening {
+    RandomEvent {
         when,
         what,
         priority: if chance(random, 0.4) { 1.0 } else { 0.0 },
@@ -155,9 +155,9 @@ fn pieces(random: &mut Random) -> Pieces {
         let next = surface(random, &surfaces, &lists);
         surfaces.push(next);
     }
-    let happenings = (0..pick(random, 5)).map(|_| happening(random, surfaces.len(), lists.len())).collect();
+    let events = (0..pick(random, 5)).map(|_| random_event(random, surfaces.len(), lists.len())).collect();
     let start = random.vector(1.5);
-    let mut p = Pieces { a, b, surfaces, happenings, lists, start };
+    let mut p = Pieces { a, b, surfaces, events, lists, start };
     if chance(random, 0.2) {
         graze(&mut p, random);
     }
@@ -223,9 +223,9 @@ fn model(p: &Pieces) -> Model {
     for list in &p.lists {
         model = model.at(list);
     }
-    for happening in &p.happenings {
+    for drawn in &p.events {
         let mut writes = Vec::new();
-        for what in &happening.what {
+        for what in &drawn.what {
             writes.push(match what {
                 What::Add(i, _) => Write::state(*i).adding(),
                 What::Set(i, _) => Write::state(*i),
@@ -233,24 +233,24 @@ fn model(p: &Pieces) -> Model {
                 What::Shift(_) => Write::discrete(1).adding(),
             });
         }
-        let trigger = match happening.when {
+        let trigger = match drawn.when {
             When::Rises(_) => Trigger::Condition(Edge::Rising),
             When::Falls(_) => Trigger::Condition(Edge::Falling),
             When::Changes(_) => Trigger::Condition(Edge::Both),
             When::At(list) => Trigger::Times(list),
         };
-        let Happening { late, cancel, from_start, .. } = *happening;
-        let what = happening.what.clone();
+        let RandomEvent { late, cancel, from_start, .. } = *drawn;
+        let what = drawn.what.clone();
         let event = Event { trigger, late, cancel, from_start, ..Event::when(writes) };
         model = model.event(event, move |_, y, d, out| {
             for (out, what) in out.iter_mut().zip(&what) {
                 *out = what.value(&[y[0], y[1]], d[0]);
             }
         });
-        model.delays.push(happening.delay);
-        model.priorities.push(happening.priority);
+        model.delays.push(drawn.delay);
+        model.priorities.push(drawn.priority);
     }
-    let of: Vec<When> = p.happenings.iter().map(|happening| happening.when).collect();
+    let of: Vec<When> = p.events.iter().map(|event| event.when).collect();
     model.conditions(move |now, out| {
         for (out, when) in out.iter_mut().zip(&of) {
             *out = match when {

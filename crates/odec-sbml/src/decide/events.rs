@@ -14,7 +14,7 @@ use super::symbols::{Kind, Symbol};
 use super::{Decider, amount_only, primary, value_key};
 use crate::math::{Math, Op};
 use crate::model::{Event, Species};
-use crate::plan::{Happening, Role, Section, amount, concentration};
+use crate::plan::{PlannedEvent, Role, Section, amount, concentration};
 
 /// Comes before every other event of an instant: it keeps values of a trigger, which no other event reads.
 const FIRST: f64 = 1e300;
@@ -23,13 +23,13 @@ const FIRST: f64 = 1e300;
 /// that keeps the values of the trigger.
 struct Made<'e> {
     event: &'e Event,
-    keeper: Option<Happening>,
-    happening: Happening,
+    keeper: Option<PlannedEvent>,
+    planned: PlannedEvent,
 }
 
 impl Decider<'_, '_> {
     /// All of them. An event without a trigger never happens, and one that sets nothing changes nothing.
-    pub(super) fn events(&mut self, equations: &[(Math, Span)]) -> Vec<Happening> {
+    pub(super) fn events(&mut self, equations: &[(Math, Span)]) -> Vec<PlannedEvent> {
         let model = self.symbols.model;
         let ranked = model.events.iter().any(|event| event.priority.is_some());
         let mut made: Vec<Made<'_>> = vec![];
@@ -37,15 +37,15 @@ impl Decider<'_, '_> {
             made.extend(self.event(event, number, ranked));
         }
         let start = Start::of(&self.quantities, equations, &model.functions);
-        for Made { event, happening, .. } in &made {
-            if start.on_an_edge(&happening.trigger) {
+        for Made { event, planned, .. } in &made {
+            if start.on_an_edge(&planned.trigger) {
                 let headline = "both sides of a comparison in the trigger of an event are equal at the start";
                 let label = "whether the event happens there, odec cannot tell as SBML does";
                 self.report.error(&codes::E0808, headline, event.base.span, label);
             }
         }
-        let mut all: Vec<Happening> =
-            made.into_iter().flat_map(|m| m.keeper.into_iter().chain([m.happening])).collect();
+        let mut all: Vec<PlannedEvent> =
+            made.into_iter().flat_map(|m| m.keeper.into_iter().chain([m.planned])).collect();
         take_turns(&start, &mut all);
         all
     }
@@ -70,7 +70,7 @@ impl Decider<'_, '_> {
             (id, name) if id == name => id.to_string(),
             (id, name) => format!("{id}: {name}"),
         };
-        let mut happening = Happening {
+        let mut planned = PlannedEvent {
             title,
             trigger,
             late: !event.early && (delay.is_some() || ranked),
@@ -86,7 +86,7 @@ impl Decider<'_, '_> {
         let mut keeper = None;
         if event.early && self.reads_at_execution(event, &values) {
             let own = if event.base.id.is_empty() { format!("event_{}", number + 1) } else { event.base.id.clone() };
-            let mut kept = happening.clone();
+            let mut kept = planned.clone();
             kept.title = format!("values that {own} has at its trigger");
             kept.priority = Some(Math::Number(FIRST));
             for (id, value) in &mut values {
@@ -95,10 +95,10 @@ impl Decider<'_, '_> {
                 kept.actions.push((key.clone(), std::mem::replace(value, Math::name(key))));
             }
             keeper = Some(kept);
-            (happening.late, happening.early) = (true, false);
+            (planned.late, planned.early) = (true, false);
         }
-        happening.actions = self.actions(event, &values);
-        Some(Made { event, keeper, happening })
+        planned.actions = self.actions(event, &values);
+        Some(Made { event, keeper, planned })
     }
 
     /// Says where an event sets what it cannot.

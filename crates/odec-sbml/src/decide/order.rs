@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::start::{MAX_CHAIN, Start};
 use crate::math::{Math, Op};
-use crate::plan::Happening;
+use crate::plan::PlannedEvent;
 
 /// Largest set of events that are compared one by one; of a larger one all take turns.
 const MAX_COMPARED: usize = 64;
 
 /// Marks the events of a plan that are executed in rounds of their own.
-pub fn take_turns(start: &Start<'_>, events: &mut [Happening]) {
+pub fn take_turns(start: &Start<'_>, events: &mut [PlannedEvent]) {
     let found = Turns::of(start, events).found;
     for k in found {
         events[k].alone = true;
@@ -40,7 +40,7 @@ struct Turns<'q> {
 }
 
 impl<'q> Turns<'q> {
-    fn of(start: &Start<'q>, events: &[Happening]) -> Turns<'q> {
+    fn of(start: &Start<'q>, events: &[PlannedEvent]) -> Turns<'q> {
         let mut writers: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
         for (k, event) in events.iter().enumerate() {
             for (key, _) in &event.actions {
@@ -107,7 +107,7 @@ impl<'q> Turns<'q> {
     }
 }
 
-fn profile<'q>(start: &Start<'q>, event: &Happening) -> Profile<'q> {
+fn profile<'q>(start: &Start<'q>, event: &PlannedEvent) -> Profile<'q> {
     let values = event.actions.iter().map(|(_, math)| start.reads(math)).fold(BTreeSet::new(), union);
     let trigger = start.reads(&event.trigger);
     let mut before = trigger.clone();

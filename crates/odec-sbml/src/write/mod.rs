@@ -11,7 +11,7 @@ use odec_ir::Span;
 
 use crate::limits::MAX_INLINED;
 use crate::math::{Math, Op};
-use crate::plan::{Arrow, Happening, Plan, Quantity, Role, Section, Term};
+use crate::plan::{Arrow, Plan, PlannedEvent, Quantity, Role, Section, Term};
 use formula::{Inlined, Writer, time_argument};
 use names::{Names, argument};
 
@@ -268,7 +268,7 @@ impl Out<'_> {
         }
     }
 
-    fn event(&mut self, event: &Happening) {
+    fn event(&mut self, event: &PlannedEvent) {
         let writer = self.writer();
         let mut head = format!("when {}", Writer { head: Some(&self.inlined), ..self.writer() }.head(&event.trigger));
         match &event.delay {

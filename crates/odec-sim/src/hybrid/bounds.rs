@@ -57,7 +57,7 @@ impl Located {
     /// The bounds of all elements, from the values of the start.
     pub(super) fn bounds_of(&self, initial: &[f64]) -> Vec<Bound> {
         let mut all = Vec::new();
-        for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.happenings.bounds) {
+        for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.event_table.bounds) {
             let first = self.executor.layout().state(bound.of);
             let each = |(i, value): (usize, &f64)| Bound { row: (first + i) as u32, value: *value, upper: bound.upper };
             all.extend(initial[places.clone()].iter().enumerate().map(each));
@@ -73,7 +73,7 @@ impl Located {
     /// A bound of the text by the number of an element: its state and its number there, and the row of the element.
     pub(crate) fn bound_of(&self, element: usize) -> Option<(usize, usize, usize)> {
         let mut rest = element;
-        for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.happenings.bounds) {
+        for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.event_table.bounds) {
             if rest < places.len() {
                 return Some((bound.state, bound.number, self.executor.layout().state(bound.of) + rest));
             }
@@ -91,7 +91,7 @@ impl Located {
     ) -> Vec<BoundCounts> {
         let mut first = 0;
         let mut all = Vec::new();
-        for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.happenings.bounds) {
+        for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.event_table.bounds) {
             let elements = first..first + places.len();
             let mut counts = BoundCounts {
                 text: text(model, bound.state, bound.number),

@@ -159,7 +159,7 @@ impl Code {
         let mut of = vec![0.0; discretes.len()];
         let count = derived.discretes.len();
         for (k, initial) in derivatives.initial(t0, p, still).iter().enumerate() {
-            places.happenings.start(initial, &mut of);
+            places.event_table.start(initial, &mut of);
             for (from, to) in derived.discretes.iter().zip(&derived.positions[k * count..]) {
                 discretes[*to as usize] = of[*from as usize];
             }

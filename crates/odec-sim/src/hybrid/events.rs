@@ -53,7 +53,7 @@ pub(super) enum Listed {
 
 /// All events of the statements.
 #[derive(Debug, Default)]
-pub(super) struct Happenings {
+pub(super) struct EventTable {
     pub events: Vec<Event>,
     /// Statement and element of each.
     of: Vec<(usize, usize)>,
@@ -71,10 +71,10 @@ pub(super) struct Happenings {
     pub bounds: Vec<std::ops::Range<usize>>,
 }
 
-impl Happenings {
+impl EventTable {
     /// Of a bound program; `start` is where discretes begin in its parameter buffer.
-    pub fn of(events: &Events, results: &Results, program: &Program, layout: &Layout, start: usize) -> Happenings {
-        let mut all = Happenings::default();
+    pub fn of(events: &Events, results: &Results, program: &Program, layout: &Layout, start: usize) -> EventTable {
+        let mut all = EventTable::default();
         // of each statement the number of its first event
         let mut firsts = Vec::with_capacity(events.list.len());
         let mut number = 0;

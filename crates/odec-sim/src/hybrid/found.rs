@@ -59,7 +59,7 @@ impl Located {
         self.begin((t0, t0 + 1.0), y);
         let mut list = self.known();
         list.extend(self.surfaces());
-        list.extend(self.happening());
+        list.extend(self.event_stops());
         list.sort_by_key(|found| (found.place.start, found.place.end));
         list.dedup();
         list
@@ -114,14 +114,14 @@ impl Located {
     }
 
     /// Of the events of the model.
-    fn happening(&self) -> Vec<Found> {
+    fn event_stops(&self) -> Vec<Found> {
         let mut list: Vec<Found> = Vec::new();
         for statement in &self.code.switching.events.list {
             if let Cause::Condition { .. } = statement.cause {
                 list.push(Found { place: statement.span, kind: Kind::Condition(statement.writes.len()) });
             }
         }
-        for (event, times) in self.places.happenings.timed().zip(&self.listed) {
+        for (event, times) in self.places.event_table.timed().zip(&self.listed) {
             let Some(place) = self.event_span(event) else { continue };
             let kind = match times {
                 Listed::Times(times) => Kind::Event(times.clone()),

@@ -46,7 +46,7 @@ struct Code {
     rates: Routine,
     values: Routine,
     facts: Routine,
-    happenings: events::Results,
+    event_results: events::Results,
     reads: Routine,
     derivatives: Option<derived::Derivatives>,
 }
@@ -136,11 +136,12 @@ impl Located {
         let (sides, rates) = (made(&switching.sides)?, made(&switching.rates)?);
         let (values, facts) = (made(&switching.values)?, made(&switching.facts)?);
         let reads = made(&switching.reads)?;
-        let happenings = events::Results::new(&switching.events, execution)?;
+        let event_results = events::Results::new(&switching.events, execution)?;
         let derivatives = switching.derivatives.as_ref();
-        let derivatives =
-            derivatives.map(|of| derived::Derivatives::new(of, &sides, &facts, &happenings, execution)).transpose()?;
-        let code = Code { switching, sides, rates, values, facts, happenings, reads, derivatives };
+        let derivatives = derivatives
+            .map(|of| derived::Derivatives::new(of, &sides, &facts, &event_results, execution))
+            .transpose()?;
+        let code = Code { switching, sides, rates, values, facts, event_results, reads, derivatives };
         let still = vec![0.0; executor.layout().n];
         let mut known = vec![0.0; code.facts.len()];
         code.facts.run(0.0, &still, executor.parameters(), &still, &mut known);
@@ -239,9 +240,9 @@ impl Located {
 
     /// Where an event is written, or the comparison that a counter follows.
     pub(crate) fn event_span(&self, event: usize) -> Option<Span> {
-        let Places { happenings, counted, .. } = &*self.places;
-        match event.checked_sub(happenings.events.len()) {
-            None => happenings.span(event, &self.code.switching.events),
+        let Places { event_table, counted, .. } = &*self.places;
+        match event.checked_sub(event_table.events.len()) {
+            None => event_table.span(event, &self.code.switching.events),
             Some(counter) => self.relation_span(counted.get(counter / 2)?.up),
         }
     }
@@ -250,7 +251,7 @@ impl Located {
     pub(crate) fn list_spans(&self, list: usize) -> Vec<Span> {
         match list.checked_sub(self.own_lists()) {
             Some(list) => {
-                self.places.happenings.of_list(list).and_then(|event| self.event_span(event)).into_iter().collect()
+                self.places.event_table.of_list(list).and_then(|event| self.event_span(event)).into_iter().collect()
             }
             None => self.code.switching.timed.iter().map(|timed| timed.span).collect(),
         }
@@ -258,13 +259,13 @@ impl Located {
 
     /// The event of the model that an event of the run is; none for what follows a rounded quantity.
     pub fn origin(&self, event: usize) -> Option<Origin> {
-        let (event, at) = self.places.happenings.origin(event, &self.code.switching.events)?;
+        let (event, at) = self.places.event_table.origin(event, &self.code.switching.events)?;
         Some(Origin { event, at })
     }
 
     /// The action of an event that a write belongs to.
     pub(crate) fn action_span(&self, event: usize, write: usize) -> Option<Span> {
-        self.places.happenings.action_span(event, write, &self.code.switching.events)
+        self.places.event_table.action_span(event, write, &self.code.switching.events)
     }
 
     /// True of an event with a block `rest`.
@@ -274,7 +275,7 @@ impl Located {
 
     /// The action of an event that gives something a value.
     pub(crate) fn write_span(&self, event: usize, target: odec_ode::hybrid::Target) -> Option<Span> {
-        self.places.happenings.write_span(event, target, &self.code.switching.events)
+        self.places.event_table.write_span(event, target, &self.code.switching.events)
     }
 
     /// The name of a discrete of a run.
@@ -287,7 +288,7 @@ impl Located {
     pub(crate) fn discretes_of(&self, model: &Model, t0: f64, all: &[f64]) -> Vec<Vec<f64>> {
         let mut started = vec![0.0; self.discretes.len()];
         let all = if all.is_empty() {
-            self.places.happenings.start(&self.initial(t0), &mut started);
+            self.places.event_table.start(&self.initial(t0), &mut started);
             &started
         } else {
             all
@@ -307,7 +308,7 @@ impl Located {
         let mut statements = vec![false; self.code.switching.events.list.len()];
         let mut waits = statements.clone();
         for (k, _) in self.places.events.iter().enumerate().filter(|(_, event)| timed(event)) {
-            let Some((statement, _)) = self.places.happenings.origin(k, &self.code.switching.events) else { continue };
+            let Some((statement, _)) = self.places.event_table.origin(k, &self.code.switching.events) else { continue };
             waits[statement] = true;
             statements[statement] |= happened.get(k).copied().unwrap_or(false);
         }

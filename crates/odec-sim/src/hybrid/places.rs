@@ -7,7 +7,7 @@ use odec_ode::hybrid::{Derived, Event, Relation, Write};
 
 use super::Code;
 use super::derived;
-use super::events::Happenings;
+use super::events::EventTable;
 
 /// A relation.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ pub(super) struct Places {
     pub every: usize,
     pub counted: Vec<Counted>,
     /// The events of the model, with the places of what they read.
-    pub happenings: Happenings,
+    pub event_table: EventTable,
     /// The events of the model, and of each counter the event that it goes up, and the one that it goes down.
     pub events: Vec<Event>,
     /// Of each relation the rows of its states and the places of their coefficients in the facts, and of that of time; none where
@@ -111,8 +111,8 @@ impl Places {
         let mut places = Places { discretes: start..start + layout.discretes, ..Places::default() };
         places.derived = derived::places(&code.switching, program, layout);
         let events = &code.switching.events;
-        places.happenings = Happenings::of(events, &code.happenings, program, layout, start);
-        places.events.clone_from(&places.happenings.events);
+        places.event_table = EventTable::of(events, &code.event_results, program, layout, start);
+        places.events.clone_from(&places.event_table.events);
         // by relation the number of each element, or none
         let mut numbers: Vec<Vec<Option<usize>>> = Vec::with_capacity(relations.len());
         for (k, relation) in relations.iter().enumerate() {
@@ -169,8 +169,8 @@ impl Places {
         places.every = places.times.iter().filter(|at| matches!(at, At::Every(..))).count();
         if places.lists() > 0 {
             // the lists of the modes come first
-            places.happenings.shift_lists(places.lists());
-            let model = places.happenings.events.clone();
+            places.event_table.shift_lists(places.lists());
+            let model = places.event_table.events.clone();
             places.events.splice(..model.len(), model);
         }
         places

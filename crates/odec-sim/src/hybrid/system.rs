@@ -19,7 +19,7 @@ impl Located {
         self.discretes.fill(0.0);
         let initial = self.initial(span.0);
         self.bounds = self.bounds_of(&initial);
-        self.places.happenings.start(&initial, &mut self.discretes);
+        self.places.event_table.start(&initial, &mut self.discretes);
         let at = (span.0, self.executor.parameters(), &self.still[..]);
         self.code.start_derivatives(at, &self.places, &mut self.discretes);
         self.changed = true;
@@ -65,7 +65,7 @@ impl Located {
         let of_model = start..start + layout.discretes;
         // those of the model come first, then counters, which that executor has none of, then derivatives
         let mut all = vec![0.0; self.places.discretes.len()];
-        self.places.happenings.start(&initial, &mut all);
+        self.places.event_table.start(&initial, &mut all);
         self.code.start_derivatives((t0, self.executor.parameters(), &self.still), &self.places, &mut all);
         let derivatives = self.places.derived.as_ref().map_or(0, |derived| derived.positions.len());
         let model = of_model.len() - derivatives;
@@ -78,7 +78,7 @@ impl Located {
 
     /// What the discretes of the model start from.
     pub(super) fn initial(&self, t0: f64) -> Vec<f64> {
-        let routine = &self.code.happenings.initial;
+        let routine = &self.code.event_results.initial;
         let mut initial = vec![0.0; routine.len()];
         routine.run(t0, &self.still, self.executor.parameters(), &self.still, &mut initial);
         initial
@@ -138,7 +138,7 @@ impl Located {
     /// The right sides, delays and priorities of all events at a point.
     fn with_values<T>(&self, t: f64, y: &[f64], look: impl FnOnce(&[f64]) -> T) -> T {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let results = &self.code.happenings.values;
+        let results = &self.code.event_results.values;
         let known = read.values.len() == results.len() && read.written == self.written && read.t == t && read.y == y;
         if !known {
             read.values.resize(results.len(), 0.0);
@@ -170,24 +170,24 @@ impl Located {
     /// Makes the lists of times, which parameters and discretes decide.
     fn list(&mut self) {
         self.changed = false;
-        if self.places.happenings.lists() == 0 && self.places.lists() == 0 {
+        if self.places.event_table.lists() == 0 && self.places.lists() == 0 {
             return;
         }
-        if self.places.happenings.lists() > 0 {
+        if self.places.event_table.lists() > 0 {
             let code = self.code.clone();
-            let mut times = vec![0.0; code.happenings.times.len()];
-            code.happenings.times.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut times);
+            let mut times = vec![0.0; code.event_results.times.len()];
+            code.event_results.times.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut times);
             let bits = |of: &[f64]| of.iter().map(|time| time.to_bits()).collect::<Vec<u64>>();
             if self.places.lists() == 0 && self.listing > 0 && code.derivatives.is_none() && bits(&times) == self.bits {
                 return;
             }
             self.bits = bits(&times);
-            self.untimed = self.places.happenings.list(&times, &mut self.listed);
+            self.untimed = self.places.event_table.list(&times, &mut self.listed);
             if let Some(derivatives) = &code.derivatives {
                 let by = derivatives.times(self.executor.parameters(), &self.still);
                 self.moved.resize_with(by.len(), Moved::default);
                 for (moved, by) in self.moved.iter_mut().zip(by) {
-                    moved.listed = self.places.happenings.derived(&times, &by);
+                    moved.listed = self.places.event_table.derived(&times, &by);
                 }
             }
         }
@@ -241,7 +241,7 @@ impl Located {
 
     /// The derivative by a parameter of the value at a place among those of events, where time changes with it by `time`.
     fn value_by(&self, (place, parameter): (usize, usize), t: f64, y: &[f64], time: f64) -> f64 {
-        let len = self.code.happenings.values.len();
+        let len = self.code.event_results.values.len();
         let value = |(by, by_time): &derived::Values| {
             // what does not depend on time may have no finite derivative by it
             let later = if time == 0.0 { 0.0 } else { by_time[place] * time };
@@ -361,13 +361,13 @@ impl HybridSystem for Located {
     }
 
     fn conditions(&self, t: f64, y: &[f64], conditions: &mut [bool]) {
-        let results = &self.code.happenings.conditions;
+        let results = &self.code.event_results.conditions;
         let mut out = vec![0.0; results.len()];
         results.run(t, y, self.executor.parameters(), &self.still, &mut out);
-        for (condition, place) in conditions.iter_mut().zip(&self.places.happenings.conditions) {
+        for (condition, place) in conditions.iter_mut().zip(&self.places.event_table.conditions) {
             *condition = place.is_some_and(|place| out[place] != 0.0);
         }
-        let counters = &mut conditions[self.places.happenings.events.len()..];
+        let counters = &mut conditions[self.places.event_table.events.len()..];
         for (k, counted) in self.places.counted.iter().enumerate() {
             counters[2 * k] = self.modes[counted.up] != 0.0;
             counters[2 * k + 1] = self.modes[counted.down] != 0.0;
@@ -377,8 +377,8 @@ impl HybridSystem for Located {
     /// A counter goes to the next whole number at least. The end that it has just passed moves to where the quantity is, as the
     /// landing may have ended a rounding before it.
     fn values(&self, event: usize, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        let Some(event) = event.checked_sub(self.places.happenings.events.len()) else {
-            let slots = &self.places.happenings.slots[event];
+        let Some(event) = event.checked_sub(self.places.event_table.events.len()) else {
+            let slots = &self.places.event_table.slots[event];
             self.with_values(t, y, |all| values.iter_mut().zip(slots).for_each(|(value, slot)| *value = all[*slot]));
             return Ok(());
         };
@@ -400,13 +400,13 @@ impl HybridSystem for Located {
     }
 
     fn delay(&self, event: usize, t: f64, y: &[f64]) -> f64 {
-        let place = self.places.happenings.delays.get(event).copied().flatten();
+        let place = self.places.event_table.delays.get(event).copied().flatten();
         place.map_or(0.0, |place| self.with_values(t, y, |all| all[place]))
     }
 
     /// Counters follow their quantities before events are executed.
     fn priority(&self, event: usize, t: f64, y: &[f64]) -> f64 {
-        match self.places.happenings.priorities.get(event) {
+        match self.places.event_table.priorities.get(event) {
             None => f64::MAX,
             Some(place) => place.map_or(0.0, |place| self.with_values(t, y, |all| all[place])),
         }
@@ -437,7 +437,7 @@ impl HybridSystem for Located {
         out: &mut [f64],
     ) -> Result<(), EvalError> {
         out.fill(0.0);
-        if let Some(slots) = self.places.happenings.slots.get(event) {
+        if let Some(slots) = self.places.event_table.slots.get(event) {
             let value = |slot: &usize| self.value_by((*slot, parameter), t, y, time);
             out.iter_mut().zip(slots).for_each(|(out, slot)| *out = value(slot));
         }
@@ -445,7 +445,7 @@ impl HybridSystem for Located {
     }
 
     fn delay_by(&self, event: usize, parameter: usize, t: f64, y: &[f64], time: f64) -> f64 {
-        let place = self.places.happenings.delays.get(event).copied().flatten();
+        let place = self.places.event_table.delays.get(event).copied().flatten();
         place.map_or(0.0, |place| self.value_by((place, parameter), t, y, time))
     }
 
@@ -465,7 +465,7 @@ impl HybridSystem for Located {
     }
 
     fn lists(&self) -> usize {
-        self.own_lists() + self.places.happenings.lists()
+        self.own_lists() + self.places.event_table.lists()
     }
 
     fn is_kink(&self, list: usize) -> bool {

@@ -6,7 +6,7 @@ use crate::model::{Action, Body, Change, Discrete, Event, EventKind, Indexed, Mo
 
 /// What makes an event happen.
 #[derive(Clone, Copy, Debug)]
-pub enum Happens<'a> {
+pub enum EventHead<'a> {
     /// The condition becomes true; with `from_start` it counts as false before the start.
     When {
         /// The condition.
@@ -46,9 +46,9 @@ pub struct Writes<'a> {
 
 /// An event, or with indices one for each of their values.
 #[derive(Clone, Copy, Debug)]
-pub struct Happening<'a> {
+pub struct NewEvent<'a> {
     /// What makes it happen.
-    pub head: Happens<'a>,
+    pub head: EventHead<'a>,
     /// Its indices.
     pub over: &'a [BoundIndex],
     /// Time to its execution.
@@ -71,10 +71,10 @@ pub struct Happening<'a> {
     pub origin: &'a str,
 }
 
-impl<'a> Happening<'a> {
+impl<'a> NewEvent<'a> {
     /// An event without clauses and without actions.
-    pub fn new(head: Happens<'a>, origin: &'a str) -> Happening<'a> {
-        Happening {
+    pub fn new(head: EventHead<'a>, origin: &'a str) -> NewEvent<'a> {
+        NewEvent {
             head,
             over: &[],
             after: None,
@@ -104,24 +104,24 @@ impl Parts {
     }
 
     /// An event.
-    pub fn event(&mut self, event: &Happening<'_>) {
+    pub fn event(&mut self, event: &NewEvent<'_>) {
         let (over, origin) = (event.over, event.origin);
         let index = self.model.events.len();
         let mut body = |expr: Expr| self.body(expr, over, origin);
         let kind = match event.head {
-            Happens::When { condition, from_start } => EventKind::When {
+            EventHead::When { condition, from_start } => EventKind::When {
                 condition: body(condition),
                 crossing: false,
                 from_start,
                 rest: event.rest.map(|_| index + 1),
             },
-            Happens::At(times) => EventKind::At(times.iter().map(|&time| body(time)).collect()),
-            Happens::Every { period, from, until } => {
+            EventHead::At(times) => EventKind::At(times.iter().map(|&time| body(time)).collect()),
+            EventHead::Every { period, from, until } => {
                 EventKind::Every { period: body(period), from: from.map(&mut body), until: until.map(&mut body) }
             }
         };
         let (delay, priority) = (event.after.map(&mut body), event.priority.map(&mut body));
-        let happens = matches!(event.head, Happens::When { .. });
+        let happens = matches!(event.head, EventHead::When { .. });
         if !happens && (event.cancel || event.rest.is_some()) {
             let headline = "an event at known times has no condition that could become false, so it cannot accumulate";
             self.reports.push(Diagnostic::error("E0544", headline).help("give it a condition"));
@@ -129,7 +129,7 @@ impl Parts {
         let made = self.made(event, kind, event.writes, (delay, priority));
         self.model.events.push(made);
         if let Some(writes) = event.rest.filter(|_| happens) {
-            let plain = Happening { stops: false, late: false, cancel: false, alone: false, ..*event };
+            let plain = NewEvent { stops: false, late: false, cancel: false, alone: false, ..*event };
             let made = self.made(&plain, EventKind::Rest, writes, (None, None));
             self.model.events.push(made);
         }
@@ -137,7 +137,7 @@ impl Parts {
 
     fn made(
         &mut self,
-        event: &Happening<'_>,
+        event: &NewEvent<'_>,
         kind: EventKind,
         writes: &[Writes<'_>],
         (delay, priority): (Option<Body>, Option<Body>),
@@ -172,7 +172,7 @@ impl Parts {
         event
     }
 
-    fn written(&mut self, event: &Happening<'_>, write: &Writes<'_>) -> Option<Action> {
+    fn written(&mut self, event: &NewEvent<'_>, write: &Writes<'_>) -> Option<Action> {
         let over: Vec<BoundIndex> = event.over.iter().chain(write.over).copied().collect();
         let rank = self.model.indexed(write.target).map_or(0, Indexed::rank);
         let name = self.model.name_of(write.target).to_owned();

@@ -27,7 +27,7 @@
 mod events;
 mod listing;
 
-pub use events::{Happening, Happens, Writes};
+pub use events::{EventHead, NewEvent, Writes};
 
 use odec_ir::nest::Edge;
 use odec_ir::{Span, builtin};

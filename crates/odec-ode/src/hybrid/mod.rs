@@ -10,12 +10,13 @@
 //! | `stops` | times that are known before |
 //! | `rounds` | events at an instant: queue, priorities, conflicts |
 //! | `derived` | derivatives by parameters across an instant |
-//! | `accumulation`, `storm` | infinitely many events in a finite time; too many |
+//! | `accumulation`, `chatter` | infinitely many events in a finite time; too many |
 //! | `runner` | the run, landings, bounds of states |
 //! | `outcome` | rows, log, end, failures |
 
 mod accumulation;
 pub mod bernstein;
+mod chatter;
 pub mod chebyshev;
 mod derived;
 mod locate;
@@ -27,7 +28,6 @@ mod rates;
 mod rounds;
 mod runner;
 mod stops;
-mod storm;
 mod system;
 
 pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Met, Observer, Point};

@@ -175,7 +175,7 @@ pub enum HybridCause {
         events: Vec<usize>,
     },
     /// Instants follow each other so closely that the run does not come on.
-    Storm {
+    Chatter {
         /// The events of the last instants, each once; empty where modes change and nothing else.
         events: Vec<usize>,
         /// The relations whose modes changed at the last instants.

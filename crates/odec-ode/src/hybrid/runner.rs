@@ -24,6 +24,7 @@ use wanted::{Wanted, rows_at};
 use crate::checks::{bad, in_order};
 use crate::control::Tolerances;
 use crate::hybrid::accumulation::{Limits, Pending};
+use crate::hybrid::chatter::Chatter;
 use crate::hybrid::derived::Derivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Landed, Modes, Place};
@@ -32,7 +33,6 @@ use crate::hybrid::outcome::{
 };
 use crate::hybrid::rounds::{Begins, Rounds};
 use crate::hybrid::stops::{Stops, resolution, same, timed};
-use crate::hybrid::storm::Storm;
 use crate::hybrid::system::HybridSystem;
 use crate::method::Method;
 use crate::problem::{Options, Problem, Samples, SolveError, Stop};
@@ -49,7 +49,7 @@ pub struct HybridRunner {
     modes: Modes,
     rounds: Rounds,
     stops: Stops,
-    storm: Storm,
+    chatter: Chatter,
     derived: Derivatives,
     limits: Limits,
     /// Up to this time tolerances are a part of what was asked for (`flight.rs`).
@@ -121,7 +121,7 @@ impl HybridRunner {
             modes: Modes::new(model, options)?,
             rounds: Rounds::new(model),
             stops: Stops::default(),
-            storm: Storm::default(),
+            chatter: Chatter::default(),
             derived: Derivatives::new(model),
             limits: Limits::default(),
             tight: None,
@@ -164,7 +164,7 @@ impl HybridRunner {
         }
         let mut wanted = Wanted::new(samples, problem);
         (self.instants, self.executed, self.span) = (0, 0, (problem.t0, problem.t_end));
-        self.storm = Storm::default();
+        self.chatter = Chatter::default();
         self.limits.clear();
         self.crawling = 0;
         self.met.fill(f64::NEG_INFINITY);
@@ -440,8 +440,8 @@ impl HybridRunner {
             self.renew(model, t);
             self.resolve(model, t, scale);
             let changes = Changes { before: &self.before.modes, modes: model.modes(), executed: &executed };
-            let storm = self.storm.note(t, self.span, &changes);
-            storm.map_err(|cause| self.failure(cause, t))?;
+            let chatter = self.chatter.note(t, self.span, &changes);
+            chatter.map_err(|cause| self.failure(cause, t))?;
             if wanted.times.is_none() && observer.row(point(model, t, &self.y)).is_break() {
                 return Ok(Some(End::Interrupted));
             }

@@ -43,7 +43,7 @@ pub fn timed(model: &dyn HybridSystem, t_end: f64) -> Result<(), HybridCause> {
     let Some(list) = (0..model.lists()).find(dense) else { return Ok(()) };
     match model.events().iter().position(|event| event.trigger == Trigger::Times(list)) {
         Some(event) => Err(HybridCause::NoTime { event }),
-        None => Err(HybridCause::Storm { events: Vec::new(), relations: Vec::new() }),
+        None => Err(HybridCause::Chatter { events: Vec::new(), relations: Vec::new() }),
     }
 }
 

@@ -223,7 +223,7 @@ fn a_counter_that_slides_ends_the_run_soon() {
     for method in adaptive() {
         let made = run(&mut counter(), (0.0, 20.0), &[0.2], method, &tolerances(1e-6, 1e-9));
         let Err(HybridError::Hybrid(failure)) = made else { panic!("{}: {:?}", method.name, made.map(|made| made.0)) };
-        assert!(matches!(failure.cause, HybridCause::Storm { .. }), "{}: {:?}", method.name, failure.cause);
+        assert!(matches!(failure.cause, HybridCause::Chatter { .. }), "{}: {:?}", method.name, failure.cause);
         assert!((failure.t - 1.6).abs() < 1e-3 && failure.stats.accepted < 10_000, "{}: {failure:?}", method.name);
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
             let report = with(Diagnostic::error(&codes::E0626, headline), places, "this happens again and again");
             report.help("no time passes between them: let each event prevent itself from happening again")
         }
-        HybridCause::Storm { events, .. } if events.iter().any(own) => {
+        HybridCause::Chatter { events, .. } if events.iter().any(own) => {
             let headline = format!("events follow each other faster and faster {when}, and the run makes no progress");
             let places = events.iter().filter_map(|event| span(*event)).collect();
             let report = with(Diagnostic::error(&codes::E0626, headline), places, "this happens again and again");

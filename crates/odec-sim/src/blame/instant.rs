@@ -56,7 +56,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             let report = with(Diagnostic::error(&codes::E0623, headline), place(relation).into_iter().collect(), text);
             report.help("tighten `rtol` and `atol`, or use another method")
         }
-        HybridCause::Storm { relations, events } => {
+        HybridCause::Chatter { relations, events } => {
             let headline = format!("the equations switch again and again {when}, and the run makes no progress");
             let counters = bound.located.iter().flat_map(|located| located.event_spans(events));
             let places = relations.iter().filter_map(place).chain(counters).collect();

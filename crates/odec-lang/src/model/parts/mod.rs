@@ -32,7 +32,7 @@ pub use events::{EventHead, NewEvent, Writes};
 use odec_ir::nest::Edge;
 use odec_ir::{Span, builtin};
 
-use super::phases::settle::{self, StartValue};
+use super::phases::settle::{self, InitialValue};
 use super::{
     Body, Boundary, Definition, Dimension, EdgeRule, EntryValue, Equation, Given, IndexSet, Indexed, Local, Model,
     Output, Reduction, Run, RunEntry, State, Symbol, Table, TermId, TermKind,
@@ -122,7 +122,7 @@ impl Built {
 pub struct Parts {
     model: Model,
     nodes: Vec<TermKind>,
-    starts: Vec<StartValue>,
+    starts: Vec<InitialValue>,
     text: String,
     origins: Vec<(Span, String)>,
     reports: Vec<Diagnostic>,
@@ -327,7 +327,7 @@ impl Parts {
         let body = self.body(value, &over, origin);
         let span = self.state_line(index, order, Some(body), origin);
         let end = Span { start: span.end, ..span };
-        self.starts.push(StartValue { state: index, order, value: Some(body), span, end });
+        self.starts.push(InitialValue { state: index, order, value: Some(body), span, end });
         if order == 0 {
             self.unstarted.retain(|u| u.0 != index);
         }

@@ -200,7 +200,7 @@ impl HybridRunner {
         self.crawling += 1;
         if self.crawling == CRAWLING {
             return Err(
-                self.failure(HybridCause::Storm { events: Vec::new(), relations: last.into_iter().collect() }, t)
+                self.failure(HybridCause::Chatter { events: Vec::new(), relations: last.into_iter().collect() }, t)
             );
         }
         let passed = last.filter(|relation| self.modes.contradicts(model, *relation));

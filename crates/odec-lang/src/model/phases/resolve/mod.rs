@@ -23,7 +23,7 @@ use odec_ir::{Op, Span, builtin as table};
 use super::Input;
 use super::names::Names;
 use super::reports::Reports;
-use super::settle::StartValue;
+use super::settle::InitialValue;
 use super::shapes::{Calls, Dim, Shapes};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Body, Model, Symbol};
@@ -38,7 +38,7 @@ pub(crate) use terms::map_operands;
 pub(super) struct Resolved {
     pub model: Model,
     /// Initial values of states and their derivatives, in the order of the text.
-    pub starts: Vec<StartValue>,
+    pub starts: Vec<InitialValue>,
     pub uses: Uses,
 }
 
@@ -173,7 +173,7 @@ struct Resolver<'a> {
     factors: &'a HashMap<ExprId, f64>,
     readable: bool,
     model: Model,
-    starts: Vec<StartValue>,
+    starts: Vec<InitialValue>,
     uses: Uses,
     reports: Reports,
     /// The value of each expression that was resolved last.

@@ -10,7 +10,7 @@ use crate::model::phases::names::{
     ConserveItem, Declarations, DefinitionItem, EquationItem, ExpectItem, InitialItem, Left,
 };
 use crate::model::phases::one_line;
-use crate::model::phases::settle::StartValue;
+use crate::model::phases::settle::InitialValue;
 use crate::model::phases::shapes::{COMPONENTS, Dim};
 use crate::model::{self, Body, Indexed, Symbol, TermKind};
 use crate::report::error;
@@ -196,7 +196,7 @@ impl<'a> Resolver<'a> {
         let bodies = item.value.and_then(|value| self.start_bodies(item, value, first, dim));
         for c in 0..usize::from(dim.max(1)) {
             let value = bodies.as_ref().and_then(|list| list.get(c).copied());
-            self.starts.push(StartValue { state: first + c, order, value, span, end });
+            self.starts.push(InitialValue { state: first + c, order, value, span, end });
         }
     }
 

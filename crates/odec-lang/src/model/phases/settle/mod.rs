@@ -20,7 +20,7 @@ pub(crate) use orders::two_equations;
 
 /// An initial value as it is declared.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StartValue {
+pub(crate) struct InitialValue {
     /// An element of [`Model::states`].
     pub state: usize,
     /// Of which derivative.
@@ -35,7 +35,7 @@ pub(crate) struct StartValue {
 
 /// Finds the order of each state with its initial values, the orders of evaluation, and whose equation each is. With an
 /// error the model is as far as that.
-pub(crate) fn order(model: Model, starts: &[StartValue], source: &Source) -> (Model, Vec<Diagnostic>) {
+pub(crate) fn order(model: Model, starts: &[InitialValue], source: &Source) -> (Model, Vec<Diagnostic>) {
     let mut reports = Reports::default();
     let mut model = orders::find(model, starts, source, &mut reports);
     if reports.sound() {

@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::StartValue;
+use super::InitialValue;
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::reports::Reports;
 use crate::model::{Body, Model, TermKind};
@@ -10,7 +10,7 @@ use crate::report::{Build, error};
 use crate::source::Source;
 
 /// Orders, initial values, derivatives of too high an order.
-pub(super) fn find(model: Model, starts: &[StartValue], source: &Source, reports: &mut Reports) -> Model {
+pub(super) fn find(model: Model, starts: &[InitialValue], source: &Source, reports: &mut Reports) -> Model {
     let mut orders = Orders { model, reports };
     if orders.model.states.is_empty() {
         orders.no_states(&source.text);
@@ -192,9 +192,9 @@ impl Orders<'_> {
         }
     }
 
-    fn check_starts(&mut self, starts: &[StartValue], places: &[Option<Span>]) {
+    fn check_starts(&mut self, starts: &[InitialValue], places: &[Option<Span>]) {
         let several_orders = self.model.states.iter().filter(|s| s.order > 1).count();
-        let mut of_state: Vec<Vec<&StartValue>> = vec![Vec::new(); self.model.states.len()];
+        let mut of_state: Vec<Vec<&InitialValue>> = vec![Vec::new(); self.model.states.len()];
         for start in starts {
             of_state[start.state].push(start);
         }
@@ -217,7 +217,7 @@ impl Orders<'_> {
         }
     }
 
-    fn extra_start(&mut self, state: usize, extra: &StartValue, place: Option<Span>) {
+    fn extra_start(&mut self, state: usize, extra: &InitialValue, place: Option<Span>) {
         let state = &self.model.states[state];
         let name = state.derivative(extra.order);
         let report = match place {

@@ -14,14 +14,14 @@ const NAMED: u64 = 10;
 
 /// Counts instants.
 #[derive(Debug, Default)]
-pub(super) struct Storm {
+pub(super) struct Chatter {
     count: u64,
     since: f64,
     events: Vec<usize>,
     relations: Vec<usize>,
 }
 
-impl Storm {
+impl Chatter {
     /// An instant at `t` has changed something.
     pub fn note(&mut self, t: f64, span: (f64, f64), changes: &Changes<'_>) -> Result<(), HybridCause> {
         if self.count == 0 {
@@ -44,7 +44,7 @@ impl Storm {
                 list.dedup();
                 list
             });
-            return Err(HybridCause::Storm { events, relations });
+            return Err(HybridCause::Chatter { events, relations });
         }
         self.events.clear();
         self.relations.clear();

@@ -13,9 +13,10 @@ use odec_ir::{Span, names};
 
 use super::resolve::{Rate, Uses};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Definition, Equation, Indexed, Model, Place, Symbol, TermKind};
+use crate::model::{Body, Definition, Equation, Indexed, Model, Place, Symbol, Term, TermId, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::{error, warning};
+use crate::syntax::limits::MAX_PRIMES;
 use slopes::{Refused, Slopes};
 
 /// What a definition behind the declared ones is.
@@ -35,7 +36,17 @@ pub(super) fn form(model: &mut Model, uses: &mut Uses) -> Vec<Diagnostic> {
     let (terms, declared, pieces) = (model.terms.len(), model.definitions.len(), model.pieces.len());
     let mut kept = HashSet::new();
     let reports = loop {
-        let mut maker = Maker { model, declared, made: Vec::new(), kept: &kept, reports: Vec::new() };
+        let endless = own_derivatives(model, declared, &uses.rates);
+        let mut maker = Maker {
+            model,
+            declared,
+            made: Vec::new(),
+            depth: Vec::new(),
+            kept: &kept,
+            endless,
+            too_deep: false,
+            reports: Vec::new(),
+        };
         maker.make(&uses.rates);
         let (made, reports) = (std::mem::take(&mut maker.made), std::mem::take(&mut maker.reports));
         let more = sides_in_cycles(model, declared, &made);
@@ -65,11 +76,32 @@ fn sides_in_cycles(model: &Model, declared: usize, made: &[Made]) -> Vec<usize> 
     found
 }
 
+/// Derivatives in the text of definitions that depend on them, by their place in the list. To form one would ask
+/// for the next derivative, and so on without end.
+fn own_derivatives(model: &Model, declared: usize, rates: &[Rate]) -> Vec<bool> {
+    let reads = |body: Body| model.terms[body.range()].iter().filter_map(|t| Model::definition_read(&t.kind));
+    let mut edges: Vec<Vec<usize>> = model.definitions.iter().map(|d| reads(d.value).collect()).collect();
+    edges.extend(rates.iter().map(|rate| vec![rate.of]));
+    let mut endless = vec![false; rates.len()];
+    for component in components(&edges).iter().filter(|component| is_cycle(component, &edges)) {
+        for at in component.iter().filter_map(|i| i.checked_sub(declared)) {
+            endless[at] = true;
+        }
+    }
+    endless
+}
+
 /// Makes one definition after the other; each may ask for more.
 struct Maker<'a> {
     model: &'a mut Model,
     declared: usize,
     made: Vec<Made>,
+    /// How many derivatives of a definition each of them is.
+    depth: Vec<usize>,
+    /// Of the derivatives in the text: the definition depends on it.
+    endless: Vec<bool>,
+    /// A derivative of too many definitions has been refused.
+    too_deep: bool,
     /// States whose highest derivative is not read as the right side of its equation.
     kept: &'a HashSet<usize>,
     reports: Vec<Diagnostic>,
@@ -80,10 +112,19 @@ impl Maker<'_> {
         self.made.extend(rates.iter().map(|rate| Made::Slope(rate.of)));
         let mut next = 0;
         while next < self.made.len() {
+            let mut depth = 0;
             match self.made[next] {
                 Made::Side(state) => self.push_side(state),
-                Made::Slope(of) => self.push_slope(of, rates.get(next).map(|rate| rate.span)),
+                Made::Slope(of) => {
+                    let below = of.checked_sub(self.declared).map_or(0, |at| self.depth.get(at).copied().unwrap_or(0));
+                    depth = below + 1;
+                    match rates.get(next).filter(|_| self.endless[next]) {
+                        Some(rate) => self.refuse_own(of, rate.span),
+                        None => self.push_slope(of, rates.get(next).map(|rate| rate.span), depth),
+                    }
+                }
             }
+            self.depth.push(depth);
             next += 1;
         }
     }
@@ -118,9 +159,9 @@ impl Maker<'_> {
         self.model.definitions.push(definition);
     }
 
-    fn push_slope(&mut self, of: usize, used: Option<Span>) {
+    fn push_slope(&mut self, of: usize, used: Option<Span>, depth: usize) {
         let Definition { name, span, indexed, value, .. } = self.model.definitions[of].clone();
-        let formed = Slopes::of(self, value);
+        let formed = if depth > MAX_PRIMES { Err(Refused::deep(span)) } else { Slopes::of(self, value) };
         let value = match formed {
             Ok((value, doubtful)) => {
                 for at in doubtful {
@@ -129,11 +170,29 @@ impl Maker<'_> {
                 value
             }
             Err(refused) => {
-                self.refuse(of, refused, used);
+                // one report for all derivatives beyond the last that is formed
+                if depth <= MAX_PRIMES || !std::mem::replace(&mut self.too_deep, true) {
+                    self.refuse(of, refused, used);
+                }
                 value
             }
         };
-        let (stem, tail) = names::split(&name);
+        self.push(of, (&name, span), indexed, value);
+    }
+
+    /// Says that a definition depends on its own derivative, which is zero from here on.
+    fn refuse_own(&mut self, of: usize, used: Span) {
+        let Definition { name, span, indexed, .. } = self.model.definitions[of].clone();
+        self.refuse(of, Refused::own(&name, used), Some(used));
+        let root = TermId(self.model.terms.len() as u32);
+        self.model.terms.push(Term { kind: TermKind::Number(0.0), span: used });
+        let value = Body { start: root.0, end: root.0 + 1, root };
+        self.push(of, (&name, span), indexed, value);
+    }
+
+    /// The derivative of a definition, for the elements of each of its pieces.
+    fn push(&mut self, of: usize, (name, span): (&str, Span), indexed: Indexed, value: Body) {
+        let (stem, tail) = names::split(name);
         let name = format!("{stem}'{tail}");
         let piece = self.model.pieces.iter().filter(|piece| piece.definition == of);
         let at = self.model.definitions.len();

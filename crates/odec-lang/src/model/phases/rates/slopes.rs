@@ -9,7 +9,7 @@ use super::{Made, Maker, jumps, read};
 use crate::model::phases::map_operands;
 use crate::model::walk::{MAX_INLINED_TERMS, operands};
 use crate::model::{Body, Model, Reduction, Symbol, Term, TermId, TermKind};
-use crate::syntax::limits::MAX_NESTING;
+use crate::syntax::limits::{MAX_NESTING, MAX_PRIMES};
 
 /// Why an expression has no derivative.
 pub(super) struct Refused {
@@ -17,6 +17,23 @@ pub(super) struct Refused {
     pub why: String,
     pub at: Span,
     pub help: String,
+}
+
+impl Refused {
+    /// The definition depends on its own derivative.
+    pub(super) fn own(name: &str, at: Span) -> Refused {
+        let help = format!(
+            "a definition names a value; for a differential equation, declare `state {name} = ...` with its initial \
+             value and write the equation for `{name}'`"
+        );
+        Refused { why: "its value depends on its own derivative".to_owned(), at, help }
+    }
+
+    /// Derivatives of derivatives, beyond what anyone reads.
+    pub(super) fn deep(at: Span) -> Refused {
+        let why = format!("it takes more than {MAX_PRIMES} derivatives of definitions, one of the other");
+        Refused { why, at, help: "give a definition in the middle as an expression without derivatives".to_owned() }
+    }
 }
 
 /// Terms of their own, operands first, and the derivative of each.

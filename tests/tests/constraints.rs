@@ -3,11 +3,14 @@
 use odec_tests::command::{run_in, scratch};
 use odec_tests::{root, text};
 
-use crate::unknowns::{last, refusal};
+use crate::unknowns::{last, refusal, warned};
 
 /// `x` and `y` on a circle, with the force of the rod.
 const PENDULUM: &str = "param g = 9.81, L = 1\nstate x = L, y = 0, u = 0, v = 0\nunknown T = 3\nx' = u\ny' = v\nu' = -T*x\n\
                         v' = -T*y - g\n";
+/// Values by name.
+type Values<'a> = &'a [(&'a str, f64)];
+
 /// At t = 10 (shared reference solutions of the pendulum in index 1 and 2).
 const AT_TEN: [(&str, f64); 5] = [
     ("x", 0.275_087_462_576_116_9),
@@ -15,6 +18,30 @@ const AT_TEN: [(&str, f64); 5] = [
     ("u", -4.175_598_100_951_729),
     ("v", -1.194_749_054_560_475_3),
     ("T", 28.294_567_206_067_25),
+];
+
+/// At t = 3 (Test Set for IVP Solvers, verified).
+const CAR_AXIS: [(&str, f64); 10] = [
+    ("xl", 0.049_345_578_427_556_29),
+    ("yl", 0.496_989_460_230_332_4),
+    ("xr", 1.041_742_524_885_4),
+    ("yr", 0.373_911_027_265_221_4),
+    ("xl'", -0.077_058_368_403_214_85),
+    ("yl'", 0.007_446_866_596_327_776),
+    ("xr'", 0.017_556_815_749_428_99),
+    ("yr'", 0.770_341_043_779_403),
+    ("p", -0.004_736_886_750_784_63),
+    ("q", -0.001_104_680_411_345_73),
+];
+/// Of Andrews' squeezer at t = 0.03 (shared reference solution).
+const ANGLES: [(&str, f64); 7] = [
+    ("be", 15.810_771_195_153_707),
+    ("th", -15.756_371_058_411_839),
+    ("ga", 0.040_822_240_119_645_8),
+    ("ph", -0.534_730_116_342_079_6),
+    ("de", 0.524_409_965_879_954),
+    ("om", 0.534_730_116_342_079_6),
+    ("ep", 1.048_080_741_041_938),
 ];
 
 fn value(found: &[(String, f64)], name: &str) -> f64 {
@@ -51,6 +78,33 @@ fn pendulums_of_index_two_and_three_meet_their_references() {
     }
 }
 
+/// Low orders, whose errors add up over many steps, keep their errors in proportion to the tolerance.
+#[test]
+fn methods_of_low_order_are_within_their_tolerances() {
+    let more = "output drift = x^2 + y^2 - L^2\noutput turn = x*u + y*v\nrun { t = 0 .. 10; samples = 1 }\n";
+    let position = format!("{PENDULUM}x^2 + y^2 = L^2\n{more}");
+    let velocity = format!("{PENDULUM}x*u + y*v = 0\n{more}");
+    let car = text(&root().join("tests/fixtures/constraints/car_axis.ode"));
+    let squeezer = text(&root().join("tests/fixtures/constraints/andrews_squeezer.ode"));
+    let problems: [(&str, &str, Values); 4] = [
+        ("pendulum", &position, &AT_TEN),
+        ("pendulum, index 2", &velocity, &AT_TEN),
+        ("car axis", &car, &CAR_AXIS),
+        ("squeezer", &squeezer, &ANGLES),
+    ];
+    for (problem, text, reference) in problems {
+        for method in ["sdirk2", "tr-bdf2", "implicit-midpoint", "bdf2", "bdf3", "bdf4", "bdf5", "bdf6"] {
+            for rtol in ["1e-3", "1e-5"] {
+                let found = last("constraints-low", text, &["--method", method, "--rtol", rtol, "--atol", rtol]);
+                let (tolerance, error): (f64, f64) = (rtol.parse().expect("a number"), error(&found, reference));
+                assert!(error <= 100.0 * tolerance, "{problem}, {method}, {rtol}: off by {error:e}");
+            }
+        }
+        let said = warned("constraints-order", text, &["--method", "backward-euler", "--rtol", "1e-3"]);
+        assert!(said.contains("W0618"), "{problem}: {said}");
+    }
+}
+
 /// Rows between steps meet the constraint as those at their ends do.
 #[test]
 fn rows_between_steps_meet_the_constraint() {
@@ -68,23 +122,11 @@ fn rows_between_steps_meet_the_constraint() {
 /// The constraint of the car axis holds the time: its partial derivatives by t count.
 #[test]
 fn the_car_axis_meets_its_reference() {
-    let reference = [
-        ("xl", 0.049_345_578_427_556_29),
-        ("yl", 0.496_989_460_230_332_4),
-        ("xr", 1.041_742_524_885_4),
-        ("yr", 0.373_911_027_265_221_4),
-        ("xl'", -0.077_058_368_403_214_85),
-        ("yl'", 0.007_446_866_596_327_776),
-        ("xr'", 0.017_556_815_749_428_99),
-        ("yr'", 0.770_341_043_779_403),
-        ("p", -0.004_736_886_750_784_63),
-        ("q", -0.001_104_680_411_345_73),
-    ];
     let text = text(&root().join("tests/fixtures/constraints/car_axis.ode"));
     for method in ["auto", "radau5", "rodas3", "rodas4", "rodas5p", "kencarp4", "bdf"] {
         for (rtol, tolerance) in [("1e-4", 1e-4), ("1e-6", 1e-6), ("1e-8", 1e-8)] {
             let found = last("constraints-car", &text, &["--method", method, "--rtol", rtol, "--atol", rtol]);
-            let error = error(&found, &reference);
+            let error = error(&found, &CAR_AXIS);
             assert!(error <= 100.0 * tolerance, "{method}, {rtol}: off by {error:e}");
         }
     }
@@ -93,21 +135,12 @@ fn the_car_axis_meets_its_reference() {
 /// Seven bodies, six constraints; the guesses of all unknowns are 0.
 #[test]
 fn the_squeezer_of_andrews_meets_its_reference() {
-    let angles = [
-        ("be", 15.810_771_195_153_707),
-        ("th", -15.756_371_058_411_839),
-        ("ga", 0.040_822_240_119_645_8),
-        ("ph", -0.534_730_116_342_079_6),
-        ("de", 0.524_409_965_879_954),
-        ("om", 0.534_730_116_342_079_6),
-        ("ep", 1.048_080_741_041_938),
-    ];
     let forces = [("wbe", -24_631.763_122_874_636), ("wph", 566_749.422_000_995_4), ("la1", 199.175_348_104_538_64)];
     let text = text(&root().join("tests/fixtures/constraints/andrews_squeezer.ode"));
     for method in ["auto", "radau5", "rodas3", "rodas4", "rodas5p", "kencarp4", "bdf"] {
         for (rtol, tolerance) in [("1e-4", 1e-4), ("1e-6", 1e-6), ("1e-8", 1e-8)] {
             let found = last("constraints-andrews", &text, &["--method", method, "--rtol", rtol, "--atol", rtol]);
-            for reference in [&angles[..], &forces[..]] {
+            for reference in [&ANGLES[..], &forces[..]] {
                 let error = error(&found, reference);
                 assert!(error <= 100.0 * tolerance, "{method}, {rtol}: off by {error:e}");
             }

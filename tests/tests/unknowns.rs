@@ -25,6 +25,14 @@ pub fn refusal(name: &str, text: &str, more: &[&str]) -> String {
     ran.err
 }
 
+/// What `odec run` says of a text that runs.
+pub fn warned(name: &str, text: &str, more: &[&str]) -> String {
+    let folder = scratch(name);
+    std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
+    let arguments: Vec<&str> = ["run", "m.ode"].iter().chain(more).copied().collect();
+    run_in(&folder, &arguments, b"").success().err.clone()
+}
+
 const METHODS: [&str; 10] =
     ["auto", "rodas3", "rodas4", "rodas5p", "radau5", "bdf", "sdirk2", "tr-bdf2", "kencarp4", "backward-euler"];
 

@@ -36,6 +36,8 @@ const AT_LIMIT: [f64; 2] = [0.65, 2.5];
 const ROUNDING: f64 = 1e-13;
 /// Rounding of a number that has two digits already.
 const SLACK: f64 = 1e-6;
+/// Steps of order 1 whose errors add up to many tolerances.
+const ADD_UP: u64 = 200;
 /// States that are named.
 const NAMED: usize = 3;
 
@@ -59,6 +61,7 @@ pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
     }
     list.extend(long_step(judged));
     list.extend(folds::passed(judged));
+    list.extend(accumulated(judged));
     if judged.findings.ended {
         let pulses = pulses(judged);
         // what a lost pulse drives stays small for another reason
@@ -433,6 +436,26 @@ fn long_step(judged: &Judged<'_>) -> Option<Diagnostic> {
     };
     let typed = typed("step", &number(power_below(span / 100.0)), bound.asked.step.is_some());
     Some(d.help(format!("set {typed}, or leave out `step`, and odec controls the error")))
+}
+
+/// Steps of order 1 beside constraints, whose errors add up beyond the tolerance; other methods are held to a part of it there.
+fn accumulated(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let Judged { bound, findings, .. } = judged;
+    let name = bound.choice.method.name;
+    let constraints = &bound.executor.program().invariants.as_ref()?.constraints;
+    if bound.options.fixed || bound.choice.method.order != 1 || findings.steps < ADD_UP {
+        return None;
+    }
+    let headline = format!("`{name}` has order 1: the errors of its steps add up beyond the tolerance");
+    let says = "each of its many steps has an error up to the tolerance";
+    let mut d = Diagnostic::warning(&codes::W0618, headline);
+    d = match (bound.asked.method, constraints.first()) {
+        (Some(span), _) => d.label(span, says),
+        (None, Some((span, _))) => d.label(*span, says),
+        (None, None) => d,
+    };
+    let typed = typed("method", "radau5", bound.asked.method.is_some());
+    Some(d.help(format!("set {typed}, or leave out `method`: methods of higher order need fewer steps")))
 }
 
 /// A number of two digits that is not above `x`.

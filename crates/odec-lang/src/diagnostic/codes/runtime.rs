@@ -54,5 +54,6 @@ rows! {
     W0611 Advice "an event whose times lie outside the run"
     W0616 Advice "a constant step that jumps to another branch"
     W0617 Advice "pulses that odec did not look for"
+    W0618 Advice "errors that add up beside constraints"
     W0620 Advice "a steady start that the motion does not lead to"
 }

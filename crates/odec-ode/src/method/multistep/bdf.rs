@@ -9,6 +9,7 @@
 
 use super::coefficients::{EQUAL_STEPS, MAX_ORDER, derivative_weights, growth_limit, harmonic, interpolation_weights};
 use super::starter::Starter;
+use crate::consistent::Consistent;
 use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
@@ -61,6 +62,9 @@ pub struct Bdf {
     failures: u32,
     /// The search for the length of the block at the start.
     start: StartLength,
+    /// The newest state was moved, and the unknowns that follow from it were not; a block that begins there begins with a jump.
+    moved: bool,
+    options: Options,
     /// States that the starter made within its last step, newest first, at equal distances.
     block: Vec<Vec<f64>>,
     dense: Dense,
@@ -153,6 +157,8 @@ impl Bdf {
             known: 0,
             failures: 0,
             start: StartLength::default(),
+            moved: false,
+            options: options.clone(),
             block: vec![vec![0.0; n]; KEPT],
             dense: Dense::Nothing,
             earlier: None,
@@ -273,6 +279,12 @@ impl Bdf {
 
     /// All starting values of a run on a variable grid: one step of the loop, of s + 1 equal parts.
     fn start_variable(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        if std::mem::take(&mut self.moved)
+            && let Ok(Some(mut consistent)) = Consistent::of(eval.system(), &self.options)
+            && let Err(cause) = consistent.refine(eval, self.t, &mut self.past[0])
+        {
+            return Attempt::Failed { cause, next: h * FAILED_RATIO };
+        }
         let parts = self.order + 1;
         let part = h / parts as f64;
         if let Err(cause) = self.run_starter(eval, h, parts) {
@@ -377,12 +389,13 @@ impl Integrator for Bdf {
         if self.start_asked {
             self.start.attempts = MAX_START_ATTEMPTS;
         }
-        (self.dense, self.earlier) = (Dense::Nothing, None);
+        (self.dense, self.earlier, self.moved) = (Dense::Nothing, None, false);
         eval.rhs(t, y, &mut self.state)
     }
 
     fn shift(&mut self, _: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
         self.past[0].copy_from_slice(y);
+        self.moved = true;
         Ok(())
     }
 
@@ -443,7 +456,7 @@ impl Integrator for Bdf {
         }
         self.remember(1);
         self.push(h);
-        (self.t, self.dense, self.failures) = (t_new, Dense::Past, 0);
+        (self.t, self.dense, self.failures, self.moved) = (t_new, Dense::Past, 0, false);
         Attempt::Accepted { next }
     }
 

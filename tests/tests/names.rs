@@ -112,7 +112,7 @@ fn the_derivative_of_a_definition_follows_the_equations() {
     alike("pid", &ours, &by_hand);
 }
 
-/// A state that integrates `g'` is g less its start value, whatever g is made of.
+/// A state that integrates `g'` is g less its initial value, whatever g is made of.
 #[test]
 fn integrals_of_derivatives_are_the_definitions() {
     let text = format!(

@@ -540,7 +540,7 @@ fn powers_of_level_1_associate_to_the_left() {
     assert_eq!((rows["a"][0], rows["b"][0], rows["c"][0]), (9.0, 64.0, 1.0));
 }
 
-/// Functions that call themselves, values at the start that nobody knows yet, triggers on an edge: refused with a place.
+/// Functions that call themselves, initial values that nobody knows yet, triggers on an edge: refused with a place.
 #[test]
 fn what_has_no_certain_value_is_refused() {
     let circle = model()

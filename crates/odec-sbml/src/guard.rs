@@ -30,7 +30,7 @@ pub fn check(text: &str) -> Result<(), Box<Diagnostic>> {
         } else if tag.attributes > MAX_ATTRIBUTES {
             format!("an element has more than {MAX_ATTRIBUTES} attributes")
         } else if here > MAX_NAMESPACES {
-            format!("more than {MAX_NAMESPACES} namespaces hold at one place")
+            format!("more than {MAX_NAMESPACES} namespaces apply to one element")
         } else {
             if !tag.closed {
                 open.push(tag.namespaces);
@@ -38,7 +38,7 @@ pub fn check(text: &str) -> Result<(), Box<Diagnostic>> {
             continue;
         };
         let name = bytes[next + 1..].iter().take_while(|b| b.is_ascii_alphanumeric()).count();
-        let label = "this element is beyond that";
+        let label = "this element exceeds the limit";
         return Err(Box::new(Diagnostic::error(&codes::E0803, wrong).label(Span::new(next, next + 1 + name), label)));
     }
     Ok(())

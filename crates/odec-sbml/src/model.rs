@@ -114,7 +114,7 @@ pub struct Species {
 pub struct Parameter {
     /// Id and place. That of a parameter of one reaction is `reaction.id`, which no id of a file can be.
     pub base: Base,
-    /// Its value at the start, if the file says it.
+    /// Its initial value, if the file says it.
     pub value: Option<f64>,
     /// Nothing changes it.
     pub constant: bool,
@@ -219,7 +219,7 @@ pub struct Model {
     pub species: Vec<Species>,
     /// Parameters, those of single reactions too.
     pub parameters: Vec<Parameter>,
-    /// Values at the start.
+    /// Initial values.
     pub initial: Vec<Rule>,
     /// Rules.
     pub rules: Vec<Rule>,

@@ -143,7 +143,7 @@ impl Places {
         self.rules.get(id).or_else(|| self.elements.get(id)).copied().unwrap_or_default()
     }
 
-    /// The place of its value at the start.
+    /// The place of its initial value.
     pub fn start(&self, key: &str) -> Span {
         let id = id_of(key);
         self.initial.get(id).or_else(|| self.elements.get(id)).copied().unwrap_or_default()

@@ -26,9 +26,12 @@ fn unreadable(text: &str, error: &roxmltree::Error) -> Box<Diagnostic> {
     let report = match error {
         Error::DtdDetected => {
             let at = text.find("<!DOCTYPE").unwrap_or_default();
-            Diagnostic::error(&codes::E0801, "the file has a document type, which could define entities")
-                .label(Span::new(at, (at + 9).min(text.len())), "SBML has none")
-                .help("leave out `<!DOCTYPE ...>`")
+            Diagnostic::error(
+                &codes::E0801,
+                "the file contains a document type declaration, which could define entities",
+            )
+            .label(Span::new(at, (at + 9).min(text.len())), "SBML does not use it")
+            .help("remove the line `<!DOCTYPE ...>`")
         }
         Error::NodesLimitReached | Error::AttributesLimitReached | Error::NamespacesLimitReached => {
             Diagnostic::error(&codes::E0803, format!("the file has more than {MAX_NODES} elements, texts and comments"))
@@ -36,11 +39,11 @@ fn unreadable(text: &str, error: &roxmltree::Error) -> Box<Diagnostic> {
         Error::UnexpectedEndOfStream | Error::UnclosedRootNode => {
             let end = text.trim_end().len();
             let start = text[..end].char_indices().next_back().map_or(0, |(k, _)| k);
-            Diagnostic::error(&codes::E0801, "the file ends in the middle of the XML")
-                .label(Span::new(start, end), "the end")
-                .help("was the file cut? its last tag is `</sbml>`")
+            Diagnostic::error(&codes::E0801, "the file ends before its last element is closed")
+                .label(Span::new(start, end), "the file ends here")
+                .help("the last tag of an SBML file is `</sbml>`: the file may be truncated")
         }
-        Error::NoRootNode => Diagnostic::error(&codes::E0801, "the file has no XML element"),
+        Error::NoRootNode => Diagnostic::error(&codes::E0801, "the file contains no XML element"),
         other => {
             let place = other.pos();
             let said = other.to_string();

@@ -99,7 +99,7 @@ pub struct Bound {
     pub asked: Asked,
     /// The model declares algebraic unknowns.
     pub guesses: bool,
-    /// Unknowns whose guesses start values read, by place in y, with the start value.
+    /// Unknowns whose guesses initial values read, by place in y, with the initial value.
     pub guesses_read: Vec<(std::ops::Range<usize>, Span)>,
     /// What the search for a consistent start moved.
     pub moved: Vec<Moved>,

@@ -24,7 +24,7 @@ pub enum NoStart {
     Inconsistent(Box<Failure>),
     /// Initial values do not meet the constraints: each state that would have to move, and where to.
     NotKept(Vec<Moved>),
-    /// A start value reads the guess of an unknown, which starts elsewhere: what moved, and the start value.
+    /// An initial value reads the guess of an unknown, which starts elsewhere: what moved, and the initial value.
     ReadsGuess(Moved, Span),
     /// The run is to start from a steady state, and none was found.
     NotSteady(NoSteady),
@@ -121,7 +121,7 @@ impl Bound {
 }
 
 impl Bound {
-    /// Notes which start values read the guesses of unknowns.
+    /// Notes which initial values read the guesses of unknowns.
     pub(crate) fn note_guesses(&mut self, model: &Model) {
         let places = |unknown: usize| {
             let name = model.states[unknown].derivative(0);
@@ -131,14 +131,14 @@ impl Bound {
         self.guesses_read = read.filter_map(|(unknown, span)| Some((places(unknown)?, span))).collect();
     }
 
-    /// A start value that was computed with a guess.
+    /// An initial value that was computed with a guess.
     fn reads_guess(&self, moved: Moved, span: Span) -> Diagnostic {
         let (name, from, to) = (self.states.name(moved.place), number(moved.from), shortest(moved.to));
         let headline =
-            format!("this start value reads the guess {from} of `{name}`, which starts at {}", number(moved.to));
+            format!("this initial value reads the guess {from} of `{name}`, which starts at {}", number(moved.to));
         Diagnostic::error(&codes::E0642, headline)
             .label(span, format!("computed with `{name} = {from}`"))
-            .help(format!("write the guess `{name} = {to}`, or a start value that does not read `{name}`"))
+            .help(format!("write the guess `{name} = {to}`, or an initial value that does not read `{name}`"))
     }
 }
 

@@ -90,7 +90,7 @@ fn text(simulation: &Simulation, found: &Found, conserved: &[Conserved], starts:
         out.push_str(&format!("conserved: {sum} = {}\n", digits(combination.value)));
     }
     if !simulation.model().events.is_empty() {
-        out.push_str("without events: the quantities that they change keep their values at the start\n");
+        out.push_str("without events: the quantities that they change keep their initial values\n");
     }
     for (k, steady) in found.list.iter().enumerate() {
         out.push_str(&one(simulation, k, steady));

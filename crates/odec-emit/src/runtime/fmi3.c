@@ -39,7 +39,7 @@ enum {
 typedef struct {
     void *environment;
     log_message message;
-    int place, fresh, stale;           /* fresh: no event was looked for yet; stale: values at the start have to be found */
+    int place, fresh, stale;           /* fresh: no event was looked for yet; stale: initial values have to be found */
     double t, accepted, begin, end;
     double y[MODEL_STATES + 1], dy[MODEL_STATES + 1], w[MODEL_STATES + 1], dw[MODEL_STATES + 1];
     double given[MODEL_STATES + 1];    /* initial values that the importer has set */
@@ -60,7 +60,7 @@ static int refused(const instance *at, const char *function) {
     return tell(at, ERROR, text);
 }
 
-/* Values at the start follow parameters. */
+/* Initial values follow parameters. */
 static void settle(instance *at) {
     if (!at->stale) return;
     at->stale = 0;

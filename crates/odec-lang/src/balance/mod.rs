@@ -57,7 +57,7 @@ pub struct Change {
     pub name: String,
     /// The derivative in the names of the source, if it is short.
     pub derivative: Option<String>,
-    /// The value at the start.
+    /// The initial value.
     pub at_start: f64,
     /// Terms of the equations that no others take back, each with what it does.
     pub terms: Vec<Label>,

@@ -54,7 +54,7 @@ impl<'a> Values<'a> {
         Values { page, names, known: HashMap::new() }
     }
 
-    /// The value at the start, if it is known.
+    /// The initial value, if it is known.
     pub(super) fn value(&mut self, id: ExprId) -> Option<f64> {
         self.deep(id, 0)
     }

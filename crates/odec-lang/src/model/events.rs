@@ -10,7 +10,7 @@ pub use crate::syntax::tree::Change;
 pub struct Discrete {
     /// Name.
     pub name: String,
-    /// Its value at the start of a run.
+    /// Its initial value.
     pub initial: Body,
     /// Unit as written, without brackets.
     pub unit: Option<String>,

@@ -1,12 +1,12 @@
-//! Start values that read the guess of an algebraic unknown.
+//! Initial values that read the guess of an algebraic unknown.
 
 use odec_ir::Span;
 
 use super::{Body, Model, Symbol, TermKind};
 
 impl Model {
-    /// Unknowns whose guesses the start values of states and discretes read, through definitions too: the unknown as an element of
-    /// [`Model::states`], and the start value.
+    /// Unknowns whose guesses the initial values of states and discretes read, through definitions too: the unknown as an element of
+    /// [`Model::states`], and the initial value.
     pub fn guesses_read(&self) -> Vec<(usize, Span)> {
         let states = self.states.iter().filter(|state| !state.algebraic).flat_map(|state| &state.initial);
         let starts = states.chain(self.discretes.iter().map(|discrete| &discrete.initial));

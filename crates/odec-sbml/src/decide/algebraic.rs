@@ -16,7 +16,7 @@ pub fn match_rules(symbols: &mut Symbols<'_>, report: &mut Report) {
     let mut owner: BTreeMap<&str, usize> = BTreeMap::new();
     for (k, rule) in rules.iter().enumerate() {
         if !augment(k, &candidates, &mut owner) {
-            let headline = "an algebraic rule determines no quantity that nothing else determines";
+            let headline = "every quantity in this algebraic rule is already determined by something else";
             report.error(&codes::E0810, headline, rule.base.span, "this rule");
         }
     }

@@ -59,8 +59,8 @@ impl<'m> Decider<'m, '_> {
         let mut arrows = BTreeMap::new();
         for reaction in &self.symbols.model.reactions {
             let Some(law) = &reaction.law else {
-                let headline = format!("reaction `{}` has no kinetic law, and is left out", reaction.base.id);
-                self.report.warning(&codes::W0802, headline, reaction.base.span, "how fast it is, is not said");
+                let headline = format!("reaction `{}` has no kinetic law, so odec leaves it out", reaction.base.id);
+                self.report.warning(&codes::W0802, headline, reaction.base.span, "its rate is unknown");
                 continue;
             };
             let law = self.meaning(law);
@@ -177,7 +177,7 @@ impl<'m> Decider<'m, '_> {
                 (1.0, math)
             }
             (None, None) if !named => {
-                let headline = format!("the stoichiometry of `{}` is not given", reference.species);
+                let headline = format!("the species reference of `{}` has no stoichiometry", reference.species);
                 self.report.error(&codes::E0804, headline, reference.base.span, "here");
                 (1.0, Math::Number(1.0))
             }

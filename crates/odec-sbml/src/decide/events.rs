@@ -39,8 +39,8 @@ impl Decider<'_, '_> {
         let start = Start::of(&self.quantities, equations, &model.functions);
         for Made { event, planned, .. } in &made {
             if start.on_an_edge(&planned.trigger) {
-                let headline = "both sides of a comparison in the trigger of an event are equal at the start";
-                let label = "whether the event happens there, odec cannot tell as SBML does";
+                let headline = "the two sides of a comparison in the trigger of this event are equal at the start";
+                let label = "odec cannot decide whether the event happens at the start";
                 self.report.error(&codes::E0808, headline, event.base.span, label);
             }
         }
@@ -87,7 +87,7 @@ impl Decider<'_, '_> {
         if event.early && self.reads_at_execution(event, &values) {
             let own = if event.base.id.is_empty() { format!("event_{}", number + 1) } else { event.base.id.clone() };
             let mut kept = planned.clone();
-            kept.title = format!("values that {own} has at its trigger");
+            kept.title = format!("values of {own} at its trigger");
             kept.priority = Some(Math::Number(FIRST));
             for (id, value) in &mut values {
                 let key = format!("{own}.{id}");
@@ -171,8 +171,8 @@ impl Decider<'_, '_> {
                 };
                 if reads.iter().any(|key| own(key)) || self.symbols.kind(id) == Kind::Unknown {
                     let headline = format!(
-                        "an event changes what the size of the compartment of `{}` follows from, and a rule gives the rate of its \
-                         concentration",
+                        "an event changes a quantity that determines the size of the compartment of `{}`, and a rate rule \
+                         determines its concentration",
                         species.base.id
                     );
                     self.report.error(&codes::E0808, headline, event.base.span, "odec does not import this");

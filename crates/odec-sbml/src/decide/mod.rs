@@ -92,20 +92,21 @@ impl<'m> Decider<'m, '_> {
             _ => None,
         });
         for (id, span) in refused {
-            let headline = format!("a formula uses the derivative of `{id}`, which follows from other quantities");
-            self.report.error(&codes::E0808, headline, span, "odec imports the derivatives of states alone");
+            let headline =
+                format!("a formula uses the derivative of `{id}`, which a rule computes from other quantities");
+            self.report.error(&codes::E0808, headline, span, "odec imports derivatives of states only");
         }
         changed
     }
 
-    /// Value at the start: an initial assignment, or a number; NaN if the file says nothing.
+    /// Initial value: an initial assignment, or a number; NaN if the file says nothing.
     fn start(&mut self, id: &str, given: Option<f64>, span: Span) -> Math {
         if let Some(rule) = self.symbols.initial.get(id).copied() {
             return self.meaning(&rule.math);
         }
         if given.is_none() && self.symbols.kind(id) != Kind::Unknown {
-            let headline = format!("`{id}` has no value at the start");
-            self.report.warning(&codes::W0801, headline, span, "it counts as not a number (NaN)");
+            let headline = format!("`{id}` has no initial value");
+            self.report.warning(&codes::W0801, headline, span, "odec uses NaN (not a number)");
         }
         Math::Number(given.unwrap_or(f64::NAN))
     }
@@ -140,8 +141,8 @@ impl<'m> Decider<'m, '_> {
                 // a point has no size, and what is in it has no concentration
                 size = size.or(Some(1.0));
             } else if size.is_none() && !determined {
-                let headline = format!("compartment `{id}` has no size; 1 is taken");
-                self.report.warning(&codes::W0801, headline, part.base.span, "its size is not given");
+                let headline = format!("compartment `{id}` has no size, so odec uses 1");
+                self.report.warning(&codes::W0801, headline, part.base.span, "`size` is missing");
                 size = Some(1.0);
             }
             let role = self.role(id, size, part.base.span);
@@ -230,8 +231,8 @@ impl<'m> Decider<'m, '_> {
         };
         let note = match (kind, species.constant, species.boundary) {
             (Kind::State, ..) => None,
-            (_, true, _) => Some("constant: nothing changes it"),
-            (_, _, true) => Some("boundary: reactions do not change it"),
+            (_, true, _) => Some("constant"),
+            (_, _, true) => Some("boundary species: reactions do not change it"),
             _ => None,
         };
         let (a, c) = (amount(id), concentration(id));
@@ -245,13 +246,14 @@ impl<'m> Decider<'m, '_> {
         }
     }
 
-    /// Refuses values at the start that depend on what an algebraic rule determines.
+    /// Refuses initial values that depend on what an algebraic rule determines.
     fn check_start(&mut self, equations: &[(Math, Span)]) {
         let start = Start::of(&self.quantities, equations, &self.symbols.model.functions);
         for key in start.unsettled(equations) {
             let id = key.trim_matches(['#', '[', ']']);
             let rule = self.symbols.initial.get(id).map(|rule| rule.base.span);
-            let headline = format!("the value of `{id}` at the start depends on what an algebraic rule determines");
+            let headline =
+                format!("the initial value of `{id}` depends on a quantity that an algebraic rule determines");
             let at = rule.or_else(|| equations.first().map(|(_, span)| *span)).unwrap_or_default();
             let label = if rule.is_some() { "this value" } else { "the rule" };
             self.report.error(&codes::E0808, headline, at, label);

@@ -28,7 +28,7 @@ pub struct Start<'q> {
     guessed: bool,
 }
 
-/// A value at the start, and whether it changes by itself.
+/// An initial value, and whether it changes by itself.
 type Known = (f64, bool);
 
 impl<'q> Start<'q> {
@@ -92,7 +92,7 @@ impl<'q> Start<'q> {
         }
     }
 
-    /// Keys of states and discrete quantities whose values at the start depend on an algebraic unknown that is not known there:
+    /// Keys of states and discrete quantities whose initial values depend on an algebraic unknown that is not known there:
     /// odec computes them from what the search for it begins with.
     pub fn unsettled(mut self, equations: &[(Math, Span)]) -> Vec<&'q str> {
         self.guessed = true;

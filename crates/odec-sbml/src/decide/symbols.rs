@@ -76,7 +76,7 @@ impl<'m> Symbols<'m> {
                 return;
             }
             if let Some(first) = places.insert(&base.id, base.span) {
-                let report_twice = Diagnostic::error(&codes::E0809, format!("the id `{}` is given twice", base.id));
+                let report_twice = Diagnostic::error(&codes::E0809, format!("two elements have the id `{}`", base.id));
                 report.push(report_twice.label(base.span, "here").label(first, "and here"));
             }
             table.insert(&base.id, symbol);
@@ -144,7 +144,7 @@ impl<'m> Symbols<'m> {
                 Some(Symbol::Compartment(_)) => {}
                 _ => {
                     let headline = format!("there is no compartment `{}`", species.compartment);
-                    report.error(&codes::E0805, headline, species.base.span, "this species is in it");
+                    report.error(&codes::E0805, headline, species.base.span, "this species refers to it");
                 }
             }
         }
@@ -181,7 +181,7 @@ impl<'m> Symbols<'m> {
             Some(Symbol::Reaction(_)) => {
                 report.error(
                     &codes::E0809,
-                    format!("the rate of reaction `{id}` is its kinetic law"),
+                    format!("the kinetic law determines the rate of reaction `{id}`"),
                     span,
                     "set here",
                 );
@@ -259,8 +259,9 @@ impl<'m> Symbols<'m> {
             }
         }
         if let Some(function) = self.model.functions.iter().find(|f| calls.contains_key(f.base.id.as_str())) {
-            let headline = format!("the function `{}` calls itself, or functions that do", function.base.id);
-            report.error(&codes::E0806, headline, function.base.span, "its value would never be known");
+            let headline =
+                format!("the function `{}` calls itself, directly or through other functions", function.base.id);
+            report.error(&codes::E0806, headline, function.base.span, "the recursion never ends");
         }
     }
 
@@ -271,7 +272,7 @@ impl<'m> Symbols<'m> {
                 match self.table.get(id.as_str()) {
                     _ if argument && matches!(m, Math::Name(..)) => {}
                     _ if of.is_some() => {
-                        let headline = format!("the body of a function names `{id}`, which is no argument of it");
+                        let headline = format!("the body of a function uses `{id}`, which is not one of its arguments");
                         report.error(&codes::E0805, headline, *span, "named here");
                     }
                     Some(Symbol::Reaction(false)) => {
@@ -286,7 +287,7 @@ impl<'m> Symbols<'m> {
                 None => report.error(&codes::E0805, format!("there is no function `{id}`"), *span, "called here"),
                 Some(f) if f.arguments.len() != list.len() => {
                     let (has, given) = (f.arguments.len(), list.len());
-                    let headline = format!("`{id}` has {has} arguments, and is called with {given}");
+                    let headline = format!("`{id}` takes {has} arguments, but this call has {given}");
                     report.error(&codes::E0806, headline, *span, "called here");
                 }
                 Some(_) => {}

@@ -103,7 +103,7 @@ impl Writer<'_> {
         let term = self.model.term(id);
         let missing = |what: String| Err((what, term.span));
         if depth + AROUND > MAX_DEPTH {
-            return missing("a formula nested this deeply".to_string());
+            return missing("a formula with this many nested levels".to_string());
         }
         Ok(match &term.kind {
             TermKind::Number(v) => number(*v),

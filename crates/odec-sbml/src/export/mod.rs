@@ -56,7 +56,7 @@ fn read_back(model: &Model, text: &str) -> Option<Diagnostic> {
     let said = imported.diagnostics.iter().find(|d| d.is_error());
     let events = || model.events.iter().map(|event| event.head);
     if let Some(said) = said {
-        let headline = format!("SBML cannot hold this model as it is: {}", said.headline);
+        let headline = format!("odec cannot express this model in SBML: {}", said.headline);
         let report = Diagnostic::error(&codes::E0826, headline);
         return Some(match events().next() {
             Some(head) => report.label(head, "the model has events"),
@@ -71,10 +71,10 @@ fn read_back(model: &Model, text: &str) -> Option<Diagnostic> {
         .filter(|line| line.starts_with("when ") && line.contains(" alone "))
         .count();
     (turns > alone).then(|| {
-        let headline = "SBML leaves the order of events to chance where odec executes them together";
+        let headline = "SBML executes these events in random order, but odec executes them together";
         let mut report = Diagnostic::error(&codes::E0827, headline);
         for head in events().take(3) {
-            report = report.label(head, "its result may depend on the order");
+            report = report.label(head, "the result may depend on the order");
         }
         report.help("give the events different priorities, or the clause `alone`")
     })
@@ -162,7 +162,7 @@ impl Exporter<'_> {
                 }
             }
             for bound in &state.bounds {
-                let headline = format!("SBML has no bounds: that of `{}` is left out", state.name);
+                let headline = format!("SBML has no bounds, so the export leaves out the bound of `{}`", state.name);
                 self.diagnostics.push(Diagnostic::warning(&codes::W0803, headline).label(bound.span, "this bound"));
             }
         }
@@ -183,7 +183,7 @@ impl Exporter<'_> {
     }
 
     fn refuse(&mut self, (what, span): Missing) {
-        let headline = format!("SBML cannot hold {what}");
+        let headline = format!("SBML cannot express {what}");
         self.diagnostics.push(Diagnostic::error(&codes::E0826, headline).label(span, "here"));
     }
 
@@ -202,7 +202,7 @@ impl Exporter<'_> {
         for entry in self.model.runs.iter().flat_map(|run| &run.entries) {
             let EntryValue::Range(first, _) = &entry.value else { continue };
             if !matches!(self.model.term(first.root).kind, TermKind::Number(0.0)) {
-                self.refuse(("a start at another time than 0".to_string(), entry.span));
+                self.refuse(("a start time other than 0".to_string(), entry.span));
             }
         }
     }
@@ -234,7 +234,7 @@ impl Exporter<'_> {
         self.chosen.names.contains(name).then(|| value(&self.chosen.values)).flatten()
     }
 
-    /// A quantity with a value at the start, that of the model or the chosen one.
+    /// A quantity with an initial value, that of the model or the chosen one.
     fn given(&mut self, symbol: Symbol, order: u8, start: (Body, Option<f64>), constant: bool) {
         let id = self.names.of_known(symbol, order).to_string();
         let value = self.start("value", &id, start);
@@ -256,7 +256,7 @@ impl Exporter<'_> {
         ));
     }
 
-    /// The value at the start as an attribute, or as an initial assignment.
+    /// The initial value as an attribute, or as an initial assignment.
     fn start(&mut self, attribute: &str, id: &str, (start, chosen): (Body, Option<f64>)) -> String {
         if let Some(v) = chosen.or_else(|| self.literal(start)) {
             return format!(" {attribute}=\"{}\"", number_text(v));
@@ -417,13 +417,13 @@ impl Exporter<'_> {
         if adds && !late && event.delay.is_some() {
             // the sum is made at the execution: that is the same if the rest is fixed
             if !event.actions.iter().all(|action| self.is_fixed(action.value)) {
-                return Err(("an addition of a value of the trigger after a delay".to_string(), event.head));
+                return Err(("`+=` or `-=` with a delay, with values from the trigger".to_string(), event.head));
             }
             late = true;
         }
         let (triggers, initially) = match &event.kind {
             EventKind::When { crossing: true, .. } => {
-                return Err(("an event at each crossing".to_string(), event.head));
+                return Err(("an event with `==`, which happens at each crossing".to_string(), event.head));
             }
             EventKind::When { rest: Some(_), .. } | EventKind::Rest => {
                 return Err(("`rest`".to_string(), event.head));

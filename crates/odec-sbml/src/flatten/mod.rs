@@ -44,7 +44,7 @@ impl Flattener<'_> {
             let size = change::size(model);
             let over = size > self.budget;
             self.budget = self.budget.saturating_sub(size);
-            over.then(|| format!("the submodels come to more than {MAX_FLATTENED} parts"))
+            over.then(|| format!("the submodels contain more than {MAX_FLATTENED} elements in total"))
         };
         if let Some(headline) = headline {
             self.report.error(&codes::E0803, headline, model.base.span, "in this model");
@@ -80,7 +80,7 @@ impl Flattener<'_> {
     fn child(&mut self, submodel: &Submodel, replaced: &BTreeSet<String>) -> Option<Model> {
         let Some(definition) = self.definitions.get(&submodel.model) else {
             let headline = format!("there is no model `{}`", submodel.model);
-            self.report.error(&codes::E0805, headline, submodel.base.span, "this submodel is one");
+            self.report.error(&codes::E0805, headline, submodel.base.span, "this submodel refers to it");
             return None;
         };
         self.depth += 1;
@@ -137,7 +137,12 @@ impl Flattener<'_> {
                 (None, false) => break,
             }
         }
-        self.report.error(&codes::E0805, "this names no part of a submodel", span, "it leads nowhere");
+        self.report.error(
+            &codes::E0805,
+            "this reference does not name an element of a submodel",
+            span,
+            "there is no such element",
+        );
         None
     }
 
@@ -152,8 +157,8 @@ impl Flattener<'_> {
             }
         };
         if removed.is_none() {
-            let headline = "a part of a submodel is replaced or deleted that odec does not read";
-            self.report.error(&codes::E0808, headline, span, "this one");
+            let headline = "the model replaces or deletes an element of a submodel that odec does not read";
+            self.report.error(&codes::E0808, headline, span, "this element");
         }
         removed
     }
@@ -192,7 +197,7 @@ impl Flattener<'_> {
                 Target::Submodel(_) | Target::Nothing => None,
             };
             let Some(theirs) = theirs.filter(|_| !own.id.is_empty()) else {
-                let headline = "a part without an id is replaced by another one";
+                let headline = "the model replaces an element that has no id";
                 self.report.error(&codes::E0808, headline, replacement.span, "odec does not import this");
                 return None;
             };
@@ -217,7 +222,7 @@ impl Flattener<'_> {
     ) -> Option<()> {
         let target = self.replaced(model, replacement)?;
         let Target::Submodel(prefix) = &target else {
-            let headline = "a submodel replaces a part that is no submodel";
+            let headline = "a submodel replaces an element that is not a submodel";
             self.report.error(&codes::E0808, headline, replacement.span, "odec does not import this");
             return None;
         };

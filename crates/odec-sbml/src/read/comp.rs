@@ -61,7 +61,7 @@ pub fn submodels(node: Element<'_>, report: &mut Report) -> Vec<Submodel> {
         let text = |name| attribute(part, name).map(str::to_string);
         let model = text("modelRef").unwrap_or_default();
         if base.id.is_empty() || model.is_empty() {
-            report.error(&codes::E0804, "a submodel has no `id` or no `modelRef`", base.span, "here");
+            report.error(&codes::E0804, "a submodel lacks `id` or `modelRef`", base.span, "here");
         }
         Submodel {
             base,

@@ -14,12 +14,12 @@ pub fn formula(text: &str, span: Span, report: &mut Report) -> Option<Math> {
     let mut reader = Reader { rest: text.trim_start(), depth: 0, span };
     let read = reader.sum().and_then(|math| match reader.rest {
         "" => Ok(math),
-        rest => Err(format!("`{}` is left over", short(rest))),
+        rest => Err(format!("`{}` follows after the end of the formula", short(rest))),
     });
     match read {
         Ok(math) => Some(math),
         Err(why) => {
-            report.error(&codes::E0807, format!("the formula `{}` cannot be read", short(text)), span, why);
+            report.error(&codes::E0807, format!("odec cannot read the formula `{}`", short(text)), span, why);
             None
         }
     }
@@ -103,7 +103,7 @@ impl Reader<'_> {
         while self.take('^') {
             powers += 1;
             if powers > MAX_BRACKETS {
-                return Err(format!("it has more than {MAX_BRACKETS} powers one upon the other"));
+                return Err(format!("it has more than {MAX_BRACKETS} nested powers"));
             }
             left = Math::Apply(Op::Power, vec![left, self.signed()?]);
         }
@@ -134,7 +134,7 @@ impl Reader<'_> {
             return Err(if self.rest.is_empty() {
                 "it ends where a value is expected".to_string()
             } else {
-                format!("`{}` stands where a value is expected", short(self.rest))
+                format!("it has `{}` where a value is expected", short(self.rest))
             });
         }
         let digit = word.starts_with(|c: char| c.is_ascii_digit() || c == '.');
@@ -147,7 +147,7 @@ impl Reader<'_> {
         }
         self.rest = self.rest[word.len()..].trim_start();
         if digit {
-            return number(word).map(Math::Number).ok_or_else(|| format!("`{word}` is no number"));
+            return number(word).map(Math::Number).ok_or_else(|| format!("`{word}` is not a number"));
         }
         if !self.take('(') {
             return Ok(Math::Name(word.to_string(), self.span));
@@ -232,7 +232,7 @@ fn call(name: &str, mut list: Vec<Math>, span: Span) -> Result<Math, String> {
     if (least..=most).contains(&list.len()) {
         Ok(Math::Apply(op, list))
     } else {
-        Err(format!("`{name}` has another number of arguments"))
+        Err(format!("`{name}` takes a different number of arguments"))
     }
 }
 

@@ -33,7 +33,7 @@ pub fn lambda(node: Element<'_>, report: &mut Report) -> Option<(Vec<String>, Ma
         content = content.first_element_child()?;
     }
     if !content.has_tag_name((NAMESPACE, "lambda")) {
-        report.error(&codes::E0806, "a function is not a `<lambda>`", span(content), "found here");
+        report.error(&codes::E0806, "a function must be a `<lambda>`", span(content), "found here");
         return None;
     }
     let mut arguments = vec![];
@@ -57,7 +57,12 @@ fn text_of(node: Element<'_>) -> String {
 fn expression(node: Element<'_>, report: &mut Report) -> Option<Math> {
     let unknown = |report: &mut Report| {
         let name = node.tag_name().name();
-        report.error(&codes::E0806, format!("SBML has no `<{name}>` in a formula"), span(node), "not known here");
+        report.error(
+            &codes::E0806,
+            format!("`<{name}>` is not allowed in a formula of SBML"),
+            span(node),
+            "unknown element",
+        );
         None
     };
     if node.tag_name().namespace() != Some(NAMESPACE) {
@@ -92,7 +97,7 @@ fn constant(node: Element<'_>, report: &mut Report) -> Option<Math> {
         _ => None,
     };
     if value.is_none() {
-        report.error(&codes::E0806, "this is no number", span(node), format!("found `{}`", parts.join(" ")));
+        report.error(&codes::E0806, "this is not a number", span(node), format!("found `{}`", parts.join(" ")));
     }
     value.map(Math::Number)
 }
@@ -108,7 +113,7 @@ fn symbol(node: Element<'_>, report: &mut Report) -> Option<Math> {
         "avogadro" => Some(Math::Number(AVOGADRO)),
         other => {
             let headline = format!("the symbol `{other}` does not stand for a value");
-            report.error(&codes::E0806, headline, span(node), "`time` and `avogadro` do");
+            report.error(&codes::E0806, headline, span(node), "only `time` and `avogadro` do");
             None
         }
     }
@@ -125,7 +130,7 @@ fn piecewise(node: Element<'_>, report: &mut Report) -> Option<Math> {
             ("otherwise", [value]) => otherwise = Some(Box::new(expression(*value, report)?)),
             (name, _) => {
                 let headline = format!("`<{name}>` in `<piecewise>` has {} operands", inner.len());
-                report.error(&codes::E0806, headline, span(part), "a `<piece>` has two, `<otherwise>` one");
+                report.error(&codes::E0806, headline, span(part), "`<piece>` takes two, `<otherwise>` takes one");
                 return None;
             }
         }
@@ -156,12 +161,12 @@ fn apply(node: Element<'_>, report: &mut Report) -> Option<Math> {
         _ => {}
     }
     let Some((op, least, most)) = operator(name) else {
-        report.error(&codes::E0806, format!("SBML has no operator `<{name}>`"), span(head), "not known here");
+        report.error(&codes::E0806, format!("`<{name}>` is not an operator of SBML"), span(head), "unknown element");
         return None;
     };
     if !(least..=most).contains(&operands.len()) {
         let headline = format!("`<{name}>` has {} operands", operands.len());
-        report.error(&codes::E0806, headline, span(node), "this number of operands makes no sense");
+        report.error(&codes::E0806, headline, span(node), "the operator does not take this number of operands");
         return None;
     }
     Some(Math::Apply(op, operands))
@@ -172,12 +177,17 @@ fn special(head: Element<'_>, operands: &[Math], report: &mut Report) -> Option<
     match (symbol_name(head), operands) {
         ("rateOf", [Math::Name(id, _)]) => Some(Math::RateOf(id.clone(), span(head))),
         ("rateOf", _) => {
-            report.error(&codes::E0806, "`rateOf` has one operand, a quantity", span(head), "it has another one");
+            report.error(
+                &codes::E0806,
+                "`rateOf` takes one operand, the name of a quantity",
+                span(head),
+                "this operand is something else",
+            );
             None
         }
         ("delay", _) => {
-            let headline = "the formula has a delay: `delay(x, tau)`, the value of x a time tau ago";
-            report.error(&codes::E0560, headline, span(head), "odec solves no delay equations in this version");
+            let headline = "the formula contains a delay: `delay(x, tau)` is the value of x at time t - tau";
+            report.error(&codes::E0560, headline, span(head), "this version of odec does not solve delay equations");
             None
         }
         (other, _) => {

@@ -31,15 +31,18 @@ pub fn root<'a>(document: &'a Document<'a>) -> Result<((u32, u32), Element<'a>),
     }
     let whole = |name| attribute(root, name).and_then(|text| text.parse::<u32>().ok());
     let (Some(level), Some(version)) = (whole("level"), whole("version")) else {
-        return Err(error("the file does not say its level and version".to_string(), "`level`, `version`"));
+        return Err(error(
+            "the file does not give its level and version".to_string(),
+            "the attributes `level` and `version` are missing",
+        ));
     };
     if !(1..=3).contains(&level) {
-        return Err(error(format!("odec knows SBML Level 1 to 3, and this is Level {level}"), "the level"));
+        return Err(error(format!("odec reads SBML Levels 1 to 3, but this file is Level {level}"), "the level"));
     }
     // a level 3 file may have nothing but packages
     match child(root, "model") {
         Some(model) => Ok(((level, version), model)),
-        None => Err(error("the file has no `<model>`".to_string(), "nothing in it is one")),
+        None => Err(error("the file has no `<model>`".to_string(), "`<model>` is missing")),
     }
 }
 
@@ -49,10 +52,10 @@ pub fn check_packages(root: Element<'_>, report: &mut Report) {
         let url = attribute.namespace().unwrap_or_default();
         let package = url.split('/').rev().nth(1).unwrap_or(url);
         if package != "comp" {
-            let headline = format!("the model needs the package `{package}` of SBML, which odec does not import");
+            let headline = format!("the model requires the SBML package `{package}`, which odec does not import");
             let range = attribute.range();
             let at = odec_ir::Span::new(range.start, range.end);
-            report.error(&codes::E0808, headline, at, "said here");
+            report.error(&codes::E0808, headline, at, "declared here");
         }
     }
 }
@@ -69,7 +72,7 @@ pub fn whole(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Optio
     for (id, span) in comp::external(root) {
         if definitions.values().chain([&main]).any(|m| m.submodels.iter().any(|s| s.model == id)) {
             let headline = format!("the model `{id}` is in another file");
-            report.error(&codes::E0808, headline, span, "odec reads one file");
+            report.error(&codes::E0808, headline, span, "odec reads a single file");
         }
     }
     // a submodel may be the model itself nowhere, but other definitions may name it

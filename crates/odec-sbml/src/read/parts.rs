@@ -149,7 +149,12 @@ impl Reader<'_> {
                 (kind, required(node, variable, self.report))
             }
             name => {
-                self.report.error(&codes::E0808, format!("SBML has no rule `<{name}>`"), span(node), "not known here");
+                self.report.error(
+                    &codes::E0808,
+                    format!("`<{name}>` is not a rule of SBML"),
+                    span(node),
+                    "unknown element",
+                );
                 return None;
             }
         };
@@ -161,8 +166,8 @@ impl Reader<'_> {
         self.id(node);
         let base = base(node, self.level);
         if truth(node, "fast", false, self.report) {
-            let headline = format!("reaction `{}` is fast: it is always in equilibrium", base.id);
-            self.report.error(&codes::E0808, headline, base.span, "odec imports no fast reactions");
+            let headline = format!("reaction `{}` is a fast reaction, which is always in equilibrium", base.id);
+            self.report.error(&codes::E0808, headline, base.span, "odec does not import fast reactions");
         }
         let reactants = list(node, "listOfReactants").collect::<Vec<_>>();
         let products = list(node, "listOfProducts").collect::<Vec<_>>();

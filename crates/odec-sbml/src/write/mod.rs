@@ -43,7 +43,7 @@ pub fn write(plan: &Plan) -> Written {
     out.section(Section::Stoichiometries, "Stoichiometries");
     out.section(Section::Reactions, "Reactions: amount per time");
     out.section(Section::Rates, "Derivatives that formulas use");
-    out.section(Section::Kept, "Values of triggers, for events that read at their executions too");
+    out.section(Section::Kept, "Values at the trigger, for events that also read values at their execution");
     out.equations();
     out.events();
     out.outputs();
@@ -93,7 +93,7 @@ impl Out<'_> {
         if !name.is_empty() {
             self.line(&format!("## {name}"));
         }
-        self.line(&format!("# Imported from SBML Level {level} Version {version}. Its units are left out."));
+        self.line(&format!("# Imported from SBML Level {level} Version {version}. Units are not imported."));
         let id: String =
             self.plan.id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
         if id.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -306,7 +306,7 @@ impl Out<'_> {
         let (constant, varying): (Vec<&Quantity>, Vec<&Quantity>) =
             plan.quantities.iter().filter(recorded).partition(|q| matches!(q.role, Role::Parameter(_)));
         if !(constant.is_empty() && varying.is_empty()) {
-            self.heading("What a run records beside the states");
+            self.heading("Other quantities that a run records");
         }
         for list in [varying, constant] {
             let mut line = String::new();

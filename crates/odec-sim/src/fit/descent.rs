@@ -76,7 +76,7 @@ pub struct Descent {
 pub type Interval = (f64, f64);
 
 /// Goes down from a point. `sizes` are changes of the parameters that matter, of which the first step takes one at most; `rank` is the
-/// part of the largest singular value below which the derivatives are errors of the runs. `None` if there is no value at the start.
+/// part of the largest singular value below which the derivatives are errors of the runs. `None` if there is no initial value.
 ///
 /// # Errors
 /// The caller wants to stop.

@@ -132,7 +132,7 @@ impl Simulation {
             && choices.tables == own.tables
             && choices.inputs == own.inputs;
         let shared = same && covered && others == fixed && plain(&choices) && plain(own);
-        // where it switches, the values at the start are found together with the code
+        // where it switches, the initial values are found together with the code
         if !shared || self.bound.located.is_some() {
             return self.loaded.simulate(&choices, self.purpose);
         }

@@ -36,7 +36,7 @@ const SLACK: f64 = 4.0;
 pub struct Conserved {
     /// Place and coefficient.
     pub terms: Vec<(usize, f64)>,
-    /// Its value at the start.
+    /// Its initial value.
     pub value: f64,
 }
 

@@ -91,7 +91,7 @@ impl<'a> NewEvent<'a> {
 }
 
 impl Parts {
-    /// A quantity that events alone change, with its value at the start.
+    /// A quantity that events alone change, with its initial value.
     pub fn discrete(&mut self, part: Part<'_>, value: Expr) -> Symbol {
         let symbol = Symbol::Discrete(self.model.discretes.len());
         let initial = self.body(value, part.over, part.origin);

@@ -503,7 +503,7 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
             .error("E0118", "`conserve` takes an expression, or a name and an expression")
             .label(scene.span(here), "only a name can precede `=`")
             .help(match scene.line[..here.start].strip_prefix("conserve") {
-                Some(sum) => format!("write `conserve {}`: it compares with the value at the start", sum.trim()),
+                Some(sum) => format!("write `conserve {}`: it compares with the initial value", sum.trim()),
                 None => "write `conserve mass = A + B`".to_owned(),
             }),
     )

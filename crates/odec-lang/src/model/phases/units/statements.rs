@@ -151,7 +151,7 @@ impl<'a> Checker<'a> {
             }
             let site = self.one_sided(Kind::Value(name), place, entry);
             *self.shared.entry(entry).or_insert(0) += 1;
-            // the bracket behind the start value of a derivative is the unit of that number
+            // the bracket behind the initial value of a derivative is the unit of that number
             let (found, site) = match (found, bracket) {
                 (found @ Value::Unit(_), Some(bracket)) if primes > 0 => {
                     let unit = self.read(bracket);

@@ -3,7 +3,9 @@
 
 use std::sync::OnceLock;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1, PyUntypedArrayMethods};
+use numpy::{
+    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1, PyUntypedArray, PyUntypedArrayMethods,
+};
 use odec_ir::KernelRole;
 use odec_jit::Function;
 use odec_ode::pattern::Pattern;
@@ -141,6 +143,11 @@ impl Kernels {
     }
 }
 
+/// An array that Rust may take as a slice: without gaps, and at an address that fits its numbers.
+fn plain(contiguous: bool, data: *mut f64) -> bool {
+    contiguous && data.is_aligned()
+}
+
 /// Without a copy where it is contiguous and of numbers of this kind already.
 fn vector<'py>(
     py: Python<'py>,
@@ -148,13 +155,15 @@ fn vector<'py>(
     value: &Bound<'py, PyAny>,
     n: usize,
 ) -> PyResult<PyReadonlyArray1<'py, f64>> {
-    if let Ok(array) = value.cast::<PyArray1<f64>>()
-        && array.is_c_contiguous()
+    // a subclass may mean something else, such as masked elements
+    if value.is_exact_instance_of::<PyUntypedArray>()
+        && let Ok(array) = value.cast::<PyArray1<f64>>()
+        && plain(array.is_c_contiguous(), array.data())
         && array.len() == n
     {
         return Ok(array.try_readonly()?);
     }
-    let array = py.import("odec._errors")?.getattr("vector")?.call1((what, value, n))?;
+    let array = py.import("odec._numbers")?.getattr("vector")?.call1((what, value, n))?;
     Ok(array.cast::<PyArray1<f64>>()?.try_readonly()?)
 }
 
@@ -168,7 +177,7 @@ fn target<'py>(py: Python<'py>, out: Option<Bound<'py, PyAny>>, n: usize) -> PyR
         Some(out) => {
             let wrong = || usage(py, &format!("`out` is a contiguous array of {n} numbers (float64)"));
             let array = out.cast_into::<PyArray1<f64>>().map_err(|_| wrong())?;
-            if array.len() != n || !array.is_c_contiguous() {
+            if array.len() != n || !plain(array.is_c_contiguous(), array.data()) {
                 return Err(wrong());
             }
             array
@@ -276,16 +285,20 @@ impl Core {
         py: Python<'py>,
         t: f64,
         y: &Bound<'py, PyAny>,
-        out: Option<Bound<'py, PyArray2<f64>>>,
+        out: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let kernels = self.explicit(py)?;
         let n = kernels.n;
         let sparse = kernels.sparse().filter(|_| n * n <= MAX_DENSE).ok_or_else(|| lacking(py, "dense Jacobian"))?;
         let y = vector(py, "y", y, n)?;
         let values = kernels.entries(sparse, t, y.as_slice()?).ok_or_else(|| failed(py, "df/dy"))?;
-        let array = out.unwrap_or_else(|| PyArray2::<f64>::zeros(py, [n, n], false));
-        if array.shape() != [n, n] {
-            return Err(usage(py, &format!("`out` has {n} rows and {n} columns")));
+        let wrong = || usage(py, &format!("`out` is an array of {n} rows and {n} columns (float64)"));
+        let array = match out {
+            None => PyArray2::<f64>::zeros(py, [n, n], false),
+            Some(out) => out.cast_into::<PyArray2<f64>>().map_err(|_| wrong())?,
+        };
+        if array.shape() != [n, n] || !array.data().is_aligned() {
+            return Err(wrong());
         }
         let writes = array.try_readwrite();
         let mut writes = writes
@@ -361,6 +374,9 @@ impl Core {
             }
         }
         let result = PyArray2::<f64>::zeros(py, [kernels.n, places.len()], false);
+        if places.is_empty() {
+            return Ok(result);
+        }
         let mut writes = result.readwrite();
         let mut table = writes.as_array_mut();
         for (column, place) in places.iter().enumerate() {

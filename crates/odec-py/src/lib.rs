@@ -24,6 +24,7 @@ fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
 #[pymodule(gil_used = false)]
 fn _odec(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("MAX_RUNS", odec_sim::points::MAX_RUNS)?;
     module.add_class::<model::Core>()?;
     module.add_class::<fit::Fitting>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;

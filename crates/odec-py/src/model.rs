@@ -346,7 +346,7 @@ impl Core {
     }
 
     /// Values of the elements of a parameter, constant or state by their names; refused where it has other elements.
-    fn spread(&self, py: Python<'_>, name: &str, values: Vec<f64>) -> PyResult<Vec<(String, f64)>> {
+    fn spread(&self, py: Python<'_>, name: &str, values: Vec<f64>, shape: Vec<usize>) -> PyResult<Vec<(String, f64)>> {
         let choices = Choices { set: self.values.clone(), ..Choices::default() };
         let lowered = py.detach(|| self.origin.loaded.program(&choices)).map_err(|error| exception(py, &error))?;
         let parameters = Quantities::parameters(&lowered.program, &Layout::of(&lowered.program));
@@ -355,9 +355,13 @@ impl Core {
         let Some(quantity) = found.filter(|quantity| !quantity.axes.is_empty()) else {
             return Err(usage(py, &format!("`{name}` is no array of parameters or states: it takes one number")));
         };
-        if quantity.len != values.len() {
-            let wrong = format!("`{name}` has {} elements, and {} values are given", quantity.len, values.len());
-            return Err(usage(py, &wrong));
+        // the same number of values in another shape would put them at other indices
+        if !quantity.axes.iter().map(|axis| axis.len).eq(shape.iter().copied()) {
+            let product = |list: Vec<usize>| list.iter().map(usize::to_string).collect::<Vec<_>>().join(" by ");
+            let own = product(quantity.axes.iter().map(|axis| axis.len).collect());
+            let indices = quantity.axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ");
+            let given = product(shape);
+            return Err(usage(py, &format!("`{name}` has {own} elements ({indices}), and {given} values are given")));
         }
         Ok(values.into_iter().enumerate().map(|(k, value)| (quantity.element(k), value)).collect())
     }

@@ -1,5 +1,7 @@
 """f and its derivatives against differences, by element: rows, columns, orders and memory."""
 
+import pickle
+
 import numpy as np
 import odec
 import pytest
@@ -152,3 +154,34 @@ def test_functions_of_c_give_the_same_bits(lorenz):
     for text, which in ((BODIES, "f"), (HEAT, "f"), (LORENZ, "g")):
         with pytest.raises(odec.UsageError):
             odec.compile(text).cfunc(which)
+
+
+def test_what_is_no_plain_array_is_taken_right_or_refused(lorenz):
+    y = np.array([1.0, 2.0, 3.0])
+    odd = np.frombuffer(b"\0" + y.tobytes(), dtype=np.uint8)[1:].view(np.float64)
+    assert not odd.flags.aligned and (lorenz.f(0.0, odd) == lorenz.f(0.0, y)).all()
+    crooked = np.frombuffer(bytearray(73), dtype=np.uint8)[1:].view(np.float64)
+    masked = np.ma.array(y, mask=[True, False, False])
+    for wrong in (
+        lambda: lorenz.f(0.0, y, crooked[:3]),
+        lambda: lorenz.jac(0.0, y, crooked.reshape(3, 3)),
+        lambda: lorenz.jac(0.0, y, np.zeros((3, 3), dtype=int)),
+        lambda: lorenz.jac(0.0, y, np.zeros(9)),
+        # the values under a mask are no values
+        lambda: lorenz.f(0.0, masked),
+        lambda: lorenz.f(0.0, y + 1j),
+        lambda: lorenz.f(0.0, ["1", "2", "3"]),
+        lambda: lorenz.f(0.0, np.array([1, 2j, 3], dtype=object)),
+    ):
+        with pytest.raises(odec.UsageError):
+            wrong()
+    assert lorenz.dfdp(0.0, y, []).shape == (3, 0)
+    every_second = np.zeros((6, 6))
+    assert (lorenz.jac(0.0, y, every_second[::2, ::2]) == lorenz.jac(0.0, y)).all()
+
+
+def test_a_function_of_c_is_made_again_where_it_is_unpickled(lorenz):
+    again = pickle.loads(pickle.dumps(lorenz.with_(rho=20).cfunc()))
+    assert again.address != 0 and again.model.params["rho"] == 20 and (again.parameters == lorenz.with_(rho=20).cfunc().parameters).all()
+    # the code of the pickled one is that of a model of its own
+    assert again.address != lorenz.cfunc().address

@@ -237,3 +237,39 @@ def test_sweeps_that_make_no_sense_are_refused(decay, over):
 def test_the_package_imports_no_more_than_numpy():
     code = "import sys, odec; print([m for m in ('scipy', 'pandas', 'matplotlib', 'xarray') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+MATRIX = """const M = 2, N = 3
+index i = 1 .. M, j = 1 .. N
+param w[i, j] = 0
+state x[i] = 0
+x[i]' = sum(j: w[i, j])
+"""
+
+
+def test_an_array_in_another_shape_is_refused():
+    m = odec.compile(MATRIX)
+    w = np.arange(6.0).reshape(2, 3)
+    assert (m.with_(w=w).params["w"] == w).all()
+    np.testing.assert_allclose(m.with_(w=np.asfortranarray(w)).run(1)["x"][-1], [3, 12])
+    # as many numbers, which would stand at other indices
+    for other in (w.T, w.ravel(), w[None]):
+        with pytest.raises(odec.UsageError, match="2 by 3 elements .i, j."):
+            m.with_(w=other)
+
+
+@pytest.mark.parametrize(
+    "given", [np.array([1, 2j]), ["1", "2"], np.ma.array([1.0, 2.0], mask=[True, False]), [1, None]], ids=str
+)
+def test_what_is_no_real_number_is_refused_everywhere(decay, given):
+    for use in (
+        lambda: decay.sweep({"k": given}, t=1),
+        lambda: decay.run(2, samples=given),
+        lambda: decay.with_(k=given[1]) if not np.ma.isMaskedArray(given) else decay.with_(k=given),
+        lambda: decay.fit({"t": [1.0, 2.0], "x": [1, 1]}, ["k"], sigma=given) if given[1] is not None else decay.run(given),
+        lambda: decay.fit({"t": given, "x": [1.0, 1.0]}, ["k"]),
+        lambda: odec.solve_ivp(decay, (0, 1), given),
+        lambda: odec.solve_ivp(decay, (0, 1), [1.0], t_eval=given),
+    ):
+        with pytest.raises(odec.UsageError):
+            use()

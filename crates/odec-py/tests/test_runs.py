@@ -1,6 +1,7 @@
 """Runs: rows by name, samples, options, failures, signals."""
 
 import gc
+import pickle
 import signal
 import threading
 
@@ -112,6 +113,8 @@ def test_dense_solutions_have_the_values_of_rows(lorenz):
     rows = lorenz.run(2, samples=np.sort(times))
     assert (at["x"] == rows["x"][[2, 0, 1]]).all() and (at["r"] == rows["r"][[2, 0, 1]]).all()
     assert s(0.9)["y"] == rows["y"][1]
+    again = pickle.loads(pickle.dumps(s))
+    assert (again(times)["x"] == at["x"]).all()
     with pytest.raises(odec.UsageError, match="dense=True"):
         lorenz.run(2)(0.5)
 
@@ -228,6 +231,14 @@ def test_other_threads_go_on_while_a_run_is_solved(lorenz):
         {"params": "hot"},
         {"sens": ["q"]},
         {"params": {"q": 1}},
+        {"params": 3},
+        {"method": 3},
+        {"record": [1]},
+        {"sens": [1]},
+        {"samples": 10**30},
+        {"t": np.array([0, 1, 2.0])},
+        {"t": np.complex128(1 + 1j)},
+        {"progress": 3},
     ],
     ids=str,
 )

@@ -56,7 +56,7 @@ def test_arrow_streams(solution):
 def test_duckdb_reads_a_solution(solution):
     duckdb = pytest.importorskip("duckdb")
     pytest.importorskip("pyarrow")
-    assert duckdb.sql("select max(x) from solution").fetchone()[0] == 1.0
+    assert duckdb.sql("select max(x) from solution").fetchall()[0][0] == 1.0
 
 
 def test_xarray(solution):
@@ -89,6 +89,20 @@ def test_frames_of_points_give_the_runs_of_their_rows():
     np.testing.assert_allclose(w["x"], points["x"] * np.exp(-points["k"]), rtol=1e-5)
     frame = w.to_pandas()
     assert list(frame.columns) == ["point", "x(0)", "k", "t", "x", "ok"] and (frame["x(0)"] == points["x"]).all()
+
+
+def test_frames_with_gaps_texts_or_a_name_twice_are_refused(decay):
+    pandas = pytest.importorskip("pandas")
+    for frame in (
+        pandas.DataFrame({"k": [1.0, np.nan]}),
+        pandas.DataFrame({"k": [1.0, np.inf]}),
+        pandas.DataFrame({"k": ["1", "2"]}),
+        pandas.DataFrame({"k": [1, 1j]}),
+        pandas.DataFrame({"k": []}),
+        pandas.DataFrame([[1.0, 2.0]], columns=["k", "k"]),
+    ):
+        with pytest.raises(odec.UsageError):
+            decay.sweep(frame, t=1)
 
 
 def test_arrays_of_parts_have_the_names_that_are_typed(tmp_path):

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 if TYPE_CHECKING:
-    from ._solution import F64, Solution
+    from ._solution import Solution
 
 
 @dataclass(frozen=True)
@@ -121,15 +119,3 @@ def made(kind: str, diagnostics: list[Diagnostic], filename: str, source: str) -
     if kind == "RunError":
         return RunError("", diagnostics)
     return UsageError("", diagnostics) if kind == "UsageError" else OdecError("", diagnostics)
-
-
-def vector(what: str, value: Any, n: int) -> F64:
-    """`n` numbers as a contiguous array of float64; nothing is dropped on the way."""
-    array = np.asarray(value)
-    if array.shape != (n,):
-        raise UsageError(f"`{what}` has shape {array.shape}; {n} numbers are needed, one for each state")
-    if array.dtype != np.float64:
-        if not np.can_cast(array.dtype, np.float64, "same_kind"):
-            raise UsageError(f"`{what}` has elements of type {array.dtype}; real numbers are needed")
-        array = array.astype(np.float64)
-    return np.ascontiguousarray(array)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._errors import UsageError
+from ._numbers import numbers, real, whole
 from ._solution import F64, Solution, need, warn
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ class Data:
 
 def _set(model: Model, data: Data, sigma: Any, number: int, count: int) -> dict[str, Any]:
     """A set of data as the extension module takes it."""
-    from ._model import _number
-
     table = data.table
     names = [str(name) for name in (table.columns if hasattr(table, "columns") else table)]
     if model.time not in names:
@@ -44,13 +43,13 @@ def _set(model: Model, data: Data, sigma: Any, number: int, count: int) -> dict[
     measured = [name for name in names if name != model.time]
     if not measured:
         raise UsageError("the data have times alone; a measured quantity is needed beside them")
-    times = np.asarray(table[model.time], dtype=np.float64)
+    times = numbers(model.time, table[model.time])
     if times.ndim != 1 or not np.isfinite(times).all():
         raise UsageError("the times of the data are a list of finite numbers")
     sigma = data.sigma if data.sigma is not None else sigma
     values, deviations = [], []
     for name in measured:
-        given = np.asarray(table[name], dtype=np.float64)
+        given = numbers(name, table[name], missing=True)
         if given.shape != times.shape or np.isinf(given).any():
             raise UsageError(f"the data of `{name}` are {len(times)} numbers, or NaN where one is missing")
         values.append(given.tolist())
@@ -63,7 +62,7 @@ def _set(model: Model, data: Data, sigma: Any, number: int, count: int) -> dict[
         "names": measured,
         "values": values,
         "deviations": deviations,
-        "own": [(str(name), _number(str(name), value)) for name, value in data.values.items()],
+        "own": [(str(name), real(str(name), value)) for name, value in data.values.items()],
         "params": data.params,
     }
 
@@ -75,7 +74,7 @@ def _deviations(sigma: Any, name: str, there: Any) -> list[float] | None:
         sigma = sigma[name]
     if sigma is None:
         return None
-    of = np.asarray(sigma, dtype=np.float64)
+    of = numbers("sigma", sigma, missing=True)
     if of.ndim == 0:
         of = np.full(there.shape, float(of))
     if of.shape != there.shape:
@@ -90,7 +89,7 @@ _Quantity = tuple[str, "float | None", float, float, bool]
 
 
 def _quantities(params: Any) -> list[_Quantity]:
-    from ._model import Range, _number
+    from ._model import Range
 
     given = dict.fromkeys([params] if isinstance(params, str) else params) if not isinstance(params, Mapping) else dict(params)
     if not given:
@@ -104,7 +103,7 @@ def _quantities(params: Any) -> list[_Quantity]:
             if not low < high:
                 raise UsageError(f"the range of `{name}` has two different ends")
         elif what is not None:
-            start = _number(name, what)
+            start = real(name, what)
         found.append((str(name), start, low, high, log))
     return found
 
@@ -246,9 +245,7 @@ def fit(
     given = [data] if isinstance(data, (Data, Mapping)) or hasattr(data, "columns") else list(data)
     if not given:
         raise UsageError("the data are an empty list")
-    if isinstance(starts, bool) or int(starts) != starts or starts < 1:
-        raise UsageError(f"`starts` is a whole number above 0, not {starts!r}")
-    starts, seed = int(starts), int(seed)
+    starts, seed = whole("starts", starts), whole("seed", seed, 0)
     every = [one if isinstance(one, Data) else Data(one) for one in given]
     sets = [_set(model, one, sigma, k, len(every)) for k, one in enumerate(every)]
     problem = _Problem(model, sets, quantities, settings)

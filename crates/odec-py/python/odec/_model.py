@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union
 import numpy as np
 
 from ._errors import Diagnostic, RunError, UsageError
-from ._odec import Core, check as _check, drawn_points, imported, named_files, range_values
+from ._numbers import numbers, real, whole
+from ._odec import MAX_RUNS, Core, check as _check, drawn_points, imported, named_files, range_values
 from ._parts import Parts, Swept, swept
 from ._solution import F64, Event, Floats, Solution, Sweep, need, warn
 
@@ -31,9 +33,8 @@ class Range:
     """Values from `start` to `stop`, both of them exactly; made by `lin` and `geom`."""
 
     def __init__(self, start: float, stop: float, n: int | None, logarithmic: bool) -> None:
-        self.start, self.stop, self.n, self.logarithmic = _number("start", start), _number("stop", stop), n, logarithmic
-        if n is not None and (isinstance(n, bool) or int(n) != n or n < 1):
-            raise UsageError(f"a range has a whole number of values above 0, not {n!r}")
+        self.start, self.stop, self.logarithmic = real("start", start), real("stop", stop), logarithmic
+        self.n = None if n is None else whole("n", n)
         if logarithmic and not (self.start > 0 and self.stop > 0):
             raise UsageError("the ends of a logarithmic range must be above 0")
 
@@ -41,7 +42,7 @@ class Range:
         """Its values; the formula is that of `odec sweep`."""
         if self.n is None:
             raise UsageError("this range has no number of values: it is one to draw from, with `random=`")
-        return range_values(self.start, self.stop, int(self.n), self.logarithmic)
+        return range_values(self.start, self.stop, self.n, self.logarithmic)
 
     def __repr__(self) -> str:
         return f"odec.{'geom' if self.logarithmic else 'lin'}({self.start!r}, {self.stop!r}, {self.n!r})"
@@ -51,7 +52,7 @@ class Log:
     """Sample times: the start, and `n` times from `first` after it to the end, evenly spaced in their logarithm."""
 
     def __init__(self, n: int, first: float) -> None:
-        self.n, self.first = int(n), _number("first", first)
+        self.n, self.first = whole("n", n), real("first", first)
 
 
 def lin(start: float, stop: float, n: int | None = None) -> Range:
@@ -69,21 +70,24 @@ def log(n: int, first: float) -> Log:
     return Log(n, first)
 
 
-def _number(name: str, value: Any) -> float:
-    try:
-        # text is no number, although `float` would read it
-        number = float(value) if not isinstance(value, (str, bytes)) else None
-    except (TypeError, ValueError):
-        number = None
-    if number is None or not np.isfinite(number):
-        raise UsageError(f"`{name}` takes a finite number, not {value!r}")
-    return number
-
-
 _OPTIONS: dict[str, Any] = dict.fromkeys(
     "run params t0 t_end method step rtol atol samples_word samples_count samples_times samples_log record_word record "
     "max_step max_steps linear".split()
 )
+# the largest count that the extension module takes
+_MOST = 2**63 - 1
+
+
+def _names(what: str, given: Any) -> list[str]:
+    names = [given] if isinstance(given, str) else list(given)
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise UsageError(f"`{what}` takes names, not {wrong[0]!r:.200}")
+    return names
+
+
+def _threads(threads: Any) -> int | None:
+    return None if threads is None else min(whole("threads", threads), _MOST)
 
 
 def _settings(
@@ -102,29 +106,30 @@ def _settings(
     linear: str | None = None,
 ) -> dict[str, Any]:
     s = dict(_OPTIONS, atol_for=[], sens=[], method=method, run=run, params=params, linear=linear)
+    for name in ("method", "run", "params", "linear"):
+        if s[name] is not None and not isinstance(s[name], str):
+            raise UsageError(f"`{name}` is a name, not {s[name]!r:.200}")
     if t is None:
         pass
-    elif isinstance(t, (tuple, list)):
+    elif isinstance(t, (tuple, list)) or np.ndim(t) == 1:
         if len(t) != 2:
             raise UsageError(f"`t` is the end, or start and end: {t!r} is neither")
-        s["t0"], s["t_end"] = _number("t", t[0]), _number("t", t[1])
+        s["t0"], s["t_end"] = real("t", t[0]), real("t", t[1])
     else:
-        s["t_end"] = _number("t", t)
+        s["t_end"] = real("t", t)
     for name, value in (("rtol", rtol), ("step", step), ("max_step", max_step)):
         if value is not None:
-            s[name] = _number(name, value)
+            s[name] = real(name, value)
             if s[name] < 0 or (s[name] == 0 and name != "rtol"):
                 raise UsageError(f"`{name}` is above 0, not {value!r}")
     if isinstance(atol, Mapping):
-        s["atol_for"] = [(name, _number("atol", value)) for name, value in atol.items()]
+        s["atol_for"] = [(name, real("atol", value)) for name, value in atol.items()]
     elif atol is not None:
-        s["atol"] = _number("atol", atol)
+        s["atol"] = real("atol", atol)
     if min([s["atol"] or 0.0, *(value for _, value in s["atol_for"])]) < 0:
         raise UsageError("`atol`: a tolerance cannot be negative")
     if max_steps is not None:
-        if isinstance(max_steps, bool) or int(max_steps) != max_steps or max_steps < 1:
-            raise UsageError(f"`max_steps` is a whole number above 0, not {max_steps!r}")
-        s["max_steps"] = int(max_steps)
+        s["max_steps"] = min(whole("max_steps", max_steps), _MOST)
     if samples is None:
         pass
     elif isinstance(samples, str):
@@ -132,20 +137,19 @@ def _settings(
     elif isinstance(samples, Log):
         s["samples_log"] = (samples.n, samples.first)
     elif isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
-        if samples < 1:
-            raise UsageError(f"`samples` is a whole number above 0, not {samples}")
-        s["samples_count"] = int(samples)
+        # more are refused by what they take of memory
+        s["samples_count"] = min(whole("samples", samples), _MOST)
     else:
-        times = np.asarray(samples, dtype=np.float64)
+        times = numbers("samples", samples)
         if times.ndim != 1:
             raise UsageError('`samples` is a number of rows, "steps", a list of times, or `odec.log(n, first)`')
         s["samples_times"] = times.tolist()
     if isinstance(record, str):
         s["record_word"] = record
     elif record is not None:
-        s["record"] = list(record)
+        s["record"] = _names("record", record)
     if sens is not None:
-        s["sens"] = [sens] if isinstance(sens, str) else list(sens)
+        s["sens"] = _names("sens", sens)
     return s
 
 
@@ -189,18 +193,18 @@ class Model(Core):
         """The model with other values of parameters, constants, or initial values of states. What an earlier `with_` chose stays."""
         chosen: dict[str, float] = dict(self.values)
         for name, value in {**dict(values or {}), **names}.items():
+            if not isinstance(name, str):
+                raise UsageError(f"names are text, not {name!r}")
             given = value.values() if isinstance(value, Range) else np.asarray(value)
             if given.ndim == 0:
                 # a value for a whole array takes the place of those of its elements
                 for other in [other for other in chosen if re.sub(r"\[[^]]*\]", "", other) == name]:
                     del chosen[other]
-                chosen[name] = _number(name, value)
+                chosen[name] = real(name, value)
             else:
-                if not np.can_cast(given.dtype, np.float64, "same_kind"):
-                    raise UsageError(f"`{name}` takes real numbers, not {given.dtype}")
-                for element, number in self.spread(name, given.astype(np.float64).ravel().tolist()):
+                for element, number in self.spread(name, numbers(name, given).ravel().tolist(), list(given.shape)):
                     chosen.pop(element, None)
-                    chosen[element] = _number(element, number)
+                    chosen[element] = real(element, number)
         return Model(self.source_text, self.source_name, {}, list(chosen.items()), self)
 
     def run(
@@ -228,7 +232,9 @@ class Model(Core):
         times, or `odec.log`. `params` is the name of a set of parameters, or values as of `with_`. `progress` is called with the time
         now and then, and ends the run with a `RunError` if it returns False.
         """
-        if params is not None and not isinstance(params, str):
+        if progress is not None and not callable(progress):
+            raise UsageError(f"`progress` is a function of the time, not {progress!r:.200}")
+        if isinstance(params, Mapping):
             return self.with_(params)._run(
                 _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, sens, None, run, linear),
                 dense,
@@ -247,15 +253,8 @@ class Model(Core):
         if warnings:
             known = self.warnings
             warnings = [d for d in warnings if d not in known]
-        again: Callable[[F64], Solution] | None = None
-        if dense:
-
-            def again(times: F64) -> Solution:
-                asked = dict(settings, samples_word=None, samples_count=None, samples_log=None, samples_times=times.tolist())
-                return self._run(asked, False, None, depth=0)
-
         by = tuple(settings["sens"])
-        solution = Solution(self, columns, groups, rows, stats, warnings, events, by, again, settings)
+        solution = Solution(self, columns, groups, rows, stats, warnings, events, by, dense, settings)
         if end is not None:
             time, error = end
             raise RunError("", error.diagnostics, time, solution)
@@ -298,6 +297,7 @@ class Model(Core):
         if errors not in ("keep", "raise"):
             raise UsageError(f'`errors` is "keep" or "raise", not {errors!r}')
         names, table = _points(over, random, seed)
+        threads = _threads(threads)
         settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear)
         if executor is None and shards is None and out is None:
             found: Swept = swept(self, names, table, settings, threads)
@@ -340,7 +340,7 @@ class Model(Core):
         from ._fit import fit
 
         settings = _settings(t=t, rtol=rtol, atol=atol, method=method, max_steps=max_steps, run=run)
-        return fit(self, data, params, sigma, starts, seed, threads, executor, settings)
+        return fit(self, data, params, sigma, starts, seed, _threads(threads), executor, settings)
 
     def jac_sparse(self, t: float, y: Floats) -> Any:
         """df/dy as `scipy.sparse.csc_array`."""
@@ -395,6 +395,10 @@ class CFunc:
         self.model, self.which = model, which
         self.address, self.parameters = model.address(which)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # an address means nothing in another process: the function is made again there
+        return (CFunc, (self.model, self.which))
+
     def ctypes(self) -> Any:
         """The function for `ctypes`, which takes pointers to doubles."""
         import ctypes
@@ -412,27 +416,43 @@ class CFunc:
 def _points(over: Any, random: int | None, seed: int) -> tuple[list[str], F64]:
     """Names, and the values of each point in a row."""
     if hasattr(over, "columns") and not isinstance(over, Mapping):
-        names = [str(name) for name in over.columns]
-        return names, np.column_stack([np.asarray(over[name], dtype=np.float64) for name in over.columns])
-    if not over:
+        return _frame(over)
+    if not isinstance(over, Mapping) or not over:
         raise UsageError('nothing is given to sweep over: for example `m.sweep({"k": odec.lin(0, 1, 11)})`')
     names = list(over)
     if random is not None:
-        if isinstance(random, bool) or int(random) != random or random < 1:
-            raise UsageError(f"`random` is a whole number of points above 0, not {random!r}")
+        random, seed = whole("random", random), whole("seed", seed, 0)
         wrong = [name for name in names if not isinstance(over[name], Range)]
         if wrong:
             raise UsageError(f"points are drawn from ranges: `{wrong[0]}` needs one, `odec.lin(0, 1)` or `odec.geom(0.1, 10)`")
         ranges = [(r.start, r.stop, r.logarithmic) for r in over.values()]
-        return names, drawn_points(ranges, int(random), int(seed))
+        return names, drawn_points(ranges, random, seed)
     lists = []
     for name, given in over.items():
-        values = given.values() if isinstance(given, Range) else np.atleast_1d(np.asarray(given, dtype=np.float64))
+        values = given.values() if isinstance(given, Range) else np.atleast_1d(numbers(name, given))
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
             raise UsageError(f"`{name}` takes a range or a list of finite numbers")
         lists.append(values)
+    count = math.prod(len(values) for values in lists)
+    if count > MAX_RUNS:
+        raise UsageError(f"all combinations are {count} runs; a sweep has at most {MAX_RUNS}")
     grid = np.meshgrid(*lists, indexing="ij")
     return names, np.column_stack([axis.ravel() for axis in grid])
+
+
+def _frame(frame: Any) -> tuple[list[str], F64]:
+    """The points of a data frame, one in each row."""
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names) or not names:
+        raise UsageError(f"a data frame of points has a column for each name that varies; this one has {', '.join(names) or 'none'}")
+    table = np.column_stack([numbers(name, frame[own]) for name, own in zip(names, frame.columns)])
+    if not len(table):
+        raise UsageError("the data frame of points has no rows")
+    for name, values in zip(names, table.T):
+        if not np.isfinite(values).all():
+            row = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise UsageError(f"`{name}` takes finite numbers, and row {row} of the data frame has {values[row]}")
+    return names, table
 
 
 def compile(

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import Diagnostic, OdecError, RunError, UsageError
+from ._numbers import whole
 from ._solution import F64
 
 if TYPE_CHECKING:
@@ -47,11 +48,10 @@ class Parts:
     def __init__(
         self, model: Model, names: Sequence[str], table: F64, settings: dict[str, Any], shards: int | None, out: Path | None
     ) -> None:
-        if shards is not None and (isinstance(shards, bool) or int(shards) != shards or shards < 1):
-            raise UsageError(f"`shards` is a whole number above 0, not {shards!r}")
+        shards = _PARTS if shards is None else whole("shards", shards)
         self.model, self.names, self.table, self.settings, self.out = model, list(names), table, settings, out
         points = len(table)
-        self.count = max(1, min(points, _PARTS if shards is None else int(shards)))
+        self.count = max(1, min(points, shards))
         self.borders = [k * points // self.count for k in range(self.count + 1)]
         self.whole = (points, [(float(column.min()), float(column.max())) for column in table.T] if points else [])
         self.digest = self._digest() if out is not None else ""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ._errors import RunError, UsageError
 from ._model import Model
+from ._numbers import numbers, real
 from ._solution import F64, Floats, Solution, need
 
 # SciPy's names; all others are odec's
@@ -23,9 +24,17 @@ class _Dense:
         self._solution = solution
 
     def __call__(self, t: float | Floats) -> F64:
-        times = np.asarray(t, dtype=np.float64)
+        times = numbers("t", t)
         rows = self._solution(np.atleast_1d(times)).y.T
         return rows[:, 0] if times.ndim == 0 else rows
+
+
+def _span(t_span: Any) -> tuple[float, float]:
+    try:
+        start, end = t_span
+    except (TypeError, ValueError):
+        raise UsageError(f"`t_span` is start and end, not {t_span!r:.200}") from None
+    return real("t_span", start), real("t_span", end)
 
 
 def solve_ivp(
@@ -52,7 +61,7 @@ def solve_ivp(
         )
     if events is not None:
         raise UsageError("events are part of the model, `when x < 0 { ... }`: odec.solve_ivp takes no event functions")
-    if args is not None:
+    if args:
         raise UsageError("a model has its parameters by name: `m.with_(k=2)` instead of `args`")
     for name in _KNOWN:
         options.pop(name, None)
@@ -63,20 +72,22 @@ def solve_ivp(
     if taken.get("max_step") == np.inf:
         del taken["max_step"]
     if np.ndim(taken.get("atol", 0.0)):
-        each = np.asarray(taken["atol"], dtype=np.float64)
+        each = numbers("atol", taken["atol"])
         if each.shape != (len(fun.states),):
             raise UsageError(f"`atol` has shape {each.shape}; one number or {len(fun.states)} are needed")
         taken["atol"] = dict(zip(fun.states, each.tolist()))
     model = fun
     if y0 is not None:
-        start = np.asarray(y0, dtype=np.float64)
+        start = numbers("y0", y0)
         if start.shape != (len(fun.states),):
             raise UsageError(f"`y0` has shape {start.shape}; the model has {len(fun.states)} states: {', '.join(fun.states[:10])}")
         model = fun.with_(dict(zip(fun.states, start.tolist())))
     result = need("scipy.optimize", "odec.solve_ivp").OptimizeResult
     status, message = 0, "The solver successfully reached the end of the integration interval."
-    span = (float(t_span[0]), float(t_span[1]))
-    samples: Any = "steps" if t_eval is None else np.asarray(t_eval, dtype=np.float64)
+    span = _span(t_span)
+    samples: Any = "steps" if t_eval is None else numbers("t_eval", t_eval)
+    if np.ndim(samples) > 1 or (t_eval is not None and np.ndim(samples) == 0):
+        raise UsageError("`t_eval` is a list of times")
     try:
         solution = model.run(
             span, method=_METHODS.get(method, method), samples=samples, record="states", dense=dense_output, **taken

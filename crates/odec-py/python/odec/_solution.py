@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import Diagnostic, RunError, UsageError
+from ._numbers import numbers
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -86,7 +87,7 @@ class Solution:
         warnings: list[Diagnostic],
         events: list[Event],
         sens: tuple[str, ...] = (),
-        again: Callable[[F64], Solution] | None = None,
+        dense: bool = False,
         settings: dict[str, Any] | None = None,
     ) -> None:
         self.model = model
@@ -97,7 +98,7 @@ class Solution:
         self.warnings = warnings
         self.events = events
         self._by = sens
-        self._again = again
+        self._dense = dense
         self._settings = settings
         self._index: dict[str, int] | None = None
 
@@ -158,15 +159,16 @@ class Solution:
         odec makes the run again, with these times as its rows: they are the values that the run would have had there, to the last bit.
         Ask for many times at once.
         """
-        if self._again is None:
+        if not self._dense or self._settings is None:
             raise UsageError("the solution is known at its rows alone: run with `dense=True` to have it at other times")
-        asked = np.asarray(t, dtype=np.float64)
+        asked = numbers("t", t)
         times = np.atleast_1d(asked)
         if times.ndim != 1:
             raise UsageError("times are one number or a list of numbers")
         forward = len(self._rows) < 2 or self._rows[-1, 0] >= self._rows[0, 0]
         order = np.argsort(times if forward else -times, kind="stable")
-        ordered = self._again(times[order])
+        none = dict.fromkeys(["samples_word", "samples_count", "samples_log"])
+        ordered = self.model._run({**self._settings, **none, "samples_times": times[order].tolist()}, False, None, depth=0)
         if asked.ndim == 0:
             return {name: ordered[name][0] for name in (*ordered._groups, self._all[0])}
         rows = np.empty_like(ordered._rows)
@@ -298,7 +300,7 @@ class Solution:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.model, self._all, dict(self._groups), self._rows, dict(self.stats), self.warnings, self.events)
-        return (_solution, (*state, self._by, self._settings))
+        return (_solution, (*state, self._by, self._dense, self._settings))
 
 
 def _solution(
@@ -310,10 +312,11 @@ def _solution(
     warnings: list[Diagnostic],
     events: list[Event],
     by: tuple[str, ...],
+    dense: bool,
     settings: dict[str, Any] | None,
 ) -> Solution:
     rows.setflags(write=False)
-    return Solution(model, columns, groups, rows, stats, warnings, events, by, settings=settings)
+    return Solution(model, columns, groups, rows, stats, warnings, events, by, dense, settings)
 
 
 class Sweep:

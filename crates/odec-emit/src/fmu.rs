@@ -111,7 +111,7 @@ fn slopes(program: &Program) -> Result<EventFunction, EmitError> {
     changed.jacobian = odec_ir::Pattern::default();
     changed.parameter_jacobian = odec_ir::Pattern::default();
     let settled = Settled::of(&changed)?;
-    Ok(EventFunction { suffix: "slopes", doc: "derivatives of outputs where y changes by w and t by 1", settled })
+    Ok(EventFunction { suffix: "slopes", doc: "directional derivatives of the outputs along y' = w, t' = 1", settled })
 }
 
 /// A name for exactly these texts (FNV-1a with 128 bits, Fowler, Noll & Vo).

@@ -62,9 +62,9 @@ impl std::fmt::Display for EmitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             EmitError::BadPrefix(prefix) => write!(f, "`{prefix}` cannot begin a C identifier"),
-            EmitError::NotExplicit => write!(f, "the equations do not give all derivatives explicitly"),
+            EmitError::NotExplicit => write!(f, "the equations are not explicit in all derivatives"),
             EmitError::TooManyVariables(n) => write!(f, "{n} variables are more than {MAX_VARIABLES}"),
-            EmitError::NotBound(why) => write!(f, "the extents do not fit: {why}"),
+            EmitError::NotBound(why) => write!(f, "the sizes do not fit: {why}"),
             EmitError::Malformed(why) => write!(f, "the program contradicts itself: {why}"),
         }
     }
@@ -100,7 +100,7 @@ pub struct EmitTarget {
 /// Every target of this crate.
 pub fn targets() -> &'static [EmitTarget] {
     &[
-        EmitTarget { name: "c", extension: "c", about: "C99 source that needs libm alone", write: c_source },
+        EmitTarget { name: "c", extension: "c", about: "C99 source that only needs libm", write: c_source },
         EmitTarget {
             name: "header",
             extension: "h",

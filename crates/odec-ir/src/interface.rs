@@ -34,7 +34,7 @@ pub const FUNCTIONS: &[Function] = &[
         suffix: "prepare",
         doc: "fills out[parameters..buffer]; pass the same buffer as p and out",
     },
-    Function { role: KernelRole::Initial, suffix: "init", doc: "out[states] = y at the start, at time t; reads p" },
+    Function { role: KernelRole::Initial, suffix: "init", doc: "out[states] = the initial state at time t; reads p" },
     Function { role: KernelRole::Rhs, suffix: "f", doc: "out[states] = f(t, y), where M y' = f" },
     Function {
         role: KernelRole::Jacobian,
@@ -223,7 +223,7 @@ pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
         row("states", "length of y", length(layout.n)),
         row("second", "y[0..second] are positions, y[second..2*second] their velocities", length(layout.second)),
         row("parameters", "number of parameters, the first elements of p", length(layout.np)),
-        row("buffer", "length of p: parameters, then what prepare fills in", length(layout.p_len())),
+        row("buffer", "length of p: the parameters, then the values that prepare computes", length(layout.p_len())),
         row("recorded", "number of recorded outputs, the first elements of outputs", length(layout.outputs)),
         row("conserved", "number of conserved quantities, the next ones", length(layout.conserved)),
         row("expected", "number of expected quantities, the last ones", length(layout.expected)),

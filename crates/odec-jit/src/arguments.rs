@@ -70,7 +70,7 @@ pub(crate) fn check(
     lengths: Lengths,
 ) -> Result<(), JitError> {
     if run.words.len() != routine.arguments.words as usize {
-        return Err(fault("an argument block has another length"));
+        return Err(fault("an argument block has the wrong length"));
     }
     if run.points == 0 {
         return Ok(());
@@ -216,6 +216,6 @@ impl Words<'_> {
         for (&(c, stride), &(d, other)) in a.strides.iter().zip(&b.strides) {
             same &= c == d && self.stride(stride)? == self.stride(other)?;
         }
-        if same { Ok(()) } else { Err(fault("neighbouring elements are not neighbours")) }
+        if same { Ok(()) } else { Err(fault("neighbouring elements are not adjacent")) }
     }
 }

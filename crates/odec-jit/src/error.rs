@@ -62,7 +62,7 @@ impl JitError {
 impl std::fmt::Display for JitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            JitError::UnsupportedHost(why) => write!(f, "no machine code for this computer: {why}"),
+            JitError::UnsupportedHost(why) => write!(f, "odec cannot generate machine code for this computer: {why}"),
             JitError::UnknownFunction(name) => write!(f, "`{name}` is not a function that compiled code may call"),
             JitError::WrongArity { function, takes, given } => {
                 write!(f, "`{function}` takes {takes} arguments, not {given}")
@@ -77,7 +77,7 @@ impl std::fmt::Display for JitError {
                 crate::MAX_SCRATCH
             ),
             JitError::TooManyLoops => write!(f, "at most {} loops may be nested", crate::MAX_LOOPS),
-            JitError::NotBound(why) => write!(f, "the bound program does not fit the code: {why}"),
+            JitError::NotBound(why) => write!(f, "the bound program does not match the code: {why}"),
             JitError::Malformed(why) => write!(f, "the program contradicts itself: {why}"),
             JitError::BadPrefix(prefix) => write!(f, "`{prefix}` cannot begin a C identifier"),
             JitError::Backend(why) => write!(f, "code generation failed: {why}"),
@@ -88,15 +88,15 @@ impl std::fmt::Display for JitError {
 /// What a kernel computes, in the words of a model.
 fn of(role: KernelRole) -> &'static str {
     match role {
-        KernelRole::Prepare => "what depends on parameters alone",
-        KernelRole::Initial => "the state at the start",
+        KernelRole::Prepare => "values of parameters alone",
+        KernelRole::Initial => "the initial state",
         KernelRole::Rhs => "the right-hand side of the equations",
         KernelRole::Jacobian => "the Jacobian matrix",
         KernelRole::Tangent => "the Jacobian times a vector",
-        KernelRole::TimeDerivative => "the derivative by time",
-        KernelRole::ParameterJacobian => "the derivative by the parameters",
-        KernelRole::Mass => "the matrix of factors of the derivatives",
-        KernelRole::MassJacobian | KernelRole::MassTimeDerivative => "the derivative of the factors of the derivatives",
+        KernelRole::TimeDerivative => "the derivative with respect to time",
+        KernelRole::ParameterJacobian => "the derivative with respect to the parameters",
+        KernelRole::Mass => "the mass matrix",
+        KernelRole::MassJacobian | KernelRole::MassTimeDerivative => "the derivative of the mass matrix",
         KernelRole::Outputs => "what is recorded",
     }
 }

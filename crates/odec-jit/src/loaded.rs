@@ -74,7 +74,7 @@ impl Loaded {
         let mut calls = Vec::new();
         for run in &matrix.runs {
             if role_of(program, run)? != role {
-                return Err(JitError::NotBound("the matrix is another one".to_string()));
+                return Err(JitError::NotBound("the matrix has a different pattern".to_string()));
             }
             calls.extend(call((roles, role), run, &mut tables, lengths)?);
         }

@@ -33,7 +33,7 @@ pub fn save_rows(
     meta: Meta,
 ) -> PyResult<()> {
     if rows.shape()[1] != columns.len() {
-        return Err(usage(py, "each column of the rows has a name"));
+        return Err(usage(py, "each column of the rows needs a name"));
     }
     let column = |(name, kind): (String, String)| {
         let kind = match kind.as_str() {

@@ -107,7 +107,12 @@ impl Fitting {
         let threads = match threads {
             None => cores(),
             Some(n) if (1..=MAX_THREADS).contains(&n) => n,
-            Some(n) => return Err(usage(py, &format!("`threads={n}`: from 1 to {MAX_THREADS} threads are started"))),
+            Some(n) => {
+                return Err(usage(
+                    py,
+                    &format!("`threads={n}`: the number of threads must be between 1 and {MAX_THREADS}"),
+                ));
+            }
         };
         let drawn = self.fit.points(starts, seed).map_err(|error| exception(py, &error))?;
         let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));

@@ -175,7 +175,7 @@ fn target<'py>(py: Python<'py>, out: Option<Bound<'py, PyAny>>, n: usize) -> PyR
     let array = match out {
         None => PyArray1::<f64>::zeros(py, n, false),
         Some(out) => {
-            let wrong = || usage(py, &format!("`out` is a contiguous array of {n} numbers (float64)"));
+            let wrong = || usage(py, &format!("`out` must be a contiguous float64 array of {n} numbers"));
             let array = out.cast_into::<PyArray1<f64>>().map_err(|_| wrong())?;
             if array.len() != n || !plain(array.is_c_contiguous(), array.data()) {
                 return Err(wrong());
@@ -185,13 +185,13 @@ fn target<'py>(py: Python<'py>, out: Option<Bound<'py, PyAny>>, n: usize) -> PyR
     };
     let writes = array.try_readwrite();
     let writes =
-        writes.map_err(|_| usage(py, "`out` cannot be written: it is read-only, or shares memory with an input"))?;
+        writes.map_err(|_| usage(py, "odec cannot write to `out`: it is read-only or shares memory with an input"))?;
     Ok((array, writes))
 }
 
 /// What huge models lack.
 fn lacking(py: Python<'_>, what: &str) -> PyErr {
-    usage(py, &format!("this model is too large for a {what}; `jvp` gives products with the Jacobian"))
+    usage(py, &format!("this model is too large for a {what}; use `jvp` for products with the Jacobian"))
 }
 
 impl Core {
@@ -211,7 +211,7 @@ impl Core {
 
 /// The kernel gave no values at all.
 fn failed(py: Python<'_>, what: &str) -> PyErr {
-    usage(py, &format!("{what} has no values here"))
+    usage(py, &format!("{what} is undefined at this point"))
 }
 
 #[pymethods]
@@ -275,7 +275,7 @@ impl Core {
         let (array, mut writes) = target(py, out, kernels.n)?;
         let call = |[y, _]: [&[f64]; 2], out: &mut [f64]| kernels.executor().time_derivative(t, y, out).is_ok();
         let done = kernels.ordered([y.as_slice()?, &[]], writes.as_slice_mut()?, call);
-        if done { Ok(array) } else { Err(lacking(py, "derivative by the time")) }
+        if done { Ok(array) } else { Err(lacking(py, "derivative with respect to time")) }
     }
 
     /// df/dy, n rows and n columns: row i has the derivatives of f[i].
@@ -302,7 +302,7 @@ impl Core {
         }
         let writes = array.try_readwrite();
         let mut writes = writes
-            .map_err(|_| usage(py, "`out` cannot be written: it is read-only, or shares memory with an input"))?;
+            .map_err(|_| usage(py, "odec cannot write to `out`: it is read-only or shares memory with an input"))?;
         // by row and column, so that it is right in either order of memory
         let mut matrix = writes.as_array_mut();
         matrix.fill(0.0);
@@ -340,7 +340,7 @@ impl Core {
         names: Vec<String>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let kernels = self.explicit(py)?;
-        let matrix = kernels.by_parameters().ok_or_else(|| lacking(py, "derivative by its parameters"))?;
+        let matrix = kernels.by_parameters().ok_or_else(|| lacking(py, "derivative with respect to its parameters"))?;
         let executor = kernels.executor();
         let parameters = Quantities::parameters(executor.program(), executor.layout());
         let mut places = vec![];
@@ -353,7 +353,10 @@ impl Core {
             let found: Vec<usize> = chosen.iter().flat_map(of).collect();
             if found.is_empty() {
                 let known = odec_lang::suggest::list(parameters.names());
-                return Err(usage(py, &format!("`{name}` is no parameter of this model; its parameters are {known}")));
+                return Err(usage(
+                    py,
+                    &format!("`{name}` is not a parameter of this model; its parameters are {known}"),
+                ));
             }
             places.extend(found);
         }
@@ -395,10 +398,10 @@ impl Core {
             "f" => KernelRole::Rhs,
             "jvp" => KernelRole::Tangent,
             "dfdt" => KernelRole::TimeDerivative,
-            _ => return Err(usage(py, &format!("there is no function `{which}`; there are f, jvp, dfdt"))),
+            _ => return Err(usage(py, &format!("there is no function `{which}`; the functions are f, jvp and dfdt"))),
         };
         if kernels.places.is_some() {
-            let why = "the solver has the states of this model in another order than the text: it has no function of C";
+            let why = "this model has no C function: the solver stores its states in a different order than the text";
             return Err(usage(py, why));
         }
         let found = kernels.functions.get_or_init(|| {
@@ -411,7 +414,7 @@ impl Core {
         let function = function.ok_or_else(|| {
             usage(
                 py,
-                "a model with arrays, or one whose f does not depend on the time for `dfdt`, has no such function of C",
+                "this model has no such C function: it contains arrays, or its f does not depend on time (`dfdt`)",
             )
         })?;
         Ok((function.address(), PyArray1::from_slice(py, kernels.executor().parameters())))

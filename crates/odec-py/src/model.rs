@@ -353,7 +353,7 @@ impl Core {
         let lists = [&parameters, &self.shape.states, &self.shape.outputs];
         let found = lists.iter().find_map(|list| list.list().iter().find(|q| plain(&q.name) == name));
         let Some(quantity) = found.filter(|quantity| !quantity.axes.is_empty()) else {
-            return Err(usage(py, &format!("`{name}` is no array of parameters or states: it takes one number")));
+            return Err(usage(py, &format!("`{name}` is not an array, so it takes a single number")));
         };
         // the same number of values in another shape would put them at other indices
         if !quantity.axes.iter().map(|axis| axis.len).eq(shape.iter().copied()) {

@@ -90,7 +90,7 @@ impl Settings {
 
 /// A word that an option does not have.
 fn wrong(option: &str, word: &str, known: &[&str]) -> Box<Diagnostic> {
-    let headline = format!("`{option}=\"{word}\"`: there is no such choice");
-    let help = format!("the words are {}", suggest::list(known.iter().copied()));
+    let headline = format!("`{option}=\"{word}\"` is not a valid choice");
+    let help = format!("the choices are {}", suggest::list(known.iter().copied()));
     Box::new(Diagnostic::error(&codes::E0705, headline).help(help))
 }

@@ -94,7 +94,7 @@ fn swept(
 ) -> Result<Swept, Error> {
     let mut choices = core.choices(settings)?;
     let points = Points::listed(names, table).ok_or_else(|| {
-        let headline = format!("a sweep has at least one name and at most {MAX_RUNS} points");
+        let headline = format!("a sweep needs at least one name and has at most {MAX_RUNS} points");
         Error::from(Diagnostic::error(&odec_lang::diagnostic::codes::E0716, headline))
     })?;
     let points = match whole {
@@ -148,7 +148,12 @@ impl Core {
         let threads = match threads {
             None => available(),
             Some(n) if (1..=MAX_THREADS).contains(&n) => n,
-            Some(n) => return Err(usage(py, &format!("`threads={n}`: from 1 to {MAX_THREADS} threads are started"))),
+            Some(n) => {
+                return Err(usage(
+                    py,
+                    &format!("`threads={n}`: the number of threads must be between 1 and {MAX_THREADS}"),
+                ));
+            }
         };
         let swept = py.detach(|| swept(self, &names, (table, whole), &settings, threads));
         let Swept { simulation, rows, counts: each, failed, explained, stats, warnings, raised } =

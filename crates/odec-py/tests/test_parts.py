@@ -74,7 +74,7 @@ def test_a_killed_worker_costs_its_parts_alone(model, tmp_path):
 
     killer = threading.Thread(target=kill)
     killer.start()
-    with pytest.raises(odec.OdecError, match=r"of 16 parts are made, and they are kept"):
+    with pytest.raises(odec.OdecError, match=r"of 16 parts are complete, and they are in"):
         model.sweep(over, executor=pool, shards=16, out=out, **slow)
     killer.join()
     pool.shutdown()

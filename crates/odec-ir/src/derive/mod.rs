@@ -33,7 +33,7 @@ pub fn complete(arrays: Vec<Array>, kernels: Vec<Kernel>, name: impl Into<String
 /// identity: those store the product M w by rows, and become the entries of M): one entry loop
 /// for every store and distinct read of a state, over the loops of the store and those of the reductions around the read; the
 /// same by parameters; the tangent and df/dt, which set every row, zero or not; d(M w)/dy and d(M w)/dt if M depends on more
-/// than parameters. Then hoists what depends on parameters alone into `Prepare` kernels.
+/// than parameters. Then hoists values of parameters alone into `Prepare` kernels.
 ///
 /// A `Jacobian` entry exists where the row depends on the column through operations with a derivative. Nothing here depends
 /// on an extent. A matrix of more than [`MAX_DERIVATIVE_TERMS`] products (of one point) is left out: the program then has no

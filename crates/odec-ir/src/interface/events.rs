@@ -77,7 +77,7 @@ impl<'a> Tables<'a> {
             extra("times", "out[time_count] = times of events; reads p", &events.times)?,
             extra(
                 "timed",
-                "out[timed_count]: what belongs into p[timed_modes[k]] is out[timed_values[k]]; reads t and p, never near a stop",
+                "out[timed_count]: out[timed_values[k]] is the value for p[timed_modes[k]]; reads t and p; do not call it near a stop",
                 &switching.values,
             )?,
             extra(
@@ -180,10 +180,10 @@ impl<'a> Tables<'a> {
                 curves.push(counter.knots, &self.layout);
             }
         }
-        self.number("counters", "number of whole numbers that follow a quantity u", up.len());
+        self.number("counters", "number of integers that follow a quantity u, such as floor(u)", up.len());
         self.list("counter_up", "the relation u >= upper end of each, whose left side is u", up);
         self.list("counter_down", "the relation lower end > u of each", down);
-        self.list("counter_places", "three places in p of each: the number, the lower end, the upper end", places);
+        self.list("counter_places", "three places in p of each: the integer, the lower end, the upper end", places);
         self.signed("counter_knots", "where its knots begin in p; -1: the ends are whole numbers", curves.starts);
         self.list("counter_lengths", "how many knots there are", curves.lengths);
         self.list("counter_periodic", "1 where the knots come again", curves.periodic);
@@ -249,11 +249,11 @@ impl<'a> Tables<'a> {
         self.length("condition_values", "length of out of conditions", CONDITIONS);
         self.length("value_values", "length of out of values", VALUES);
         self.length("time_count", "length of out of times", TIMES);
-        self.list("event_kinds", "what makes each event happen, 0 to 4", table.kinds);
+        self.list("event_kinds", "the kind of trigger of each event, 0 to 4", table.kinds);
         self.list("event_statements", "the statement of the text that it belongs to", table.statements);
         self.list("event_flags", "1 from start, 2 late, 4 cancel, 8 stop, 16 alone", table.flags);
         self.signed("event_conditions", "its condition in conditions; -1: none", table.conditions);
-        self.signed("event_rest", "the event that takes its place where it accumulates; -1: none", table.rests);
+        self.signed("event_rest", "the event that replaces it where it accumulates; -1: none", table.rests);
         self.signed("event_delays", "its delay in values; -1: none", table.delays);
         self.signed("event_priorities", "its priority in values; -1: 0", table.priorities);
         self.list("event_writes", "where the writes of each event begin; events + 1 elements", table.writes);
@@ -315,15 +315,15 @@ impl<'a> Tables<'a> {
                 }
             }
         }
-        self.number("timed_modes_count", "number of modes that time alone decides", modes.len());
+        self.number("timed_modes_count", "number of modes that depend on time alone", modes.len());
         self.length("timed_count", "length of out of timed", TIMED);
         self.length("stop_count", "length of out of stops", STOPS);
         self.list("timed_modes", "their places in p", modes);
         self.list("timed_values", "their values in timed", values);
-        self.number("stop_onces", "number of times that come once", once.len());
+        self.number("stop_onces", "number of single times", once.len());
         self.list("stop_once", "these times in stops", once);
-        self.number("stop_everies", "number of times that come again and again", every.len() / 2);
-        self.list("stop_every", "pairs in stops: such a time, and the period", every);
+        self.number("stop_everies", "number of periodic times", every.len() / 2);
+        self.list("stop_every", "pairs in stops: the first time, and the period", every);
         self.number("curves", "number of curves of time: the number of the piece goes to p", followers.len());
         self.list("curve_modes", "the place in p of each", followers);
         self.signed("curve_knots", "where its knots begin in p", curves.starts);

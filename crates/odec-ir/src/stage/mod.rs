@@ -1,4 +1,4 @@
-//! Staging: what each node depends on, and the hoisting of what depends on parameters alone into `Prepare` kernels.
+//! Staging: what each node depends on, and the hoisting of values of parameters alone into `Prepare` kernels.
 
 mod hoist;
 mod reciprocal;

@@ -209,7 +209,7 @@ fn callable(op: Op) -> Result<(), JitError> {
         Lowering::Primitive(_) | Lowering::Lookup(_) => return Ok(()),
         Lowering::Libm(name) => name,
         Lowering::Expand(_) => {
-            return Err(JitError::Malformed(format!("`{}` still has to be expanded", op.0.name)));
+            return Err(JitError::Malformed(format!("`{}` is not expanded", op.0.name)));
         }
     };
     let function = libm::find(name).ok_or_else(|| JitError::UnknownFunction(name.to_string()))?;

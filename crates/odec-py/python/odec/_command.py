@@ -1,4 +1,4 @@
-"""The script `odec` of the package: the command, without the packages that arrays need."""
+"""The script `odec` of the package. It starts the command without loading NumPy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._odec import command
 
 
 def main() -> None:
-    """Runs the command line, and ends the process with its exit code."""
+    """Runs the command line and exits with its exit code."""
     # Python would keep Ctrl-C for itself until the command is over
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code = command(sys.argv)

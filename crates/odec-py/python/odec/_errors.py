@@ -1,4 +1,4 @@
-"""Diagnostics, exceptions and warnings. The extension module makes them by the functions at the end."""
+"""Diagnostics, exceptions and warnings. The extension module creates them with the functions at the end of this file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message. Lines and columns count from 1 and `span` counts characters from 0; all are 0 where there is no place in a text."""
+    """One message. Lines and columns count from 1, `span` counts characters from 0. All are 0 if the message has no source location."""
 
     code: str
     severity: Literal["error", "warning", "note"]
@@ -26,7 +26,7 @@ class Diagnostic:
     coloured: str
 
     def render(self, color: bool = False) -> str:
-        """The message with the lines of the text that it is about, as the command `odec` prints it."""
+        """The message with the source lines that it refers to, as the command `odec` prints it."""
         return self.coloured if color else self.rendered
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class Diagnostic:
 
 
 class OdecError(Exception):
-    """What odec raises. `str` of it is the rendered message."""
+    """The base class of all exceptions of odec. `str(e)` is the rendered message."""
 
     diagnostics: list[Diagnostic]
 
@@ -53,12 +53,12 @@ class OdecError(Exception):
         return (type(self), (self._message, self.diagnostics), {})
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows: the message without frames of Python."""
+        """What IPython shows: the message without a traceback."""
         return [d.rendered for d in self.diagnostics] or [str(self)]
 
 
 class CompileError(OdecError, SyntaxError):
-    """A text that is no model. It has the attributes of a `SyntaxError`: `filename`, `lineno`, `offset`, `text`."""
+    """The model contains an error. It has the attributes of a `SyntaxError`: `filename`, `lineno`, `offset`, `text`."""
 
     def __init__(
         self, message: str = "", diagnostics: list[Diagnostic] | None = None, filename: str = "", source: str = ""
@@ -84,7 +84,7 @@ class CompileError(OdecError, SyntaxError):
 
 
 class RunError(OdecError):
-    """A run that did not reach its end. `t` is the time that it reached, `partial` has the rows until then."""
+    """A run failed before its end. `t` is the time reached, `partial` contains the rows up to then."""
 
     t: float
     partial: Solution | None
@@ -105,7 +105,7 @@ class RunError(OdecError):
 
 
 class UsageError(OdecError, ValueError):
-    """A name, value or option that makes no sense: the caller is at fault, not the model."""
+    """A name, value or option that the caller gave is invalid."""
 
 
 class OdecWarning(UserWarning):
@@ -113,7 +113,7 @@ class OdecWarning(UserWarning):
 
 
 def made(kind: str, diagnostics: list[Diagnostic], filename: str, source: str) -> OdecError:
-    """The exception of a class of errors of the Rust crates."""
+    """The exception for an error class of the Rust crates."""
     if kind == "CompileError":
         return CompileError("", diagnostics, filename, source)
     if kind == "RunError":

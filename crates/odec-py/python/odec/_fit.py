@@ -1,4 +1,4 @@
-"""Fits: parameters and initial values that bring a model nearest to data. The work is done in Rust, by the code of `odec fit`."""
+"""Fits parameters and initial values to data. The Rust code of `odec fit` does the work."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ class Data:
 
 
 def _set(model: Model, data: Data, sigma: Any, number: int, count: int) -> dict[str, Any]:
-    """A set of data as the extension module takes it."""
+    """Converts a data set for the extension module."""
     table = data.table
     names = [str(name) for name in (table.columns if hasattr(table, "columns") else table)]
     if model.time not in names:
-        raise UsageError(f"the data have no times: `{model.time}` is not among {', '.join(names)}")
+        raise UsageError(f"the data have no time column `{model.time}`; their columns are {', '.join(names)}")
     measured = [name for name in names if name != model.time]
     if not measured:
-        raise UsageError("the data have times alone; a measured quantity is needed beside them")
+        raise UsageError("the data contain only times: add a measured quantity")
     times = numbers(model.time, table[model.time])
     if times.ndim != 1 or not np.isfinite(times).all():
-        raise UsageError("the times of the data are a list of finite numbers")
+        raise UsageError("the times of the data must be finite numbers")
     sigma = data.sigma if data.sigma is not None else sigma
     values, deviations = [], []
     for name in measured:
         given = numbers(name, table[name], missing=True)
         if given.shape != times.shape or np.isinf(given).any():
-            raise UsageError(f"the data of `{name}` are {len(times)} numbers, or NaN where one is missing")
+            raise UsageError(f"the data of `{name}` must be {len(times)} numbers, with NaN for missing values")
         values.append(given.tolist())
         deviations.append(_deviations(sigma, name, ~np.isnan(given)))
     if not any(math.isfinite(value) for column in values for value in column):
-        raise UsageError("the data have no numbers")
+        raise UsageError("the data contain no numbers")
     return {
         "shown": "the data" if count == 1 else f"set {number + 1}",
         "times": times.tolist(),
@@ -78,9 +78,9 @@ def _deviations(sigma: Any, name: str, there: Any) -> list[float] | None:
     if of.ndim == 0:
         of = np.full(there.shape, float(of))
     if of.shape != there.shape:
-        raise UsageError(f"`sigma` of `{name}` is one number, or one for each time")
+        raise UsageError(f"`sigma` of `{name}` must be one number, or one for each time")
     if not (np.isfinite(of[there]).all() and (of[there] > 0).all()):
-        raise UsageError(f"`sigma` of `{name}` is above 0")
+        raise UsageError(f"`sigma` of `{name}` must be above 0")
     return [float(value) for value in of]
 
 
@@ -101,7 +101,7 @@ def _quantities(params: Any) -> list[_Quantity]:
         if isinstance(what, Range):
             low, high, log = min(what.start, what.stop), max(what.start, what.stop), what.logarithmic
             if not low < high:
-                raise UsageError(f"the range of `{name}` has two different ends")
+                raise UsageError(f"the two ends of the range of `{name}` must differ")
         elif what is not None:
             start = real(name, what)
         found.append((str(name), start, low, high, log))
@@ -109,7 +109,7 @@ def _quantities(params: Any) -> list[_Quantity]:
 
 
 class _Problem:
-    """What a start needs; it travels to the workers of an executor, and is compiled there."""
+    """The input of one start. It is sent to the workers of an executor, which compile the model."""
 
     def __init__(self, model: Model, sets: list[dict[str, Any]], quantities: list[_Quantity], settings: dict[str, Any]) -> None:
         self.model, self.sets, self.quantities, self.settings = model, sets, quantities, settings
@@ -128,7 +128,7 @@ class _Problem:
         return self._fitting
 
     def inner(self, values: Sequence[float]) -> list[float]:
-        """The numbers that are sought: logarithms where these are fitted."""
+        """The fitted numbers: logarithms where odec fits logarithms."""
         return [math.log(value) if log else value for (_, _, _, _, log), value in zip(self.quantities, values)]
 
 
@@ -137,9 +137,9 @@ def _attempts(problem: _Problem, starts: int, seed: int, first: int, last: int, 
 
 
 _MESSAGES = {
-    "minimum": "it is at a minimum",
-    "stuck": "no step lowers the sum of squares, although its derivatives promise one",
-    "evaluations": "it is not at a minimum after many runs",
+    "minimum": "the fit reached a minimum",
+    "stuck": "no step lowers the sum of squares, although its derivatives predict a decrease",
+    "evaluations": "the fit did not reach a minimum within the limit of runs",
 }
 
 
@@ -173,20 +173,20 @@ class Fit:
 
     @property
     def correlation(self) -> F64:
-        """Correlations of the estimates, in the order of `params`."""
+        """Correlation matrix of the estimates, in the order of `params`."""
         errors = np.sqrt(np.diag(self.covariance))
         with np.errstate(invalid="ignore"):
             return self.covariance / np.outer(errors, errors)
 
     def interval(self, level: float = 0.95) -> Mapping[str, tuple[float, float]]:
-        """Confidence intervals by the curvature at the minimum; of a parameter whose logarithm was fitted, those of the logarithm."""
+        """Confidence intervals from the curvature at the minimum. If a logarithm was fitted, the interval of the logarithm."""
         if not 0 < level < 1:
-            raise UsageError(f"`level` lies between 0 and 1, not {level!r}")
+            raise UsageError(f"`level` must be between 0 and 1, not {level!r}")
         return dict(zip(self.params, self._problem.fitting.found(self._inner, level)["intervals"]))
 
     @property
     def solutions(self) -> list[Solution]:
-        """The runs at the times of the data, one for each set."""
+        """The solutions at the times of the data, one for each data set."""
         found = []
         for one in self._problem.sets:
             own = dict(one["own"])
@@ -199,7 +199,7 @@ class Fit:
         return found
 
     def plot(self, ax: Any = None) -> Any:
-        """Residuals divided by their standard deviation over the time, by matplotlib. Gives the axes."""
+        """Plots the residuals, divided by their standard deviation, over time with matplotlib. Returns the axes."""
         if ax is None:
             ax = need("matplotlib.pyplot", "plot").gca()
         for k, data in enumerate(self._problem.sets):
@@ -244,7 +244,7 @@ def fit(
     quantities = _quantities(params)
     given = [data] if isinstance(data, (Data, Mapping)) or hasattr(data, "columns") else list(data)
     if not given:
-        raise UsageError("the data are an empty list")
+        raise UsageError("the list of data sets is empty")
     starts, seed = whole("starts", starts), whole("seed", seed, 0)
     every = [one if isinstance(one, Data) else Data(one) for one in given]
     sets = [_set(model, one, sigma, k, len(every)) for k, one in enumerate(every)]

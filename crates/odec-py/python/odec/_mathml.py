@@ -1,4 +1,4 @@
-"""Equations as MathML, from the text that the compiler prints of them."""
+"""Converts equations, as the compiler prints them, to MathML."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Part = tuple[str, int]
 
 
 def equation(left: str, right: str) -> str:
-    """`left = right` as an element `math`; the plain text where it is no formula of this printer."""
+    """`left = right` as a `math` element, or as plain text if it is not a formula."""
     try:
         body = f"{_Reader(left).whole()}<mo>=</mo>{_Reader(right).whole()}"
     except (ValueError, IndexError, RecursionError):
@@ -37,7 +37,7 @@ def _row(*parts: str) -> str:
 
 
 def _word(name: str) -> str:
-    """A name: a Greek letter, a letter with what follows `_` below it, or a word."""
+    """A name: a Greek letter, a letter with a subscript (the part after `_`), or a word."""
     stem, _, below = name.partition("_")
     if below and stem:
         return f"<msub>{_word(stem)}{_row(*(_word(part) for part in below.split('_') if part))}</msub>"
@@ -55,7 +55,7 @@ def _number(text: str) -> str:
 
 
 class _Reader:
-    """Reads an expression from the text, with the weakest operators first."""
+    """Parses an expression, starting with the weakest operators."""
 
     def __init__(self, text: str) -> None:
         self.tokens: list[str] = []
@@ -78,7 +78,7 @@ class _Reader:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def take(self, *wanted: str) -> str:
-        """The next sign, if it is one of these."""
+        """The next token, if it is one of these."""
         sign = self.next()
         if sign not in wanted or not sign:
             return ""
@@ -230,7 +230,7 @@ class _Reader:
         return _row(_word(name), "<mo>(</mo>", "<mo>,</mo>".join(operands), "<mo>)</mo>"), _ATOM
 
     def inside(self) -> list[str]:
-        """The tokens up to the bracket that closes this call, without those of inner brackets."""
+        """The tokens up to the closing bracket of this call, without those in inner brackets."""
         depth, found = 1, []
         for token in self.tokens[self.at :]:
             depth += (token in "([") - (token in ")]")

@@ -1,4 +1,4 @@
-"""Models: from text or a file, with other values, run and swept."""
+"""Models: compile them from text or a file, change their values, run and sweep them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Record = Union[Literal["all", "states", "outputs"], Sequence[str]]
 
 
 class Range:
-    """Values from `start` to `stop`, both of them exactly; made by `lin` and `geom`."""
+    """A range from `start` to `stop`, which includes both ends; `lin` and `geom` create it."""
 
     def __init__(self, start: float, stop: float, n: int | None, logarithmic: bool) -> None:
         self.start, self.stop, self.logarithmic = real("start", start), real("stop", stop), logarithmic
@@ -39,9 +39,9 @@ class Range:
             raise UsageError("the ends of a logarithmic range must be above 0")
 
     def values(self) -> F64:
-        """Its values; the formula is that of `odec sweep`."""
+        """Its values, by the same formula as `odec sweep`."""
         if self.n is None:
-            raise UsageError("this range has no number of values: it is one to draw from, with `random=`")
+            raise UsageError("this range has no number of values, so it needs `random=`")
         return range_values(self.start, self.stop, self.n, self.logarithmic)
 
     def __repr__(self) -> str:
@@ -49,24 +49,24 @@ class Range:
 
 
 class Log:
-    """Sample times: the start, and `n` times from `first` after it to the end, evenly spaced in their logarithm."""
+    """Sample times: the start, then `n` times from `first` to the end, evenly spaced in the logarithm."""
 
     def __init__(self, n: int, first: float) -> None:
         self.n, self.first = whole("n", n), real("first", first)
 
 
 def lin(start: float, stop: float, n: int | None = None) -> Range:
-    """`n` values at equal distances; without `n` a range to draw from."""
+    """`n` evenly spaced values. Without `n`, a range for random points or fits."""
     return Range(start, stop, n, False)
 
 
 def geom(start: float, stop: float, n: int | None = None) -> Range:
-    """`n` values at equal ratios; without `n` a range to draw from."""
+    """`n` values, evenly spaced in the logarithm. Without `n`, a range for random points or fits."""
     return Range(start, stop, n, True)
 
 
 def log(n: int, first: float) -> Log:
-    """Sample times that are even in their logarithm."""
+    """Sample times, evenly spaced in the logarithm."""
     return Log(n, first)
 
 
@@ -113,7 +113,7 @@ def _settings(
         pass
     elif isinstance(t, (tuple, list)) or np.ndim(t) == 1:
         if len(t) != 2:
-            raise UsageError(f"`t` is the end, or start and end: {t!r} is neither")
+            raise UsageError(f"`t` must be the end time, or start and end, not {t!r}")
         s["t0"], s["t_end"] = real("t", t[0]), real("t", t[1])
     else:
         s["t_end"] = real("t", t)
@@ -121,7 +121,7 @@ def _settings(
         if value is not None:
             s[name] = real(name, value)
             if s[name] < 0 or (s[name] == 0 and name != "rtol"):
-                raise UsageError(f"`{name}` is above 0, not {value!r}")
+                raise UsageError(f"`{name}` must be above 0, not {value!r}")
     if isinstance(atol, Mapping):
         s["atol_for"] = [(name, real("atol", value)) for name, value in atol.items()]
     elif atol is not None:
@@ -154,12 +154,12 @@ def _settings(
 
 
 class Model(Core):
-    """A compiled model with its values. It never changes; threads may share it, and it can be pickled."""
+    """A compiled model with its values. It is immutable, so threads can share it. You can pickle it."""
 
     __slots__ = ()
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a model never changes: `m.with_(k=20)` is one with other values")
+        raise AttributeError("a model is immutable: `m.with_(k=20)` returns a model with other values")
 
     @property
     def source(self) -> str:
@@ -168,7 +168,7 @@ class Model(Core):
 
     @property
     def params(self) -> Mapping[str, float | F64]:
-        """Values of the parameters by name, in the order of the text."""
+        """The values of the parameters by name, in the order of the text."""
         found: dict[str, float | F64] = {}
         for name, values, shape, _ in self.parameters():
             found[name] = np.array(values).reshape(shape) if shape else values[0]
@@ -176,7 +176,7 @@ class Model(Core):
 
     @property
     def units(self) -> Mapping[str, str]:
-        """Units as written, of what has one."""
+        """The units of all quantities that have one, as written."""
         return MappingProxyType(dict(self.written_units()))
 
     @property
@@ -186,11 +186,11 @@ class Model(Core):
 
     @property
     def warnings(self) -> list[Diagnostic]:
-        """Warnings and notes about the text."""
+        """Warnings and notes about the model."""
         return self.remarks()
 
     def with_(self, values: Values | None = None, /, **names: Number | Floats) -> Model:
-        """The model with other values of parameters, constants, or initial values of states. What an earlier `with_` chose stays."""
+        """Returns a model with other values of parameters, constants or initial values. Values of earlier `with_` calls stay."""
         chosen: dict[str, float] = dict(self.values)
         for name, value in {**dict(values or {}), **names}.items():
             if not isinstance(name, str):
@@ -350,16 +350,16 @@ class Model(Core):
         return sparse.csc_array((self.jac_entries(t, y), rows, pointers), shape=(n, n))
 
     def dfdp(self, t: float, y: Floats, names: Sequence[str] | None = None) -> F64:
-        """df/dp: a row for each state, a column for each of `names`, in their order; without `names` for each of `params`."""
+        """df/dp, with one row for each state and one column for each of `names`; without `names`, for each of `params`."""
         chosen = list(self.params) if names is None else [names] if isinstance(names, str) else list(names)
         return self.by_parameters(t, y, chosen)
 
     def cfunc(self, which: Literal["f", "jvp", "dfdt"] = "f") -> CFunc:
-        """A kernel for programs that call C, such as numba or ctypes; of models without arrays."""
+        """A kernel as a C function, for example for numba or ctypes. The model must not contain arrays."""
         return CFunc(self, which)
 
     def equations(self) -> str:
-        """The equations, a line for each."""
+        """The equations, one per line."""
         return "\n".join(f"{left} = {right}" for left, right in self.equation_texts())
 
     def _repr_html_(self) -> str:
@@ -400,7 +400,7 @@ class CFunc:
         return (CFunc, (self.model, self.which))
 
     def ctypes(self) -> Any:
-        """The function for `ctypes`, which takes pointers to doubles."""
+        """The function for `ctypes`. Its arguments are pointers to doubles."""
         import ctypes
 
         pointer = ctypes.POINTER(ctypes.c_double)
@@ -414,7 +414,7 @@ class CFunc:
 
 
 def _points(over: Any, random: int | None, seed: int) -> tuple[list[str], F64]:
-    """Names, and the values of each point in a row."""
+    """The names, and one row of values for each point."""
     if hasattr(over, "columns") and not isinstance(over, Mapping):
         return _frame(over)
     if not isinstance(over, Mapping) or not over:
@@ -424,14 +424,14 @@ def _points(over: Any, random: int | None, seed: int) -> tuple[list[str], F64]:
         random, seed = whole("random", random), whole("seed", seed, 0)
         wrong = [name for name in names if not isinstance(over[name], Range)]
         if wrong:
-            raise UsageError(f"points are drawn from ranges: `{wrong[0]}` needs one, `odec.lin(0, 1)` or `odec.geom(0.1, 10)`")
+            raise UsageError(f"`random` needs a range for `{wrong[0]}`: `odec.lin(0, 1)` or `odec.geom(0.1, 10)`")
         ranges = [(r.start, r.stop, r.logarithmic) for r in over.values()]
         return names, drawn_points(ranges, random, seed)
     lists = []
     for name, given in over.items():
         values = given.values() if isinstance(given, Range) else np.atleast_1d(numbers(name, given))
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-            raise UsageError(f"`{name}` takes a range or a list of finite numbers")
+            raise UsageError(f"`{name}` must be a range or a list of finite numbers")
         lists.append(values)
     count = math.prod(len(values) for values in lists)
     if count > MAX_RUNS:
@@ -468,7 +468,7 @@ def compile(
     A model reads files of this folder and of the folders below; `allow_read` names further folders.
     """
     if not isinstance(text, str):
-        raise UsageError(f"`compile` takes a text, not {type(text).__name__}; `odec.load` reads a file")
+        raise UsageError(f"`compile` takes the text of a model as a string, not {type(text).__name__}; `odec.load` reads a file")
     found = {key: value.encode() if isinstance(value, str) else bytes(value) for key, value in (files or {}).items()}
     if base is not None:
         allowed = [Path(folder).resolve() for folder in (base, *allow_read)]
@@ -481,12 +481,12 @@ def compile(
 
 
 def _find(wanted: str, base: Path, allowed: Sequence[Path], found: dict[str, bytes]) -> bool:
-    """Reads a file that a model names, if it is there and may be read."""
+    """Reads a file that a model names, if it exists and the model may read it."""
     path = base / wanted
     real = path.resolve()
     if not any(real.is_relative_to(folder) for folder in allowed):
         raise UsageError(
-            f"`{path}` is outside the model's folder, and a model may only read its own folder; "
+            f"`{path}` is outside the model's folder, and a model may only read files in its own folder; "
             f"if you trust the model: `allow_read=[{str(real.parent)!r}]`"
         )
     if not real.is_file():
@@ -499,7 +499,7 @@ def load(path: str | PathLike[str], *, allow_read: Sequence[str | PathLike[str]]
     """Reads and compiles a model file, with the files that it names: `.ode`, or SBML as `.xml` or `.sbml`."""
     path = Path(path)
     if path.suffix not in (".ode", ".xml", ".sbml"):
-        raise UsageError(f"`{path}`: models are read from files that end in `.ode`, and SBML from `.xml` and `.sbml`")
+        raise UsageError(f"`{path}`: the name of a model file must end in `.ode`, or in `.xml` or `.sbml` for SBML")
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -513,5 +513,5 @@ def load(path: str | PathLike[str], *, allow_read: Sequence[str | PathLike[str]]
 
 
 def check(text: str, *, name: str = "<string>") -> list[Diagnostic]:
-    """What there is to say about a text: errors, warnings, notes. Files that it names are not looked at."""
+    """Returns the errors, warnings and notes for a model text. Does not read the files that it names."""
     return _check(text, name)

@@ -56,12 +56,12 @@ def numbers(what: str, value: Any, missing: bool = False) -> F64:
                 pass
     elif np.can_cast(array.dtype, np.float64, "same_kind"):
         return array.astype(np.float64)
-    raise UsageError(f"`{what}` has elements of type {array.dtype}; real numbers are needed")
+    raise UsageError(f"`{what}` has elements of type {array.dtype}; it must have real numbers")
 
 
 def vector(what: str, value: Any, n: int) -> F64:
     """`n` numbers as a contiguous array of float64."""
     array = numbers(what, value)
     if array.shape != (n,):
-        raise UsageError(f"`{what}` has shape {array.shape}; {n} numbers are needed, one for each state")
+        raise UsageError(f"`{what}` has shape {array.shape}; it must have {n} numbers, one for each state")
     return np.ascontiguousarray(array)

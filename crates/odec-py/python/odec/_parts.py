@@ -1,4 +1,4 @@
-"""Sweeps in parts: on the workers of an executor, and kept in a folder until all of them are there."""
+"""Sweeps in parts: run by the workers of an executor, and kept in a folder until all parts are complete."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def swept(
     threads: int | None,
     whole: tuple[int, list[tuple[float, float]]] | None = None,
 ) -> Swept:
-    """The rows of all points of a table; `whole` says of which sweep they are a part."""
+    """Runs all points of a table; `whole` identifies the sweep that they belong to."""
     return model.sweep_rows(list(names), table.ravel().tolist(), settings, threads, whole)
 
 
 class Parts:
-    """A sweep in parts. Part k of n has the points from k*N/n up to (k+1)*N/n, so that all of them together are the sweep."""
+    """A sweep in parts. Part k of n contains the points from k*N/n up to (k+1)*N/n."""
 
     def __init__(
         self, model: Model, names: Sequence[str], table: F64, settings: dict[str, Any], shards: int | None, out: Path | None
@@ -57,7 +57,7 @@ class Parts:
         self.digest = self._digest() if out is not None else ""
 
     def _digest(self) -> str:
-        """Of all that the rows follow from."""
+        """A digest of everything that determines the rows."""
         from ._odec import __version__
 
         m = self.model
@@ -70,7 +70,7 @@ class Parts:
         return self.out / f"part-{k}-of-{self.count}.npz"
 
     def made(self, executor: Executor | None, threads: int | None) -> Swept:
-        """All parts: those that are kept, and the others from the workers."""
+        """All parts: existing ones from the folder, the others from the workers."""
         there: dict[int, Swept] = {}
         if self.out is not None:
             self.out.mkdir(parents=True, exist_ok=True)
@@ -105,15 +105,15 @@ class Parts:
         return self._joined([there[k] for k in range(self.count)])
 
     def _lost(self, there: dict[int, Swept], error: Exception) -> OdecError:
-        have = f"{len(there)} of {self.count} parts are made"
+        have = f"{len(there)} of {self.count} parts are complete"
         if self.out is None:
-            then = "they are lost; with `out=` a folder keeps them"
+            then = "they are lost; use `out=` to keep them in a folder"
         else:
-            then = f"they are kept in `{self.out}`: call the sweep again to make the others"
-        return OdecError(f"a worker ended before its part was made ({type(error).__name__}: {error}); {have}, and {then}")
+            then = f"they are in `{self.out}`: call the sweep again to run the others"
+        return OdecError(f"a worker ended before it completed its part ({type(error).__name__}: {error}); {have}, and {then}")
 
     def _keep(self, k: int, part: Swept) -> None:
-        """Writes a part beside its place and renames it, so that it is there whole or not at all."""
+        """Writes a part under a temporary name and renames it, so that no partial file exists."""
         if self.out is None:
             return
         columns, rows, counts, stats, warnings, bad, why = part
@@ -131,11 +131,11 @@ class Parts:
             hidden.unlink(missing_ok=True)
 
     def _kept(self, k: int) -> Swept | None:
-        """A part that is there; one of another sweep is refused."""
+        """Reads an existing part. Refuses a part of another sweep."""
         path = self.path(k)
         others = next((other for other in path.parent.glob("part-*-of-*.npz") if not other.stem.endswith(f"-of-{self.count}")), None)
         if others is not None:
-            raise UsageError(f"`{others}` is a part of another sweep than this one of {self.count} parts; choose another folder")
+            raise UsageError(f"`{others}` belongs to another sweep: it does not have {self.count} parts; choose another folder")
         if not path.exists():
             return None
         try:
@@ -143,10 +143,10 @@ class Parts:
                 rows, counts, said = file["rows"], file["counts"], json.loads(file["said"].tobytes())
             digest, columns, stats, warnings, bad, causes = said
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise UsageError(f"`{path}` is damaged ({error}); remove it, and call the sweep again") from None
+            raise UsageError(f"`{path}` is damaged ({error}); remove it and call the sweep again") from None
         if digest != self.digest:
             raise UsageError(
-                f"`{path}` is a part of another sweep: its model, values, points, options or version differ; choose another folder"
+                f"`{path}` belongs to another sweep: its model, values, points, options or version differ; choose another folder"
             )
         why = {int(at): RunError("", [_diagnostic(d) for d in list_], t) for at, (t, list_) in causes.items()}
         rows.setflags(write=False)

@@ -1,4 +1,4 @@
-"""`solve_ivp` as SciPy has it, solved by odec."""
+"""SciPy's `solve_ivp` interface, solved by odec."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def solve_ivp(
     """
     if not isinstance(fun, Model):
         raise UsageError(
-            "odec.solve_ivp solves compiled models; a Python function is solved by scipy.integrate.solve_ivp, "
+            "odec.solve_ivp solves compiled models: use scipy.integrate.solve_ivp for a Python function, "
             "or write its equations as a model: odec.compile(text)"
         )
     if events is not None:
         raise UsageError("events are part of the model, `when x < 0 { ... }`: odec.solve_ivp takes no event functions")
     if args:
-        raise UsageError("a model has its parameters by name: `m.with_(k=2)` instead of `args`")
+        raise UsageError("set parameters by name: `m.with_(k=2)` instead of `args`")
     for name in _KNOWN:
         options.pop(name, None)
     taken = {name: options.pop(name) for name in ("rtol", "atol", "max_step") if options.get(name) is not None}
@@ -74,7 +74,7 @@ def solve_ivp(
     if np.ndim(taken.get("atol", 0.0)):
         each = numbers("atol", taken["atol"])
         if each.shape != (len(fun.states),):
-            raise UsageError(f"`atol` has shape {each.shape}; one number or {len(fun.states)} are needed")
+            raise UsageError(f"`atol` has shape {each.shape}; it must be one number or {len(fun.states)} numbers")
         taken["atol"] = dict(zip(fun.states, each.tolist()))
     model = fun
     if y0 is not None:

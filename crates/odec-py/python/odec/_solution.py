@@ -1,4 +1,4 @@
-"""What runs give: rows by name, and what is said of them."""
+"""Solutions of runs and sweeps: rows by name, statistics and warnings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Groups = Mapping[str, tuple[int, list[int], list[tuple[str, int]]]]
 
 
 def need(module: str, what: str) -> Any:
-    """A package that is installed beside odec, where it is asked for."""
+    """Imports an optional package when it is needed."""
     import importlib
 
     try:
@@ -35,7 +35,7 @@ def need(module: str, what: str) -> Any:
 
 @dataclass(frozen=True)
 class Event:
-    """An event that was executed: when, which one, its indices, and what it changed: name, value before, value after."""
+    """An executed event: its time, its name, its indices, and its changes (name, value before, value after)."""
 
     t: float
     name: str
@@ -109,7 +109,7 @@ class Solution:
 
     @property
     def y(self) -> F64:
-        """All columns but the time: shape (times, columns)."""
+        """All columns except the time, with shape (times, columns)."""
         return self._rows[:, 1:]
 
     @property
@@ -119,7 +119,7 @@ class Solution:
 
     @property
     def sens(self) -> Sensitivities:
-        """The derivatives that were asked for."""
+        """The sensitivities that the run computed."""
         return Sensitivities(self, self._by)
 
     @property
@@ -129,7 +129,7 @@ class Solution:
         return self._index
 
     def __getitem__(self, name: str) -> F64:
-        """A quantity: one number for each time, or for an array the shape (times, extents)."""
+        """A quantity: one number for each time; for an array, shape (times, extents)."""
         group = self._groups.get(name)
         if group is not None:
             start, shape, _ = group
@@ -160,11 +160,11 @@ class Solution:
         Ask for many times at once.
         """
         if not self._dense or self._settings is None:
-            raise UsageError("the solution is known at its rows alone: run with `dense=True` to have it at other times")
+            raise UsageError("the solution is only known at its rows: run with `dense=True` to evaluate it at other times")
         asked = numbers("t", t)
         times = np.atleast_1d(asked)
         if times.ndim != 1:
-            raise UsageError("times are one number or a list of numbers")
+            raise UsageError("times must be one number or a list of numbers")
         forward = len(self._rows) < 2 or self._rows[-1, 0] >= self._rows[0, 0]
         order = np.argsort(times if forward else -times, kind="stable")
         none = dict.fromkeys(["samples_word", "samples_count", "samples_log"])
@@ -187,23 +187,23 @@ class Solution:
         )
 
     def to_numpy(self) -> F64:
-        """The matrix of all rows, the time first; a copy that may be written to."""
+        """The matrix of all rows, with the time in the first column; a writable copy."""
         return self._rows.copy()
 
     def to_pandas(self) -> Any:
-        """A data frame of pandas with the times as its index."""
+        """A pandas data frame with the times as its index."""
         pandas = need("pandas", "to_pandas")
         index = pandas.Index(self.t, name=self._all[0])
         # a copy: the caller may write into it
         return pandas.DataFrame(self.y.copy(), index=index, columns=list(self.columns))
 
     def to_polars(self) -> Any:
-        """A data frame of polars, the time first."""
+        """A polars data frame, with the time in the first column."""
         polars = need("polars", "to_polars")
         return polars.DataFrame({name: self._rows[:, k] for k, name in enumerate(self._all)})
 
     def to_arrow(self) -> Any:
-        """A table of pyarrow, the time first."""
+        """A pyarrow table, with the time in the first column."""
         arrow = need("pyarrow", "to_arrow")
         columns = [np.ascontiguousarray(self._rows[:, k]) for k in range(len(self._all))]
         return arrow.table(columns, names=list(self._all))
@@ -218,11 +218,11 @@ class Solution:
         _save(path, columns, self._rows, self.model.described(self._settings or {}) if self._settings else [], self.to_arrow)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows for programs that take Arrow streams; by pyarrow."""
+        """The rows as an Arrow stream, through pyarrow."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_xarray(self) -> Any:
-        """A data set of xarray: arrays keep their indices as dimensions, units are attributes."""
+        """An xarray data set. Arrays keep their indices as dimensions; units become attributes."""
         xarray = need("xarray", "to_xarray")
         time, units = self._all[0], self.model.units
         variables: dict[str, Any] = {}
@@ -234,13 +234,13 @@ class Solution:
             for dim, length, (_, first) in zip(dims, shape, axes):
                 own = np.arange(first, first + length)
                 if not np.array_equal(coordinates.setdefault(dim, own), own):
-                    raise UsageError(f"arrays of different ranges have the index `{dim}`: record one of them")
+                    raise UsageError(f"arrays with different ranges share the index `{dim}`: record only one of them")
             attributes = {"units": units[name]} if name in units else {}
             variables[name] = ((time, *dims), self[name], attributes)
         return xarray.Dataset(variables, coordinates)
 
     def plot(self, *names: str, ax: Any = None, log: str = "") -> Any:
-        """Curves over the time by matplotlib: of `names`, or of all that is one number. `log` is "x", "y" or "xy". Gives the axes.
+        """Plots `names`, or all scalar quantities, over time with matplotlib. `log` is "x", "y" or "xy". Returns the axes.
 
         A single array with one index is a map over time and index, and one with two indices a map of its last row.
         """
@@ -269,7 +269,7 @@ class Solution:
         return f"{name} [{unit}]" if unit else name
 
     def _map(self, name: str, ax: Any) -> Any:
-        """An array as colours."""
+        """Plots an array as a colour map."""
         values, (_, shape, axes) = self[name], self._groups[name]
         places = [np.arange(first, first + length) for length, (_, first) in zip(shape, axes)]
         if values.ndim == 2:
@@ -358,7 +358,7 @@ class Sweep:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns beside the time."""
+        """The names of the columns other than the time."""
         return self._all[1:]
 
     def __getitem__(self, name: str) -> F64:
@@ -376,23 +376,23 @@ class Sweep:
         return {"point": self.point, **varied, **{name: self[name] for name in self._all}, "ok": self.ok[self.point]}
 
     def to_pandas(self) -> Any:
-        """A data frame: the number of the run, its values (an initial value of x is `x(0)`), the time, the columns, and `ok`."""
+        """A pandas data frame with the number of the run, its values (`x(0)` is an initial value), the time, the columns, and `ok`."""
         return need("pandas", "to_pandas").DataFrame(self._table())
 
     def to_polars(self) -> Any:
-        """The same as a data frame of polars."""
+        """The same as a polars data frame."""
         return need("polars", "to_polars").DataFrame(self._table())
 
     def to_arrow(self) -> Any:
-        """The same as a table of pyarrow."""
+        """The same as a pyarrow table."""
         return need("pyarrow", "to_arrow").table(self._table())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The same for programs that take Arrow streams; by pyarrow."""
+        """The same as an Arrow stream, through pyarrow."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the table in the form that the name asks for, as `Solution.save` does."""
+        """Writes the table to a file, like `Solution.save`."""
         table = self._table()
         kinds = {"i": "whole", "b": "flag"}
         columns = [(name, kinds.get(values.dtype.kind, "number")) for name, values in table.items()]

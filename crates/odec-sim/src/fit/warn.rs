@@ -14,24 +14,25 @@ impl Fit {
         let name = |j: usize| self.quantities()[j].name.as_str();
         let unfinished = match ended {
             Ended::Minimum => None,
-            Ended::Stuck => Some("no step lowers the sum of squares, although its derivatives promise one".to_string()),
-            Ended::Evaluations => Some(format!("it is not at a minimum after {MAX_EVALUATIONS} evaluations")),
+            Ended::Stuck => {
+                Some("no step lowers the sum of squares, although its derivatives predict a decrease".to_string())
+            }
+            Ended::Evaluations => Some(format!("it did not reach a minimum within {MAX_EVALUATIONS} evaluations")),
         };
         if let Some(why) = unfinished {
             let headline = format!("the fit did not converge: {why}");
-            let help =
-                "begin elsewhere, bound the parameters, fit fewer of them, or solve more accurately: `--rtol 1e-10`";
+            let help = "start from other values, bound the parameters, fit fewer of them, or solve more accurately: `--rtol 1e-10`";
             warnings.push(Diagnostic::warning(&codes::W0854, headline).help(help));
         }
         for combination in &estimate.undetermined {
             let names: Vec<&str> = combination.iter().map(|(j, _)| name(*j)).collect();
             let headline = match names[..] {
-                [one] => format!("the data do not determine `{one}`: another value fits as well"),
+                [one] => format!("the data do not determine `{one}`: other values fit equally well"),
                 _ => format!("the data do not determine {} separately", suggest::list(names.iter().copied())),
             };
             let parts: Vec<String> = combination.iter().map(|(j, part)| format!("{} {part:+.2}", name(*j))).collect();
             let help = format!(
-                "relative changes in the direction ({}) leave the data as they are; give one of these parameters a value, or measure more",
+                "relative changes in the direction ({}) do not change the fit: fix the value of one of these parameters, or use more data",
                 parts.join(", ")
             );
             warnings.push(Diagnostic::warning(&codes::W0855, headline).help(help));
@@ -39,8 +40,8 @@ impl Fit {
         let values = self.values(point);
         for (j, upper) in &estimate.bounded {
             let end = if *upper { "upper" } else { "lower" };
-            let headline = format!("`{}` ends on the {end} end of its range, {}", name(*j), number(values[*j]));
-            let help = "it has no standard error, and those of the others hold for this value alone; if the range is no law, make it wider";
+            let headline = format!("`{}` ended at the {end} end of its range, {}", name(*j), number(values[*j]));
+            let help = "it has no standard error, and the errors of the others apply to this value only: widen the range if it is not a physical limit";
             warnings.push(Diagnostic::warning(&codes::W0856, headline).help(help));
         }
         warnings

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Compile and solve differential-equation models.
 #[derive(Parser, Debug)]
-#[command(name = "odec", version, about, after_help = crate::exit::HELP, max_term_width = 100)]
+#[command(name = "odec", version, about = "Compile and solve models made of differential equations", after_help = crate::exit::HELP, max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -61,11 +61,11 @@ pub enum Command {
     Check(Check),
     /// Solve a model for many parameter values, on all cores
     Sweep(Sweep),
-    /// Find the parameters and initial values that bring a model nearest to data
+    /// Fit parameters and initial values to data
     Fit(fit::Fit),
     /// Check the `expect` and `conserve` lines of a model
     Test(Test),
-    /// Plot states against time or against each other, and arrays as colours or against their index
+    /// Plot states against time or against each other, and arrays as colour maps or against their index
     Plot(Plot),
     /// Plot the stability region of a method and the eigenvalues of a model
     Stability(Stability),
@@ -79,7 +79,7 @@ pub enum Command {
     Bench(Bench),
     /// Plot the vector field of two states, with integral curves, nullclines and equilibria
     Field(Field),
-    /// Print a model as a stage of the compiler sees it
+    /// Print a model at a stage of compilation
     Dump(Dump),
     /// Write the compiled model for use in other programs
     Emit(Emit),
@@ -134,10 +134,10 @@ pub struct RunBlock {
     /// End of the time span
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
     pub t_end: Option<String>,
-    /// Method, one of `odec methods`; `auto` chooses by the structure of the model
+    /// Method, one of `odec methods`; `auto` chooses one for the model
     #[arg(long, value_name = "NAME", help_heading = "Run")]
     pub method: Option<String>,
-    /// Constant step size; with `auto`, the error control chooses it
+    /// Constant step size; `--step auto` lets the error control choose it
     #[arg(long, value_name = "H", allow_hyphen_values = true, help_heading = "Run")]
     pub step: Option<String>,
     /// Relative tolerance
@@ -258,7 +258,7 @@ pub struct Check {
     /// Compare the symbolic derivatives with dual numbers and finite differences
     #[arg(long)]
     pub derivatives: bool,
-    /// List the causes that end a step: known times, samples of inputs, located surfaces, events
+    /// List everything that ends a step: known times, samples of inputs, located comparisons, events
     #[arg(long)]
     pub stops: bool,
     /// Apply the suggested corrections and write the file; with standard input, write to standard output

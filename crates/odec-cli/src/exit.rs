@@ -48,7 +48,7 @@ impl From<Class> for Exit {
 /// The table shown at the end of `odec --help`.
 pub const HELP: &str = "\
 Exit codes:
-    0  success, also when the reader of a pipe has had enough
+    0  success, also if the reader of a pipe stops reading
     1  the model is wrong
     2  the command line is wrong
     3  the run failed; the rows so far are kept

@@ -329,7 +329,7 @@ class Model(Core):
         max_steps: int | None = None,
         run: str | None = None,
     ) -> Fit:
-        """The values of parameters and initial values that bring the model nearest to data: least squares with exact derivatives.
+        """Fits parameters and initial values to data by least squares with exact derivatives.
 
         `data` has the times and the measured quantities by name, as a mapping or a data frame; NaN is a value that is missing. Several
         sets are a list of `odec.Data`, each with values of its own. `params` says what is fitted: a list of names, or names with ranges:

@@ -1,4 +1,4 @@
-//! Fits: the parameters and initial values that bring a model nearest to data, by least squares with exact sensitivities.
+//! Fits of parameters and initial values to data, by least squares with exact sensitivities.
 //!
 //! ```text
 //! table ──▶ data ──▶ Fit ── descent from each start ──▶ best point ── estimate ──▶ errors, intervals, combinations

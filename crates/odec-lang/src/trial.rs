@@ -4,7 +4,7 @@ use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::BindError;
 use odec_ir::number::Number;
-use odec_ir::{Kernel, KernelRole, Layout, Pattern, Program, Role};
+use odec_ir::{ArrayId, Kernel, KernelRole, Layout, Pattern, Program, Role};
 
 use crate::lower::Draft;
 
@@ -98,6 +98,17 @@ impl Trial {
     /// Where the arrays are in the buffers.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// The name of an element of the state.
+    pub fn unknown(&self, row: usize) -> Option<String> {
+        let arrays = self.program.arrays.iter().enumerate();
+        let mut states = arrays.filter(|(_, a)| matches!(a.role, Role::Position | Role::Velocity | Role::FirstOrder));
+        states.find_map(|(i, array)| {
+            let id = ArrayId(i as u32);
+            let element = row.checked_sub(self.layout.start(id)).filter(|&k| k < self.layout.len(id))?;
+            odec_ir::interface::element_names(&self.program, array).into_iter().nth(element)
+        })
     }
 
     /// Number of elements of the state.

@@ -79,16 +79,9 @@ impl Start<'_> {
         rows
     }
 
-    /// The name of a row's unknown, with the number of its element.
+    /// The name of a row's unknown: `x`, `u[3]`.
     fn unknown(&self, row: usize) -> String {
-        let layout = self.trial.layout();
-        states(self.model, &self.draft.arrays)
-            .find(|(.., array)| (layout.start(*array)..layout.start(*array) + layout.len(*array)).contains(&row))
-            .map_or_else(String::new, |(.., array)| {
-                let name = &self.draft.arrays[array.0 as usize].name;
-                let element = row - layout.start(array);
-                if layout.len(array) == 1 { name.clone() } else { format!("{name} (element {})", element + 1) }
-            })
+        self.trial.unknown(row).unwrap_or_default()
     }
 
     /// The equation that gives the highest derivative of a state.

@@ -166,31 +166,42 @@ impl Feeds<'_> {
     }
 }
 
-/// Where the root is written whose argument is at its edge.
+/// Where the root is written whose argument is at its edge. In a kernel with loops the arguments of one element are
+/// not known, and the place is that of the only root that reads the unknown; `None` if there are several.
 fn place(start: &Start<'_>, column: usize) -> Option<Span> {
-    let layout = start.trial.layout();
     for kernel in start.trial.rhs() {
-        let roots = roots(start.draft, kernel);
-        let values = if kernel.is_scalar() { start.values(kernel) } else { vec![f64::NAN; kernel.graph.len()] };
-        for id in roots {
-            let Some((name, args)) = call(kernel, id) else { continue };
-            let at = values[args[0].index()];
-            let edge = match name {
-                "asin" | "acos" | "acosh" => at.abs() == 1.0,
-                _ => at == 0.0,
-            };
-            let live = kernel.graph.live([id]);
-            let reads = |node: Node| {
-                matches!(node, Node::Read(element) if {
-                    let array = kernel.array(element);
-                    (layout.start(array)..layout.start(array) + layout.len(array)).contains(&column)
-                        && super::is_state(&start.draft.arrays[array.0 as usize])
-                })
-            };
-            if (edge || at.is_nan()) && live.into_iter().any(|(_, node)| reads(node)) {
-                return kernel.graph.spans(id).first().copied();
+        let mut candidates = roots(start.draft, kernel);
+        candidates.retain(|&id| reads(start, kernel, id, column));
+        if !kernel.is_scalar() {
+            match candidates[..] {
+                [] => continue,
+                [id] => return kernel.graph.spans(id).first().copied(),
+                _ => return None,
             }
+        }
+        let values = start.values(kernel);
+        let at_edge = candidates.into_iter().find(|&id| {
+            call(kernel, id).is_some_and(|(name, args)| {
+                let at = values[args[0].index()];
+                let edge = if matches!(name, "asin" | "acos" | "acosh") { at.abs() == 1.0 } else { at == 0.0 };
+                edge || at.is_nan()
+            })
+        });
+        if let Some(id) = at_edge {
+            return kernel.graph.spans(id).first().copied();
         }
     }
     None
+}
+
+/// Whether a node depends on an unknown of the start.
+fn reads(start: &Start<'_>, kernel: &Kernel, id: NodeId, column: usize) -> bool {
+    let layout = start.trial.layout();
+    kernel.graph.live([id]).into_iter().any(|(_, node)| {
+        matches!(node, Node::Read(element) if {
+            let array = kernel.array(element);
+            (layout.start(array)..layout.start(array) + layout.len(array)).contains(&column)
+                && super::is_state(&start.draft.arrays[array.0 as usize])
+        })
+    })
 }

@@ -330,9 +330,11 @@ fn span(text: &str) -> Result<(&str, &str)> {
     Ok((a, b))
 }
 
-/// Numbers with commas between them.
+/// Numbers with commas between them, in brackets or not.
 pub fn list(flag: &str, text: &str) -> Result<Vec<f64>> {
-    text.split(',').map(|t| finite(flag, t)).collect()
+    let text = text.trim();
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    inner.split(',').map(|t| finite(flag, t)).collect()
 }
 
 fn samples(text: &str) -> Result<SampleRule> {
@@ -345,12 +347,17 @@ fn samples(text: &str) -> Result<SampleRule> {
         let Some((n, first)) = inner.split_once(',') else {
             return Err(bad(flag, text, "`log` needs a number of rows and the first time", "'log(200, 1e-6)'"));
         };
-        return Ok(SampleRule::Log { count: count(flag, n)?, first: positive(flag, first)? });
+        return Ok(SampleRule::Log { count: count_like(flag, n, "200")?, first: positive(flag, first)? });
     }
-    if text.contains(',') {
+    let brackets = text.starts_with('[') && text.ends_with(']');
+    if brackets || text.contains(',') && !text.contains(['(', '{']) {
         return Ok(SampleRule::Times(list(flag, text)?));
     }
-    Ok(SampleRule::Count(count(flag, text)?))
+    if text.parse::<f64>().is_err() {
+        let expected = "this is neither a number of rows nor a list of times, `steps` or `log(rows, first)`";
+        return Err(bad(flag, text, expected, "200` or `--samples 0,1,5"));
+    }
+    Ok(SampleRule::Count(count_like(flag, text, "200")?))
 }
 
 fn linear(text: &str) -> Result<LinearSolver> {

@@ -46,6 +46,7 @@ fn each_entry_of_the_run_block_has_a_flag() {
     assert_eq!(whole(&rows(&["--samples", "log(3, 0.02)"])), 4);
     assert!(rows(&["--samples", "log(3, 0.02)"]).lines().nth(3).expect("a row").starts_with("0.2"));
     assert_eq!(whole(&rows(&["--samples", "0.5,1.5"])), 2);
+    assert_eq!(whole(&rows(&["--samples", "[0, 0.5, 1.5]"])), 3);
     assert!(whole(&rows(&["--samples", "steps", "--method", "tsit5"])) > 5);
     assert!(rows(&["--record", "outputs"]).starts_with("t,half\n"));
     assert!(rows(&["--record", "half,x"]).starts_with("t,half,x\n"));

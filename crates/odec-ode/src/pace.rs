@@ -12,6 +12,9 @@ const GROW_AT_REST: f64 = 1.5;
 const SMALLEST_FRACTION: f64 = 1e-40;
 /// It is not shorter than so many units of rounding of t for that reason alone.
 const SHORTEST: f64 = 64.0;
+/// A step of which rounding of its end is more than this part is as long as from t to that end: where t is large, such as
+/// seconds since 1970, steps would otherwise be longer or shorter than the time that passes.
+const ROUNDED: f64 = 1e-9;
 /// The first step from a changed state, as a fraction of the one that the controller wished for before.
 const RESUMED: f64 = 0.25;
 
@@ -48,6 +51,12 @@ pub(crate) struct Wish {
     least: f64,
     /// The longest step that was wished for before a stop cut it.
     uncut: f64,
+}
+
+/// A step from `t` and its end, the step with the rounding of the end where that matters.
+fn exact(t: f64, h: f64) -> (f64, f64) {
+    let t_new = t + h;
+    if f64::EPSILON * t.abs() > ROUNDED * h.abs() && t_new != t { (t_new - t, t_new) } else { (h, t_new) }
 }
 
 impl Grid {
@@ -112,9 +121,11 @@ impl Pace {
                     (left, end)
                 } else if stop.is_some() && 2.0 * wish.h.abs() > left.abs() {
                     // two equal steps rather than a whole one and the rest
-                    (0.5 * left, t + 0.5 * left)
+                    exact(t, 0.5 * left)
                 } else {
-                    (wish.h, t + wish.h)
+                    let (h, t_new) = exact(t, wish.h);
+                    wish.h = h;
+                    (h, t_new)
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 mod bind;
 mod bounds;
+mod clock;
 mod derivatives;
 mod event_problems;
 mod executor;

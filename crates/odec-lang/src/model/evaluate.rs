@@ -444,7 +444,7 @@ impl Model {
     /// Names of parameters and states, as examples.
     fn varied(&self) -> String {
         let names = self.parameters.iter().map(|g| g.name.clone()).chain(self.state_names());
-        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        let names: Vec<String> = names.collect();
         suggest::list(names.iter().map(String::as_str))
     }
 
@@ -467,7 +467,10 @@ impl Model {
         match near.iter().find(|near| **near != name) {
             Some(near) => report.help(format!("did you mean `{near}`?")),
             None if names.is_empty() => report,
-            None => report.help(format!("you can set constants, parameters and initial values: {}", self.varied())),
+            None => {
+                let names = suggest::list(names.iter().map(String::as_str));
+                report.help(format!("you can set constants, parameters and initial values: {names}"))
+            }
         }
     }
 

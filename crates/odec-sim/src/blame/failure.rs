@@ -12,6 +12,10 @@ use crate::bind::Bound;
 
 /// Factor on an absolute tolerance that lets a quantity become negative.
 const FINER: f64 = 1e-6;
+/// Steps of fewer spacings of t are as short as steps can be.
+const CROWDED: f64 = 16.0;
+/// Part of a run that the spacing of t has to be until it is the reason: a solution that ends takes steps as short.
+const COARSE: f64 = 1e-10;
 
 /// A run that failed.
 pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) -> Diagnostic {
@@ -205,6 +209,16 @@ impl Failed<'_> {
         let headline = format!("the step size fell to {step} {when}: the error of `{state}` stays too large");
         let d = Diagnostic::error(&codes::E0604, headline);
         let d = self.by_equation(d, row, &format!("`{state}` has the largest error"));
+        let (gap, time) = (self.t.abs().next_up() - self.t.abs(), &self.model.time.name);
+        let span = (self.bound.problem.t_end - self.bound.problem.t0).abs();
+        if self.failure.h.abs() < CROWDED * gap && gap > COARSE * span {
+            return d.help(format!(
+                "floating-point numbers near {time} = {} are {} apart, so that shorter steps have no end of their own: \
+                 let `{time}` begin at 0",
+                number(self.t),
+                number(gap)
+            ));
+        }
         if let Some(help) = self.fell_below_zero(row) {
             return d.help(help);
         }

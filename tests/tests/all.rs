@@ -25,6 +25,7 @@ mod mutation;
 mod names;
 mod reactions;
 mod sbml;
+mod sbml_fast;
 mod sbml_lines;
 mod sbml_meaning;
 mod sizes;

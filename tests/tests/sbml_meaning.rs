@@ -51,38 +51,38 @@ fn element<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -
 
 /// The parts of a model of Level 3.
 #[derive(Default)]
-struct Parts {
-    attributes: String,
+pub struct Parts {
+    pub attributes: String,
     functions: String,
     compartments: String,
     species: String,
     parameters: String,
     initial: String,
     rules: String,
-    reactions: String,
+    pub reactions: String,
     events: String,
 }
 
 impl Parts {
-    fn compartment(mut self, id: &str, size: f64) -> Self {
+    pub fn compartment(mut self, id: &str, size: f64) -> Self {
         self.compartments += &format!("<compartment id='{id}' spatialDimensions='3' size='{size}' constant='false'/>");
         self
     }
 
     /// `rest`: further attributes.
-    fn species(mut self, id: &str, compartment: &str, rest: &str) -> Self {
+    pub fn species(mut self, id: &str, compartment: &str, rest: &str) -> Self {
         let flag = |name: &str| if rest.contains(name) { String::new() } else { format!(" {name}='false'") };
         let flags = ["hasOnlySubstanceUnits", "boundaryCondition", "constant"].map(flag).concat();
         self.species += &format!("<species id='{id}' compartment='{compartment}' {rest}{flags}/>");
         self
     }
 
-    fn parameter(mut self, id: &str, value: f64) -> Self {
+    pub fn parameter(mut self, id: &str, value: f64) -> Self {
         self.parameters += &format!("<parameter id='{id}' value='{value}' constant='false'/>");
         self
     }
 
-    fn constant(mut self, id: &str, value: f64) -> Self {
+    pub fn constant(mut self, id: &str, value: f64) -> Self {
         self.parameters += &format!("<parameter id='{id}' value='{value}' constant='true'/>");
         self
     }
@@ -96,7 +96,7 @@ impl Parts {
         self
     }
 
-    fn initial(mut self, id: &str, formula: &str) -> Self {
+    pub fn initial(mut self, id: &str, formula: &str) -> Self {
         self.initial += &format!("<initialAssignment symbol='{id}'>{}</initialAssignment>", math(formula));
         self
     }
@@ -106,7 +106,7 @@ impl Parts {
         self
     }
 
-    fn is(mut self, id: &str, formula: &str) -> Self {
+    pub fn is(mut self, id: &str, formula: &str) -> Self {
         self.rules += &format!("<assignmentRule variable='{id}'>{}</assignmentRule>", math(formula));
         self
     }
@@ -117,7 +117,7 @@ impl Parts {
     }
 
     /// Participants are `2 A`, or `n:A` with an id; `locals` are attributes of local parameters.
-    fn reaction(mut self, id: &str, sides: (&[&str], &[&str]), law: &str, locals: &[(&str, f64)]) -> Self {
+    pub fn reaction(mut self, id: &str, sides: (&[&str], &[&str]), law: &str, locals: &[(&str, f64)]) -> Self {
         let side = |name: &str, list: &[&str]| {
             let one = |participant: &&str| match participant.split_once(':') {
                 Some((id, species)) => {
@@ -143,7 +143,7 @@ impl Parts {
     }
 
     /// `clauses`: `early`, `late`, `cancel`, `first` (false before the start), `delay F`, `priority F`, separated by `;`.
-    fn event(mut self, trigger: &str, clauses: &str, sets: &[(&str, &str)]) -> Self {
+    pub fn event(mut self, trigger: &str, clauses: &str, sets: &[(&str, &str)]) -> Self {
         let clauses: Vec<&str> = clauses.split(';').map(str::trim).collect();
         let has = |word: &str| clauses.contains(&word);
         let formula = |word: &str| {
@@ -167,7 +167,7 @@ impl Parts {
         self
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let list = |name: &str, content: &str| {
             if content.is_empty() { String::new() } else { format!("<listOf{name}>{content}</listOf{name}>") }
         };
@@ -186,12 +186,12 @@ impl Parts {
     }
 }
 
-fn model() -> Parts {
+pub fn model() -> Parts {
     Parts::default()
 }
 
 /// Rows from 0 to 4 in steps of a half, by column.
-fn rows(text: &str) -> BTreeMap<String, Vec<f64>> {
+pub fn rows(text: &str) -> BTreeMap<String, Vec<f64>> {
     // tests run side by side, each in a thread of its name
     let test = std::thread::current().name().unwrap_or_default().replace("::", "-");
     let folder = scratch(&format!("sbml-meaning-{test}"));
@@ -207,7 +207,7 @@ fn rows(text: &str) -> BTreeMap<String, Vec<f64>> {
 
 /// Columns follow functions of the time.
 #[track_caller]
-fn follow(parts: &Parts, expected: &[(&str, &dyn Fn(f64) -> f64)]) {
+pub fn follow(parts: &Parts, expected: &[(&str, &dyn Fn(f64) -> f64)]) {
     let rows = rows(&parts.text());
     for (column, wanted) in expected {
         let values = rows.get(*column).unwrap_or_else(|| panic!("no column {column}: {:?}", rows.keys()));
@@ -221,8 +221,14 @@ fn follow(parts: &Parts, expected: &[(&str, &dyn Fn(f64) -> f64)]) {
 }
 
 /// The code of the first error.
-fn refused(text: &str) -> Option<&'static str> {
+pub fn refused(text: &str) -> Option<&'static str> {
     odec_sbml::import(text).diagnostics.iter().find(|d| d.is_error()).map(|d| d.code.code)
+}
+
+/// What the labels of the errors say.
+pub fn refused_with(text: &str) -> Vec<String> {
+    let errors = odec_sbml::import(text).diagnostics.into_iter().filter(odec_lang::diagnostic::Diagnostic::is_error);
+    errors.flat_map(|d| d.labels.into_iter().map(|label| label.text).collect::<Vec<_>>()).collect()
 }
 
 /// `late`: both events read the values at their execution. Whichever comes first, the second one reads what it has set.

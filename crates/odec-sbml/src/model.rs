@@ -181,6 +181,8 @@ pub struct Reaction {
     pub products: Vec<Reference>,
     /// How often it happens, in amount over time.
     pub law: Option<Math>,
+    /// It is always in equilibrium.
+    pub fast: bool,
 }
 
 /// What happens at an instant.

@@ -105,6 +105,16 @@ impl<'m> Decider<'m, '_> {
         lines
     }
 
+    /// What a reaction changes, with the change of the amount each time it happens: a number and a formula, whose product it is.
+    pub fn changes(&mut self, reaction: &'m Reaction) -> Vec<(&'m Species, f64, Math)> {
+        let parts = self.parts(reaction).into_iter().filter(|part| !part.fixed);
+        let change = |part: Part<'m>| {
+            let factors = [part.times, part.conversion].into_iter().flatten();
+            (part.species, part.sign * part.count, factors.fold(Math::Number(1.0), Math::times))
+        };
+        parts.map(change).collect()
+    }
+
     /// Reactants and products, without those that take part 0 times.
     fn parts(&mut self, reaction: &'m Reaction) -> Vec<Part<'m>> {
         let mut parts = vec![];

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use odec_ir::Span;
 use odec_lang::diagnostic::codes;
 
+use super::fast::Fast;
 use super::order::take_turns;
 use super::start::Start;
 use super::symbols::{Kind, Symbol};
@@ -29,7 +30,7 @@ struct Made<'e> {
 
 impl Decider<'_, '_> {
     /// All of them. An event without a trigger never happens, and one that sets nothing changes nothing.
-    pub(super) fn events(&mut self, equations: &[(Math, Span)]) -> Vec<PlannedEvent> {
+    pub(super) fn events(&mut self, equations: &[(Math, Span)], fast: &[Fast]) -> Vec<PlannedEvent> {
         let model = self.symbols.model;
         let ranked = model.events.iter().any(|event| event.priority.is_some());
         let mut made: Vec<Made<'_>> = vec![];
@@ -47,6 +48,7 @@ impl Decider<'_, '_> {
         let mut all: Vec<PlannedEvent> =
             made.into_iter().flat_map(|m| m.keeper.into_iter().chain([m.planned])).collect();
         take_turns(&start, &mut all);
+        self.set_totals(fast, &mut all);
         all
     }
 

@@ -4,7 +4,9 @@
 mod algebraic;
 mod arrows;
 mod events;
+mod fast;
 mod order;
+mod polynomial;
 mod start;
 mod symbols;
 
@@ -31,11 +33,12 @@ pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
     decider.parameters();
     decider.all_species();
     decider.references();
-    let arrows = decider.reactions();
+    let mut arrows = decider.reactions();
     decider.rates();
     let rules = model.rules.iter().filter(|rule| rule.kind == RuleKind::Algebraic);
-    let equations: Vec<(Math, Span)> = rules.map(|rule| (decider.meaning(&rule.math), rule.base.span)).collect();
-    let events = decider.events(&equations);
+    let mut equations: Vec<(Math, Span)> = rules.map(|rule| (decider.meaning(&rule.math), rule.base.span)).collect();
+    let fast = decider.fast_reactions(&mut arrows, &mut equations);
+    let events = decider.events(&equations, &fast);
     decider.check_start(&equations);
     let plan = Plan {
         id: model.base.id.clone(),

@@ -203,6 +203,19 @@ impl<'m> Symbols<'m> {
         rules.chain(laws).chain(references).chain(events).collect()
     }
 
+    /// Ids that formulas name.
+    pub fn names(&self) -> BTreeSet<&'m str> {
+        let mut found = BTreeSet::new();
+        for math in self.formulas() {
+            math.visit(&mut |m| {
+                if let Math::Name(id, _) = m {
+                    found.insert(id.as_str());
+                }
+            });
+        }
+        found
+    }
+
     /// Quantities whose derivatives formulas use.
     pub fn rated(&self) -> BTreeSet<&'m str> {
         let mut found = BTreeSet::new();

@@ -165,16 +165,13 @@ impl Reader<'_> {
     fn reaction(&mut self, node: Element<'_>, model: &mut Model) {
         self.id(node);
         let base = base(node, self.level);
-        if truth(node, "fast", false, self.report) {
-            let headline = format!("reaction `{}` is a fast reaction, which is always in equilibrium", base.id);
-            self.report.error(&codes::E0808, headline, base.span, "odec does not import fast reactions");
-        }
+        let fast = truth(node, "fast", false, self.report);
         let reactants = list(node, "listOfReactants").collect::<Vec<_>>();
         let products = list(node, "listOfProducts").collect::<Vec<_>>();
         let reactants = reactants.into_iter().map(|part| self.reference(part)).collect();
         let products = products.into_iter().map(|part| self.reference(part)).collect();
         let law = child(node, "kineticLaw").and_then(|law| self.law(law, &base.id, model));
-        model.reactions.push(Reaction { base, reactants, products, law });
+        model.reactions.push(Reaction { base, reactants, products, law, fast });
     }
 
     /// A kinetic law. Its parameters get names of their own.

@@ -244,7 +244,7 @@ impl Out<'_> {
     fn equations(&mut self) {
         let plan = self.plan;
         if !plan.equations.is_empty() {
-            self.heading("Algebraic rules");
+            self.heading("What algebraic rules and fast reactions say");
         }
         for (math, span) in &plan.equations {
             self.line_of(&format!("0 = {}", self.formula(math)), *span);

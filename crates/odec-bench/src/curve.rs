@@ -1,4 +1,4 @@
-//! Work-precision curves: one point for each tolerance, and the time that an error costs, read off between them.
+//! Work-precision curves: one point for each tolerance, and the time to reach an error, interpolated between the points.
 
 /// The errors at which times are compared.
 pub const ERRORS: [f64; 7] = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9];

@@ -1,4 +1,4 @@
-//! How long to measure: how many runs, and when a run is too slow to be repeated.
+//! How long to measure: the number of runs, and when a run is too slow to repeat.
 
 use std::time::Instant;
 

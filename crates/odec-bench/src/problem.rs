@@ -1,4 +1,4 @@
-//! The problems: a model of odec, the same in C, the end that is known, and how errors are weighed.
+//! The problems: a model of odec, the same problem in C, the known end values, and the weights of errors.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What one run of the command found.
+//! The results of one run of the command.
 
 use crate::curve::{Curve, best};
 use crate::group::Row;

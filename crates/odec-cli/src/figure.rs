@@ -1,4 +1,4 @@
-//! Files of pictures: their names and sizes, checked before anything is computed.
+//! Picture files: their names and sizes, checked before anything is computed.
 
 use std::path::{Path, PathBuf};
 

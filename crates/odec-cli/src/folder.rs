@@ -1,4 +1,4 @@
-//! The files that a model may read: those of its own folder and the folders below, and of folders that the user allows.
+//! The files that a model may read: those in its own folder and the folders below, and in folders that the user allows.
 
 use std::fs::File;
 use std::io::ErrorKind;

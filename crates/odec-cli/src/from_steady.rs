@@ -1,4 +1,4 @@
-//! What a summary says of a run that starts from a steady state.
+//! The lines of a summary about a run that starts from a steady state.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Reads a model file. What can be wrong with a file is said here, what can be wrong with a model elsewhere.
+//! Reads a model file and reports problems with the file; problems with the model are reported elsewhere.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

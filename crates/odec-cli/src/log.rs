@@ -1,4 +1,4 @@
-//! The log of events as CSV: one line for each quantity that an event wrote, with its values before and after the instant.
+//! The log of events as CSV: one line for each quantity that an event changed, with its values before and after the instant.
 
 use std::path::Path;
 

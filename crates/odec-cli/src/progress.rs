@@ -1,4 +1,4 @@
-//! A bar with simulated time and remaining time, for people, once a run lasts longer than a moment.
+//! A progress bar with simulated time and remaining time, for runs that take longer than a moment.
 
 use std::time::{Duration, Instant};
 

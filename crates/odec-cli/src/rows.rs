@@ -1,4 +1,4 @@
-//! Rows as CSV, JSON lines or a table of another form. In lines: whole rows only, flushed often enough that what is computed is kept whatever happens next.
+//! Rows as CSV, JSON lines or another format. Writes whole lines, and flushes often, so that a failure loses no computed rows.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};

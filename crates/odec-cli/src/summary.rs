@@ -1,4 +1,4 @@
-//! What a run was and what it cost: a few aligned lines for people, the same as JSON for tools.
+//! The summary of a run: a few aligned lines for people, the same as JSON for tools.
 
 use std::time::Duration;
 

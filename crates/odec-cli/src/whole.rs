@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all: beside their place under another name, and then renamed.
+//! Writes files under a temporary name and renames them when they are complete.
 
 use std::fs::File;
 use std::io::Write;

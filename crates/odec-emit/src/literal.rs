@@ -1,4 +1,4 @@
-//! Numbers, strings and comments of C that mean exactly what they are made from.
+//! Writes numbers, strings and comments as C literals without loss.
 
 /// A number that reads back with the same bits, NaN payload apart; negative ones in parentheses.
 pub(crate) fn number(value: f64) -> String {

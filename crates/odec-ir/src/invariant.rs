@@ -1,4 +1,4 @@
-//! What cannot happen if odec is right.
+//! Internal errors: states that are impossible if odec is correct.
 
 /// Ends what is being done, because it could only go on with a wrong number: `what` says which invariant does not hold.
 ///

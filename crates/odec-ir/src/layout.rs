@@ -1,4 +1,4 @@
-//! Where each array lives in the buffers of a kernel; nobody else computes positions.
+//! The position of each array in the buffers of a kernel; no other code computes positions.
 
 use crate::broken;
 use crate::nest::{Axis, AxisId, Element, Extent, Target};

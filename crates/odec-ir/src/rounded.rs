@@ -1,4 +1,4 @@
-//! Numbers with a bound of their rounding error, to tell a sum that is zero from one that is small.
+//! Numbers with a bound on their rounding error, to distinguish a sum that is zero from one that is small.
 
 use num_dual::Dual64;
 

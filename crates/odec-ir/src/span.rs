@@ -1,4 +1,4 @@
-//! Opaque places in a source text, carried by nodes so that a failure at run time can be shown where it was written.
+//! Opaque source locations carried by nodes, so that a run-time failure can be shown in the text.
 
 /// A half-open byte range `start..end` of one source file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! How the functions of compiled code are called.
+//! The calling convention of compiled code.
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::{AbiParam, FuncRef, Function, Signature, Type, Value, types};

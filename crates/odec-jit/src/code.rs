@@ -1,4 +1,4 @@
-//! Machine code in memory: who owns it, and the one place that calls it.
+//! Machine code in memory: its owner, and the only place that calls it.
 
 use cranelift_codegen::ir::LibCall;
 use cranelift_jit::{JITBuilder, JITModule};

@@ -1,4 +1,4 @@
-//! What can go wrong between a program and its machine code.
+//! Errors between a program and its machine code.
 
 use odec_ir::KernelRole;
 

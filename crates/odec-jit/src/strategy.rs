@@ -1,4 +1,4 @@
-//! How much work goes into the code of a kernel.
+//! How much compile time goes into the code of a kernel.
 
 use crate::host::Effort;
 use crate::routine::Routine;

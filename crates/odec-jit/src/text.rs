@@ -1,4 +1,4 @@
-//! The code of a program in words: Cranelift's intermediate form, and the instructions of this computer.
+//! The code of a program as text: Cranelift's intermediate form, and the instructions of this computer.
 
 use std::fmt::Write;
 

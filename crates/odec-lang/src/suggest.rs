@@ -1,4 +1,4 @@
-//! Names that were probably meant: the optimal string alignment distance, in which two swapped letters count once.
+//! Suggests similar names: the optimal string alignment distance, in which a transposition counts once.
 
 /// Most names that a help text lists.
 const MAX_LISTED: usize = 8;

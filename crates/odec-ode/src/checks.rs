@@ -1,4 +1,4 @@
-//! What is refused before a run begins: systems, options, problems and samples that make no sense.
+//! Checks before a run: invalid systems, options, problems and samples.
 
 use crate::control::Tolerances;
 use crate::evaluator::all_finite;

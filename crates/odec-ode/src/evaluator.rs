@@ -1,4 +1,4 @@
-//! Calls a `System`: counts the calls, looks for values that are not finite, remembers where one was met.
+//! Calls a `System`: counts the calls, checks that values are finite, and remembers where one was not.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What the stepping loop knows of a method: state and time, one attempt at a step, values inside the last step.
+//! The interface of a method to the stepping loop: state and time, one attempt at a step, values inside the last step.
 
 #[cfg(doc)]
 use crate::control::Tolerances;

@@ -1,4 +1,4 @@
-//! Solves initial value problems and knows nothing of the language.
+//! Solves initial value problems, independently of the language.
 //!
 //! ```
 //! use odec_ode::pattern::Pattern;

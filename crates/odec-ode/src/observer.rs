@@ -1,4 +1,4 @@
-//! What the end of an accepted step shows to those who watch a run.
+//! What an observer of a run sees at the end of an accepted step.
 
 use crate::integrator::Integrator;
 use crate::method::Method;

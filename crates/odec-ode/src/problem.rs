@@ -1,4 +1,4 @@
-//! What is asked of a solver and what it answers: problem, options, sink, statistics, outcome, failure.
+//! The input and output of a solver: problem, options, sink, statistics, outcome, failure.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

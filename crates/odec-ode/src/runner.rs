@@ -1,4 +1,4 @@
-//! A run that its caller drives step by step: begin, advance, look into the last step, take it back, change the state, go on.
+//! A run that its caller drives step by step: begin, advance, interpolate in the last step, undo it, change the state, continue.
 
 mod ended;
 

@@ -1,4 +1,4 @@
-//! Fits: data and parameters as plain lists in, points and their errors out. What they are called is said in `_fit.py`.
+//! Fits: data and parameters as plain lists, points and their errors as the result. `_fit.py` defines the public names.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

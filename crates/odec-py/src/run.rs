@@ -1,4 +1,4 @@
-//! One run: rows into one array, signals and progress on the way, and what is said of how it ended.
+//! One run: rows in one array, signals and progress during the run, and the report of how it ended.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

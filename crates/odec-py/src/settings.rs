@@ -1,4 +1,4 @@
-//! The options of a run as Python hands them over, and what they mean.
+//! The options of a run as Python passes them, and their translation.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;

@@ -1,4 +1,4 @@
-//! Looks through a text for what would make reading its XML expensive, before it is read: in one pass, without recursion.
+//! Checks a text for constructs that make its XML expensive to parse: in one pass, before parsing, without recursion.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};

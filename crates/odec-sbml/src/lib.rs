@@ -1,4 +1,4 @@
-//! Reads SBML, Levels 1 to 3, and writes the model as an `.ode` text that says what was decided.
+//! Reads SBML Levels 1 to 3 and writes the model as `.ode` text, with comments that explain the decisions.
 //!
 //! ```text
 //! XML ── read, flatten ──▶ model::Model ── decide ──▶ plan::Plan ── write ──▶ .ode text, titles of columns

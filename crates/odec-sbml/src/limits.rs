@@ -1,4 +1,4 @@
-//! Bounds on what is read, each answered with a diagnostic of its own (E0803).
+//! Limits on the input, each with its own diagnostic (E0803).
 
 /// Most nodes of the XML: elements, texts, comments. A node takes about a hundred bytes of memory.
 pub const MAX_NODES: u32 = 2_000_000;

@@ -1,4 +1,4 @@
-//! Formulas, as MathML and the formulas of Level 1 mean them.
+//! Formulas, from MathML or from the text formulas of Level 1.
 
 use odec_ir::Span;
 

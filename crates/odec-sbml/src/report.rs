@@ -1,4 +1,4 @@
-//! Collects what there is to say of a file, with places in its XML.
+//! Collects the messages about a file, with locations in its XML.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Code, Diagnostic};

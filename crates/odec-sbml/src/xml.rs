@@ -1,4 +1,4 @@
-//! The XML of a file: its tree within limits, and what attributes say.
+//! The XML of a file: its tree, within limits, and the values of attributes.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};

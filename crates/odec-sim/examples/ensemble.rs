@@ -1,4 +1,4 @@
-//! What many runs on one thread cost.
+//! Measures the cost of many runs on one thread.
 //!
 //! `cargo run --release -p odec-sim --example ensemble -- models/lorenz.ode auto 10 1e-6 10000`, with the factor of atol behind, if wanted
 

@@ -1,4 +1,4 @@
-//! From a model, its run block and the caller's choices to a problem that a solver can start on.
+//! Combines a model, its run block and the caller's choices into a problem for a solver.
 
 use odec_ir::layout::Layout;
 use odec_ir::nest::bind::check_arrays;

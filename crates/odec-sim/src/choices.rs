@@ -1,4 +1,4 @@
-//! What the command line (or another caller) wants different from the run block. Absent means: as the model says.
+//! The caller's choices that override the run block. An absent choice means the value of the model.
 
 use std::collections::HashMap;
 use std::sync::Arc;

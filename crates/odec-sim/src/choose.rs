@@ -1,4 +1,4 @@
-//! The method of a run that names none.
+//! Chooses the method of a run that names none.
 
 use odec_lang::diagnostic::Diagnostic;
 use odec_ode::method::auto::{self, Traits};

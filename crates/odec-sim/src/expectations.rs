@@ -1,4 +1,4 @@
-//! What a model promises, its `expect` and `conserve` lines, against what a run found.
+//! Compares the `expect` and `conserve` lines of a model with a run.
 
 use odec_ir::Span;
 use odec_lang::balance::Balance;

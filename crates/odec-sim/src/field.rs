@@ -1,4 +1,4 @@
-//! A plane of two unknowns, the others held: the vector field, its integral curves, nullclines and equilibria.
+//! The vector field in the plane of two unknowns, with integral curves, nullclines and equilibria; the others are fixed.
 
 use std::ops::ControlFlow;
 

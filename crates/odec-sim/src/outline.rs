@@ -1,4 +1,4 @@
-//! Fewer points for the same line: what a picture drops of a curve that has more points than pixels.
+//! Thins a curve that has more points than pixels.
 
 /// A point in pixels.
 pub type Point = (f64, f64);

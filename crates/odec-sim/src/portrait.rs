@@ -1,4 +1,4 @@
-//! What a picture of a vector field shows beside the field: the run, a window about it, and integral curves that keep apart.
+//! The contents of a picture of a vector field: the run, a window around it, and evenly spaced integral curves.
 
 use crate::bind::Bound;
 use crate::contour::even;

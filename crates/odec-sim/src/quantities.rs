@@ -1,4 +1,4 @@
-//! What rows can hold, by name and by place: states and outputs, arrays of any size without a name kept for each element.
+//! The quantities that rows can contain, by name and by position: states and outputs, without a stored name for each element.
 
 use std::collections::HashMap;
 use std::ops::Range;

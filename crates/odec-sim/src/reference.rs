@@ -1,4 +1,4 @@
-//! Runs of a bound model with other methods and options than its own, and the accurate run that they are measured against.
+//! Runs of a bound model with other methods and options, and the accurate reference run.
 
 use std::ops::ControlFlow;
 

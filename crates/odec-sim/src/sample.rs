@@ -1,4 +1,4 @@
-//! Solves a bound model: turns the solver's rows into columns, and watches what is conserved.
+//! Solves a bound model: turns the solver's rows into columns, and monitors conserved quantities.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Eigenvalues of a system along a run, from the exact Jacobian, and what they ask of a method's step.
+//! Eigenvalues of a system along a run, from the exact Jacobian, and the step sizes that they permit.
 
 use nalgebra::{Complex, DMatrix, DVector, Schur};
 use odec_ode::evaluator::all_finite;

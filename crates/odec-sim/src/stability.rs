@@ -1,4 +1,4 @@
-//! Linear stability of the methods, seen from their own code: by how much one step multiplies the solutions of y' = lambda y.
+//! Linear stability of the methods, measured with their own code: the factor of one step on y' = lambda y.
 
 use nalgebra::{Complex, DMatrix, Schur};
 use odec_ode::method::multistep::abm::{MAX_ORDER, integrals};

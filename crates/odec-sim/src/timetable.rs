@@ -1,4 +1,4 @@
-//! Where terms of t alone do something in a short time: pulses, fronts, poles.
+//! Finds where terms of t alone change within a short time: pulses, fronts, poles.
 //!
 //! `exp(-((t - 50)/0.01)^2)` is 0 to every stage of a long step, and no error estimate sees what lies between them.
 //! But the middle of such a pulse is where an expression that is linear in t, here `(t - 50)/0.01`, passes through 0,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use odec_ir::KernelRole;
 use odec_ode::method;
-use odec_sim::bind::{RunPlan as Binding, Purpose};
+use odec_sim::bind::{Purpose, RunPlan as Binding};
 use odec_sim::choices::Choices;
 use odec_sim::compare::warm;
 

@@ -24,7 +24,8 @@ pub fn measure(problems: &[Problem]) -> Vec<Row> {
 fn calls(problem: &Problem, loaded: &odec::Loaded, small: &limit::Small) -> Vec<String> {
     let system = &loaded.bound.executor;
     let y = &problem.reference;
-    let (mut f, mut values) = (vec![0.0; y.len()], vec![0.0; system.jacobian().pattern().map_or(0, |pattern| pattern.entries())]);
+    let (mut f, mut values) =
+        (vec![0.0; y.len()], vec![0.0; system.jacobian().pattern().map_or(0, |pattern| pattern.entries())]);
     // what these say about y is that it is finite
     let own = [
         limit::nanoseconds(|| _ = system.rhs(0.0, y, &mut f)),

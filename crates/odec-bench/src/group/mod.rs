@@ -1,4 +1,4 @@
-//! What is measured beside work-precision curves.
+//! Measurements other than work-precision curves.
 
 pub mod compile;
 pub mod ensemble;

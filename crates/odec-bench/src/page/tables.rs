@@ -1,4 +1,4 @@
-//! The tables: times of odec in milliseconds, those of the others as multiples of it.
+//! The tables: times of odec in milliseconds, and times of the other solvers as multiples of them.
 
 use std::fmt::Write;
 

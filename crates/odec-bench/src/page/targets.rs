@@ -1,4 +1,4 @@
-//! The targets of the plan of record, held against what was measured.
+//! The performance targets, compared with the measurements.
 
 use crate::curve::ERRORS;
 use crate::page::tables::figure;

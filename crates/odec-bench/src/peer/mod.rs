@@ -1,4 +1,4 @@
-//! Who is measured. Each peer says whether it is here, and gives curves for the problems that it can solve.
+//! The solvers that odec is compared with. Each says whether it is available, and computes curves for the problems it can solve.
 
 pub mod cvode;
 pub mod diffsol;

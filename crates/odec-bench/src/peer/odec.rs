@@ -1,4 +1,4 @@
-//! odec itself, as a library: a model bound once, and solved again and again by its machine code.
+//! odec itself, as a library: binds a model once and solves it repeatedly with its machine code.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use odec_lang::source::Source;
 use odec_ode::method::{self, Method};
 use odec_ode::problem::{Options, Outcome, Samples, SolveError};
 use odec_ode::{Runner, Sink, System};
-use odec_sim::bind::{Bound, RunPlan as Binding, Purpose};
+use odec_sim::bind::{Bound, Purpose, RunPlan as Binding};
 use odec_sim::choices::Choices;
 use odec_sim::compare::warm;
 
@@ -135,7 +135,8 @@ pub fn options(loaded: &Loaded, rtol: f64, floor: f64) -> Options {
 
 /// One run.
 pub fn once(loaded: &Loaded, method: &'static Method, options: &Options, end: &mut [f64]) -> Result<Counts, String> {
-    let mut runner = Runner::new(&loaded.bound.executor, method, options).map_err(|e| brief(&SolveError::Refused(e)))?;
+    let mut runner =
+        Runner::new(&loaded.bound.executor, method, options).map_err(|e| brief(&SolveError::Refused(e)))?;
     again(loaded, &mut runner, end)
 }
 

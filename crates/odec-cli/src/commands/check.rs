@@ -1,4 +1,4 @@
-//! `odec check`: what is wrong with a model, and whether its derivatives are right.
+//! `odec check`: reports the errors of a model, and checks its derivatives.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `odec completions`: what the tab key offers, from the definitions of the flags.
+//! `odec completions`: shell completions, from the definitions of the flags.
 
 use clap::CommandFactory;
 use odec_sim::Error;

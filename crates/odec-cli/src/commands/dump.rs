@@ -1,4 +1,4 @@
-//! `odec dump`: what the compiler makes of a model, stage by stage.
+//! `odec dump`: prints a model at each stage of compilation.
 
 use odec_ir::Program;
 use odec_lang::stoichiometry::Stoichiometry;

@@ -1,4 +1,4 @@
-//! `odec emit`: the compiled kernels as files for other programs.
+//! `odec emit`: writes the compiled kernels as files for other programs.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `odec explain`: the page of a diagnostic.
+//! `odec explain`: prints the page of a diagnostic.
 
 use odec_lang::diagnostic::codes::{self, codes, find};
 use odec_lang::diagnostic::{Class, Code};

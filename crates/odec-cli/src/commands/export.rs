@@ -1,4 +1,4 @@
-//! `odec export`: a model as a file of SBML.
+//! `odec export`: writes a model as SBML.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `odec import`: an SBML file as the text of a model.
+//! `odec import`: converts an SBML file to the text of a model.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a file of rows says of itself: enough to make the run again, and the units of its columns.
+//! The metadata of a file of rows: enough to repeat the run, and the units of the columns.
 
 use odec_sim::Simulation;
 use serde_json::{Map, Value, json};

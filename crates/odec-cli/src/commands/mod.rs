@@ -1,4 +1,4 @@
-//! One file per command. Each returns how the process ends; everything it has to say goes through `Reporter`.
+//! One file per command. Each returns how the process ends; all its messages go through `Reporter`.
 
 mod bench;
 mod check;

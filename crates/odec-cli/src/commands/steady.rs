@@ -1,4 +1,4 @@
-//! `odec steady`: the states of a model that do not change, with their types, and what is conserved.
+//! `odec steady`: steady states of a model, with their types and conserved quantities.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::bind::Purpose;

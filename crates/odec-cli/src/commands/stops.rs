@@ -1,4 +1,4 @@
-//! `odec check --stops`: what ends a step of a run.
+//! `odec check --stops`: lists everything that ends a step of a run.
 
 use odec_sim::bind::Purpose;
 use odec_sim::hybrid::found::{Found, Kind};

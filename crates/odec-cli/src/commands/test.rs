@@ -1,4 +1,4 @@
-//! `odec test`: the expectations of a model, its `expect` and `conserve` lines, each with what was found.
+//! `odec test`: compares the `expect` and `conserve` lines of a model with a run.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! An axis: its range, round ticks, and where a value lies on it.
+//! An axis: its range, round ticks, and the position of a value.
 
 use crate::rows::shortest;
 

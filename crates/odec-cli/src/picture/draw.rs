@@ -1,4 +1,4 @@
-//! Lines and texts in pixels, on any backend of the plotting library.
+//! Draws lines and texts in pixels, on any backend of the plotting library.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;

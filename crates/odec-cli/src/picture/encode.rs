@@ -1,4 +1,4 @@
-//! From a picture to the bytes of a file.
+//! Encodes a picture as the bytes of a file.
 
 use plotters::prelude::*;
 

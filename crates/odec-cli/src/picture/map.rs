@@ -1,4 +1,4 @@
-//! A quantity over a rectangle as colours, with a bar that says what they mean.
+//! A colour map of a quantity over a rectangle, with a colour bar.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};

@@ -1,4 +1,4 @@
-//! How curves look: colours, and dashes once the colours run out.
+//! The style of curves: colours, and dashes once the colours run out.
 
 use plotters::style::RGBColor;
 

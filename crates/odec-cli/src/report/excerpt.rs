@@ -1,4 +1,4 @@
-//! The part of a source that a message shows: lines and columns, and long lines cut around what is marked.
+//! The part of a source that a message shows: lines and columns; it cuts long lines around the marked text.
 
 use miette::LabeledSpan;
 use odec_lang::diagnostic::{Diagnostic, Label};

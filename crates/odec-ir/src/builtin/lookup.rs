@@ -1,4 +1,4 @@
-//! Lookups in tables of the parameter buffer: which piece of a curve an argument lies in, and the numbers of that piece.
+//! Lookups in tables of the parameter buffer: the piece of a curve for an argument, and the coefficients of that piece.
 //!
 //! A call has three operands: a read of the first element of the table, the argument, and the number of elements, a constant.
 //! The first operand says where the table is; its value is not used. So a row alone cannot compute the call: who runs kernels

@@ -1,4 +1,4 @@
-//! Loop nests: what a kernel is, with no number of elements in it.
+//! Loop nests: the form of every kernel, independent of the number of elements.
 //!
 //! A program is a list of [`Kernel`]s. Each is a few iteration loops (none for scalar equations), one hash-consed expression
 //! graph whose nodes may read array elements, use loop indices and reduce over further loops, and stores. It is the same for every

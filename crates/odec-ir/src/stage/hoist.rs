@@ -1,4 +1,4 @@
-//! What depends on parameters and loop indices alone moves to `Prepare` kernels.
+//! Moves values that depend on parameters and loop indices alone to `Prepare` kernels.
 //!
 //! A value without loops becomes a `Staged` scalar. One that varies with one or two loops becomes a `Staged` array over
 //! them where that pays: computing it takes a division, a root, a function or a reduction, or is done again in every round of a

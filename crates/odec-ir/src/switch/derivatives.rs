@@ -1,4 +1,4 @@
-//! Derivatives by parameters of what decides modes and of what events write, for jumps of sensitivities.
+//! Derivatives with respect to parameters of relations and of the values that events write, for jumps of sensitivities.
 
 use super::events::EventDraft;
 use super::locate::{Sketch, joined, results};

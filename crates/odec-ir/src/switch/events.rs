@@ -1,4 +1,4 @@
-//! Events: what makes them happen and what they write, as programs of `Outputs` kernels beside those of the model.
+//! Events: their triggers and the values that they write, as programs of `Outputs` kernels beside those of the model.
 //!
 //! A condition is logic of modes and discretes: the comparisons in it become relations as those of the equations do. Right
 //! sides, delays and priorities read the state of the instant.

@@ -1,4 +1,4 @@
-//! What is one quantity in several kernels: operands of comparisons in a graph that all kernels share.
+//! Identifies equal quantities in several kernels: operands of comparisons, in a graph that all kernels share.
 
 use super::linear::carried;
 use super::rewrite::domain;

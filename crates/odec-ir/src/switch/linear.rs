@@ -1,4 +1,4 @@
-//! Differences that are sums of states and time with coefficients that hold for a whole run.
+//! Differences that are linear in states and time, with coefficients that are constant during a run.
 
 use super::rewrite::is_state;
 use crate::derive::gradients;

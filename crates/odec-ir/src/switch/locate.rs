@@ -1,4 +1,4 @@
-//! What is located in the kernels of a model, and what becomes of it once they have their derivatives.
+//! The switches that odec locates in the kernels of a model, before and after differentiation.
 
 use super::derivatives::DerivativeDraft;
 use super::events::EventDraft;

@@ -1,4 +1,4 @@
-//! One kernel with modes in the place of comparisons.
+//! Replaces comparisons by modes in one kernel.
 
 mod results;
 mod roots;

@@ -1,4 +1,4 @@
-//! When a quantity of time alone changes: the times at which it may jump, as expressions in parameters.
+//! The times at which a quantity that depends on time alone may jump, as expressions in parameters.
 //!
 //! A comparison has such times where all of it that varies is one quantity v, in which both sides together are linear: time
 //! itself, `mod(u, P)`, `floor(u)`, `sin(u)` or `cos(u)` with u linear in time. There may be more times than jumps.

@@ -1,4 +1,4 @@
-//! The names of things in the text form: how accesses are written and read.
+//! Names in the text form: how accesses are written and read.
 
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Loops: round by round, or two rounds at a time in vector registers.
+//! Loops: one round at a time, or two rounds at a time in vector registers.
 
 use cranelift_codegen::cursor::Cursor;
 use cranelift_codegen::ir::condcodes::IntCC;

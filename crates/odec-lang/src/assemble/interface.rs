@@ -1,4 +1,4 @@
-//! What a part has to offer: the names that it declares, and how they are called where it is used.
+//! The interface of a part: the names that it declares, and how the model refers to them.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! What can be wrong with parts, in words.
+//! Messages about parts.
 
 use odec_ir::{Span, names};
 

@@ -1,4 +1,4 @@
-//! Expressions as sums of products, so that what cancels is gone and what remains can be read.
+//! Expands expressions into sums of products, so that terms cancel and the rest is readable.
 
 use std::collections::{BTreeMap, HashMap};
 

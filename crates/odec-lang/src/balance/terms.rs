@@ -1,4 +1,4 @@
-//! Which terms of the equations change a quantity and are taken back by no others.
+//! The terms of the equations that change a quantity and do not cancel.
 
 use odec_ir::rounded::Rounded;
 use odec_ir::{ArrayId, Element, Graph, Kernel, KernelRole, Node, NodeId, Op, Role, Span, Target, broken, builtin};

@@ -1,4 +1,4 @@
-//! How states and parameters are counted, element by element.
+//! The numbering of states and parameters, element by element.
 
 use crate::model::data::{count, position};
 use crate::model::evaluator::Range;

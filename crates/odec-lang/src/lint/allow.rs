@@ -1,4 +1,4 @@
-//! `# allow W0501` at the end of a line: the warning is wanted there.
+//! `# allow W0501` at the end of a line turns off the warning there.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Source;

@@ -1,4 +1,4 @@
-//! Equations and sets of parameters: `x' = 0`, a value outside of the range that its parameter declares.
+//! Equations and parameter sets: `x' = 0`, a value outside the range of its parameter.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Numbers that mean something else than they look like: `x^1/2`, degrees in `sin`.
+//! Misleading numbers: `x^1/2`, degrees in `sin`.
 
 use std::collections::HashMap;
 

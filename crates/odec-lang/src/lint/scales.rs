@@ -1,4 +1,4 @@
-//! Terms of one equation that differ beyond reason in size at the start: a power of ten or a unit is probably wrong.
+//! Terms of one equation with very different sizes at the start: a power of ten or a unit is probably wrong.
 
 use super::Page;
 use super::values::Values;

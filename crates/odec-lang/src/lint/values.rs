@@ -1,4 +1,4 @@
-//! The value of an expression at the start of a run, as far as it is plain: numbers, scalar names, functions.
+//! The value of a simple expression at the start of a run: numbers, scalar names, functions.
 
 use std::collections::{HashMap, HashSet};
 

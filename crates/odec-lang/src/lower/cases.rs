@@ -1,4 +1,4 @@
-//! What is there where a subscript leaves its axis: every rule of an edge as a chain of choices.
+//! The value of a subscript beyond the end of its axis: the boundary rules as a chain of choices.
 
 use odec_ir::NodeId;
 use odec_ir::builtin::logic;

@@ -1,4 +1,4 @@
-//! Initial values, and what replaces them: values that were asked for, and parameters that stand for them.
+//! Initial values, and what replaces them: values from the caller, and parameters that stand for them.
 
 use odec_ir::NodeId;
 use odec_ir::builtin::logic;

@@ -1,4 +1,4 @@
-//! The arrays of a program, and where the model's quantities are among them.
+//! The arrays of a program, and the position of each quantity of the model among them.
 
 use odec_ir::{Array, ArrayId, Role, Span};
 

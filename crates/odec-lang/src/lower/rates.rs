@@ -1,4 +1,4 @@
-//! Equations over indices: the derivative of an element, solved for where its own equation is linear in it.
+//! Equations over indices: solves for the derivative of an element where the equation is linear in it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which equation gives which derivative or algebraic unknown: a matching, and what is said where there is none.
+//! Which equation determines which derivative or algebraic unknown: a matching, and the message if there is none.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

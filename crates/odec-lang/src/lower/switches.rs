@@ -1,4 +1,4 @@
-//! What the draft of a program shows of a model: comparisons that are never true, and places where f jumps or bends.
+//! Warnings from the draft of a program: comparisons that are never true, and places where f has jumps or kinks.
 
 use odec_ir::nest::ReduceOp;
 use odec_ir::switch::Sketch;

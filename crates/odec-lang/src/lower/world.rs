@@ -1,4 +1,4 @@
-//! What all kernels of a program share: arrays, axes, extents, places of equations and boundaries.
+//! The data that all kernels of a program share: arrays, axes, extents, places of equations and boundaries.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;

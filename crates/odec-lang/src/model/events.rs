@@ -1,4 +1,4 @@
-//! What events are: discretes, what makes an event happen, and what it changes.
+//! Events of the checked model: discretes, triggers, actions.
 
 use odec_ir::Span;
 

@@ -1,4 +1,4 @@
-//! What a run block, `expect` and `conserve` lines say, as numbers.
+//! The numbers in run blocks and in `expect` and `conserve` lines.
 
 use odec_ir::Span;
 

@@ -1,4 +1,4 @@
-//! The text form of a checked model, for `odec dump --stage model`: every name with what was found out about it.
+//! The text form of a checked model, for `odec dump --stage model`.
 
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;

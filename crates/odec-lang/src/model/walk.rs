@@ -1,4 +1,4 @@
-//! The terms that a term is made of.
+//! Visits the terms that a term consists of.
 
 use super::{TermId, TermKind};
 

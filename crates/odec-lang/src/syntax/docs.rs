@@ -1,4 +1,4 @@
-//! Gives each `##` comment to what it documents: the item before it on its line, else what stands directly below.
+//! Assigns each `##` comment to an item: the one before it on its line, or the one directly below.
 
 use odec_ir::Span;
 

@@ -1,4 +1,4 @@
-//! Which words begin a statement, and when such a word is a name after all.
+//! The words that begin a statement, and when such a word is an ordinary name.
 
 /// What a statement is, by its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! Bounds on what is read, each answered with a diagnostic of its own.
+//! Limits on the input, each with its own diagnostic.
 
 /// Longest source text: spans are 32 bits wide, and a model written by hand stays far below.
 pub const MAX_SOURCE_BYTES: usize = 64 << 20;

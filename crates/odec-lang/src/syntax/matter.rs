@@ -1,4 +1,4 @@
-//! What the lines of reactions leave behind for the checks of the whole model.
+//! Data about reactions for the checks of the whole model.
 
 use super::tree::{ExprId, Reference};
 

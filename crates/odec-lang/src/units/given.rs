@@ -1,4 +1,4 @@
-//! The units of a checked model: what its quantities are measured in, and numbers in other units.
+//! The units of a checked model: those of its quantities, and conversions from other units.
 
 use std::collections::HashMap;
 

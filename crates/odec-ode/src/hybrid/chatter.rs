@@ -1,4 +1,4 @@
-//! Instants that follow each other so closely that a run does not come on.
+//! Instants that follow each other so closely that a run makes no progress.
 
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::runner::Changes;

@@ -1,4 +1,4 @@
-//! Chebyshev interpolants of functions on [0, 1]: what makes a polynomial of a guard that is none.
+//! Chebyshev interpolants of functions on [0, 1], for guards that are not polynomials.
 //!
 //! Values at x_j = cos(pi j/N) give c_k = (2/N) sum_j'' g(x_j) cos(pi j k/N), first and last terms halved
 //! (Trefethen, Approximation Theory and Approximation Practice, 2013, chapter 3). The last coefficients tell how

@@ -1,4 +1,4 @@
-//! Derivatives by parameters across an instant.
+//! Derivatives with respect to parameters across an instant.
 //!
 //! With S the derivative of the state, f- and f+ the motions before and after the instant at time t, and H what its
 //! events make of the state:

@@ -1,4 +1,4 @@
-//! Where a relation changes its truth within a step: the first root of its polynomial on the dense output.
+//! Locates the change of a relation within a step: the first root of its polynomial on the interpolant.
 //!
 //! Most steps are seen to have none by the bounds of their states ([`Quiet`]). Of the relations that are left,
 //! affine ones have the Bernstein coefficients of the state. Others are interpolated at Chebyshev points, until the

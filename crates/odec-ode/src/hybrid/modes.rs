@@ -1,4 +1,4 @@
-//! Which modes hold right after an instant.
+//! Determines which modes hold right after an instant.
 //!
 //! A relation whose sides differ by more than their noise is compared. One that is on its surface gets the sign that
 //! left - right is about to have: that of its rate along the motion, or where that is zero of the second derivative

@@ -1,4 +1,4 @@
-//! How a hybrid system moves from a point: y', and what its algebraic unknowns are there.
+//! The motion of a hybrid system from a point: y', and the algebraic unknowns.
 
 use crate::consistent::Consistent;
 use crate::evaluator::Evaluator;

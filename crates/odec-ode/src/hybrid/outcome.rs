@@ -1,4 +1,4 @@
-//! What a hybrid run hands out on the way, how it ends, and why it fails.
+//! The results of a hybrid run: its steps, how it ends, and why it fails.
 
 use std::ops::ControlFlow;
 

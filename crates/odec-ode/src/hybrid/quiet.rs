@@ -1,4 +1,4 @@
-//! Which relations cannot change in a step, seen from the bounds of its states.
+//! Finds the relations that cannot change in a step, from bounds of the states.
 //!
 //! Of affine relations the room around a step is known: while the states stay in a box, none of them changes. A
 //! relation that reads one state bounds it exactly, so its box holds until the state comes there. The room of one that

@@ -1,4 +1,4 @@
-//! How fast the sides of relations come apart along a motion.
+//! The rates at which the sides of relations separate along a motion.
 
 use crate::hybrid::locate::Locator;
 use crate::hybrid::system::HybridSystem;

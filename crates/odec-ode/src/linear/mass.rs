@@ -1,4 +1,4 @@
-//! The mass matrix as solvers use it: products with vectors, and solves where a method needs y' itself.
+//! The mass matrix for the solvers: products with vectors, and linear solves where a method needs y' itself.
 
 use crate::evaluator::Evaluator;
 use crate::linear::choice::pivoted;

@@ -1,4 +1,4 @@
-//! Right sides of triangular systems, some rows at a time: vectors, and sums that are computed where they are read.
+//! Right-hand sides of triangular systems, a few rows at a time: vectors, and sums that are computed where they are read.
 
 use crate::linear::krylov::Real;
 

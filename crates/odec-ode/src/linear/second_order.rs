@@ -1,4 +1,4 @@
-//! The one reduction of second-order problems: positions are eliminated from W z = r, which leaves velocities and the rest.
+//! The reduction of second-order problems: eliminates the positions from W z = r, which leaves velocities and first-order states.
 //!
 //! For y = [q, v, z] with q' = v, M v' = F(t, q, v, z), Mz z' = G(t, q, v, z), the first block row of W = alpha*Mhat - J is
 //! alpha*dq - dv = r_q. With dq = (r_q + dv)/alpha the others become, for x = (dv, dz) and with A = d(F, G)/dq,

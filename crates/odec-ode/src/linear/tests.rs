@@ -1,4 +1,4 @@
-//! Every factorisation on matrices made to hurt: empty diagonals, pivots that vanish on the way, scales 24 orders apart.
+//! Tests every factorisation on difficult matrices: empty diagonals, vanishing pivots, scales 24 orders of magnitude apart.
 
 use crate::linear::banded::Banded;
 use crate::linear::choice::{Request, SolverKind};

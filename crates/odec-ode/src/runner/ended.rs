@@ -1,4 +1,4 @@
-//! What a run came to, and what is known of one that failed.
+//! How a run ended, and the details of a failure.
 
 use super::Runner;
 use crate::evaluator::Evaluator;

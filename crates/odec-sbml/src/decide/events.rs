@@ -1,4 +1,4 @@
-//! Events: what they set, in amounts where amounts are the states.
+//! Events: the quantities that they set, as amounts where amounts are the states.
 //!
 //! An event that sets a concentration sets the amount that is in the compartment as it is before the event. An event that changes
 //! the size of a compartment keeps all amounts in it, so that a concentration that is a state is divided by the new size.

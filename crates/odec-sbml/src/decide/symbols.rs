@@ -1,4 +1,4 @@
-//! Which ids there are, what determines each, and whether every formula names what there is.
+//! The ids of the model, what determines each of them, and a check that every formula uses existing ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 

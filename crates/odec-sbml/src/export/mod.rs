@@ -1,4 +1,4 @@
-//! Writes a checked model as SBML Level 3 Version 2: what reactions change is a species, every other quantity is a parameter.
+//! Writes a checked model as SBML Level 3 Version 2: states that reactions change become species, all other quantities parameters.
 //! Equations are rate rules, definitions are assignment rules, equations without a derivative are algebraic rules.
 
 mod formula;

@@ -1,4 +1,4 @@
-//! Ids for the names of a model: letters, digits and `_`, no two alike.
+//! Unique ids for the names of a model: letters, digits and `_`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

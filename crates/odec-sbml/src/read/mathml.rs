@@ -1,4 +1,4 @@
-//! From MathML to formulas.
+//! Converts MathML to formulas.
 
 use odec_lang::diagnostic::codes;
 

@@ -1,4 +1,4 @@
-//! From the tree of the XML to the parts of a model.
+//! Converts the XML tree to the parts of a model.
 
 pub mod comp;
 mod infix;

@@ -1,4 +1,4 @@
-//! The lists of a model, one after the other.
+//! Reads the lists of a model, one after the other.
 
 use std::collections::BTreeSet;
 

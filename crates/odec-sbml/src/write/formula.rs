@@ -1,4 +1,4 @@
-//! Formulas as odec writes them.
+//! Writes formulas in the language of odec.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

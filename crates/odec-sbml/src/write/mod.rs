@@ -1,4 +1,4 @@
-//! From a plan to the text of a model.
+//! Writes a plan as the text of a model.
 
 mod formula;
 mod names;

@@ -1,4 +1,4 @@
-//! What each quantity and function is called in the text. Ids stay as they are, unless odec has another use for the word.
+//! The names of quantities and functions in the text. Ids stay as they are, unless odec reserves the word.
 
 use std::collections::{BTreeMap, BTreeSet};
 

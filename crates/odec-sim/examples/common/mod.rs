@@ -1,4 +1,4 @@
-//! What the examples that measure kernels share.
+//! Shared code of the examples that measure kernels.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! States and their bounds: a solution that leaves one, and an initial value beyond one.
+//! Messages about bounds: a solution that leaves its bound, and an initial value outside it.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;

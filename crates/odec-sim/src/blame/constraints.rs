@@ -1,4 +1,4 @@
-//! Constraints that were differentiated: a start that does not meet them, and states that cannot be kept on them.
+//! Messages about differentiated constraints: a start that does not satisfy them, and states that cannot be kept on them.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};

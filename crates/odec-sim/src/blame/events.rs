@@ -1,4 +1,4 @@
-//! A run that an event of the model ended: which one, and what to write.
+//! Messages about runs that an event ended: which one, and what to write.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};

@@ -1,4 +1,4 @@
-//! What cannot be compiled, and extents and tables that do not fit a model.
+//! Messages about models that cannot be compiled, and about sizes and tables that do not fit.
 
 use odec_ir::nest::bind::{BindError, MAX_ELEMENTS, MAX_ENTRIES};
 use odec_ir::nest::{AccessId, Affine, Extent, Kernel};

@@ -1,4 +1,4 @@
-//! A run that failed: which equation, which term, at which time and state, and what to try.
+//! Messages about failed runs: which equation, which term, at which time and state, and what to try.
 
 use odec_lang::blame::{Blame, By, StateAt, What, blame, blame_beyond};
 use odec_lang::diagnostic::{Diagnostic, codes};

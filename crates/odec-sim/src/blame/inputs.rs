@@ -1,4 +1,4 @@
-//! An input that is asked for where it has no data.
+//! Messages about inputs that are read outside their data.
 
 use odec_lang::blame::Blame;
 use odec_lang::diagnostic::{Diagnostic, codes};

@@ -1,4 +1,4 @@
-//! A run that its modes or events ended: which comparison of the text, at which rates.
+//! Messages about runs that modes or events ended: which comparison of the text, at which rates.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, Label, codes};

@@ -1,4 +1,4 @@
-//! What a solver refuses before it starts, and names that do not exist.
+//! Messages about what a solver refuses before it starts, and about names that do not exist.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};

@@ -1,4 +1,4 @@
-//! A run that failed for a reason that its steps had shown before.
+//! Messages about runs that failed for a reason that earlier steps had shown.
 
 use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_ode::problem::{Cause, Failure};

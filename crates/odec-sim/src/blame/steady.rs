@@ -1,4 +1,4 @@
-//! Steady states: why none is looked for or found, and a start from one that the motion does not come to.
+//! Messages about steady states: why there is no search or no result, and starts that the motion does not approach.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};

@@ -1,4 +1,4 @@
-//! What deserves a word after a run that went well: drift beyond what the model permits, outputs that are not finite.
+//! Warnings after a successful run: drift beyond the permitted limit, outputs that are not finite.
 
 use odec_ir::Span;
 use odec_lang::balance::Balance;

@@ -1,4 +1,4 @@
-//! Sets of data, checked against a model, and where each measured number lies in the rows of a run.
+//! Data sets: checks them against a model, and finds each measured number in the rows of a run.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;

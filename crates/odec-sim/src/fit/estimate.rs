@@ -1,4 +1,4 @@
-//! What a minimum tells of the parameters: errors, intervals, and which of them the data cannot tell apart.
+//! Estimates at a minimum: errors, intervals, and the parameters that the data do not determine.
 
 use nalgebra::{DMatrix, DVector};
 

@@ -1,4 +1,4 @@
-//! A fit of a model: a simulation for each set of data, moved to each point that is tried.
+//! A fit of a model: one simulation for each data set, evaluated at each trial point.
 
 use std::ops::ControlFlow;
 

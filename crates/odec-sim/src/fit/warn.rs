@@ -1,4 +1,4 @@
-//! What has to be said of a fit.
+//! Warnings about a fit.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;

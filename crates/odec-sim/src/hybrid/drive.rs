@@ -1,4 +1,4 @@
-//! A run of a model, with modes or without: what is made ready for it once.
+//! Runs a model, with or without modes, and prepares what all runs share.
 
 use odec_ode::Runner;
 use odec_ode::hybrid::HybridRunner;

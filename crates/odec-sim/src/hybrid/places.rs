@@ -1,4 +1,4 @@
-//! Where relations, modes, counters and times of a bound model are: one of each for every element.
+//! The positions of relations, modes, counters and times of a bound model: one of each for every element.
 
 use odec_ir::Layout;
 use odec_ir::switch::{self, Break, Knots, Place, Switching};

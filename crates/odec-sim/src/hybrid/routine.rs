@@ -1,4 +1,4 @@
-//! Results beside those of the model, over the same inputs: a program of `Outputs` kernels, in machine code or interpreted.
+//! Additional results over the inputs of the model: a program of `Outputs` kernels, in machine code or interpreted.
 
 use std::sync::Arc;
 

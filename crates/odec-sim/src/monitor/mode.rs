@@ -1,4 +1,4 @@
-//! The eigenvalue behind what a run shows, and the term of the model that makes it.
+//! The eigenvalue that explains a finding, and the term of the model that causes it.
 
 use odec_lang::blame::{By, StateAt, Summand, summands};
 use odec_ode::system::System;

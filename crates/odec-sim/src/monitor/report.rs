@@ -1,4 +1,4 @@
-//! What is said of the findings of a run: each with its place, its numbers and what to type.
+//! Messages about the findings of a run: each with its place, its numbers and the text to type.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;

@@ -1,4 +1,4 @@
-//! Rows that miss what the steps saw: too few for an oscillation, or none at an extreme.
+//! Rows that miss what the steps show: too few for an oscillation, or none at an extremum.
 
 use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_lang::suggest;

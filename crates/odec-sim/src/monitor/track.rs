@@ -1,4 +1,4 @@
-//! The course of one state: its extremes at the ends of steps and in the rows, and how often it turns.
+//! The history of one state: its extrema at the ends of steps and in the rows, and its turning points.
 
 /// Part of the range so far that a state has to go back by for a turning point.
 const TURN: f64 = 0.05;

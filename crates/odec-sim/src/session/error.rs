@@ -1,4 +1,4 @@
-//! Why something did not come about: diagnostics with the text that their places are in, and whose fault it is.
+//! Errors: diagnostics with the text that they refer to, and the class that says who can fix them.
 
 use std::fmt;
 use std::sync::Arc;

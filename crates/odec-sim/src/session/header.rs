@@ -1,4 +1,4 @@
-//! Units in the header lines of files: what a column is measured in, and the factor to the unit of the model.
+//! Units in the header lines of files: the unit of a column, and its conversion factor to the unit of the model.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};

@@ -1,4 +1,4 @@
-//! From a text, or a model built in Rust, to a checked model; from that to its program and to simulations.
+//! Turns a text, or a model built in Rust, into a checked model, and that into programs and simulations.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Parts of models: the host opens their files, this reads them.
+//! Parts of models: the host opens their files, and this module reads them.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! A model compiled and bound to values: runs of it, and what there is to say of them.
+//! A model compiled and bound to values: its runs and their reports.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! A run that its host steps: on to a time, values set from outside, on to the next time.
+//! A run that its host advances: to a time, then with other values to the next time.
 //!
 //! The solver makes its own steps, usually past the time that the host asks for, and the state there comes from the step
 //! as a row of a run does. So the times that are asked for change no step: a run in frames is the run in one go. Only a

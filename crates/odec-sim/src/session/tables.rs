@@ -1,4 +1,4 @@
-//! Tables of a model that come from CSV files. The model names them, the host hands over their bytes, this reads the numbers.
+//! Tables of a model from CSV files. The model names them, the host provides their bytes, and this module reads the numbers.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;

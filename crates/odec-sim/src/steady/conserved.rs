@@ -1,4 +1,4 @@
-//! Linear combinations of the equations that are zero at every state: w^T f = 0, so that w^T M y keeps its value.
+//! Linear combinations of the equations that vanish at every state: w^T f = 0, so w^T M y is constant.
 //!
 //! They are found without rounding, modulo a prime: the vectors w that take f at random states to zero. A loss that is 1e-16 of the
 //! fastest rate is a loss. Coefficients that are no simple fractions are taken from the singular values of df/dy.

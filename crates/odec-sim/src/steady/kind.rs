@@ -1,4 +1,4 @@
-//! Eigenvalues at a steady state with their errors, and the type that they tell.
+//! Eigenvalues at a steady state with their errors, and the type that follows from them.
 //!
 //! The error of an eigenvalue is how far it moves when the entries of the matrices change by a few units of rounding: that is small for
 //! a slow eigenvalue of a stiff model, and large for one that only rounding keeps from zero. The state moves with them by its rounding and

@@ -1,4 +1,4 @@
-//! Steady states: states in which nothing changes, with their types and with what keeps its value on the way to them.
+//! Steady states, with their types and the quantities that are conserved on the way to them.
 //!
 //! | file | what it does |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! A curve that is being drawn: its axes in pixels, and its points, thinned where there are too many.
+//! A curve while it is drawn: its axes in pixels, and its points, thinned where there are too many.
 
 use super::{Point, Scale};
 use crate::outline;

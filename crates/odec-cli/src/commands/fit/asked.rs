@@ -1,4 +1,4 @@
-//! What the flags of `odec fit` ask for, and the files of data.
+//! The flags of `odec fit`, and its data files.
 
 use std::path::{Path, PathBuf};
 

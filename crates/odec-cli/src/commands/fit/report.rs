@@ -1,4 +1,4 @@
-//! What `odec fit` says: a table for people, JSON for tools, residuals as rows and as a picture.
+//! The output of `odec fit`: a table for people, JSON for tools, residuals as rows and as a picture.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a plot shows: everything that is recorded or named, sorted into what can share a panel.
+//! Selects the quantities of a plot, and groups those that can share a panel.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::Simulation;

@@ -1,4 +1,4 @@
-//! The words of a plot: its title, and what stands at its axes.
+//! The texts of a plot: its title and axis labels.
 
 use odec_lang::model::Model;
 use odec_sim::Simulation;

@@ -1,4 +1,4 @@
-//! From what is to be drawn to what the run is asked for, and from the run to panels.
+//! Translates the selection of a plot into a request for a run, and the run into panels.
 
 use odec_sim::Simulation;
 use odec_sim::trace::{Grid, Row, Scale, Traced, Wanted, first_sample};

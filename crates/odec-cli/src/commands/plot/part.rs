@@ -1,4 +1,4 @@
-//! Arrays in a plot: colours over time and index or over two indices, and curves over an index at some times.
+//! Arrays in a plot: colour maps over time and index or over two indices, and curves over an index at given times.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What decides the modes of a kernel: sides of relations, coefficients, times, and the kernels that compute them.
+//! The kernels that decide the modes of a kernel: sides of relations, coefficients and times.
 
 use super::super::linear::{Coefficient, carried, linear};
 use super::super::reads::{LoopSets, Paths};

@@ -1,4 +1,4 @@
-//! Roots and powers of what is constant in one of its modes.
+//! Roots and powers of quantities that are constant in one mode.
 
 use super::Rewrite;
 use crate::builtin::{Op, logic};

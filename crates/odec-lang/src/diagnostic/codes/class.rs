@@ -1,4 +1,4 @@
-//! What a diagnostic means for whoever asked: whose fault it is, and the exit code of a process that ends with it.
+//! The class of a diagnostic: whose fault it is, and the exit code of the process.
 
 /// Whose fault something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

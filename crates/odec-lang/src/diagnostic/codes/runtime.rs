@@ -1,4 +1,4 @@
-//! Codes 06: runs that fail, methods that are refused, promises that are not kept.
+//! Codes 06: failed runs, refused methods, expectations that are not met.
 
 use super::{Class, Code, rows};
 

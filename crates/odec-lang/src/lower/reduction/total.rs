@@ -1,4 +1,4 @@
-//! The derivative of an expression by time along a solution.
+//! The total time derivative of an expression along a solution.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How parts become lines of the listing and terms of the model.
+//! Turns parts into lines of the listing and terms of the model.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Parts whose files nobody looked for: a host that gives no files refuses them here.
+//! Refuses parts if the host provides no files.
 
 use crate::diagnostic::Diagnostic;
 use crate::report::error;

@@ -1,4 +1,4 @@
-//! What a phase has to say, each mistake once.
+//! Collects the messages of a phase, each mistake once.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What is probably not meant although the model runs.
+//! Warnings about models that run but probably do not mean what the author intended.
 
 use odec_ir::Span;
 

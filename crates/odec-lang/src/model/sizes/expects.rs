@@ -1,4 +1,4 @@
-//! Expectations of elements that other sizes take away.
+//! Expectations of elements that do not exist at other sizes.
 
 use super::SizeCheck;
 use crate::diagnostic::Diagnostic;

@@ -1,4 +1,4 @@
-//! What is read exists: subscripts over whole ranges, elements of tables, and what lies beyond an edge.
+//! Checks that everything that is read exists: subscripts over whole ranges, elements of tables, and values beyond an edge.
 
 use odec_ir::Span;
 

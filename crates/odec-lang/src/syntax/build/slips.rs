@@ -1,4 +1,4 @@
-//! What is wrong with a line that the grammar rejects. The grammar stops at the first slip; the next one shows once that is mended.
+//! Errors in a line that the grammar rejects. The grammar stops at the first error; a correction reveals the next one.
 
 use odec_ir::Span;
 use pest::Parser;

@@ -1,4 +1,4 @@
-//! Characters, numbers and signs that the language does not have.
+//! Characters, numbers and symbols that the language does not have.
 
 use super::{Scene, token::Token, token::TokenKind};
 use crate::diagnostic::Diagnostic;

@@ -1,4 +1,4 @@
-//! What a statement of some kind must hold: the message for each that is incomplete or mixed up.
+//! Messages for statements that are incomplete or mixed up.
 
 use odec_ir::Span;
 

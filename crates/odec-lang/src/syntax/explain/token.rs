@@ -1,4 +1,4 @@
-//! The words and signs of a line that the grammar rejected, read without any grammar.
+//! The tokens of a line that the grammar rejected.
 
 use crate::syntax::keyword::{RESERVED, first_word, is_name_char};
 

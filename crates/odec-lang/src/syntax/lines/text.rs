@@ -1,4 +1,4 @@
-//! What can be told of a line by its text alone.
+//! Properties of a line that follow from its text alone.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What a relation on its surface is about to do, where its rate does not say.
+//! The sign that a relation on its surface is about to have, if its rate does not decide.
 
 use super::{Ahead, Landed, Modes, Place};
 use crate::hybrid::locate::{Locator, SIDES};

@@ -1,4 +1,4 @@
-//! Events that put a quantity onto the surface of their own condition, from where the motion leads back across.
+//! Events that move a quantity onto the surface of their own condition, where the motion leads back across it.
 //!
 //! `when x > 1 { x := 1 }` with x' > 0 does so: behind the assignment `x > 1` is false, and true at once again. No time passes
 //! until then, so the event would happen infinitely often. With `x >= 1` the condition stays true, and the event does not happen

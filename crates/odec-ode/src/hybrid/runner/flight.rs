@@ -1,4 +1,4 @@
-//! Small flights, and what comes to rest.
+//! Small flights, and accumulation.
 //!
 //! A run that has left a surface may come back to it after a way that is shorter than its tolerances, as a ball whose bounces
 //! become lower and lower. An error below the tolerance then decides how long the flight is, and where a method begins at

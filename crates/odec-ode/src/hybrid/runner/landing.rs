@@ -1,4 +1,4 @@
-//! Landings: a step that passes a surface is made again, so that it ends there.
+//! Landings: repeats a step that passes a surface, so that it ends there.
 //!
 //! What counts is where real steps end, and not what the dense output of one of them says: with u(h) = left - right at the
 //! end of a step of length h, positive before the surface, a landing is a root of u. Newton's correction with the rate of

@@ -1,4 +1,4 @@
-//! Which rows are wanted, in the order of the run.
+//! The requested rows, in the order of the run.
 
 use super::Flow;
 use crate::hybrid::outcome::{Observer, Point};

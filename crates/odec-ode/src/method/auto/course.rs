@@ -1,4 +1,4 @@
-//! What a run with `auto` did: the methods in their order, and why they changed.
+//! The record of a run with `auto`: the methods in their order, and the reasons for the switches.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What bounds the steps of an explicit method on y' = -lambda y: stability, and accuracy at its tolerance.
+//! The limits on the steps of an explicit method on y' = -lambda y: stability, and accuracy at its tolerance.
 
 use std::sync::{Mutex, PoisonError};
 

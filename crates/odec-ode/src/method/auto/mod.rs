@@ -1,4 +1,4 @@
-//! `auto`: an explicit and an implicit method in turn, as the stiffness of the problem asks.
+//! `auto`: alternates between an explicit and an implicit method, depending on the stiffness of the problem.
 //!
 //! Both are prepared at the start, so that a change costs nothing but the first values of the other. What to prepare follows from
 //! size, mass matrix and tolerance ([`partners`]); which of the two steps is decided on the way (`driver`).

@@ -1,4 +1,4 @@
-//! Methods defined on x'' alone. What they need of a system is looked at here, and refused by name where it is missing.
+//! Methods for x'' only. They check the system, and refuse it by name if it lacks what they need.
 
 pub mod alpha;
 pub mod generalized_alpha;

@@ -1,4 +1,4 @@
-//! Reads the statements for what they declare.
+//! Collects the declarations of the statements.
 
 use odec_ir::Span;
 

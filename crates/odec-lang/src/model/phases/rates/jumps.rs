@@ -1,4 +1,4 @@
-//! What jumps: operations with steps, and choices whose branches differ where their condition changes.
+//! Detects jumps: operations with steps, and choices whose branches differ where their condition changes.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The derivative of one expression by time, term by term.
+//! The time derivative of one expression, term by term.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! What reactions do to each state: the sum of their rates, each with the number of molecules.
+//! The effect of reactions on each state: the sum of their rates times the stoichiometric coefficients.
 
 use std::collections::BTreeMap;
 

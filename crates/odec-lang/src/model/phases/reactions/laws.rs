@@ -1,4 +1,4 @@
-//! The rate of a reaction as a definition, and what may be wrong with its law.
+//! The rate of a reaction as a definition, and errors in its law.
 
 use std::collections::BTreeSet;
 

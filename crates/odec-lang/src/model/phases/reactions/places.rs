@@ -1,4 +1,4 @@
-//! The indices of a reaction: which elements of a species its rates are those of.
+//! The indices of a reaction: the elements of each species that its rates belong to.
 
 use odec_ir::Span;
 

@@ -1,4 +1,4 @@
-//! What arrays are outside of their index sets, and definitions that are given piece by piece.
+//! The values of arrays beyond their index sets, and definitions given piece by piece.
 
 use odec_ir::nest::Edge;
 

@@ -1,4 +1,4 @@
-//! Discretes and events: what makes an event happen, and what it changes.
+//! Discretes and events: their triggers and actions.
 
 use odec_ir::Span;
 

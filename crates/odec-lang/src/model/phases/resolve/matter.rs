@@ -1,4 +1,4 @@
-//! What reactions leave to be checked: the elements that they change, and the compartments that hold something.
+//! Checks that reactions leave for later: the elements that they change, and the compartments with contents.
 
 use super::{Allowed, Resolver};
 use crate::syntax::tree::Matter;

@@ -1,4 +1,4 @@
-//! The third phase: every expression becomes terms, and every name what it stands for.
+//! The third phase: turns every expression into terms, and resolves every name.
 
 mod axes;
 mod boundaries;

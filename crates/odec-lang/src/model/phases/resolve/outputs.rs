@@ -1,4 +1,4 @@
-//! What is recorded: declared quantities, names that exist anyway, whole arrays and single elements.
+//! The recorded quantities: declared outputs, existing names, whole arrays and single elements.
 
 use std::collections::hash_map::Entry;
 

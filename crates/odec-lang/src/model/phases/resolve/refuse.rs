@@ -1,4 +1,4 @@
-//! What is wrong with a name where it is used, said in the user's words.
+//! Messages about names that cannot be used in their place.
 
 use odec_ir::Span;
 

@@ -1,4 +1,4 @@
-//! What depends on what: orders of evaluation, and names that depend on themselves.
+//! Dependencies: the order of evaluation, and names that depend on themselves.
 
 use odec_ir::Span;
 

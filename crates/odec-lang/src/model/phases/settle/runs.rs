@@ -1,4 +1,4 @@
-//! Runs, parameter sets and expectations: their values are known before the run, and make sense.
+//! Checks runs, parameter sets and expectations: their values must be valid and known before the run.
 
 use odec_ir::Span;
 

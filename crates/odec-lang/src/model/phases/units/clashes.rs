@@ -1,4 +1,4 @@
-//! Contradictions in words: both units, the chain of statements that leads to them, and the factor that is missing.
+//! Messages about contradictions: both units, the chain of statements that leads to them, and the missing factor.
 
 use std::collections::{HashMap, HashSet};
 

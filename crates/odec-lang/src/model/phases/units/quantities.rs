@@ -1,4 +1,4 @@
-//! The names of the model: their declared units, or variables for those that have none.
+//! The units of the names of the model: declared ones, or variables.
 
 use odec_ir::Span;
 

@@ -1,4 +1,4 @@
-//! What the statements of the model say of units.
+//! The unit equations that the statements of the model imply.
 
 use std::collections::HashMap;
 

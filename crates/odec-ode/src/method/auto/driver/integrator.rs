@@ -1,4 +1,4 @@
-//! `auto` as one integrator: the side at work makes the steps, and the evidence decides after each of them.
+//! `auto` as one integrator: the active method makes the steps, and the evidence decides after each step.
 
 use super::{Auto, FAILURES, Side, signs};
 use crate::evaluator::Evaluator;

@@ -1,4 +1,4 @@
-//! The evidence of `auto` as it was before a step, so that the step can be taken back.
+//! The evidence of `auto` before a step, so that the step can be undone.
 
 use super::{Auto, Side};
 

@@ -1,4 +1,4 @@
-//! Unknowns that grow from little: their absolute tolerance follows them.
+//! Unknowns that grow from small values: their absolute tolerance follows their value.
 //!
 //! An error below the absolute tolerance is none as long as its unknown stays small. Where the unknown grows by
 //! itself, the error grows with it: `y' = y^2` from 1e-4 to 1 makes an error 1e8 times as large, and a population

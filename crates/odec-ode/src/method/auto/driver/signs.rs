@@ -1,4 +1,4 @@
-//! Unknowns that cannot become negative, where only the error of a step makes them so.
+//! Unknowns that cannot become negative in the exact solution: rejects steps whose error makes them negative.
 //!
 //! Concentrations and populations that decay below their absolute tolerance are lost in errors, and may come out of a step
 //! with the wrong sign. Products with them then grow where they should decay, and the run ends in a blow-up. An unknown

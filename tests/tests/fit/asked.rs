@@ -170,7 +170,7 @@ fn a_parameter_on_its_bound_is_told_of() {
     let data = sampled(2.5, 0.3, 1.0, 20);
     let found = fit("bound", KINETICS, &[("d.csv", &data)], &words("--params k1=0.1:2,k2=0.01:10:log"));
     assert_eq!(found.value("k1"), 2.0);
-    assert!(found.err.contains("W0856") && found.err.contains("`k1` ends on the upper end"), "{}", found.err);
+    assert!(found.err.contains("W0856") && found.err.contains("`k1` ended at the upper end"), "{}", found.err);
     assert!(found.parameter("k1").2.is_none() && found.parameter("k2").2.is_some());
     // the minimum over k2 alone, with k1 at its bound
     let alone = fit("bound-alone", KINETICS, &[("d.csv", &data)], &words("--params k2 --set k1=2"));

@@ -23,6 +23,7 @@ mod models;
 mod modules;
 mod mutation;
 mod names;
+mod orifices;
 mod reactions;
 mod sbml;
 mod sbml_fast;

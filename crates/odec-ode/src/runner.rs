@@ -557,6 +557,11 @@ impl Runner {
         self.integrator.tighten(part);
     }
 
+    /// The length of the step that was tried last.
+    pub(crate) fn tried(&self) -> f64 {
+        self.run.tried
+    }
+
     /// The next step is so long at most.
     pub(crate) fn begin_with(&mut self, h: f64) {
         if let Some(pace) = &mut self.run.pace {

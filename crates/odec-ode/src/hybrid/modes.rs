@@ -6,6 +6,7 @@
 //! this is repeated until both agree. A relation that both its modes drive back to the surface slides.
 
 mod ahead;
+mod over;
 
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::motion::Motion;
@@ -14,6 +15,7 @@ use crate::hybrid::rates::rates_along;
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 use crate::problem::{Options, Refusal};
+use over::Over;
 
 /// Where an instant is.
 #[derive(Clone, Copy)]
@@ -91,6 +93,7 @@ pub(super) struct Modes {
     crossing: Vec<usize>,
     /// Those that were compared as they stay on their surface.
     rested: Vec<usize>,
+    over: Over,
     /// A stop has changed modes since the landing: the sides may have jumped off the surface.
     pub stopped: bool,
     pub offsets: Offsets,
@@ -131,6 +134,7 @@ impl Modes {
             crossed: Vec::with_capacity(m),
             crossing: Vec::with_capacity(m),
             rested: Vec::new(),
+            over: Over::new(n, m),
             stopped: false,
             offsets: zero(m),
             displaced: false,
@@ -345,6 +349,7 @@ impl Modes {
         }
         self.met_here.clear();
         self.met_here.extend_from_slice(&self.touching);
+        self.over.led(known.then_some((&self.slope, &self.rates)));
         let decided = self.decide(model, locator, at, landed, true)?;
         self.all_known(model)?;
         Ok(decided)
@@ -449,8 +454,10 @@ impl Modes {
         }
         // a relation that joins is one more to be decided
         let (mut round, mut most) = (0, self.touching.len());
+        let (mut behind, mut went_over) = (Vec::new(), false);
         while round <= 2 * (most + self.rested.len()) {
-            if !self.motion.slope(model, at.t, at.y, &mut self.slope) || !self.differentiate(model, locator, at) {
+            let here = self.motion_behind(model, locator, at, &mut behind);
+            let Some(here) = here else {
                 // nothing is known of the motion: the surface was met, so it is crossed, if that has not been found yet
                 if let (Some(Landed { relation, .. }), 0) = (landed, round) {
                     let mode = &mut model.modes_mut()[relation];
@@ -459,9 +466,13 @@ impl Modes {
                     return settled(true);
                 }
                 return settled(changed);
+            };
+            self.curve(model, locator, here, landed.filter(|_| round == 0));
+            self.lead(model, here)?;
+            if !behind.is_empty() {
+                went_over = true;
+                self.look(model, at.t, at.y)?;
             }
-            self.curve(model, locator, at, landed.filter(|_| round == 0));
-            self.lead(model, at)?;
             let mut moved = false;
             for relation in self.touching.iter().copied() {
                 let mode = model.modes()[relation] != 0.0;
@@ -488,6 +499,9 @@ impl Modes {
             let joined = self.touching.iter().filter(|relation| self.met[**relation] == [None; 2]).count();
             most = (most + joined).min(self.left.len());
             round += 1;
+        }
+        if went_over && self.rest_there(model, locator, at)? {
+            return settled(true);
         }
         let relations = self.left.len();
         model.modes_mut()[..relations].copy_from_slice(&self.crossed);

@@ -41,6 +41,9 @@ use crate::runner::{Ahead, Reached, Runner};
 /// Shortest step to a surface, in units of what times are told apart by.
 const SHORTEST: f64 = 4.0;
 
+/// Constant steps that begin short behind a surface grow by this, up to their length.
+const GROWING: f64 = 2.0;
+
 /// A method made ready for runs on one hybrid system; see [`Runner`].
 pub struct HybridRunner {
     runner: Runner,
@@ -59,6 +62,10 @@ pub struct HybridRunner {
     /// Steps in turn that did not come to a surface which their dense output leads to.
     crawling: u32,
     on_edge: Edge,
+    /// How often it was led on from there.
+    pushed: u32,
+    /// The next of the constant steps that begin short behind a surface.
+    growing: Option<f64>,
     /// Errors are controlled.
     adaptive: bool,
     /// How far in time a landing is from its surface, along the motion that was measured last.
@@ -128,6 +135,8 @@ impl HybridRunner {
             met: vec![f64::NEG_INFINITY; model.relations().len()],
             crawling: 0,
             on_edge: Edge::None,
+            pushed: 0,
+            growing: None,
             adaptive: !options.fixed,
             shift: None,
             bounds: Bounds::default(),
@@ -166,7 +175,7 @@ impl HybridRunner {
         (self.instants, self.executed, self.span) = (0, 0, (problem.t0, problem.t_end));
         self.chatter = Chatter::default();
         self.limits.clear();
-        self.crawling = 0;
+        (self.crawling, self.growing) = (0, None);
         self.met.fill(f64::NEG_INFINITY);
         self.relax();
         let end = self.begin(model, problem, &mut wanted, observer)?;
@@ -238,9 +247,10 @@ impl HybridRunner {
         let mut known = if smooth { None } else { self.next_stop(self.runner.time()) };
         while self.runner.time() != end {
             let stop = known.filter(|stop| *stop < end && !same(*stop, end));
-            let Some(made) = self.leg(model, stop, wanted, observer) else {
+            let Some(mut made) = self.leg(model, stop, wanted, observer) else {
                 return Ok(End::Interrupted);
             };
+            self.come_nearer(model, &mut made);
             let t = made.from;
             if let Some(start) = self.runner.start() {
                 self.start.copy_from_slice(start);
@@ -256,7 +266,7 @@ impl HybridRunner {
                 return Err(error.into());
             }
             landed = self.within(model, (t, made.ahead), landed, !made.quiet)?;
-            self.on_edge = Edge::None;
+            (self.on_edge, self.pushed) = (Edge::None, 0);
             let now = self.runner.time();
             let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
             let broken = self.rows_inside(model, landed.is_some() || stopped, wanted, observer).is_break();
@@ -336,6 +346,8 @@ impl HybridRunner {
             // a leg of one step would have no error but that of a single estimate, which may vanish
             let half = if std::mem::take(&mut self.fresh) { stop.map(|stop| 0.5 * (from + stop)) } else { None };
             let half = half.filter(|half| *half > from + SHORTEST * resolution(from));
+            let grown = self.growing.map(|length| from + length);
+            let half = grown.filter(|end| stop.is_none_or(|stop| *end < stop)).or(half);
             let sample = if looks { Some(from.next_up()) } else { wanted.time() };
             let ahead = Ahead { stop: half.or(stop), sample };
             if keeps {
@@ -343,6 +355,10 @@ impl HybridRunner {
             }
             let faults = eval.faults();
             let reached = self.runner.step(&mut eval, ahead);
+            if grown.is_some() {
+                let short = grown == Some(self.runner.time());
+                self.growing = self.growing.filter(|_| short).map(|length| GROWING * length);
+            }
             // where f has no value beyond a surface, steps shrink towards it
             let failed = relations && eval.faults() != faults;
             let quiet = !relations || self.locator.is_quiet(&self.runner, from);
@@ -431,6 +447,7 @@ impl HybridRunner {
         if happened.changed || landed {
             self.instants += u64::from(happened.changed);
             (self.fresh, self.on_edge) = (true, if landed { Edge::Surface } else { Edge::Stop(t) });
+            let over = self.go_over(model, t)?;
             if let Err(error) = self.runner.resume(model.system(), &self.y) {
                 self.before_edge(model, error)?;
             }
@@ -438,6 +455,9 @@ impl HybridRunner {
                 self.limits.add(Pending { event, limit, relations: self.modes.met_here.clone() });
             }
             self.renew(model, t);
+            if over {
+                self.begin_behind(t);
+            }
             self.resolve(model, t, scale);
             let changes = Changes { before: &self.before.modes, modes: model.modes(), executed: &executed };
             let chatter = self.chatter.note(t, self.span, &changes);

@@ -11,7 +11,7 @@ const APART: f64 = 1e-4;
 /// That distance is at least so many times what the instant is known to.
 const BEYOND: f64 = 1e3;
 /// Noise of a rate, as a part of its terms.
-const RATE: f64 = 64.0 * f64::EPSILON;
+pub(super) const RATE: f64 = 64.0 * f64::EPSILON;
 /// A rate that is zero within so many times what the instant is known to is noise.
 const BLUR: f64 = 4.0;
 /// How far the motion is followed where two derivatives are zero, as parts of the last step.

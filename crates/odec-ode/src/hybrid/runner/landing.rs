@@ -5,11 +5,11 @@
 //! left - right comes to it in two or three steps where a step is accurate; secants do where it is not, in a bracket that is
 //! halved if they do not come on.
 
-use super::{HybridRunner, SHORTEST};
+use super::{Attempted, HybridRunner, SHORTEST};
 use crate::hybrid::locate::{Crossing, Step};
 use crate::hybrid::modes::{Landed, Place};
 use crate::hybrid::outcome::{HybridCause, HybridError};
-use crate::hybrid::stops::resolution;
+use crate::hybrid::stops::{resolution, unit};
 use crate::hybrid::system::HybridSystem;
 use crate::problem::{Cause, SolveError};
 use crate::runner::Ahead;
@@ -33,6 +33,12 @@ const CRAWLING: u32 = 1_000;
 /// A step that failed on its way, and ends within this part of the tolerances from a surface, has come to it:
 /// beyond, f has no value.
 const EDGE: f64 = 1e-3;
+/// The same where it ends within so many units of what times are told apart by: no step is shorter.
+const NO_STEP: f64 = 8.0;
+/// A state that is taken over a surface is moved by this part of the tolerances at most.
+const OVER: f64 = 1e-2;
+/// or by so many units of its rounding.
+const MOVED: f64 = 64.0;
 /// A run that is further than so many tolerances beyond a surface, without having met it, has lost it.
 const LOST: f64 = 10.0;
 
@@ -147,17 +153,25 @@ impl HybridRunner {
             *weight = EDGE * self.tolerances.scale(i, y.abs());
         }
         let place = Place { t, y: &self.y, scale: 0.0 };
-        let mut nearest: Option<(f64, usize)> = None;
+        let (mut nearest, mut apart) = (None::<(f64, usize)>, 0.0f64);
         for relation in 0..model.relations().len() {
             let Ok((g, rate)) = self.modes.measure(model, &self.locator, place, relation) else { continue };
-            let towards = rate.is_none_or(|rate| (rate < 0.0) == (model.modes()[relation] != 0.0));
+            if rate.is_some_and(|rate| (rate < 0.0) != (model.modes()[relation] != 0.0)) || !model.is_read(relation) {
+                continue;
+            }
             let room = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
-            if towards && model.is_read(relation) && g.abs() <= room && nearest.is_none_or(|(least, _)| g.abs() < least)
-            {
-                nearest = Some((g.abs(), relation));
+            let away = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| (g / rate).abs());
+            // what is slow to come to the surface is near to it long before
+            let moved =
+                self.modes.slope().iter().zip(&self.weights).all(|(slope, weight)| away * slope.abs() <= *weight);
+            let is_there = (g.abs() <= room && moved) || (rate.is_some() && away <= NO_STEP * resolution(t));
+            if is_there {
+                apart = apart.max(away);
+                nearest = nearest.filter(|(least, _)| *least <= g.abs()).or(Some((g.abs(), relation)));
             }
         }
-        nearest.map(|(_, relation)| Landed { relation, apart: 0.0 })
+        // others that the same time is short of are met with it
+        nearest.map(|(_, relation)| Landed { relation, apart })
     }
 
     /// True where another relation changes in the last step, which has come to the edge of f.
@@ -376,20 +390,81 @@ impl HybridRunner {
         if leads_on && self.go_further(model, edge)? { Ok(()) } else { Err(error.into()) }
     }
 
+    /// Takes the state `y` of an instant over the surface that the run has landed short of, where the modes behind it have no value yet.
+    /// True where it does.
+    pub(super) fn go_over(&mut self, model: &dyn HybridSystem, t: f64) -> Result<bool, HybridError> {
+        let (behind, time) = match self.modes.take_rest() {
+            Some(on) => (on, f64::INFINITY),
+            None if !self.modes.are_displaced() || self.modes.slope_at(model, t, &self.y) => return Ok(false),
+            None => {
+                let further = self.modes.further(model, &self.locator, Place { t, y: &self.y, scale: 0.0 });
+                let Some(further) = further else { return Ok(false) };
+                further
+            }
+        };
+        let mut pairs = behind.iter().zip(&self.y).enumerate();
+        let little = |(i, (to, from)): (usize, (&f64, &f64))| {
+            let room = OVER * self.tolerances.scale(i, from.abs());
+            (to - from).abs() <= room.max(MOVED * unit(*from))
+        };
+        if !(time <= 2.0 * NO_STEP * resolution(t) || pairs.all(little)) || !self.modes.slope_at(model, t, &behind) {
+            return Ok(false);
+        }
+        self.y = behind;
+        let looked = self.modes.release(model, t, &self.y);
+        looked.map_err(|cause| self.failure(cause, t))?;
+        Ok(true)
+    }
+
+    /// The first step behind a surface that a state was taken over: derivatives are large there, and are right for no longer one.
+    pub(super) fn begin_behind(&mut self, t: f64) {
+        self.runner.begin_with(SHORTEST * resolution(t));
+        self.growing = (!self.adaptive).then_some(SHORTEST * resolution(t));
+    }
+
+    /// A constant step without a value, since f ends at a surface that it would pass, is made shorter until it has one. So steps come to
+    /// the surface as those of an error control do.
+    pub(super) fn come_nearer(&mut self, model: &dyn HybridSystem, made: &mut Attempted) {
+        if self.adaptive || model.relations().is_empty() {
+            return;
+        }
+        let mut length = self.runner.tried();
+        while let Err(error) = &made.reached
+            && (has_no_value(error) || has_no_derivative(error))
+        {
+            made.failed = true;
+            length *= 0.5;
+            let stop = made.from + length;
+            if !(stop > made.from + SHORTEST * resolution(made.from)) {
+                return;
+            }
+            made.quiet = false;
+            made.reached = self.runner.advance(model.system(), Ahead { stop: Some(stop), ..made.ahead });
+        }
+    }
+
     fn go_further(&mut self, model: &dyn HybridSystem, edge: Edge) -> Result<bool, HybridError> {
         let t = self.runner.time();
-        let further = SHORTEST * resolution(t);
         let moves = self.modes.slope_at(model, t, &self.y);
         if let Edge::Stop(stop) = edge {
             return Ok(self.go_later(model, (t, stop), moves));
         }
-        if !moves {
+        // what comes to the surface slowly is not led off it by the shortest time
+        let further = SHORTEST * resolution(t) * 2f64.powi(self.pushed as i32);
+        let pairs = self.modes.slope().iter().zip(&self.y).enumerate();
+        let moved = |(i, (slope, y)): (usize, (&f64, &f64))| further * slope.abs() / self.tolerances.scale(i, y.abs());
+        let little = self.pushed == 0 || pairs.map(moved).fold(0.0, f64::max) <= OVER;
+        if !moves || !little {
             return Ok(false);
         }
+        self.pushed += 1;
+        self.on_edge = edge;
         for (y, slope) in self.y.iter_mut().zip(self.modes.slope()) {
             *y += further * slope;
         }
-        self.runner.resume(model.system(), &self.y)?;
+        if let Err(error) = self.runner.resume(model.system(), &self.y) {
+            return if has_no_derivative(&error) { self.go_further(model, edge) } else { Err(error.into()) };
+        }
         // the derivative there is large, and is right for no longer step
         self.runner.begin_with(further);
         Ok(true)

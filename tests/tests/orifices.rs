@@ -1,0 +1,106 @@
+//! Laws whose right side has a value on one side of their surface alone: flow through an orifice, forces by a root.
+
+use odec_tests::command::scratch;
+
+use crate::events::{number, odec, table};
+
+/// x and v at t = 20 from x = 1, v = 0 with v' = -sign(x) |x|^p, by the integral of energy in high precision.
+const ROOT: [f64; 2] = [-0.599_532_244_890_064_6, -0.845_210_328_729_293_4];
+const POWER: [f64; 2] = [0.967_521_388_549_324_7, -0.251_760_864_340_842_8];
+
+/// The laws as people write them.
+const LAWS: [(&str, [f64; 2]); 4] = [
+    ("-sign(x)*sqrt(abs(x))", ROOT),
+    ("if x > 0 then -sqrt(x) else sqrt(-x)", ROOT),
+    ("if x >= 0 then -x^0.5 else (-x)^0.5", ROOT),
+    ("-sign(x)*abs(x)^1.5", POWER),
+];
+
+/// How far the last row of an oscillator is off, in units of the largest value.
+fn off(folder: &str, text: &str, arguments: &[&str], [x, v]: [f64; 2]) -> f64 {
+    let ran = odec(&scratch(folder), text, &[&["run", "M"], arguments].concat()).success();
+    assert!(!ran.err.contains("warning"), "{}", ran.err);
+    let last = table(&ran.text()).pop().expect("a row");
+    (number(&last[1]) - x).abs().max((number(&last[2]) - v).abs())
+}
+
+#[test]
+fn laws_by_roots_cross_their_surface_by_every_method() {
+    // errors of methods of order 2 add up over 13 crossings, more so at tight tolerances
+    let high = ["auto", "tsit5", "vern7", "vern9", "dop853", "taylor", "rodas4", "rodas5p", "radau5", "kencarp4"];
+    let low = ["bs32", "rkf45", "rodas3", "tr-bdf2", "sdirk2", "bdf", "rk4", "trapezoidal"];
+    for (law, exact) in LAWS {
+        let text = format!("state x = 1, v = 0\nx' = v\nv' = {law}\nrun {{ t = 0 .. 20; samples = 1 }}\n");
+        for (rtol, atol) in [("1e-4", "1e-7"), ("1e-6", "1e-9"), ("1e-8", "1e-11")] {
+            for method in high {
+                let off = off("orifices-0", &text, &["--method", method, "--rtol", rtol, "--atol", atol], exact);
+                assert!(off <= 100.0 * number(rtol), "{method} {rtol}: {off:e}\n{text}");
+            }
+            for method in low {
+                let off = off("orifices-0", &text, &["--method", method, "--rtol", rtol, "--atol", atol], exact);
+                assert!(off <= 5.0 * number(rtol).powf(2.0 / 3.0), "{method} {rtol}: {off:e}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn laws_by_roots_cross_their_surface_with_constant_steps() {
+    // the error at a crossing is one of order 1.5 + 1, and of the order of the method where that is lower
+    let text = "state x = 1, v = 0\nx' = v\nv' = -sign(x)*sqrt(abs(x))\nrun { t = 0 .. 20; samples = 1 }\n";
+    for method in ["tsit5", "rk4", "vern7", "rodas3", "rodas4", "rodas5p", "radau5", "kencarp4", "abm4", "bs32"] {
+        let coarse = off("orifices-1", text, &["--method", method, "--step", "0.02"], ROOT);
+        let fine = off("orifices-1", text, &["--method", method, "--step", "0.005"], ROOT);
+        assert!(fine < 1e-3 && fine < 0.15 * coarse, "{method}: {coarse:e} {fine:e}");
+    }
+}
+
+#[test]
+fn elements_cross_their_surfaces_together_and_apart() {
+    for start in ["1", "i"] {
+        let text = format!(
+            "index i = 1..3\nstate x[i] = {start}, v[i] = 0\nx[i]' = v[i]\nv[i]' = -sign(x[i])*sqrt(abs(x[i]))\n\
+             run {{ t = 0 .. 20; samples = 1 }}\n"
+        );
+        for method in ["auto", "tsit5", "vern9", "rodas5p", "radau5", "bdf"] {
+            let ran =
+                odec(&scratch("orifices-2"), &text, &["run", "M", "--method", method, "--rtol", "1e-7"]).success();
+            let last = table(&ran.text()).pop().expect("a row");
+            // x scales as the fourth power of time: x(t; a) = a x(t/a^(1/4)), so all with x = 1 are the same
+            let same = if start == "1" { 1..=3 } else { 1..=1 };
+            for column in same {
+                let off = (number(&last[column]) - ROOT[0]).abs();
+                assert!(off < 2e-4, "{method}, {column}: {off:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_tanks_with_an_orifice_between_them() {
+    // the levels become equal in finite time and stay so: d' = -sqrt(d) from 1, (1 - t/2)^2. From t = 4 on, the first is filled:
+    // d' = 0.1 - sqrt(d), with u = sqrt(d): t - 4 = -2 u - 0.2 ln(1 - 10 u), u(10) = 0.1 to 1e-14
+    let equal = "state h1 = 1, h2 = 0\nq = 0.5*sign(h1 - h2)*sqrt(abs(h1 - h2))\nh1' = -q + (if t > 4 then 0.1 else 0)\n\
+                 h2' = q\nrun { t = 0 .. 10; samples = [1, 3, 10] }\n";
+    for method in ["auto", "tsit5", "vern7", "vern9", "dop853", "rodas5p", "rodas4"] {
+        for rtol in ["1e-4", "1e-6", "1e-8"] {
+            let ran = odec(&scratch("orifices-3"), equal, &["run", "M", "--method", method, "--rtol", rtol]).success();
+            let rows = table(&ran.text());
+            let exact = [[0.625, 0.375], [0.5, 0.5], [0.805, 0.795]];
+            for (row, exact) in rows.iter().zip(exact) {
+                let off = (number(&row[1]) - exact[0]).abs().max((number(&row[2]) - exact[1]).abs());
+                assert!(off <= 100.0 * number(rtol), "{method} {rtol}: {off:e} {row:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_surface_that_is_crossed_does_not_hide_a_place_without_a_value() {
+    let text =
+        "state x = 1, v = 0\nx' = -1\nv' = if x > 0 then sqrt(x) else sqrt(x - 1)\nrun { t = 0 .. 2; samples = 1 }\n";
+    for method in ["auto", "tsit5", "rodas5p"] {
+        let ran = odec(&scratch("orifices-4"), text, &["run", "M", "--method", method]);
+        assert!(ran.code == Some(3) && ran.err.contains("E0601"), "{method}: {}{}", ran.text(), ran.err);
+    }
+}

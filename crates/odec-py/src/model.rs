@@ -34,6 +34,8 @@ struct Key {
     params: Option<String>,
     open: Vec<String>,
     sensitivities: bool,
+    /// Initial values among the open ones that are given: a program adds those that are not to what the text says.
+    given: Vec<String>,
     /// Values that are part of the program.
     fixed: Vec<(String, u64)>,
 }
@@ -140,7 +142,9 @@ impl Core {
         let (run, params) = settings.names();
         let (run, params) = (run.map(str::to_owned), params.map(str::to_owned));
         let sensitivities = choices.sensitivities;
-        let key = Key { runs, run, params, open: choices.open.clone(), sensitivities, fixed };
+        let given = self.values.iter().filter(|(name, _)| open(name) && !is_parameter(model, name));
+        let given = given.map(|(name, _)| name.clone()).collect();
+        let key = Key { runs, run, params, open: choices.open.clone(), sensitivities, given, fixed };
         let found = lock(&self.origin.programs).iter().find(|(other, _)| *other == key).map(|(_, base)| base.clone());
         if let Some(base) = found {
             return base.again(&choices);

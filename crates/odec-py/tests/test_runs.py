@@ -136,6 +136,22 @@ def test_sensitivities(decay):
         decay.run(2).sens["x", "k"]
 
 
+def test_sensitivities_by_initial_values_do_not_depend_on_what_ran_before():
+    text = "param k = 2, c = 1\nstate x = 1\nx' = c - k*x\n"
+    options = {"t": 3, "samples": [0.5, 3.0], "rtol": 1e-10, "atol": 1e-12, "sens": ["x", "k"]}
+    lists = [{}, {"x": 0.7}, {"k": 1.3}, {"x": 0.2, "k": 0.9}]
+    for first in lists:
+        m = odec.compile(text)
+        m.with_(first).run(**options)
+        for then in lists:
+            s = m.with_(then).run(**options)
+            x0, k = then.get("x", 1.0), then.get("k", 2.0)
+            fast = np.exp(-k * s.t)
+            np.testing.assert_allclose(s["x"], 1 / k + (x0 - 1 / k) * fast, rtol=1e-8)
+            np.testing.assert_allclose(s.sens["x", "x"], fast, rtol=1e-8)
+            np.testing.assert_allclose(s.sens["x", "k"], (fast - 1) / k**2 - s.t * (x0 - 1 / k) * fast, rtol=1e-8)
+
+
 def test_events_are_executed_and_listed():
     s = odec.compile(BALL).run(0.7, samples=200)
     assert len(s.events) >= 1 and s["h"].min() > -1e-6

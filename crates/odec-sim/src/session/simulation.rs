@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use odec_lang::diagnostic::{Code, Diagnostic};
-use odec_lang::model::Model;
+use odec_lang::model::{Model, Symbol};
 use odec_lang::source::Source;
 use odec_ode::problem::{Outcome, Refusal, SolveError};
 
@@ -131,7 +131,7 @@ impl Simulation {
             && choices.sensitivities == own.sensitivities
             && choices.tables == own.tables
             && choices.inputs == own.inputs;
-        let shared = same && covered && others == fixed && plain(&choices) && plain(own);
+        let shared = same && covered && others == fixed && plain(&choices) && plain(own) && self.as_open(&now, &before);
         // where it switches, the initial values are found together with the code
         if !shared || self.bound.located.is_some() {
             return self.loaded.simulate(&choices, self.purpose);
@@ -139,6 +139,18 @@ impl Simulation {
         let plan =
             RunPlan::new(self.model(), &choices, self.purpose).map_err(|list| self.loaded.error(&choices, list))?;
         self.moved(choices, plan, &places)
+    }
+
+    /// Initial values that vary are given in both lists, or in neither: the program takes one that is given as it is, and adds one that is
+    /// not to that of the text.
+    fn as_open(&self, now: &[(String, f64)], before: &[(String, f64)]) -> bool {
+        let model = self.model();
+        let of_state = |name: &str| {
+            let stem = name.split('[').next().unwrap_or(name).trim_end_matches('\'');
+            !matches!(model.symbols.get(stem), Some(Symbol::Parameter(_)))
+        };
+        let gives = |list: &[(String, f64)], name: &str| list.iter().any(|(given, _)| given == name);
+        self.choices.open.iter().filter(|name| of_state(name)).all(|name| gives(now, name) == gives(before, name))
     }
 
     /// Where the parameter buffer has these values, and those that are no parameters of the program.

@@ -1,0 +1,152 @@
+"""f and runs as functions of jax, with exact derivatives: `odec.jax.rhs` and `odec.jax.solution`.
+
+The work is done by odec, which jax calls back (`jax.pure_callback`), and by the exact derivatives of the model. Both directions of
+differentiation go by the same matrices, so `jax.jvp`, `jax.vjp`, `jax.grad`, `jax.jacobian`, `jax.jit` and `jax.vmap` all hold. Second
+derivatives are refused by jax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._errors import UsageError
+from ._model import Model
+from ._solution import need
+
+_RUNS = "sequential"
+
+
+def _jax() -> Any:
+    jax = need("jax", "odec.jax")
+    if not jax.config.jax_enable_x64:
+        raise UsageError(
+            "jax has single precision, in which tolerances of odec have no meaning; "
+            'switch it to double precision first: jax.config.update("jax_enable_x64", True)'
+        )
+    return jax
+
+
+class _At:
+    """The model with other values of `names`; the last one is kept, because derivatives are asked for at the same values."""
+
+    def __init__(self, model: Model, names: tuple[str, ...]) -> None:
+        self.model, self.names = model, names
+        self._last: tuple[bytes, Model] = (b"", model)
+
+    def __call__(self, values: Any) -> Model:
+        values = np.asarray(values, dtype=np.float64)
+        key, found = values.tobytes(), self._last
+        if found[0] != key:
+            model = self.model.with_(dict(zip(self.names, values.tolist()))) if self.names else self.model
+            found = self._last = (key, model)
+        return found[1]
+
+
+def _names(model: Model, params: str | Sequence[str]) -> tuple[str, ...]:
+    names = (params,) if isinstance(params, str) else tuple(params)
+    if len(set(names)) < len(names):
+        raise UsageError(f"a name stands twice in {', '.join(names)}")
+    return names
+
+
+def rhs(model: Model, params: str | Sequence[str] = ()) -> Callable[..., Any]:
+    """f as a function of jax: `f(t, y)`, or `f(t, y, p)` with the values of the parameters `params` as the vector p.
+
+    The elements of y are in the order of `Model.states`, the elements of p in that of `params`, of which each is one number.
+    """
+    jax = _jax()
+    jnp = jax.numpy
+    names = _names(model, params)
+    n, at = len(model.states), _At(model, names)
+    # refused here and not in a callback: a model without f, and names that are no single parameters
+    model.f(0.0, np.zeros(n))
+    if model.dfdp(0.0, np.zeros(n), names).shape[1] != len(names):
+        raise UsageError("a name in `params` stands for an array; name its elements, such as `k[1]`")
+    vector = jax.ShapeDtypeStruct((n,), np.float64)
+    matrices = (jax.ShapeDtypeStruct((n, n), np.float64), vector, jax.ShapeDtypeStruct((n, len(names)), np.float64))
+
+    def value(t: Any, y: Any, p: Any) -> Any:
+        return at(p).f(float(t), np.asarray(y))
+
+    def derivatives(t: Any, y: Any, p: Any) -> Any:
+        m, t, y = at(p), float(t), np.asarray(y)
+        return m.jac(t, y), m.dfdt(t, y), m.dfdp(t, y, names)
+
+    @jax.custom_jvp
+    def call(t: Any, y: Any, p: Any) -> Any:
+        return jax.pure_callback(value, vector, t, y, p, vmap_method=_RUNS)
+
+    @call.defjvp
+    def _(at_: Any, along: Any) -> Any:
+        (t, y, p), (dt, dy, dp) = at_, along
+        by_y, by_t, by_p = jax.pure_callback(derivatives, matrices, t, y, p, vmap_method=_RUNS)
+        return call(t, y, p), by_y @ dy + by_t * dt + by_p @ dp
+
+    def f(t: Any, y: Any, p: Any = ()) -> Any:
+        t, y, p = (jnp.asarray(of, dtype=np.float64) for of in (t, y, p))
+        if t.shape != () or y.shape != (n,) or p.shape != (len(names),):
+            raise UsageError(
+                f"f takes a time, {n} states and {len(names)} parameters; given are the shapes {t.shape}, {y.shape} and {p.shape}"
+            )
+        return call(t, y, p)
+
+    return f
+
+
+def solution(model: Model, params: str | Sequence[str], **options: Any) -> Callable[..., Any]:
+    """The rows of a run as a function of jax of the values of `params`: parameters, and states for their initial values.
+
+    The function takes a vector in the order of `params`, and gives a matrix: a row for each time, a column for each of the columns that
+    `Model.run` gives with these options. `samples` should be a list of times. The derivatives are sensitivities that are solved with
+    the model, at the tolerances of the run.
+    """
+    jax = _jax()
+    names = _names(model, params)
+    if not names:
+        raise UsageError("the rows are a function of `params`, which needs a name")
+    if isinstance(options.get("samples"), str) or {"sens", "dense", "progress"} & set(options):
+        raise UsageError('rows at the same times are needed for all values: no `samples="steps"`, `sens`, `dense` or `progress`')
+    at = _At(model, names)
+    # the shape, and what is refused, before jax is on the way
+    tried = model.run(**options, sens=names)
+    columns = [name for name in tried.columns if not name.startswith("d(")]
+    missing = [name for name in names if (columns[0], name) not in tried.sens]
+    if missing:
+        raise UsageError(f"`{missing[0]}` stands for an array; name its elements, such as `k[1]`")
+    rows = jax.ShapeDtypeStruct((len(tried), len(columns)), np.float64)
+    matrix = jax.ShapeDtypeStruct((*rows.shape, len(names)), np.float64)
+
+    def same(s: Any) -> Any:
+        if len(s) != rows.shape[0]:
+            raise UsageError(f"the run has {len(s)} rows at these values, and {rows.shape[0]} at those of the model")
+        return s
+
+    def value(p: Any) -> Any:
+        return np.ascontiguousarray(same(at(p).run(**options)).y)
+
+    def derivatives(p: Any) -> Any:
+        s = same(at(p).run(**options, sens=names))
+        by = np.stack([np.column_stack([s.sens[column, name] for column in columns]) for name in names], axis=-1)
+        return np.column_stack([s[column] for column in columns]), by
+
+    @jax.custom_jvp
+    def call(p: Any) -> Any:
+        return jax.pure_callback(value, rows, p, vmap_method=_RUNS)
+
+    @call.defjvp
+    def _(at_: Any, along: Any) -> Any:
+        (p,), (dp,) = at_, along
+        found, by = jax.pure_callback(derivatives, (rows, matrix), p, vmap_method=_RUNS)
+        return found, by @ dp
+
+    def solve(p: Any) -> Any:
+        p = jax.numpy.asarray(p, dtype=np.float64)
+        if p.shape != (len(names),):
+            raise UsageError(f"the values of {', '.join(names)} are a vector of {len(names)}; given is the shape {p.shape}")
+        return call(p)
+
+    solve.columns = columns  # type: ignore[attr-defined]
+    return solve

@@ -286,16 +286,41 @@ fn sensitivities_of_unknowns_cross_events() {
 /// Entries of the Jacobian that are far apart make no system of index 1 one of a higher index.
 #[test]
 fn resistances_of_any_size_are_taken() {
-    for resistance in ["1e-3", "1e-5", "1e3"] {
+    for resistance in ["1e-18", "1e-12", "1e-9", "1e-3", "1e-5", "1e3"] {
         let text = format!(
             "param R = {resistance}\nstate v = 0\nunknown i = 0\nv' = i\nR*i = 1 - v\nrun {{ t = 0 .. 1; samples = 1 }}\n"
         );
         let r: f64 = resistance.parse().expect("a number");
         let right = 1.0 - (-1.0 / r).exp();
-        for method in ["auto", "radau5", "bdf"] {
+        for method in ["auto", "radau5", "bdf", "rodas4", "kencarp4", "tr-bdf2"] {
             let v = last("resistance", &text, &["--method", method])[1].1;
             assert!((v - right).abs() < 1e-5, "{resistance} {method}: {v} {right}");
         }
+    }
+}
+
+/// Units of the equations and unknowns do not decide the index: dependent equations are refused, and rescaled ones are not.
+#[test]
+fn rows_and_columns_of_any_size_are_taken() {
+    let run = "run { t = 0 .. 1; samples = 1 }\n";
+    for (equations, unit) in [
+        ("a + 2*b = x\na - 3*b = 0", 1.0),
+        ("1e-20*a + 2e-20*b = 1e-20*x\n1e20*a - 3e20*b = 0", 1.0),
+        ("1e15*a + 2e-15*b = x\n1e15*a - 3e-15*b = 0", 1e15),
+    ] {
+        let text = format!("state x = 1\nunknown a = 0, b = 0\nx' = -x + {unit:e}*a\n{equations}\n{run}");
+        let found = last("scaled", &text, &["--rtol", "1e-8"]);
+        // a = 3/5 x in its unit
+        assert!((found[1].1 - (-0.4f64).exp()).abs() < 1e-7, "{equations}: {found:?}");
+    }
+    for equations in [
+        "a + b = x\n2*a + 2*b = 2*x",
+        "0.1*a + 0.3*b = x\n(0.1 + 0.2)*a + 0.9*b = 3*x",
+        "1e-9*a + 3e-9*b = x\n(1e9 + 2e9)*a + 9e9*b = 3*x",
+    ] {
+        let text = format!("state x = 1\nunknown a = 0, b = 0\nx' = -x + a\n{equations}\n{run}");
+        let said = refusal("dependent", &text, &[]);
+        assert!(said.contains("E0641"), "{equations}: {said}");
     }
 }
 

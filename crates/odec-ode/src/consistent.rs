@@ -22,8 +22,12 @@ const SINGULAR: f64 = 1e-12;
 /// alpha, as a multiple of the ratio of the largest entries of J and the smallest ones of M: where parts of M are singular, as many
 /// digits cancel in W. It is larger where the entries of J are far apart.
 const FAR: f64 = 1e5;
-/// Beyond this, rounding decides.
+/// Beyond this, rounding decides where parts of M are singular.
 const FARTHEST: f64 = 1e12;
+/// Beyond this it does where rows and columns of M are empty: no digits cancel there, and coefficients may be as small as this allows.
+const FARTHEST_EMPTY: f64 = 1e40;
+/// Equations in whose sums so many digits cancel, as a factor, depend on one another to rounding.
+const CANCELS: f64 = 1e13;
 /// By how much alpha is changed to see whether the solution depends on it.
 const FARTHER: f64 = 64.0;
 /// A solution that changes with alpha by more than this part belongs to a system of higher index.
@@ -285,33 +289,73 @@ impl Consistent {
         self.far = FAR;
         let mut before = self.loaded(eval)?;
         let mut differs = None;
-        while self.far < FARTHEST {
+        let empty = self.left.iter().chain(&self.right).all(|vector| vector.len() == 1);
+        let farthest = if empty { FARTHEST_EMPTY } else { FARTHEST };
+        while self.far < farthest {
             self.far *= FARTHER;
             let after = self.loaded(eval)?;
             differs = first_difference(&before, &after);
             if differs.is_none() {
                 self.far /= FARTHER;
-                return Ok(());
+                return match self.cancelled(eval, &after) {
+                    Some(row) => Err(Cause::HigherIndex { row }),
+                    None => Ok(()),
+                };
             }
             before = after;
         }
         Err(Cause::HigherIndex { row: self.equation_of(differs.unwrap_or(0)) })
     }
 
-    /// The solution for a right side with a part in every equation without a derivative.
+    /// The solution for a right side with a part in every equation without a derivative, of the size of its coefficients.
     fn loaded(&mut self, eval: &mut Evaluator<'_>) -> Result<Vec<f64>, Cause> {
-        let load = |k: usize| 1.0 + 0.5 * (k as f64 * 0.618_033_988_749_895).fract();
         if let Err(Cause::Singular { col }) = self.factor(eval) {
             return Err(Cause::HigherIndex { row: self.equation_of(col) });
         }
-        self.f.fill(0.0);
-        for (k, vector) in self.left.iter().enumerate() {
-            for (i, x) in vector {
-                self.f[*i] += load(k) * x;
-            }
-        }
+        self.load(eval);
+        self.f.copy_from_slice(&self.tried);
         self.solve(eval);
         Ok(self.next.clone())
+    }
+
+    /// The right side of [`Consistent::loaded`] into `tried`.
+    fn load(&mut self, eval: &Evaluator<'_>) {
+        let part = |k: usize| 1.0 + 0.5 * (k as f64 * 0.618_033_988_749_895).fract();
+        self.tried.fill(0.0);
+        let Jacobian::Entries(pattern) = eval.system().jacobian() else { return };
+        // the largest coefficient of an unknown in each row of J
+        self.step.fill(0.0);
+        let mut unknown = vec![false; self.step.len()];
+        self.right.iter().flatten().for_each(|(i, _)| unknown[*i] = true);
+        for ((row, col), j) in pattern.positions().zip(self.matrix.jacobian()) {
+            if unknown[col] {
+                self.step[row] = self.step[row].max(j.abs());
+            }
+        }
+        for (k, vector) in self.left.iter().enumerate() {
+            let size = vector.iter().fold(0.0f64, |most, (i, x)| most.max((x * self.step[*i]).abs()));
+            let size = if size > 0.0 && size.is_finite() { size } else { 1.0 };
+            for (i, x) in vector {
+                self.tried[*i] += part(k) * size * x;
+            }
+        }
+    }
+
+    /// The equation of the right side of [`Consistent::loaded`] whose terms cancel to rounding at its solution: it depends on others.
+    fn cancelled(&mut self, eval: &Evaluator<'_>, solution: &[f64]) -> Option<usize> {
+        let Jacobian::Entries(pattern) = eval.system().jacobian() else { return None };
+        self.load(eval);
+        self.step.fill(0.0);
+        for ((row, col), j) in pattern.positions().zip(self.matrix.jacobian()) {
+            self.step[row] += (j * solution[col]).abs();
+        }
+        let cancels = |vector: &Sparse| {
+            let terms: f64 = vector.iter().map(|(i, x)| (x * self.step[*i]).abs()).sum();
+            let load = vector.iter().map(|(i, x)| x * self.tried[*i]).sum::<f64>().abs();
+            // a vector without a coefficient of an unknown was found before
+            (!(terms <= CANCELS * load)).then(|| vector.first().map(|entry| entry.0)).flatten()
+        };
+        self.left.iter().find_map(cancels)
     }
 
     /// An equation without a derivative, to be shown for an unknown.

@@ -1,7 +1,9 @@
 //! A run that its caller drives step by step: begin, advance, interpolate in the last step, undo it, change the state, continue.
 
 mod ended;
+mod rounding;
 
+use self::rounding::Rounding;
 use crate::checks::{bad, fits, measurable, validate};
 use crate::control::{Room, Tolerances, first_step};
 use crate::evaluator::{Evaluator, Paused, all_finite};
@@ -97,6 +99,7 @@ pub struct Runner {
     pub(crate) row: Vec<f64>,
     run: Progress,
     paused: Paused,
+    rounding: Rounding,
     /// Room for the interpolant, once it was asked for.
     polynomials: Option<Polynomials>,
 }
@@ -189,6 +192,7 @@ impl Runner {
         Ok(Runner {
             method,
             integrator: (method.build)(&Setup { system, method, options: &options })?,
+            rounding: Rounding::new(system, &options),
             between: Rows::new(system, method, &options, &tolerances),
             options,
             tolerances,
@@ -265,6 +269,7 @@ impl Runner {
         self.run = Progress::of(problem);
         self.look_ahead(eval);
         self.integrator.aim(problem.t_end);
+        self.rounding.begin(self.integrator.as_mut(), &problem.y0);
         self.integrator.set(eval, problem.t0, &problem.y0)
     }
 
@@ -526,6 +531,7 @@ impl Runner {
     fn go_on(&mut self, system: &dyn System) -> Result<(), SolveError> {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         self.look_ahead(&eval);
+        self.rounding.begin(self.integrator.as_mut(), &self.row);
         let resumed = self.integrator.resume(&mut eval, self.integrator.time(), &self.row);
         if let Some(pace) = &mut self.run.pace {
             pace.kink();
@@ -544,6 +550,7 @@ impl Runner {
         }
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         self.look_ahead(&eval);
+        self.rounding.begin(self.integrator.as_mut(), y);
         let resumed = self.integrator.resume(&mut eval, t, y);
         if let Some(pace) = &mut self.run.pace {
             pace.resume(t);

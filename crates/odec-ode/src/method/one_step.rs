@@ -202,6 +202,10 @@ impl Integrator for OneStep {
         self.whole.slope(eval, self.end.t, y, &mut self.end.slope)
     }
 
+    fn absolute(&mut self, atol: &[f64]) {
+        self.tolerances.absolute(atol);
+    }
+
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
         self.whole.tighten(part);

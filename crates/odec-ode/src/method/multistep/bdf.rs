@@ -281,7 +281,7 @@ impl Bdf {
     fn start_variable(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
         if std::mem::take(&mut self.moved)
             && let Ok(Some(mut consistent)) = Consistent::of(eval.system(), &self.options)
-            && let Err(cause) = consistent.refine(eval, self.t, &mut self.past[0])
+            && let Err(cause) = consistent.find(eval, self.t, &mut self.past[0])
         {
             return Attempt::Failed { cause, next: h * FAILED_RATIO };
         }
@@ -397,6 +397,10 @@ impl Integrator for Bdf {
         self.past[0].copy_from_slice(y);
         self.moved = true;
         Ok(())
+    }
+
+    fn absolute(&mut self, atol: &[f64]) {
+        self.tolerances.absolute(atol);
     }
 
     fn tighten(&mut self, part: f64) {

@@ -274,6 +274,10 @@ impl Integrator for Ndf {
         Ok(())
     }
 
+    fn absolute(&mut self, atol: &[f64]) {
+        self.tolerances.absolute(atol);
+    }
+
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
     }

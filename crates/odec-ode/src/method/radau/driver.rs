@@ -467,6 +467,10 @@ impl Integrator for Radau {
         eval.rhs(self.t, y, &mut self.f)
     }
 
+    fn absolute(&mut self, atol: &[f64]) {
+        self.tolerances.absolute(atol);
+    }
+
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
     }

@@ -76,6 +76,15 @@ impl Integrator for Auto {
         self.active().shift(eval, y)
     }
 
+    /// Of a model with algebraic unknowns, which one method solves.
+    fn absolute(&mut self, atol: &[f64]) {
+        if self.explicit.is_none() {
+            self.seeds.asked(atol);
+            let own: Vec<f64> = atol.iter().map(|atol| self.parts[1] * atol).collect();
+            self.implicit.absolute(&own);
+        }
+    }
+
     fn tighten(&mut self, part: f64) {
         let spare = self.spare.as_mut().map(|spare| &mut spare.integrator);
         for integrator in [self.explicit.as_mut(), spare, Some(&mut self.implicit)].into_iter().flatten() {

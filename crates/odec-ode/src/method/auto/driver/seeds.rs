@@ -60,6 +60,11 @@ impl Seeds {
         Seeds { rtol: options.rtol, full, now: seen.clone(), before: seen, room: zero() }
     }
 
+    /// Other absolute tolerances are asked for.
+    pub(super) fn asked(&mut self, atol: &[f64]) {
+        self.full.iter_mut().zip(atol).for_each(|(own, atol)| *own = *atol);
+    }
+
     /// At the start of a run, or from a changed state: what is small may grow.
     pub(super) fn begin(&mut self, y: &[f64]) {
         let Seeds { rtol, full, now, .. } = self;

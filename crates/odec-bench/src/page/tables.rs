@@ -97,9 +97,9 @@ fn target(t: &Target) -> Vec<String> {
 }
 
 /// What is no longer in the figures of ensembles.
-const GIVEN_UP: &str = "Each run is made alone. odec gave up steps of four runs in one kernel, with which the best library took 3.56 (Lorenz)\n\
-    and 5.29 (Robertson) times as long as auto instead of 2.65 and 3.7: they were 1,300 lines of code, and target 6\n\
-    stayed missed ([0017](dev/adr/0017-runs-are-made-alone.md)).\n\n";
+const GIVEN_UP: &str = "odec makes each run alone. It no longer steps four runs in one kernel. With that kernel, the best library took 3.56\n\
+    (Lorenz) and 5.29 (Robertson) times as long as auto, instead of 2.65 and 3.7. It needed 1,300 lines of code, and\n\
+    target 6 was still missed ([0017](dev/adr/0017-runs-are-made-alone.md)).\n\n";
 
 /// The whole page.
 pub fn page(results: &Results, command: &str) -> String {
@@ -114,25 +114,25 @@ pub fn page(results: &Results, command: &str) -> String {
         let _ = writeln!(page, "- {name}: {version}");
     }
     for (name, why) in &results.absent {
-        let _ = writeln!(page, "- {name} is left out: {why}");
+        let _ = writeln!(page, "- {name} is not included: {why}");
     }
     page.push_str(
         "\n\
-         Everything ran in one process on one thread, one run after the other. A time is the time of solving alone,\n\
-         the least of many runs. Models are compiled beforehand, and matrices and vectors are allocated beforehand\n\
+         Everything ran in one process on one thread, one run after the other. A time is the solve time only, the\n\
+         minimum of many runs. Models are compiled in advance, and matrices and vectors are allocated in advance\n\
          where the interface allows it. odec and diffsol are built for any x86-64, without optimisation across\n\
-         crates. The C code and the peers in C are built for this processor.\n\n\
-         All solvers get the same tolerances; the absolute tolerance is the relative one times a floor. The error\n\
-         is the largest error of all unknowns at the end of the run, against a reference solution in higher\n\
-         precision, relative to the value or the floor. The time to an error is interpolated between two\n\
-         tolerances, in logarithms. A tolerance counts no better than the next two tighter ones, so a lucky end\n\
-         value gains nothing.\n\n",
+         crates. The C code and the solvers in C are built for this processor.\n\n\
+         All solvers get the same tolerances; the absolute tolerance is the relative tolerance times a floor. The\n\
+         error is the largest error of all unknowns at the end of the run, compared with a reference solution in\n\
+         higher precision, relative to the value or the floor. The time to reach an error is interpolated\n\
+         logarithmically between two tolerances. The error at a tolerance counts as no smaller than those at the\n\
+         next two tighter tolerances, so an end value that is accurate by chance brings no advantage.\n\n",
     );
     if !results.targets.is_empty() {
         page.push_str(
             "## Targets\n\n\
              A target is met if it is met at every error from 1e-3 to 1e-9 that both solvers reach. The table gives the\n\
-             worst of them. Target 7 wants a stepping loop that allocates nothing; a test counts the allocations\n\
+             worst of them. Target 7 is a stepping loop that allocates nothing; a test counts the allocations\n\
              (`crates/odec-ode/tests/allocation.rs`).\n\n");
         let head = ["", "target", "where", "wanted", "measured", "reached"].map(String::from);
         page.push_str(&markdown(&head, &results.targets.iter().map(target).collect::<Vec<_>>()));
@@ -142,12 +142,12 @@ pub fn page(results: &Results, command: &str) -> String {
         let _ = writeln!(
             page,
             "## At a glance\n\n\
-             Milliseconds of `--method auto`, and how many times as long the best method of each of the others takes.\n\
+             Solve time of `--method auto` in milliseconds, and the time of the best method of each other solver as a multiple.\n\
              `{}` is the hand-written C code.\n",
             limit::NAME
         );
         page.push_str(&summary(results));
-        page.push_str("\n## Problem by problem\n\nThe first row in milliseconds, the others as multiples of it.\n");
+        page.push_str("\n## Problem by problem\n\nThe first row is in milliseconds, the others are multiples of it.\n");
     }
     for measured in &results.measured {
         let id = &measured.problem.id;
@@ -161,27 +161,29 @@ pub fn page(results: &Results, command: &str) -> String {
         let _ = writeln!(page, "\n![{}](benchmarks/{id}.svg)", measured.problem.title);
     }
     if !results.ensembles.is_empty() {
-        page.push_str("\n## Many trajectories\n\nOne thread, one compilation, other initial values for each trajectory, rtol = 1e-6.\n\n");
+        page.push_str("\n## Many trajectories\n\nOne thread, one compilation, different initial values for each trajectory, rtol = 1e-6.\n\n");
         page.push_str(GIVEN_UP);
         page.push_str(&rows(&results.ensembles, &["", "trajectories", "ms", "multiple of odec"]));
     }
     if !results.kernels.is_empty() {
-        page.push_str("\n## Single calls\n\nNanoseconds, the least of many batches; the C is straight-line code for the pattern.\n\n");
+        page.push_str("\n## Single calls\n\nNanoseconds, the minimum of many batches; the C code is straight-line code for the pattern.\n\n");
         page.push_str(&rows(
             &results.kernels,
             &["", "f", "f in C", "Jacobian", "Jacobian in C", "LU in C", "solve in C"],
         ));
     }
     if !results.compile.is_empty() {
-        page.push_str("\n## Compile times\n\nMilliseconds, the least of several.\n\n");
+        page.push_str("\n## Compile times\n\nMilliseconds, the minimum of several compilations.\n\n");
         page.push_str(&rows(
             &results.compile,
             &["", "text to model", "kernels and derivatives", "machine code", "the rest", "all"],
         ));
-        page.push_str("\nThe rest is the machine code of the LU for POLLU, and binding to sizes for arrays.\n");
+        page.push_str(
+            "\nThe remaining time is for the machine code of the LU for POLLU, and for binding to sizes for arrays.\n",
+        );
     }
     if !results.start.is_empty() {
-        page.push_str("\n## The whole process\n\nMilliseconds from start to exit, the least and the median.\n\n");
+        page.push_str("\n## The whole process\n\nMilliseconds from start to exit, the minimum and the median.\n\n");
         page.push_str(&rows(&results.start, &["", "least", "median"]));
     }
     page

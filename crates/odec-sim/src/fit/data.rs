@@ -91,7 +91,7 @@ impl DataSet {
     ) -> Result<Checked, Box<Diagnostic>> {
         let shown = &self.shown;
         if self.times.iter().any(|t| !t.is_finite()) {
-            return Err(wrong(format!("{shown}: a time is no finite number"), "leave out rows without a time"));
+            return Err(wrong(format!("{shown}: a time is not a finite number"), "leave out rows without a time"));
         }
         let (mut names, mut data) = (Vec::new(), Vec::new());
         let mut times: Vec<f64> = self.times.clone();
@@ -118,7 +118,7 @@ impl DataSet {
             {
                 if !value.is_finite() {
                     let headline = format!("{shown}: `{name}` is not finite at {time} = {}", number(t));
-                    return Err(wrong(headline, "leave out what is no measurement"));
+                    return Err(wrong(headline, "leave out values that are not measurements"));
                 }
                 data.push(Datum { row: row(t), column, value, weight: self.weight(series, k, time)? });
             }

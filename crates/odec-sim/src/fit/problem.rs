@@ -440,7 +440,7 @@ fn named(sets: &[DataSet], quantities: &[Quantity]) -> Result<(), Error> {
     for data in sets {
         for (k, (name, value)) in data.values.iter().enumerate() {
             if !value.is_finite() {
-                return Err(usage(format!("{}: `{name}` is no finite number", data.shown), "give a number"));
+                return Err(usage(format!("{}: `{name}` is not a finite number", data.shown), "give a number"));
             }
             if data.values[..k].iter().any(|(other, _)| other == name) {
                 return Err(usage(format!("{} has two values of `{name}`", data.shown), "give one of them"));
@@ -508,7 +508,7 @@ fn start(probe: &Simulation, q: &Quantity) -> Result<f64, Error> {
             Some(near) => format!("is it `{near}`?"),
             None => format!("there are {}", suggest::list(known())),
         };
-        return Err(usage(format!("`{name}` is no parameter and no initial value"), help));
+        return Err(usage(format!("`{name}` is neither a parameter nor an initial value"), help));
     };
     let inside = |x: f64| x >= q.low && x <= q.high;
     if let Some(start) = q.start {

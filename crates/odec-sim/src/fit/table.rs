@@ -150,7 +150,7 @@ fn number(shown: &str, line: u64, column: &Named, time: &str, cell: &str) -> Res
         Ok(v) if v.is_finite() => Ok(v),
         _ => {
             let cell: String = cell.chars().take(SHOWN).collect();
-            let headline = format!("`{shown}`, line {line}, column `{name}`: `{cell}` is no finite number");
+            let headline = format!("`{shown}`, line {line}, column `{name}`: `{cell}` is not a finite number");
             Err(wrong(headline, "leave the cell empty where nothing was measured"))
         }
     }

@@ -124,8 +124,8 @@ fn read(text: &str, loaded: &Loaded, warnings: &mut Vec<Diagnostic>) -> Answer<(
     };
     let about = file.metadata().map_err(unreadable)?;
     if !about.is_file() {
-        let headline = format!("`{path}` is no ordinary file");
-        return Err(Box::new(error(&codes::E0701, headline, Some("name a CSV file with data".into()))));
+        let headline = format!("`{path}` is not a regular file");
+        return Err(Box::new(error(&codes::E0701, headline, Some("give a CSV file with data".into()))));
     }
     if about.len() > table::MAX_BYTES {
         let headline = format!("`{path}` has more than {} bytes", table::MAX_BYTES);

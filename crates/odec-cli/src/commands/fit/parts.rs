@@ -66,7 +66,7 @@ fn place(folder: &Path, k: u64, n: u64) -> PathBuf {
 fn read(path: &Path) -> Answer<Result_> {
     let text = std::fs::read_to_string(path).map_err(|e| unreadable(path, &e))?;
     serde_json::from_str(&text).map_err(|_| {
-        let headline = format!("`{}` is no part of a fit", path.display());
+        let headline = format!("`{}` is not a part of a fit", path.display());
         Box::new(error(&codes::E0853, headline, Some("remove it, and make the part again".into())))
     })
 }

@@ -163,3 +163,32 @@ fn only_events_that_never_happen_are_told() {
         assert_eq!(ran.err.contains("W0611"), told, "{events}: {}", ran.err);
     }
 }
+
+#[test]
+fn conditions_that_errors_decide_are_warned_of() {
+    let decay = "state v = 1, s = 0\nv' = -v\ns' = if v > 0 then 1 else 0\nrun { t = 0 .. 5000; samples = 1 }\n";
+    // a condition that the solution crosses, however slowly; a switch that moves nothing as its quantity decays
+    let crossed = decay.replace("v > 0", "v > 1e-6");
+    let harmless = "state x = 1, v = 0\nx' = v\nv' = -x - 0.5*v - max(x, 0)\nrun { t = 0 .. 500; samples = 1 }\n";
+    for method in ["auto", "tsit5", "vern7", "dop853", "rodas5p", "radau5", "kencarp4", "bdf", "abm"] {
+        for rtol in ["1e-4", "1e-6", "1e-8"] {
+            let run = |text: &str| {
+                odec(&scratch("edges-doubt"), text, &["run", "M", "--method", method, "--rtol", rtol]).success()
+            };
+            let ran = run(decay);
+            let last = table(&ran.text()).pop().expect("a row");
+            let right = (number(&last[2]) - 5000.0).abs() < 1.0;
+            assert!(right || ran.err.contains("W0621"), "{method} {rtol}: {last:?}\n{}", ran.err);
+            let ran = run(&crossed);
+            let last = table(&ran.text()).pop().expect("a row");
+            // at ln(1e6): an error of v of 1e-9 there is one of 1e-3 in time
+            let off = (number(&last[2]) - 1e6f64.ln()).abs();
+            assert!(
+                off < 5e-3 + 1e3 * number(rtol) && !ran.err.contains("W0621"),
+                "{method} {rtol}: {off:e}\n{}",
+                ran.err
+            );
+            assert!(!run(harmless).err.contains("W0621"), "{method} {rtol}");
+        }
+    }
+}

@@ -191,7 +191,8 @@ pub fn solve_again(
     };
     let Sampler { monitor, mut seen, .. } = sampler;
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
-    seen.findings = monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice())));
+    let doubtful = seen.findings.doubtful;
+    seen.findings = Findings { doubtful, ..monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice()))) };
     (result, seen)
 }
 
@@ -205,7 +206,8 @@ fn error_with(mut error: SolveError, model: &Located) -> SolveError {
 
 /// The outcome of a run, and what events did.
 fn ended(made: HybridOutcome, model: &Located, seen: &mut Seen) -> Result<Outcome, SolveError> {
-    let HybridOutcome { end, instants, executed, ref pushes, .. } = made;
+    let HybridOutcome { end, instants, executed, ref pushes, doubtful, .. } = made;
+    seen.findings.doubtful = doubtful;
     let stopped = match end {
         End::Event(event) => model.origin(event).map(|origin| (origin.event, made.outcome.t)),
         _ => None,

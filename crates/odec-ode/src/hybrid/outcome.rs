@@ -129,6 +129,8 @@ pub struct HybridOutcome {
     pub executed: u64,
     /// What was done to keep states within their bounds.
     pub pushes: Pushes,
+    /// The first surface that errors of the method alone led across, and when.
+    pub doubtful: Option<(usize, f64)>,
 }
 
 /// What a search for algebraic unknowns met.

@@ -10,6 +10,7 @@
 //! had been none.
 
 mod bounds;
+mod doubt;
 mod flight;
 mod landing;
 mod wanted;
@@ -18,6 +19,7 @@ use std::ops::ControlFlow;
 
 use bounds::Bounds;
 pub use bounds::Pushes;
+use doubt::Doubt;
 use landing::Edge;
 use wanted::{Wanted, rows_at};
 
@@ -64,6 +66,7 @@ pub struct HybridRunner {
     on_edge: Edge,
     /// How often it was led on from there.
     pushed: u32,
+    doubt: Doubt,
     /// The next of the constant steps that begin short behind a surface.
     growing: Option<f64>,
     /// Errors are controlled.
@@ -136,6 +139,7 @@ impl HybridRunner {
             crawling: 0,
             on_edge: Edge::None,
             pushed: 0,
+            doubt: Doubt::default(),
             growing: None,
             adaptive: !options.fixed,
             shift: None,
@@ -176,6 +180,7 @@ impl HybridRunner {
         self.chatter = Chatter::default();
         self.limits.clear();
         (self.crawling, self.growing) = (0, None);
+        self.doubt = Doubt::default();
         self.met.fill(f64::NEG_INFINITY);
         self.relax();
         let end = self.begin(model, problem, &mut wanted, observer)?;
@@ -187,7 +192,14 @@ impl HybridRunner {
         let mut outcome = self.runner.outcome(stop);
         outcome.stats.rhs += self.modes.evaluations();
         let pushes = std::mem::take(&mut self.bounds.pushes);
-        Ok(HybridOutcome { end, outcome, instants: self.instants, executed: self.executed, pushes })
+        Ok(HybridOutcome {
+            end,
+            outcome,
+            instants: self.instants,
+            executed: self.executed,
+            pushes,
+            doubtful: self.doubt.found,
+        })
     }
 
     /// The method at work.
@@ -424,6 +436,7 @@ impl HybridRunner {
         if happened.changed {
             self.check_written(t)?;
         }
+        self.judge(model, t);
         if !self.rounds.executed.is_empty() && happened.ends.is_none() && happened.limits.is_empty() {
             let (at, parts) = (Place { t, y: &self.y, scale }, (&mut self.modes, &self.locator));
             let returns = self.rounds.returns(model, parts, at);

@@ -139,6 +139,8 @@ pub struct Findings {
     pub steps: u64,
     /// The run came to its end.
     pub ended: bool,
+    /// The first comparison that errors decided, and when.
+    pub doubtful: Option<(usize, f64)>,
 }
 
 /// Watches one run.

@@ -62,6 +62,7 @@ pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
     list.extend(long_step(judged));
     list.extend(folds::passed(judged));
     list.extend(accumulated(judged));
+    list.extend(doubtful(judged));
     if judged.findings.ended {
         let pulses = pulses(judged);
         // what a lost pulse drives stays small for another reason
@@ -456,6 +457,26 @@ fn accumulated(judged: &Judged<'_>) -> Option<Diagnostic> {
     };
     let typed = typed("method", "radau5", bound.asked.method.is_some());
     Some(d.help(format!("set {typed}, or leave out `method`: methods of higher order need fewer steps")))
+}
+
+/// A comparison that was decided by errors of the method.
+fn doubtful(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let Judged { bound, source, findings, .. } = judged;
+    let (relation, t) = findings.doubtful?;
+    let span = bound.located.as_ref()?.relation_span(relation)?;
+    let headline = format!(
+        "from {} = {} on, errors decide whether `{}` is true: its two sides differ by less than their tolerance",
+        judged.time(),
+        number(t),
+        &source.text[span.start as usize..span.end as usize]
+    );
+    let d = Diagnostic::warning(&codes::W0621, headline).label(span, "switches at a time that means nothing");
+    let least = bound.options.atol.iter().copied().fold(f64::INFINITY, f64::min);
+    let typed = typed("atol", &number(power_below(1e-3 * least)), bound.asked.atol.is_some());
+    Some(d.help(format!(
+        "compare with a value that the solution clearly crosses, such as `x > 1e-6` instead of `x > 0`; {typed} only \
+         moves the time at which this begins"
+    )))
 }
 
 /// A number of two digits that is not above `x`.

@@ -56,4 +56,5 @@ rows! {
     W0617 Advice "pulses that odec did not look for"
     W0618 Advice "errors that add up beside constraints"
     W0620 Advice "a steady start that the motion does not lead to"
+    W0621 Advice "a condition that errors decide"
 }

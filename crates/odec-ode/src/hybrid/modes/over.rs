@@ -171,6 +171,11 @@ impl Modes {
         Some([below, above, on])
     }
 
+    /// y' as the last instant began, in the modes of before.
+    pub fn slope_before(&self) -> &[f64] {
+        &self.over.slope
+    }
+
     /// The state on the surfaces that it rests on, once.
     pub fn take_rest(&mut self) -> Option<Vec<f64>> {
         self.over.on.take()

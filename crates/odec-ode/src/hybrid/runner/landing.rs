@@ -200,8 +200,12 @@ impl HybridRunner {
                 self.crawling = 0;
                 return Ok(None);
             }
+            let wanders = self.wanders(model, crossing.relation, start);
             match self.land(model, crossing, start, ahead)? {
-                Landing::There(landed) => return Ok(Some(landed)),
+                Landing::There(landed) => {
+                    self.doubt.suspect = wanders;
+                    return Ok(Some(landed));
+                }
                 Landing::Shorter => {}
                 Landing::Beyond => return Ok(None),
             }

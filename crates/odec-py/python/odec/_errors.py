@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -55,6 +56,24 @@ class OdecError(Exception):
     def _render_traceback_(self) -> list[str]:
         """What IPython shows: the message without a traceback."""
         return [d.rendered for d in self.diagnostics] or [str(self)]
+
+
+def shown_without_frames(shell: Any = None) -> None:
+    """Makes IPython show the exceptions of odec as their messages alone, unless somebody else has a say in its exceptions.
+
+    It asks `_render_traceback_` for other exceptions, but a `CompileError` is a `SyntaxError`, which it shows in a way of its own.
+    """
+    if shell is None and "IPython" in sys.modules:
+        shell = sys.modules["IPython"].get_ipython()
+    if shell is None or getattr(shell, "custom_exceptions", None) != ():
+        return
+
+    def handler(shell: Any, kind: type, error: OdecError, trace: Any, tb_offset: Any = None) -> list[str]:
+        lines = error._render_traceback_()
+        shell._showtraceback(kind, error, lines)
+        return lines
+
+    shell.set_custom_exc((OdecError,), handler)
 
 
 class CompileError(OdecError, SyntaxError):
@@ -119,3 +138,6 @@ def made(kind: str, diagnostics: list[Diagnostic], filename: str, source: str) -
     if kind == "RunError":
         return RunError("", diagnostics)
     return UsageError("", diagnostics) if kind == "UsageError" else OdecError("", diagnostics)
+
+
+shown_without_frames()

@@ -208,8 +208,11 @@ class Fit:
                 label = name if len(self._problem.sets) == 1 else f"{name}, set {k + 1}"
                 ax.plot(own[:, 2], own[:, 5], "o", label=label)
         ax.axhline(0, color="0.7", linewidth=1, zorder=0)
-        ax.set_xlabel(self.model.time)
-        ax.set_ylabel("model - data" if not self._known else "(model - data)/sigma")
+        units = self.model.units
+        ax.set_xlabel(f"{self.model.time} [{units[self.model.time]}]" if self.model.time in units else self.model.time)
+        own = {units.get(name) for data in self._problem.sets for name in data["names"]}
+        unit = f" [{own.pop()}]" if len(own) == 1 and None not in own else ""
+        ax.set_ylabel(f"model - data{unit}" if not self._known else "(model - data)/sigma")
         ax.legend()
         return ax
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._errors import UsageError
+from ._errors import UsageError, shown_without_frames
 from ._model import compile
 
 
 def register(shell: Any) -> None:
     """Registers the magic in an IPython shell."""
+    shown_without_frames(shell)
     shell.register_magic_function(lambda line, cell: magic(shell, line, cell), "cell", "odec")
 
 

@@ -262,6 +262,9 @@ class Solution:
             ax.set_ylabel(self._label(chosen[0]))
         else:
             ax.legend()
+            units = {self.model.units.get(name) for name in chosen}
+            if len(units) == 1 and None not in units:
+                ax.set_ylabel(f"[{units.pop()}]")
         return ax
 
     def _label(self, name: str) -> str:

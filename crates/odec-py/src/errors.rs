@@ -23,6 +23,10 @@ fn module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
 
 /// A diagnostic as the Python class has it.
 pub fn diagnostic<'py>(py: Python<'py>, source: Option<&Source>, d: &Diagnostic) -> PyResult<Bound<'py, PyAny>> {
+    // a text that was made from something else: the place there
+    if let Some((original, d)) = source.and_then(|source| source.original(d)) {
+        return diagnostic(py, Some(original), &d);
+    }
     let fields = PyDict::new(py);
     let severity = match d.severity {
         Severity::Error => "error",
@@ -61,7 +65,10 @@ pub fn diagnostics<'py>(py: Python<'py>, source: Option<&Source>, list: &[Diagno
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let source = error.source.as_deref();
     let made = diagnostics(py, source, &error.diagnostics).and_then(|list| {
-        let (name, text) = source.map_or(("", ""), |source| (source.name.as_str(), source.text.as_str()));
+        let first = error.diagnostics.iter().find(|d| d.severity == Severity::Error && d.span().is_some());
+        let shown =
+            source.zip(first).and_then(|(source, d)| source.original(d)).map(|(original, _)| original).or(source);
+        let (name, text) = shown.map_or(("", ""), |source| (source.name.as_str(), source.text.as_str()));
         module(py)?.getattr("made")?.call1((class_name(error.class), list, name, text))
     });
     made.map_or_else(|why| why, PyErr::from_value)

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use odec_cli::{Column, Kind, Meta};
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::origin::Origin;
 use odec_lang::source::Source;
+use odec_sbml::Imported;
 use odec_sim::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -49,13 +52,22 @@ pub fn save_rows(
     written.map_err(|d| exception(py, &Error::from(d)))
 }
 
-/// The text of a model in SBML as a model of odec, and what is doubtful about it.
+/// The text that a model in SBML becomes, whose messages point at the SBML, and what is doubtful about it.
+///
+/// # Errors
+/// What cannot be imported.
+pub fn made_of_sbml(source: Source) -> Result<(Source, Vec<Diagnostic>), Error> {
+    let Imported { text, places, diagnostics, .. } = odec_sbml::import(&source.text);
+    let Some(text) = text else { return Err(Error::new(Some(Arc::new(source)), diagnostics)) };
+    let made = Source::new(format!("{}, imported", source.name), text);
+    Ok((made.made_from(Origin::new(source, places)), diagnostics))
+}
+
+/// What is doubtful about a model in SBML.
 #[pyfunction]
-pub fn imported<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<(String, Bound<'py, PyList>)> {
+pub fn doubts<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<Bound<'py, PyList>> {
     let source = Source::new(name, text);
-    let found = py.detach(|| odec_sbml::import(&source.text));
-    match found.text {
-        Some(text) => Ok((text, diagnostics(py, Some(&source), &found.diagnostics)?)),
-        None => Err(exception(py, &Error::new(Some(Arc::new(source)), found.diagnostics))),
-    }
+    let made = py.detach(|| made_of_sbml(source.clone()));
+    let (_, list) = made.map_err(|error| exception(py, &error))?;
+    diagnostics(py, Some(&source), &list)
 }

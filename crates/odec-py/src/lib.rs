@@ -29,7 +29,7 @@ fn _odec(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fit::Fitting>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(files::save_rows, module)?)?;
-    module.add_function(wrap_pyfunction!(files::imported, module)?)?;
+    module.add_function(wrap_pyfunction!(files::doubts, module)?)?;
     module.add_function(wrap_pyfunction!(model::check, module)?)?;
     module.add_function(wrap_pyfunction!(model::named_files, module)?)?;
     module.add_function(wrap_pyfunction!(model::methods, module)?)?;

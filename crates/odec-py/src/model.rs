@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::errors::{diagnostics, exception, usage};
+use crate::files;
 use crate::kernels::Kernels;
 use crate::run::Prepared;
 use crate::settings::Settings;
@@ -43,6 +44,8 @@ struct Key {
 /// A text, and what was made of it.
 struct Origin {
     loaded: Loaded,
+    /// Name and text of the SBML that the text was made from.
+    sbml: Option<(String, String)>,
     files: HashMap<String, Vec<u8>>,
     programs: Mutex<Vec<(Key, Arc<Simulation>)>>,
 }
@@ -83,11 +86,13 @@ fn is_parameter(model: &Model, name: &str) -> bool {
 }
 
 impl Core {
-    fn load(name: &str, text: &str, files: HashMap<String, Vec<u8>>) -> Result<Origin, Error> {
+    fn load(name: &str, text: &str, files: HashMap<String, Vec<u8>>, sbml: bool) -> Result<Origin, Error> {
         let session = Session::new().with_files(files.clone());
         let source = Source::from_bytes(name, text.as_bytes().to_vec()).map_err(Error::from)?;
+        let source = if sbml { files::made_of_sbml(source)?.0 } else { source };
         let loaded = session.check(source).1?;
-        Ok(Origin { loaded, files, programs: Mutex::new(Vec::new()) })
+        let sbml = sbml.then(|| (name.to_owned(), text.to_owned()));
+        Ok(Origin { loaded, sbml, files, programs: Mutex::new(Vec::new()) })
     }
 
     /// Checks the values, and finds names and sizes at them.
@@ -211,7 +216,7 @@ fn elements(quantities: &Quantities) -> Vec<String> {
 #[pymethods]
 impl Core {
     #[new]
-    #[pyo3(signature = (text, name, files, values, like = None))]
+    #[pyo3(signature = (text, name, files, values, like = None, sbml = false))]
     fn new(
         py: Python<'_>,
         text: &str,
@@ -219,11 +224,12 @@ impl Core {
         files: HashMap<String, Vec<u8>>,
         values: Vec<(String, f64)>,
         like: Option<&Core>,
+        sbml: bool,
     ) -> PyResult<Core> {
         let made = py.detach(|| {
             let origin = match like {
                 Some(like) => like.origin.clone(),
-                None => Arc::new(Core::load(name, text, files)?),
+                None => Arc::new(Core::load(name, text, files, sbml)?),
             };
             let model = origin.loaded.model();
             // other parameters change no size; the values themselves are looked at in any case
@@ -264,6 +270,12 @@ impl Core {
     #[getter]
     fn source_name(&self) -> &str {
         &self.source().name
+    }
+
+    /// Name and text of the SBML that the text was made from.
+    #[getter]
+    fn sbml(&self) -> Option<(String, String)> {
+        self.origin.sbml.clone()
     }
 
     /// The name that the model gives itself.

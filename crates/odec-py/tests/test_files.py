@@ -94,6 +94,19 @@ def test_csv_and_json_lines(solution, tmp_path):
     same({name: np.array([float(row[name]) for row in rows]) for name in rows[0]}, solution)
 
 
+def test_what_is_not_finite_is_null_in_json_lines(tmp_path):
+    m = odec.compile("state x = 1\nx' = -x\noutput low = log(x - x), none = 0*low\n")
+    s = m.run(1, samples=1)
+    assert s["low"].tolist() == [-np.inf] * 2 and np.isnan(s["none"]).all()
+    s.save(tmp_path / "rows.jsonl")
+    text = (tmp_path / "rows.jsonl").read_text()
+    assert '"low":null' in text.replace(" ", "") and "nan" not in text.lower() and "inf" not in text.lower()
+    assert [json.loads(line)["low"] for line in text.splitlines()] == [None, None]
+    # CSV has both
+    s.save(tmp_path / "rows.csv")
+    assert [float(line.split(",")[2]) for line in (tmp_path / "rows.csv").read_text().splitlines()[1:]] == [-np.inf] * 2
+
+
 def test_arrow(solution, tmp_path):
     arrow = pytest.importorskip("pyarrow")
     solution.save(tmp_path / "rows.arrow")

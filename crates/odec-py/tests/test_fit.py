@@ -166,8 +166,8 @@ def test_bounds_hold():
 @pytest.mark.parametrize(
     ("data", "params", "match"),
     [
-        ({"B": [1.0]}, ["k1"], "no times"),
-        ({"t": [1.0]}, ["k1"], "times alone"),
+        ({"B": [1.0]}, ["k1"], "no time column"),
+        ({"t": [1.0]}, ["k1"], "measured"),
         ({"t": [1.0], "q": [1.0]}, ["k1"], "q"),
         ({"t": [1.0], "B": [1.0, 2.0]}, ["k1"], "`B`"),
         ({"t": [1.0], "B": [math.nan]}, ["k1"], "no numbers"),

@@ -1,5 +1,6 @@
 """What notebooks show: equations, rows, messages, and the cell magic."""
 
+import pickle
 import xml.dom.minidom
 
 import odec
@@ -111,9 +112,7 @@ def test_the_magic_binds_runs_and_plots(capsys):
     assert "E0201" in said and "Traceback" not in said and ".py" not in said
 
 
-def test_sbml_is_loaded(tmp_path):
-    (tmp_path / "m.xml").write_text(
-        """<?xml version="1.0" encoding="UTF-8"?>
+SBML = """<?xml version="1.0" encoding="UTF-8"?>
 <sbml xmlns="http://www.sbml.org/sbml/level3/version1/core" level="3" version="1"><model id="decay">
 <listOfCompartments><compartment id="c" size="1" constant="true" spatialDimensions="3"/></listOfCompartments>
 <listOfSpecies><species id="S" compartment="c" initialConcentration="4" hasOnlySubstanceUnits="false" boundaryCondition="false"
@@ -123,7 +122,10 @@ def test_sbml_is_loaded(tmp_path):
 <listOfReactants><speciesReference species="S" stoichiometry="1" constant="true"/></listOfReactants>
 <kineticLaw><math xmlns="http://www.w3.org/1998/Math/MathML"><apply><times/><ci>k</ci><ci>S</ci></apply></math></kineticLaw>
 </reaction></listOfReactions></model></sbml>"""
-    )
+
+
+def test_sbml_is_loaded(tmp_path):
+    (tmp_path / "m.xml").write_text(SBML)
     m = odec.load(tmp_path / "m.xml")
     assert m.with_(k=1.0).run(1, rtol=1e-9)["S"][-1] == pytest.approx(4 / 2.718281828459045, rel=1e-7)
     (tmp_path / "no.xml").write_text("<sbml><model></sbml>")
@@ -131,3 +133,18 @@ def test_sbml_is_loaded(tmp_path):
         odec.load(tmp_path / "no.xml")
     with pytest.raises(odec.UsageError, match="SBML"):
         odec.load(tmp_path / "m.txt")
+
+
+def test_messages_about_sbml_point_at_the_xml(tmp_path):
+    # S' = k*S^2 has a pole at 1/(k*S(0))
+    growing = SBML.replace("<ci>S</ci></apply>", "<ci>S</ci><ci>S</ci></apply>").replace("listOfReactants>", "listOfProducts>")
+    (tmp_path / "m.xml").write_text(growing)
+    m = odec.load(tmp_path / "m.xml")
+    for model in (m, pickle.loads(pickle.dumps(m.with_(k=0.5)))):
+        assert model.run(0.1, rtol=1e-9)["S"][-1] == pytest.approx(4 / (1 - 4 * 0.5 * 0.1), rel=1e-7)
+        with pytest.raises(odec.RunError) as caught:
+            model.run(3)
+        (d,) = caught.value.diagnostics
+        assert "m.xml:" in str(caught.value) and growing[d.span[0] :].startswith('<reaction id="r"')
+        assert growing.splitlines()[d.line - 1][d.column - 1 :].startswith('<reaction id="r"')
+    assert "S'" in m.source or "S_conc" in m.source

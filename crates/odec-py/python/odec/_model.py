@@ -14,7 +14,7 @@ import numpy as np
 
 from ._errors import Diagnostic, RunError, UsageError
 from ._numbers import numbers, real, whole
-from ._odec import MAX_RUNS, Core, check as _check, drawn_points, imported, named_files, range_values
+from ._odec import MAX_RUNS, Core, check as _check, doubts, drawn_points, named_files, range_values
 from ._parts import Parts, Swept, swept
 from ._solution import F64, Event, Floats, Solution, Sweep, need, warn
 
@@ -381,6 +381,9 @@ class Model(Core):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.sbml is not None:
+            name, text = self.sbml
+            return (Model, (text, name, {}, self.values, None, True))
         return (Model, (self.source_text, self.source_name, self.files, self.values))
 
 
@@ -506,9 +509,8 @@ def load(path: str | PathLike[str], *, allow_read: Sequence[str | PathLike[str]]
         raise UsageError(f"`{path}` is not UTF-8 text: byte {error.start}") from None
     name = fspath(path)
     if path.suffix != ".ode":
-        text, doubts = imported(text, name)
-        warn(doubts, 2)
-        return Model(text, f"{name}, imported", {}, [])
+        warn(doubts(text, name), 2)
+        return Model(text, name, {}, [], None, True)
     return compile(text, name=name, base=path.parent, allow_read=allow_read)
 
 

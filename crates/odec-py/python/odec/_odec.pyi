@@ -21,8 +21,8 @@ __all__ = [
     "__version__",
     "check",
     "command",
+    "doubts",
     "drawn_points",
-    "imported",
     "methods",
     "named_files",
     "range_values",
@@ -34,8 +34,16 @@ MAX_RUNS: int
 @disjoint_base
 class Core:
     def __new__(
-        cls, text: str, name: str, files: dict[str, bytes], values: list[tuple[str, float]], like: Core | None = None
+        cls,
+        text: str,
+        name: str,
+        files: dict[str, bytes],
+        values: list[tuple[str, float]],
+        like: Core | None = None,
+        sbml: bool = False,
     ) -> Core: ...
+    @property
+    def sbml(self) -> tuple[str, str] | None: ...
     @property
     def source_text(self) -> str: ...
     @property
@@ -108,7 +116,7 @@ class Fitting:
     def compared(self, point: list[float], ended: str) -> tuple[_F64, list[Diagnostic]]: ...
 
 def command(words: list[str]) -> int: ...
-def imported(text: str, name: str) -> tuple[str, list[Diagnostic]]: ...
+def doubts(text: str, name: str) -> list[Diagnostic]: ...
 def save_rows(path: str, columns: list[tuple[str, str]], rows: _F64, meta: list[tuple[str, str]]) -> None: ...
 def check(text: str, name: str) -> list[Diagnostic]: ...
 def named_files(text: str, name: str, files: dict[str, bytes]) -> list[str]: ...

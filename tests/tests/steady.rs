@@ -265,6 +265,12 @@ fn multiple_roots_are_found_and_called_degenerate() {
         assert!(found.len() == 1 && found[0].kind == "degenerate", "{found:?}");
         assert!((found[0].value("x") - 1.0).abs() < 1e-6, "{found:?}");
     }
+    // a simple root beside a double one, which look like a triple root from afar
+    for range in [&["--starts", "20"][..], &["--starts", "20", "--set", "x=-5:5"][..]] {
+        let found = steady("beside", "state x = 0.5\nx' = -(x - 1)^2*(x - 1.001)\n", range);
+        assert!(found.len() == 2 && found[1].kind == "stable node", "{found:?}");
+        assert!((found[1].value("x") - 1.001).abs() < 1e-9, "{found:?}");
+    }
 }
 
 /// Beside a saddle-node: the two states are told apart, and only the one that the motion comes to is said to be reached.

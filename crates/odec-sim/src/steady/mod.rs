@@ -173,9 +173,17 @@ impl<'a> Search<'a> {
                 break;
             }
             let start = if k == 0 { self.y0.clone() } else { self.drawn(seed, k, ranges, &found.list) };
-            match self.newton(start.clone()).or_else(|| self.continuation(start)) {
+            let mut jumped = false;
+            match self.newton_by(start.clone(), true, &mut jumped).or_else(|| self.continuation(start.clone())) {
                 Some(y) => self.keep(&mut found, y, false),
                 None => found.failed += 1,
+            }
+            if jumped && let Some(y) = self.newton_by(start, false, &mut false) {
+                // without jumps a multiple root is not found exactly
+                let simple = self.judged(y.clone(), false).values.iter().all(|(v, error)| v.norm() > *error);
+                if simple {
+                    self.keep(&mut found, y, false);
+                }
             }
         }
         let by_values = |a: &Steady, b: &Steady| {

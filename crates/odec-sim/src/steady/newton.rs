@@ -118,7 +118,13 @@ impl Search<'_> {
     }
 
     /// Newton's method from a state.
-    pub(super) fn newton(&self, mut y: Vec<f64>) -> Option<Vec<f64>> {
+    pub(super) fn newton(&self, y: Vec<f64>) -> Option<Vec<f64>> {
+        self.newton_by(y, true, &mut false)
+    }
+
+    /// Newton's method from a state, with or without jumps to where a multiple root seems to be; whether there was one. Simple roots
+    /// that lie near each other look like one multiple root from afar, and a jump may end at any of them.
+    pub(super) fn newton_by(&self, mut y: Vec<f64>, jumps: bool, jumped_once: &mut bool) -> Option<Vec<f64>> {
         let n = y.len();
         let (mut before, mut slow) = (f64::INFINITY, 0);
         for _ in 0..STEPS {
@@ -132,10 +138,12 @@ impl Search<'_> {
             if size <= CLOSE && size > SLOW.1 * before {
                 return self.accepted(y);
             }
-            if slow >= OFTEN
+            if jumps
+                && slow >= OFTEN
                 && let Some(jumped) = self.beyond(&y, &step, size / before)
             {
                 (y, before, slow) = (jumped, f64::INFINITY, 0);
+                *jumped_once = true;
                 continue;
             }
             let (next, part) = self.damped(&linear, &y, &step, size)?;

@@ -9,7 +9,7 @@ use odec_tests::command::{run_in, scratch};
 const MATHML: &str = "<math xmlns='http://www.w3.org/1998/Math/MathML'>";
 
 /// A formula as MathML.
-fn math(formula: &str) -> String {
+pub fn math(formula: &str) -> String {
     let spaced = formula.replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();
     let content = element(&mut words);
@@ -249,6 +249,18 @@ fn late_events_at_one_instant_take_turns() {
         .event("(gt time 1.25)", "late; priority 2", &[("a", "b")])
         .event("(gt time 1.25)", "late; priority 1", &[("b", "(plus a 1)")]);
     follow(&ranked, &[("a", &|t| if t < 1.25 { 1.0 } else { 2.0 }), ("b", &|t| if t < 1.25 { 2.0 } else { 3.0 })]);
+}
+
+/// A trigger that reads a rule makes a switch of it. In the row at the instant, the rule still has its value before.
+#[test]
+fn a_rule_that_a_trigger_reads_has_its_value_at_its_instant() {
+    let parts = model().parameter("a", 0.0).parameter("n", 0.0).is("a", "(piecewise 3 (leq time 2) 1)").event(
+        "(lt a 2)",
+        "early; delay 1",
+        &[("n", "(plus n 1)")],
+    );
+    let n = |t: f64| if t > 3.0 { 1.0 } else { 0.0 };
+    follow(&parts, &[("a", &|t| if t <= 2.0 { 3.0 } else { 1.0 }), ("n", &n)]);
 }
 
 /// Values of the trigger do not depend on the order: a true swap.

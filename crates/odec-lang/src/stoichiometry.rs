@@ -1,14 +1,17 @@
 //! The stoichiometric matrix of a model's reactions, and the totals that they conserve whatever their rates.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::syntax::tree::{Reaction, Statement, StatementKind, Tree};
+use crate::syntax::tree::{Declared, Reaction, Statement, StatementKind, Tree};
 use crate::units::rational::gcd;
 
 /// Most species for which totals are sought.
 const MAX_SPECIES: usize = 2_000;
 /// Largest number of the elimination, and of a total.
 const LARGEST: i128 = 1 << 60;
+/// Most numbers of the matrix that are printed in rows and columns; of a larger one, each row is a list.
+const MAX_PRINTED: usize = 100_000;
 /// Most multiplications and additions with which totals are sought: a second or so.
 const MAX_WORK: usize = 100_000_000;
 
@@ -54,13 +57,14 @@ impl Stoichiometry {
             return None;
         }
         let mut found = Stoichiometry::default();
-        let states: Vec<_> = tree
-            .statements
-            .iter()
-            .flat_map(|statement| match &statement.kind {
-                StatementKind::State(items) => items.as_slice(),
-                _ => &[],
-            })
+        let items = tree.statements.iter().flat_map(|statement| match &statement.kind {
+            StatementKind::State(items) => items.as_slice(),
+            _ => &[],
+        });
+        let place = |item: &Declared| item.place.as_ref().map(|place| place.name.name.clone());
+        let states: BTreeMap<&str, Option<String>> = items
+            .filter(|item| item.limit.is_none())
+            .map(|item| (item.target.name.name.as_str(), place(item)))
             .collect();
         let bare = |statement: &&Statement| {
             let mut bare = Statement { doc: None, ..(*statement).clone() };
@@ -72,30 +76,33 @@ impl Stoichiometry {
         let lines =
             Tree { statements: reactions.iter().map(bare).collect(), exprs: tree.exprs.clone(), ..Tree::default() };
         found.text = lines.to_source().lines().map(str::to_owned).collect();
-        let mut number = 0;
+        let (mut number, mut rows) = (0, BTreeMap::new());
         for statement in &reactions {
             let StatementKind::Reaction(reaction) = &statement.kind else { continue };
             number += usize::from(reaction.label.is_none());
             let name =
                 reaction.label.as_ref().map_or_else(|| format!("reaction_{number}"), |(name, _)| name.name.clone());
             found.reactions.push(name);
-            found.add(tree, reaction, |name| {
-                let state = states.iter().find(|item| item.target.name.name == name && item.limit.is_none())?;
-                Some(state.place.as_ref().map(|place| place.name.name.clone()))
-            });
+            found.add(tree, reaction, &states, &mut rows);
         }
         Some(found)
     }
 
-    fn add(&mut self, tree: &Tree, reaction: &Reaction, state: impl Fn(&str) -> Option<Option<String>>) {
+    fn add(
+        &mut self,
+        tree: &Tree,
+        reaction: &Reaction,
+        states: &BTreeMap<&str, Option<String>>,
+        rows: &mut BTreeMap<String, usize>,
+    ) {
         let mut changes: Vec<(usize, f64)> = Vec::new();
         let all = reaction.left.iter().map(|p| (p, -1.0)).chain(reaction.right.iter().map(|p| (p, 1.0)));
         for (participant, sign) in all.filter(|(participant, _)| !participant.fixed) {
-            let Some(place) = state(&participant.species.name.name) else { continue };
+            let Some(place) = states.get(participant.species.name.name.as_str()) else { continue };
             let text = tree.reference_text(&participant.species);
-            let row = self.species.iter().position(|name| *name == text).unwrap_or_else(|| {
-                self.species.push(text);
-                self.compartments.push(place);
+            let row = *rows.entry(text).or_insert_with_key(|text| {
+                self.species.push(text.clone());
+                self.compartments.push(place.clone());
                 self.species.len() - 1
             });
             match changes.iter_mut().find(|change| change.0 == row) {
@@ -317,6 +324,10 @@ impl fmt::Display for Stoichiometry {
         }
         writeln!(f, "\n# stoichiometric matrix: change of each species by each reaction")?;
         let left = widest(&self.species);
+        if self.species.len() * self.reactions.len() > MAX_PRINTED {
+            self.print_lists(f, left)?;
+            return self.print_totals(f);
+        }
         write!(f, "{:left$}", "")?;
         self.reactions.iter().try_for_each(|name| write!(f, "  {name}"))?;
         writeln!(f)?;
@@ -329,6 +340,28 @@ impl fmt::Display for Stoichiometry {
             }
             writeln!(f)?;
         }
+        self.print_totals(f)
+    }
+}
+
+impl Stoichiometry {
+    /// Each species with the reactions that change it.
+    fn print_lists(&self, f: &mut fmt::Formatter<'_>, width: usize) -> fmt::Result {
+        let mut rows: Vec<Vec<(&str, f64)>> = vec![Vec::new(); self.species.len()];
+        for (name, changes) in self.reactions.iter().zip(&self.changes) {
+            for (row, by) in changes {
+                rows[*row].push((name.as_str(), *by));
+            }
+        }
+        for (species, row) in self.species.iter().zip(&rows) {
+            write!(f, "{species:width$}")?;
+            row.iter().try_for_each(|(name, by)| write!(f, "  {by:+} {name}"))?;
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+
+    fn print_totals(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let totals = match self.totals() {
             Ok(totals) => totals,
             Err(why) => return writeln!(f, "\n# conserved totals not computed: {why}"),

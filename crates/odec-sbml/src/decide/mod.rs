@@ -20,6 +20,9 @@ use crate::report::Report;
 use start::Start;
 use symbols::{Kind, Symbol, Symbols};
 
+/// Numbers between two times that a run takes for different ones: more than the few within which they are the same.
+const APART: u32 = 16;
+
 /// The plan of a model, unless it contradicts itself.
 pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
     let mut symbols = Symbols::of(model, report);
@@ -292,7 +295,8 @@ impl<'m> Decider<'m, '_> {
 }
 
 /// Where a formula compares the time with a number, an instant that belongs to the time before it: a row at the instant has the
-/// values after it, so that the instant is put to the next double. `t <= 2` and `t < 2.0000000000000004` are the same.
+/// values after it, so that the instant is put a little later: beyond what counts as the same instant.
+/// `t <= 2` becomes `t < 2.000000000000007`.
 fn exact_times(math: Math) -> Math {
     math.map(&mut |m| {
         let Math::Apply(Op::Compare(sign), list) = m else { return None };
@@ -303,9 +307,16 @@ fn exact_times(math: Math) -> Math {
             ("<", [Math::Number(c), Math::Time(_)]) => ("<=", c, false),
             _ => return None,
         };
-        let (time, c) = (Math::Time(Span::default()), Math::Number(c.next_up()));
+        let (time, c) = (Math::Time(Span::default()), Math::Number(after(*c)));
         Some(Math::Apply(Op::Compare(sign), if time_first { vec![time, c] } else { vec![c, time] }))
     })
+}
+
+/// A time behind `c` that is another one, although it is rounded.
+fn after(c: f64) -> f64 {
+    // next to 0, the numbers lie so close that each is another time
+    let steps = if c.abs() < f64::MIN_POSITIVE { 1 } else { APART };
+    (0..steps).fold(c, |c, _| c.next_up())
 }
 
 /// A value to begin the search for an algebraic unknown with.

@@ -1,8 +1,12 @@
 //! Terms of a model as MathML.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use odec_ir::Span;
 use odec_lang::model::{Model, Symbol, TermId, TermKind};
 
+use super::helpers;
 use super::names::Names;
 use crate::limits::MAX_DEPTH;
 
@@ -20,6 +24,8 @@ pub struct Writer<'m> {
     pub names: &'m Names,
     /// Arguments, inside of a function.
     pub arguments: &'m [String],
+    /// Functions that the file has to define.
+    pub helpers: &'m RefCell<BTreeSet<&'static str>>,
 }
 
 /// Builtins that MathML has under another name, or the same one.
@@ -136,7 +142,7 @@ impl Writer<'_> {
         })
     }
 
-    fn operation(&self, name: &str, id: TermId, operands: &[TermId], depth: usize) -> Result<String, Missing> {
+    fn operation(&self, name: &'static str, id: TermId, operands: &[TermId], depth: usize) -> Result<String, Missing> {
         if matches!(name, "add" | "mul") {
             // a chain of sums or products is one
             let mut list = self.chain(name, id);
@@ -160,13 +166,11 @@ impl Writer<'_> {
             ("if", [condition, yes, no]) => {
                 format!("<piecewise><piece>{yes}{condition}</piece><otherwise>{no}</otherwise></piecewise>")
             }
-            ("sign", _) => {
-                let piece = |value: &str, operator: &str| {
-                    format!("<piece><cn>{value}</cn>{}</piece>", apply(operator, &[x.to_string(), number(0.0)]))
-                };
-                let pieces = [piece("1", "gt"), piece("-1", "lt")].concat();
-                // 0 where x is 0, and not a number where x is none
-                format!("<piecewise>{pieces}<otherwise>{x}</otherwise></piecewise>")
+            // it is for the solver: the value is that of its operand
+            ("smooth", _) => x.to_string(),
+            _ if helpers::find(name).is_some() => {
+                self.helpers.borrow_mut().insert(name);
+                format!("<apply>{}{}</apply>", quantity(&self.names.unused(name)), all.concat())
             }
             _ => return Err((format!("the function `{name}`"), self.model.term(id).span)),
         })

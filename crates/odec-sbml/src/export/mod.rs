@@ -2,9 +2,11 @@
 //! Equations are rate rules, definitions are assignment rules, equations without a derivative are algebraic rules.
 
 mod formula;
+mod helpers;
 mod names;
 mod network;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -39,7 +41,9 @@ pub fn export(model: &Model, tree: Option<&Tree>, chosen: &Chosen) -> Exported {
     let network = tree.map(|tree| Network::of(model, tree)).unwrap_or_default();
     let (diagnostics, lists) = (vec![], Lists::default());
     let compartment = names.unused("compartment");
-    let mut exporter = Exporter { model, names: &names, network: &network, chosen, compartment, diagnostics, lists };
+    let helpers = RefCell::default();
+    let mut exporter =
+        Exporter { model, names: &names, network: &network, chosen, compartment, helpers, diagnostics, lists };
     exporter.whole();
     let Exporter { lists, mut diagnostics, .. } = exporter;
     let failed = |list: &[Diagnostic]| list.iter().any(Diagnostic::is_error);
@@ -128,6 +132,8 @@ struct Exporter<'m> {
     chosen: &'m Chosen,
     /// The id of the compartment of all species.
     compartment: String,
+    /// Functions of odec that MathML has no word for.
+    helpers: RefCell<BTreeSet<&'static str>>,
     diagnostics: Vec<Diagnostic>,
     lists: Lists,
 }
@@ -135,6 +141,13 @@ struct Exporter<'m> {
 /// A formula as the child of an element.
 fn math(content: &str) -> String {
     format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\">{content}</math>")
+}
+
+/// A function.
+fn definition(id: &str, arguments: &[String], body: &str) -> String {
+    let bound: String = arguments.iter().map(|a| format!("<bvar>{}</bvar>", quantity(a))).collect();
+    let lambda = math(&format!("<lambda>{bound}{body}</lambda>"));
+    format!("<functionDefinition id=\"{id}\">{lambda}</functionDefinition>\n")
 }
 
 impl Exporter<'_> {
@@ -180,6 +193,7 @@ impl Exporter<'_> {
                 self.refuse(missing);
             }
         }
+        self.helpers();
     }
 
     fn refuse(&mut self, (what, span): Missing) {
@@ -208,25 +222,30 @@ impl Exporter<'_> {
     }
 
     fn formula(&self, body: Body) -> Result<String, Missing> {
-        Writer { model: self.model, names: self.names, arguments: &[] }.term(body.root, 0)
+        Writer { model: self.model, names: self.names, arguments: &[], helpers: &self.helpers }.term(body.root, 0)
     }
 
     fn functions(&mut self) {
         for (k, function) in self.model.functions.iter().enumerate() {
             let arguments: Vec<String> = (0..function.arguments.len()).map(|k| format!("a{}", k + 1)).collect();
-            let writer = Writer { model: self.model, names: self.names, arguments: &arguments };
+            let writer = Writer { model: self.model, names: self.names, arguments: &arguments, helpers: &self.helpers };
             match writer.term(function.value.root, 0) {
                 Err(missing) => self.refuse(missing),
-                Ok(body) => {
-                    let bound: String = arguments.iter().map(|a| format!("<bvar>{}</bvar>", quantity(a))).collect();
-                    let lambda = math(&format!("<lambda>{bound}{body}</lambda>"));
-                    let id = self.names.function(k);
-                    self.lists
-                        .functions
-                        .push_str(&format!("<functionDefinition id=\"{id}\">{lambda}</functionDefinition>\n"));
-                }
+                Ok(body) => self.lists.functions.push_str(&definition(self.names.function(k), &arguments, &body)),
             }
         }
+    }
+
+    /// The functions that formulas use, before those of the model.
+    fn helpers(&mut self) {
+        let mut all = String::new();
+        for name in self.helpers.borrow().iter() {
+            if let Some((arguments, body)) = helpers::find(name) {
+                let arguments: Vec<String> = arguments.iter().map(|a| (*a).to_string()).collect();
+                all.push_str(&definition(&self.names.unused(name), &arguments, &helpers::mathml(body)));
+            }
+        }
+        self.lists.functions.insert_str(0, &all);
     }
 
     /// The value of a parameter or constant, if another one than that of the model was chosen.

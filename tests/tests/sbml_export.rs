@@ -7,7 +7,7 @@ use odec_tests::command::{run_in, scratch};
 fn arguments(name: &str) -> &'static [&'static str] {
     match name {
         "asin" | "acos" | "atanh" => &["0.9*sin(3*t)"],
-        "acosh" | "gamma" | "lgamma" | "digamma" | "trigamma" => &["1.1 + t"],
+        "acosh" | "gamma" | "lgamma" => &["1.1 + t"],
         "ln" | "log10" | "log2" | "sqrt" => &["0.2 + t"],
         "expm1" => &["1e-9*(t - 2)", "t - 2"],
         "log1p" => &["1e-9*(t - 2)", "t - 0.9", "1e9*(1 + t)"],
@@ -58,7 +58,7 @@ fn every_function_comes_back_or_is_refused() {
         }
     }
     refused.dedup();
-    assert_eq!(refused, ["erf", "erfc", "gamma", "lgamma", "digamma", "trigamma"]);
+    assert_eq!(refused, ["erf", "erfc", "gamma", "lgamma"]);
     assert!(compared > 500, "{compared}");
 }
 

@@ -170,7 +170,7 @@ fn conditions_that_errors_decide_are_warned_of() {
     // a condition that the solution crosses, however slowly; a switch that moves nothing as its quantity decays
     let crossed = decay.replace("v > 0", "v > 1e-6");
     let harmless = "state x = 1, v = 0\nx' = v\nv' = -x - 0.5*v - max(x, 0)\nrun { t = 0 .. 500; samples = 1 }\n";
-    for method in ["auto", "tsit5", "vern7", "dop853", "rodas5p", "radau5", "kencarp4", "bdf", "abm"] {
+    for method in ["auto", "tsit5", "vern7", "vern9", "rodas5p", "radau5", "kencarp4", "abm"] {
         for rtol in ["1e-4", "1e-6", "1e-8"] {
             let run = |text: &str| {
                 odec(&scratch("edges-doubt"), text, &["run", "M", "--method", method, "--rtol", rtol]).success()

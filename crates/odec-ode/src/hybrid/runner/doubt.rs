@@ -11,6 +11,8 @@ use crate::hybrid::system::HybridSystem;
 
 /// A crossing is doubtful where the time that a tolerance is worth is this part of the run.
 const PART: f64 = 1e-3;
+/// A step that comes from so many tolerances is one of errors too: they may be as large as it is long.
+const NEAR: f64 = 16.0;
 /// What a crossing switches shows where it moves a state by so many tolerances.
 const SHOWS: f64 = 10.0;
 
@@ -39,7 +41,7 @@ impl HybridRunner {
         let before = self.modes.difference_at(model, (start, &self.start), relation).ok()?.abs();
         let worth = (end - start) * (room / (before + after));
         let long = worth >= PART * (self.span.1 - self.span.0);
-        (before.max(after) <= room && long).then(|| (relation, worth.min(self.span.1 - start)))
+        (before.max(after) <= NEAR * room && long).then(|| (relation, worth.min(self.span.1 - start)))
     }
 
     /// Notes a doubtful crossing that shows, as its instant is over.

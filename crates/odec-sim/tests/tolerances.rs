@@ -167,3 +167,54 @@ fn a_state_of_a_few_tolerances_is_told() {
     let d = one(text, "W0606", "B", &["hardly exceeds its absolute tolerance", "fewer than two of its digits"]);
     assert_eq!(codes(&text.replace("atol = 1e-9", &format!("atol = 1e-9; {}", typed(&d, "atol(B)")))), [""; 0]);
 }
+
+#[test]
+fn a_state_near_its_tolerance_from_which_it_grows_is_told() {
+    // infected people: S + I - ln(S)/5 is conserved, so the infected at the peak are known
+    let text = |start: &str, more: &str| {
+        format!("state S = 1, I = {start}\nS' = -0.5*S*I\nI' = 0.5*S*I - 0.1*I\nrun {{ t = 0 .. 100; {more} }}\n")
+    };
+    let exact = {
+        let solution = simulation(&text("1e-8", "rtol = 1e-12; atol = 1e-30; method = vern9")).solve().expect("a run");
+        solution.column("I").expect("I").collect::<Vec<f64>>()
+    };
+    let error = |text: &str| {
+        let solution = simulation(text).solve().expect("a run");
+        let infected = solution.column("I").expect("I");
+        exact.iter().zip(infected).map(|(exact, now)| (exact - now).abs()).fold(0.0, f64::max)
+    };
+    // ten tolerances, and so 1e8 relative ones
+    for method in ["tsit5", "bdf", "rodas5p", "radau5"] {
+        let near = text("1e-8", &format!("rtol = 1e-9; atol = 1e-9; method = {method}"));
+        let list = warnings(&near);
+        let d = list.iter().find(|d| d.code.code == "W0606").unwrap_or_else(|| panic!("{near}"));
+        assert!(said(d).contains("`I` starts at 1e-8, only 10 times its absolute tolerance of 1e-9"), "{}", said(d));
+        let mended = near.replace("atol = 1e-9;", &format!("atol = 1e-9; {};", typed(d, "atol(I)")));
+        assert_eq!(codes(&mended), [""; 0]);
+        assert!(error(&near) > 1e-5 && error(&mended) < 1e-6, "{method}: {:e} {:e}", error(&near), error(&mended));
+    }
+    // `auto` tightens the tolerance of what grows, and from a hundred tolerances on tsit5 is nearly right
+    let good = text("1e-8", "rtol = 1e-9; atol = 1e-9");
+    assert!(!codes(&good).contains(&"W0606") && error(&good) < 1e-6, "{:e}", error(&good));
+    assert_eq!(codes(&text("1e-4", "method = tsit5; samples = 1000")), [""; 0]);
+}
+
+#[test]
+fn a_state_that_falls_near_its_tolerance_and_grows_again_is_told() {
+    let text =
+        "state x = 8, y = 1\nx' = x*(1 - y)\ny' = y*(x - 1)\nrun { t = 0 .. 60; samples = 4000; rtol = 1e-10; MORE }\n";
+    let drift = |text: &str| {
+        let solution = simulation(text).solve().expect("a run");
+        let (x, y) = (solution.column("x").expect("x"), solution.column("y").expect("y"));
+        x.zip(y).map(|(x, y)| (x - x.ln() + y - y.ln() - (9.0 - 8f64.ln())).abs()).fold(0.0, f64::max)
+    };
+    for method in ["tsit5", "kencarp4"] {
+        let near = text.replace("MORE", &format!("atol = 1e-5; method = {method}"));
+        let good = text.replace("MORE", &format!("atol = 1e-14; method = {method}"));
+        assert!(drift(&near) > 100.0 * drift(&good), "{method}: {:e} {:e}", drift(&near), drift(&good));
+        let list = warnings(&near);
+        let d = list.iter().find(|d| d.code.code == "W0606").unwrap_or_else(|| panic!("{near}"));
+        assert!(said(d).contains("times its absolute tolerance of 1e-5, and then grows again"), "{}", said(d));
+        assert!(!codes(&good).contains(&"W0606"), "{good}");
+    }
+}

@@ -4,7 +4,7 @@
 use odec_lang::diagnostic::{Diagnostic, codes};
 
 use super::delays::{Piece, Watch};
-use super::report::{Judged, MAX_DENSE, OUTGROWN, TAKES_PART, tolerance_typed};
+use super::report::{Judged, MAX_DENSE, OUTGROWN, TAKES_PART, above, compared, nearness, tolerance_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
@@ -13,8 +13,12 @@ use crate::stability::C;
 
 /// Looks below the tolerance without which a state only passes through 0.
 const SEVERAL: u64 = 3;
-/// Relative error of a step from which on the digits of a state are lost; see [`resolved`].
+/// Relative error of a step from which on the digits of a state are lost, where steps are long; see [`resolved`].
 const LOST: f64 = 1e-2;
+/// Absolute tolerances that are small at most: a state of more is large beside what it does.
+const NEAREST: f64 = 1e3;
+/// A state that has left what is small by this factor matters.
+const APART: f64 = 10.0;
 /// Most dips that are kept.
 const KEPT: usize = 8;
 /// Part of the growth out of a dip that an eigenvalue has to explain.
@@ -64,6 +68,8 @@ enum At {
 pub(super) struct Dips {
     /// Absolute tolerances; empty where nothing is watched.
     atol: Vec<f64>,
+    /// So many of them are small.
+    near: f64,
     at: Vec<At>,
     open: Vec<Open>,
     /// Those that have come above their tolerance, but not yet to matter.
@@ -86,14 +92,15 @@ impl Dips {
         for series in bound.states.list().iter().filter(|series| series.name.starts_with("d(")) {
             atol[series.places()].fill(0.0);
         }
-        let mut dips = Dips { at: vec![At::Above; atol.len()], atol, ..Dips::default() };
+        let watch = Watch::new(&atol, bound);
+        let near = nearness(bound).min(NEAREST);
+        let mut dips = Dips { at: vec![At::Above; atol.len()], atol, near, watch, ..Dips::default() };
         for (place, y) in y0.iter().enumerate() {
             if *y == 0.0 {
                 dips.at[place] = At::Start;
             }
         }
         dips.changes(bound.problem.t0, y0);
-        dips.watch = Watch::new(&dips.atol, bound);
         dips
     }
 
@@ -116,7 +123,7 @@ impl Dips {
     pub(super) fn look(&mut self, t: f64, y: &[f64], stride: u64, order: u32) {
         if self.any() {
             if self.followed.0 != order {
-                self.followed = (order, resolved(order));
+                self.followed = (order, resolved(order, LOST.min(1.0 / self.near)));
             }
             self.inside(t, y, (self.followed.1 * stride as f64).exp());
         }
@@ -137,9 +144,10 @@ impl Dips {
             }
             open.last = new;
         }
-        let Dips { atol, found, .. } = self;
+        let Dips { atol, found, near, .. } = self;
+        let enough = OUTGROWN.max(APART * *near);
         self.leaving.retain(|dip| {
-            let grown = y[dip.place].abs() > OUTGROWN * atol[dip.place];
+            let grown = y[dip.place].abs() > enough * atol[dip.place];
             if grown {
                 match found.iter().position(|other| other.place == dip.place) {
                     Some(k) if found[k].low.1 > dip.low.1 => found[k] = dip.clone(),
@@ -153,8 +161,9 @@ impl Dips {
 
     /// Which states have come below their tolerance or above it.
     fn changes(&mut self, t: f64, y: &[f64]) {
+        let near = self.near;
         for (place, (y_now, (atol, at))) in y.iter().zip(self.atol.iter().zip(&mut self.at)).enumerate() {
-            let below = y_now.abs() < *atol;
+            let below = y_now.abs() < near * *atol;
             if below == (*at != At::Above) {
                 continue;
             }
@@ -176,10 +185,10 @@ impl Dips {
 }
 
 /// The largest change of `y' = y` in a step, as a power of e, of which a method of this order makes no larger relative
-/// error than [`LOST`]: that of the first term which it leaves out, `x^(p+1)/(p+1)!`.
-fn resolved(order: u32) -> f64 {
+/// error: that of the first term which it leaves out, `x^(p+1)/(p+1)!`.
+fn resolved(order: u32, error: f64) -> f64 {
     let factorial: f64 = (1..=order + 1).map(f64::from).product();
-    (LOST * factorial).powf(1.0 / f64::from(order + 1))
+    (error * factorial).powf(1.0 / f64::from(order + 1))
 }
 
 /// A state that fell below its tolerance and grew again by itself.
@@ -209,10 +218,11 @@ fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
     let lambda = growing.into_iter().find(own)?;
     let name = bound.states.name(place);
     let headline = format!(
-        "`{name}` falls to {} at {time} = {}, below its absolute tolerance of {}, and then grows again together with \
+        "`{name}` falls to {} at {time} = {}, {} its absolute tolerance of {}, and then grows again together with \
          its error",
         number(dip.low.1),
         number(dip.low.0),
+        compared(dip.low.1, atol),
         number(atol)
     );
     let mode = mode::mode(judged, &spectrum, lambda, C::from(1.0));
@@ -220,8 +230,12 @@ fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
         format!("this makes it grow by a factor of e in {} at {time} = {}", number(1.0 / lambda.re), number(left.t));
     let mut d = judged.blamed(Diagnostic::warning(&codes::W0606, headline), &mode, left, &says);
     if let Some(state) = declared(judged.model, &bound.states, place) {
-        let says =
-            format!("grows to {}: none of its digits is reliable after that", number(judged.findings.largest[place]));
+        let largest = number(judged.findings.largest[place]);
+        let says = if dip.low.1 < atol {
+            format!("grows to {largest}: none of its digits is reliable after that")
+        } else {
+            format!("grows to {largest}, with a relative error of up to {} in each step there", above(atol / dip.low.1))
+        };
         d = d.label(judged.model.states[state].span, says);
     }
     if let Some(span) = bound.asked.atol {
@@ -241,7 +255,7 @@ mod tests {
 
     /// The dips of one state with atol = 1e-9, looked at after each step by a method of order 5.
     fn of(values: impl Iterator<Item = f64>) -> Vec<Dip> {
-        let mut dips = Dips { atol: vec![1e-9], at: vec![At::Above], ..Dips::default() };
+        let mut dips = Dips { atol: vec![1e-9], at: vec![At::Above], near: 1.0, ..Dips::default() };
         for (k, y) in values.enumerate() {
             dips.look(k as f64, &[y], 1, 5);
         }
@@ -251,7 +265,10 @@ mod tests {
     #[test]
     fn a_method_follows_the_longer_steps_the_higher_its_order() {
         // x^2/2 and x^6/720
-        assert!((resolved(1) - 0.02f64.sqrt()).abs() < 1e-12 && (resolved(5) - 7.2f64.powf(1.0 / 6.0)).abs() < 1e-12);
+        assert!(
+            (resolved(1, LOST) - 0.02f64.sqrt()).abs() < 1e-12
+                && (resolved(5, LOST) - 7.2f64.powf(1.0 / 6.0)).abs() < 1e-12
+        );
     }
 
     #[test]

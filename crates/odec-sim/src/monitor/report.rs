@@ -4,7 +4,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_lang::suggest;
-use odec_ode::method::auto::{Traits, partners};
+use odec_ode::method::auto::{METHOD, Traits, partners};
 
 use super::constant::{self, Case, Fault};
 use super::mode::{self, Mode};
@@ -26,6 +26,8 @@ pub(super) const FEW_DIGITS: f64 = 100.0;
 pub(super) const MAX_DENSE: usize = 150;
 /// Tolerances to which a state has to grow from below one until its start matters.
 pub(super) const OUTGROWN: f64 = 1e3;
+/// Relative tolerances by which the error of a small state exceeds what is asked for when it is told; see [`nearness`].
+const MANY: f64 = 1e4;
 /// Part that a state takes in a motion that grows.
 pub(super) const TAKES_PART: f64 = 0.3;
 /// Looks at the length of the steps that have to agree.
@@ -340,9 +342,10 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
     if bound.options.fixed || y0.len() > MAX_DENSE {
         return None;
     }
+    let near = nearness(bound);
     let grows = |place: &usize| {
         let (start, atol) = (y0[*place].abs(), bound.atol(*place));
-        start > 0.0 && start < atol && findings.largest[*place] > OUTGROWN * atol
+        start > 0.0 && start < near * atol && findings.largest[*place] > OUTGROWN * atol.max(start)
     };
     let places: Vec<usize> = bound.states.places().filter(grows).collect();
     if places.is_empty() {
@@ -359,13 +362,19 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
     let place = *places.iter().find(takes_part)?;
     let (name, size, atol) = (bound.states.name(place), y0[place].abs(), bound.atol(place));
     let headline = format!(
-        "`{name}` starts at {}, below its absolute tolerance of {}, and then grows together with its error",
+        "`{name}` starts at {}, {} its absolute tolerance of {}, and then grows together with its error",
         number(y0[place]),
+        compared(size, atol),
         number(atol)
     );
     let mut d = Diagnostic::warning(&codes::W0606, headline);
     if let Some(state) = declared(judged.model, &bound.states, place) {
-        let says = format!("grows to {}: not even its first digit is reliable", number(findings.largest[place]));
+        let sure = if size < atol {
+            "not even its first digit is reliable".to_owned()
+        } else {
+            format!("one step near its start may change all later values by a factor of 1 ± {}", above(atol / size))
+        };
+        let says = format!("grows to {}: {sure}", number(findings.largest[place]));
         d = d.label(judged.model.states[state].span, says);
     }
     if let Some(span) = bound.asked.atol {
@@ -377,6 +386,22 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
         "while it is small its relative error is not controlled, and so the time of its growth is \
                          not accurate: set {typed}"
     )))
+}
+
+/// Absolute tolerances at which a state is small enough that what it grows to has an error of many relative tolerances:
+/// so many times `rtol` is then the error that a step may make. `auto` tightens its tolerance along with such a state.
+pub(super) fn nearness(bound: &Bound) -> f64 {
+    let many = if bound.options.rtol > 0.0 { 1.0 / (MANY * bound.options.rtol) } else { 1.0 };
+    if bound.choice.method.name == METHOD.name { 1.0 } else { many.max(1.0) }
+}
+
+/// How a size compares with a tolerance.
+pub(super) fn compared(size: f64, atol: f64) -> String {
+    match size / atol {
+        few if few < 1.0 => "below".to_owned(),
+        few if few < 1.5 => "no more than".to_owned(),
+        few => format!("only {} times", number(few.round())),
+    }
 }
 
 /// What to type for the absolute tolerance of a state.

@@ -9,7 +9,7 @@ use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{KEYWORDS, Keyword};
 
 /// What other languages call a thing.
-const SYNONYMS: [(&str, &str); 20] = [
+const SYNONYMS: [(&str, &str); 33] = [
     ("parameter", "param"),
     ("parameters", "param"),
     ("par", "param"),
@@ -30,6 +30,19 @@ const SYNONYMS: [(&str, &str); 20] = [
     ("algebraic", "unknown"),
     ("event", "when"),
     ("simulate", "run"),
+    ("static", "param"),
+    ("val", "param"),
+    ("coefficient", "param"),
+    ("variables", "state"),
+    ("auxiliary", "output"),
+    ("observables", "output"),
+    ("outputs", "output"),
+    ("functions", "fn"),
+    ("fun", "fn"),
+    ("dependent", "state"),
+    ("solve", "run"),
+    ("simulation", "run"),
+    ("integrate", "run"),
 ];
 
 /// Words that close or head a section elsewhere and are not needed here.

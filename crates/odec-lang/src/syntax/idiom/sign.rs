@@ -284,13 +284,14 @@ fn spoken_remainder(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Fou
     )
 }
 
-/// `∧`, `∨`, `¬`, and `~` before a bracket.
+/// `∧`, `∨`, `¬`, and `~` before a bracket, or before a name where no value stands on its left.
 fn connective(line: &Line<'_>, at: usize) -> Option<Found> {
     let better = match line.text(at) {
         "∧" => "and",
         "∨" => "or",
         "¬" => "not",
         "~" if line.text(at + 1) == "(" && (at == 0 || !line.tokens[at - 1].ends_value()) => "not",
+        "~" if line.is_name(at + 1) && at > 0 && !line.tokens[at - 1].ends_value() => "not",
         _ => return None,
     };
     let before = if at > 0 && line.touches(at - 1) && better != "not" { " " } else { "" };

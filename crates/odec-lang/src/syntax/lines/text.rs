@@ -101,18 +101,36 @@ pub(super) fn begins_clause(line: &str) -> bool {
     keyword::CLAUSES.contains(&first_word(line))
 }
 
-/// The action in the head of an event without braces, and where its condition ends: `C then x := 1`, `C: x := 1`.
+/// Words that stand between the condition of an event and its action elsewhere.
+const THEN: [&str; 3] = [" then ", " do ", ":"];
+
+/// The action in the head of an event without braces, and where its condition ends: `C then x := 1`, `C: x := 1`, `(C) x := 1`.
 pub(super) fn action_in_head(head: &str) -> Option<(&str, &str)> {
     let assign = head.find(":=").or_else(|| head.find("+=")).or_else(|| head.find("-="))?;
+    split_in_head(head, assign)
+}
+
+/// Condition and action, where the sign of the action stands at `assign`.
+fn split_in_head(head: &str, assign: usize) -> Option<(&str, &str)> {
     let before = &head[..assign];
-    let word = before.rfind(" then ").map(|at| (at, at + " then ".len()));
-    let (end, start) = word.or_else(|| before.rfind(':').map(|at| (at, at + 1)))?;
-    Some((head[..end].trim(), head[start..].trim()))
+    let word = THEN.iter().find_map(|word| Some((before.rfind(word)?, word.len())));
+    let (end, start) = match word {
+        Some((at, length)) => (at, at + length),
+        // the last word, behind a bracket
+        None => {
+            let name = before.trim_end().rfind(|c: char| c.is_whitespace() || c == ')')? + 1;
+            (name, name)
+        }
+    };
+    let (condition, action) = (head[..end].trim().trim_end_matches(',').trim_end(), head[start..].trim());
+    let open = condition.ends_with(['<', '>', '=', '+', '-', '*', '/'])
+        || matches!(condition.rsplit(char::is_whitespace).next(), Some("and" | "or" | "not" | ""));
+    (!open && !action.starts_with([':', '=', '+', '-'])).then_some((condition, action))
 }
 
 /// The same with the sign of an equation, `C: x = 1`: condition, name and value.
 pub(super) fn equation_in_head(head: &str) -> Option<(&str, &str, &str)> {
-    let (condition, action) = head.split_once(':')?;
+    let (condition, action) = split_in_head(head, lone_equals(head)?)?;
     let equals = lone_equals(action)?;
-    Some((condition.trim(), action[..equals].trim(), action[equals + 1..].trim()))
+    Some((condition, action[..equals].trim(), action[equals + 1..].trim()))
 }

@@ -43,9 +43,15 @@ pub fn models() -> Vec<PathBuf> {
     models
 }
 
-/// Those of them that have no events, no threshold (`max(x - c, 0)`), and no parts, which may have some.
+/// Those of them that have no events, no threshold (`max(x - c, 0)`), no day and night (`if mod(t, 24) < 12`), and no
+/// parts, which may have some.
 pub fn smooth_models() -> Vec<PathBuf> {
-    let events = |line: &str| line.starts_with("discrete ") || line.starts_with("use ") || line.contains("= gain*max(");
+    let events = |line: &str| {
+        line.starts_with("discrete ")
+            || line.starts_with("use ")
+            || line.contains("= gain*max(")
+            || line.contains("= if mod(t")
+    };
     let discrete = |path: &PathBuf| text(path).lines().any(events);
     models().into_iter().filter(|path| !discrete(path)).collect()
 }

@@ -27,8 +27,9 @@ pub trait Accelerated {
         1
     }
     /// What terms of t alone do in a short time between two times, at the parameters as they are; the second time may be infinite.
-    /// A step that is longer than such a time ends there, so that no method passes over it.
-    fn narrow(&self, _from: f64, _to: f64) -> Vec<Narrow> {
+    /// A state of constant rate counts as t: `at` is a time and the state there. A step that is longer than such a time ends
+    /// there, so that no method passes over it.
+    fn narrow(&self, _at: (f64, &[f64]), _from: f64, _to: f64) -> Vec<Narrow> {
         Vec::new()
     }
     /// Its Taylor coefficients.
@@ -99,8 +100,8 @@ impl dyn System + '_ {
         self.accelerated().map_or(1, Accelerated::groups)
     }
 
-    pub(crate) fn narrow(&self, from: f64, to: f64) -> Vec<Narrow> {
-        self.accelerated().map_or_else(Vec::new, |accelerated| accelerated.narrow(from, to))
+    pub(crate) fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<Narrow> {
+        self.accelerated().map_or_else(Vec::new, |accelerated| accelerated.narrow(at, from, to))
     }
 
     pub(crate) fn series(&self) -> Option<&dyn Series> {

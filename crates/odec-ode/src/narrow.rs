@@ -1,4 +1,4 @@
-//! Ends of steps at the pulses of terms of t alone. While nothing moves, error estimates see no error however long
+//! Ends of steps at the pulses of terms of t alone, or of states that count time. While nothing moves, error estimates see no error however long
 //! the step: a pulse shorter than the distance of two stages would be lost. So a step that is longer than a pulse
 //! ends where it begins, in its middle, and where it ends; from there the error estimate does the rest.
 
@@ -20,13 +20,11 @@ pub(crate) struct Landmarks {
 }
 
 impl Landmarks {
-    /// Between two times of a run.
-    pub(crate) fn of(eval: &Evaluator<'_>, from: f64, to: f64) -> Landmarks {
-        if eval.autonomous() {
-            return Landmarks::default();
-        }
+    /// From a time and the state there to the end of a run.
+    pub(crate) fn of(eval: &Evaluator<'_>, at: (f64, &[f64]), to: f64) -> Landmarks {
+        let from = at.0;
         let mut marks = Vec::new();
-        for narrow in eval.system().narrow(from.min(to), from.max(to)) {
+        for narrow in eval.system().narrow(at, from.min(to), from.max(to)) {
             let Narrow { t, width, .. } = narrow;
             let sides = if width > 0.0 { &[-BESIDE, 0.0, BESIDE][..] } else { &[0.0] };
             marks.extend(sides.iter().map(|side| Narrow { t: t + side * width, ..narrow }));

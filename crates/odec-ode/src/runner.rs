@@ -125,6 +125,13 @@ struct Progress {
 }
 
 impl Progress {
+    /// Looks for what terms of t alone do in a short time from a time and the state there to the end.
+    fn look_ahead(&mut self, eval: &Evaluator<'_>, at: (f64, &[f64]), options: &Options) {
+        if !options.fixed {
+            self.landmarks = Landmarks::of(eval, at, self.t_end);
+        }
+    }
+
     fn of(problem: &Problem) -> Self {
         Progress { t0: problem.t0, t_end: problem.t_end, failed_at: problem.t0, ..Progress::default() }
     }
@@ -267,18 +274,10 @@ impl Runner {
     pub(crate) fn put(&mut self, eval: &mut Evaluator<'_>, problem: &Problem) -> Result<(), Cause> {
         self.untouched = false;
         self.run = Progress::of(problem);
-        self.look_ahead(eval);
+        self.run.look_ahead(eval, (problem.t0, &problem.y0), &self.options);
         self.integrator.aim(problem.t_end);
         self.rounding.begin(self.integrator.as_mut(), &problem.y0);
         self.integrator.set(eval, problem.t0, &problem.y0)
-    }
-
-    /// Looks for what terms of t alone do in a short time from here to the end.
-    fn look_ahead(&mut self, eval: &Evaluator<'_>) {
-        if !self.options.fixed {
-            let from = if self.run.pace.is_some() { self.integrator.time() } else { self.run.t0 };
-            self.run.landmarks = Landmarks::of(eval, from, self.run.t_end);
-        }
     }
 
     /// One accepted step, with as many rejected ones as it takes. At the end of the problem, or at the stop, nothing is done.
@@ -530,7 +529,7 @@ impl Runner {
 
     fn go_on(&mut self, system: &dyn System) -> Result<(), SolveError> {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
-        self.look_ahead(&eval);
+        self.run.look_ahead(&eval, (self.integrator.time(), &self.row), &self.options);
         self.rounding.begin(self.integrator.as_mut(), &self.row);
         let resumed = self.integrator.resume(&mut eval, self.integrator.time(), &self.row);
         if let Some(pace) = &mut self.run.pace {
@@ -549,7 +548,7 @@ impl Runner {
             return Err(bad(format!("the state needs {} finite values", self.row.len())).into());
         }
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
-        self.look_ahead(&eval);
+        self.run.look_ahead(&eval, (t, y), &self.options);
         self.rounding.begin(self.integrator.as_mut(), y);
         let resumed = self.integrator.resume(&mut eval, t, y);
         if let Some(pace) = &mut self.run.pace {

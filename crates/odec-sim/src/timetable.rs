@@ -3,14 +3,15 @@
 //! `exp(-((t - 50)/0.01)^2)` is 0 to every stage of a long step, and no error estimate sees what lies between them.
 //! But the middle of such a pulse is where an expression that is linear in t, here `(t - 50)/0.01`, passes through 0,
 //! and how long it takes follows from values nearby. So the terms of f that depend on t and parameters alone are kept
-//! as a list, each after its operands, and looked at before a run.
+//! as a list, each after its operands, and looked at before a run. A state of constant rate (`p' = 1`) is linear in t
+//! until an event changes it, and counts as t.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use odec_ir::builtin::Op;
-use odec_ir::{Element, Kernel, KernelRole, Layout, Node, Program, Role, Span};
+use odec_ir::{Element, Kernel, KernelRole, Layout, Node, NodeId, Program, Role, Span, Target};
 use odec_ode::accelerated::Narrow;
 
 /// Values of terms that are computed to look at them, some tenths of a second; middles beyond that are left out.
@@ -34,6 +35,8 @@ enum Term {
     /// At this position of the parameter buffer.
     Parameter(usize),
     Time,
+    /// A state that counts time, at this position of the state, and the term that is its rate.
+    Clock(usize, u32),
     Call(Op, [u32; 3]),
 }
 
@@ -129,6 +132,12 @@ pub(crate) struct Timetable {
     exits: Vec<bool>,
     /// The terms that use each, in order.
     users: Vec<Vec<u32>>,
+    /// Positions of the states that count time, each with its term.
+    clocks: Vec<(usize, u32)>,
+}
+
+fn is_state(role: Role) -> bool {
+    matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
 }
 
 /// What the terms do in a short time.
@@ -145,6 +154,7 @@ impl Timetable {
     /// The terms of a program; none where all of them are linear in t, waves, or sums of these.
     pub(crate) fn of(program: &Program, layout: &Layout) -> Timetable {
         let mut table = Timetable::default();
+        table.find_clocks(program, layout);
         for kernel in program.kernels_of(KernelRole::Rhs) {
             table.add(program, layout, kernel);
         }
@@ -176,8 +186,55 @@ impl Timetable {
         }
     }
 
+    /// Finds the states whose rate is an expression of numbers and parameters.
+    fn find_clocks(&mut self, program: &Program, layout: &Layout) {
+        if program.kernels_of(KernelRole::Mass).next().is_some() {
+            return;
+        }
+        for kernel in program.kernels_of(KernelRole::Rhs) {
+            let mut fixed: Vec<bool> = Vec::new();
+            for (id, node) in kernel.live() {
+                fixed.resize(fixed.len().max(id.index() + 1), false);
+                fixed[id.index()] = match node {
+                    Node::Constant(_) => true,
+                    Node::Read(Element::Scalar(array)) => !is_state(program.arrays[array.0 as usize].role),
+                    Node::Call(..) => node.operands().iter().all(|o| fixed[o.index()]),
+                    _ => false,
+                };
+            }
+            for store in &kernel.stores {
+                let Target::Set(Element::Scalar(array)) = store.target else { continue };
+                let first_order = program.arrays[array.0 as usize].role == Role::FirstOrder;
+                if first_order && fixed[store.node.index()] {
+                    let rate = self.fixed(layout, kernel, store.node);
+                    let position = layout.state(array);
+                    let clock = self.push(Term::Clock(position, rate), None);
+                    self.clocks.push((position, clock));
+                }
+            }
+        }
+    }
+
+    /// An expression of numbers and parameters as terms.
+    fn fixed(&mut self, layout: &Layout, kernel: &Kernel, root: NodeId) -> u32 {
+        let mut places = vec![0; root.index() + 1];
+        for (id, node) in kernel.graph.live([root]) {
+            let term = match node {
+                Node::Constant(bits) => Term::Number(f64::from_bits(bits)),
+                Node::Read(Element::Scalar(array)) => Term::Parameter(layout.parameter(array)),
+                Node::Call(op, operands) => {
+                    Term::Call(op, operands.map(|o| places.get(o.index()).copied().unwrap_or(0)))
+                }
+                _ => continue,
+            };
+            places[id.index()] = self.push(term, None);
+        }
+        places[root.index()]
+    }
+
     fn push(&mut self, term: Term, span: Option<Span>) -> u32 {
-        let varies = matches!(term, Term::Time) || term.operands().iter().any(|i| self.varies[*i as usize]);
+        let varies =
+            matches!(term, Term::Time | Term::Clock(..)) || term.operands().iter().any(|i| self.varies[*i as usize]);
         self.terms.push(term);
         self.spans.push(span);
         self.varies.push(varies);
@@ -193,11 +250,16 @@ impl Timetable {
             let term = match node {
                 Node::Constant(bits) => Some(Term::Number(f64::from_bits(bits))),
                 Node::Time => Some(Term::Time),
-                Node::Read(Element::Scalar(array)) => {
-                    let role = program.arrays[array.0 as usize].role;
-                    let state = matches!(role, Role::Position | Role::Velocity | Role::FirstOrder);
-                    (!state).then(|| Term::Parameter(layout.parameter(array)))
+                Node::Read(Element::Scalar(array)) if is_state(program.arrays[array.0 as usize].role) => {
+                    let position = layout.state(array);
+                    let clock = self.clocks.iter().find(|(clock, _)| *clock == position);
+                    places[id.index()] = clock.map(|(_, term)| *term);
+                    if clock.is_some() {
+                        continue;
+                    }
+                    None
                 }
+                Node::Read(Element::Scalar(array)) => Some(Term::Parameter(layout.parameter(array))),
                 Node::Call(op, _) if operands.iter().all(Option::is_some) => {
                     let mut own = [0; 3];
                     own.iter_mut().zip(operands.iter().flatten()).for_each(|(own, operand)| *own = *operand);
@@ -230,13 +292,14 @@ impl Timetable {
         }
     }
 
-    /// What its terms do in a short time between two times, of which the second may be infinite.
-    pub(crate) fn look(&self, p: &[f64], span: (f64, f64)) -> Found {
+    /// What its terms do in a short time between two times, of which the second may be infinite; `at` is a time and the
+    /// state there.
+    pub(crate) fn look(&self, p: &[f64], at: (f64, &[f64]), span: (f64, f64)) -> Found {
         let mut found = Found::default();
         if self.terms.is_empty() {
             return found;
         }
-        let forms = self.forms(p);
+        let forms = self.forms(p, at);
         let mut open = vec![false; self.terms.len()];
         for (term, form) in self.terms.iter().zip(&forms) {
             if *form == Form::Other {
@@ -263,14 +326,21 @@ impl Timetable {
         found
     }
 
-    fn forms(&self, p: &[f64]) -> Vec<Form> {
-        let mut forms = Vec::with_capacity(self.terms.len());
+    fn forms(&self, p: &[f64], (t, y): (f64, &[f64])) -> Vec<Form> {
+        let mut forms: Vec<Form> = Vec::with_capacity(self.terms.len());
         for term in &self.terms {
             let of = |k: usize| forms[term.operands()[k] as usize];
             forms.push(match *term {
                 Term::Number(v) => Form::Number(v),
                 Term::Parameter(place) => Form::Number(p[place]),
                 Term::Time => Form::Scaled { scale: 1.0, shift: 0.0, inner: Inner::Time },
+                Term::Clock(position, rate) => match (forms[rate as usize], y.get(position)) {
+                    (Form::Number(0.0), Some(y)) => Form::Number(*y),
+                    (Form::Number(rate), Some(y)) => {
+                        Form::Scaled { scale: rate, shift: y - rate * t, inner: Inner::Time }
+                    }
+                    _ => Form::Other,
+                },
                 Term::Call(op, _) => {
                     let known: Vec<f64> = (0..usize::from(op.0.arity))
                         .map_while(|k| if let Form::Number(v) = of(k) { Some(v) } else { None })

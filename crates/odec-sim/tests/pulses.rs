@@ -90,3 +90,31 @@ fn pulses_that_a_state_makes_are_seen() {
         }
     }
 }
+
+#[test]
+fn pulses_of_states_that_count_time_are_seen() {
+    let known = ROOT_PI * 0.01;
+    for method in ["auto", "dopri5", "taylor", "radau5", "bdf"] {
+        let run = format!("run {{ t = 0 .. 100; rtol = 1e-8; method = {method}; samples = 1 }}\n");
+        let pulse = "x' = exp(-((p - 50)/0.01)^2)\n";
+        for clock in [
+            "state p = 0, x = 0\np' = 1\n",
+            "param c = 2\nstate p = 150, x = 0\np' = -c\n",
+            // an event sets it back to where it was at t = 40
+            "state p = 0, x = 0\np' = 1\nat 45 { p := 40 }\n",
+        ] {
+            let found = last(&solve(&format!("{clock}{pulse}{run}")), "x");
+            let known = if clock.contains("param") { known / 2.0 } else { known };
+            assert!((found - known).abs() < 1e-3 * known, "{method}: {found} and not {known} for {clock}");
+        }
+        // and set back after the pulse, which comes again
+        let again = format!("state p = 0, x = 0\np' = 1\nat 55 {{ p := 10 }}\n{pulse}{run}");
+        let found = last(&solve(&again), "x");
+        assert!((found - 2.0 * known).abs() < 2e-3 * known, "{method}: {found} and not {}", 2.0 * known);
+    }
+    // a rate that a discrete gives, changed before the pulse
+    let text = "discrete c = 0\nstate p = 0, x = 0\np' = c\nx' = exp(-((p - 50)/0.01)^2)\nat 10 { c := 1 }\n\
+                run { t = 0 .. 100; rtol = 1e-8; samples = 1 }\n";
+    let found = last(&solve(text), "x");
+    assert!((found - known).abs() < 1e-3 * known, "{found} and not {known}");
+}

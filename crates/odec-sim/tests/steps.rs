@@ -8,7 +8,7 @@ use odec_ir::layout::Layout;
 use odec_ir::step::explicit;
 use odec_ir::{KernelRole, Program};
 use odec_lang::source::Source;
-use odec_ode::accelerated::Accelerated;
+use odec_ode::accelerated::{Accelerated, Narrow};
 use odec_ode::method::{self, Family};
 use odec_ode::problem::{Options, Outcome, Problem, Samples};
 use odec_ode::step::{FusedFormula, FusedStep};
@@ -90,6 +90,9 @@ impl System for AtOnce<'_> {
 impl Accelerated for AtOnce<'_> {
     fn parameters(&self) -> &[f64] {
         self.0.parameters()
+    }
+    fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<Narrow> {
+        Accelerated::narrow(self.0, at, from, to)
     }
     fn fused_step(&self, formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
         let FusedFormula::Explicit { tableau, fixed } = formula else { panic!("an explicit step") };

@@ -11,9 +11,10 @@ use super::Executor;
 use crate::timetable::{Found, Timetable};
 
 impl Executor {
-    /// What terms of t alone do in a short time between two times, at the parameters as they are.
-    pub(crate) fn pulses(&self, span: (f64, f64)) -> Found {
-        self.timetable.get_or_init(|| Arc::new(Timetable::of(&self.program, &self.layout))).look(&self.p, span)
+    /// What terms of t alone, or of states that count time, do in a short time between two times, at the parameters as they
+    /// are and a time and the state there.
+    pub(crate) fn pulses(&self, at: (f64, &[f64]), span: (f64, f64)) -> Found {
+        self.timetable.get_or_init(|| Arc::new(Timetable::of(&self.program, &self.layout))).look(&self.p, at, span)
     }
 }
 
@@ -34,8 +35,8 @@ impl Accelerated for Executor {
         self.groups
     }
 
-    fn narrow(&self, from: f64, to: f64) -> Vec<Narrow> {
-        self.pulses((from, to)).narrow
+    fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<Narrow> {
+        self.pulses(at, (from, to)).narrow
     }
 
     fn series(&self) -> Option<&dyn Series> {

@@ -414,10 +414,10 @@ pub(super) fn tolerance_typed(name: &str, tolerance: f64) -> String {
 fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
-    if bound.options.fixed || bound.executor.is_autonomous() {
+    if bound.options.fixed {
         return None;
     }
-    let found = bound.executor.pulses((t0.min(t_end), t0.max(t_end)));
+    let found = bound.executor.pulses((t0, &bound.problem.y0), (t0.min(t_end), t0.max(t_end)));
     let shorter = |h: f64| format!("set `max_step = {}` in the run block", below(h));
     if let Some((span, period, turns)) = found.fast.filter(|fast| (findings.steps as f64) < fast.2) {
         let headline = format!(

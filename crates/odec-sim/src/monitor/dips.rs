@@ -193,7 +193,7 @@ fn resolved(order: u32, error: f64) -> f64 {
 
 /// A state that fell below its tolerance and grew again by itself.
 pub(super) fn grown_again(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let mut dips: Vec<&Dip> = judged.findings.dips.iter().collect();
+    let mut dips: Vec<&Dip> = judged.findings.dips.iter().filter(|dip| !judged.is_unknown(dip.place)).collect();
     dips.sort_by(|a, b| (a.low.1 / judged.bound.atol(a.place)).total_cmp(&(b.low.1 / judged.bound.atol(b.place))));
     dips.into_iter().find_map(|dip| told(judged, dip))
 }

@@ -104,6 +104,11 @@ impl Judged<'_> {
         &self.model.time.name
     }
 
+    /// An equation without a derivative gives it at each time: it has no error of its own that could grow.
+    pub(super) fn is_unknown(&self, place: usize) -> bool {
+        declared(self.model, &self.bound.states, place).is_some_and(|state| self.model.states[state].algebraic)
+    }
+
     /// Points at the term that makes a mode, or else at the equation or state that it shows in.
     pub(super) fn blamed(&self, d: Diagnostic, mode: &Mode, moment: &Moment, says: &str) -> Diagnostic {
         if let Some(term) = mode::term(self, mode, moment) {
@@ -347,7 +352,7 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
         let (start, atol) = (y0[*place].abs(), bound.atol(*place));
         start > 0.0 && start < near * atol && findings.largest[*place] > OUTGROWN * atol.max(start)
     };
-    let places: Vec<usize> = bound.states.places().filter(grows).collect();
+    let places: Vec<usize> = bound.states.places().filter(grows).filter(|k| !judged.is_unknown(*k)).collect();
     if places.is_empty() {
         return None;
     }

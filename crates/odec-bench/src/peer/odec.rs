@@ -142,9 +142,9 @@ pub fn once(loaded: &Loaded, method: &'static Method, options: &Options, end: &m
 
 /// One more run of a runner, as other solvers start a session again.
 pub fn again(loaded: &Loaded, runner: &mut Runner, end: &mut [f64]) -> Result<Counts, String> {
-    let Bound { machine, problem, .. } = &loaded.bound;
+    let Bound { executor, problem, .. } = &loaded.bound;
     let samples = Samples::Times(vec![]);
-    let outcome = runner.run(machine, problem, &samples, &mut Nothing).map_err(|e| brief(&e))?;
+    let outcome = runner.run(executor, problem, &samples, &mut Nothing).map_err(|e| brief(&e))?;
     for (value, &place) in end.iter_mut().zip(&loaded.places) {
         *value = outcome.y[place];
     }

@@ -208,8 +208,8 @@ pub fn write(table: &str, docs: &Path) -> Result<(), String> {
     let measured = best.keys().map(|(problem, _)| problem).collect::<BTreeSet<_>>().len();
     let _ = write!(
         page,
-        "\n## `auto` beside SciPy\n\n`Radau`, `LSODA` and `DOP853` had the same tolerances ({version}) on {measured} \
-         of the problems.\nIn {met} of {all} runs the error of `auto` at the end is within the tolerance, or at most {BEYOND} \
+        "\n## `auto` compared with SciPy\n\n`Radau`, `LSODA` and `DOP853` had the same tolerances ({version}) on {measured} \
+         of the problems.\nIn {met} of {all} runs, the error of `auto` at the end is within the tolerance, or at most {BEYOND} \
          times that of the\nbest of the three. The others:\n\n\
          | problem | rtol | error of `auto` | best of SciPy |\n|---|---|---|---|\n{misses}"
     );
@@ -217,8 +217,8 @@ pub fn write(table: &str, docs: &Path) -> Result<(), String> {
     let runs = lines.iter().filter(|l| l.errors.is_ok()).count();
     let _ = write!(
         page,
-        "\n## Rows and the ends of steps\n\nIn {} of {runs} runs the largest error over rows is at most {WORSE} times \
-         that at the ends of steps, plus the\ntolerance.",
+        "\n## Rows and the ends of steps\n\nIn {} of {runs} runs, the largest error over rows is at most {WORSE} times \
+         the largest error at the\nends of steps, plus the tolerance.",
         runs - wrong.len()
     );
     page += if wrong.is_empty() {
@@ -237,7 +237,7 @@ pub fn write(table: &str, docs: &Path) -> Result<(), String> {
     save("dev/accuracy.md", developers(&lines, &rtols, &problems, &best))
 }
 
-/// The page for developers: every problem with `auto`, beside SciPy.
+/// The page for developers: every problem with `auto`, compared with SciPy.
 fn developers(
     lines: &[Line],
     rtols: &[&String],

@@ -135,16 +135,16 @@ impl Events {
     }
 }
 
-/// What was done to keep a state within a bound.
+/// The corrections that kept a state within a bound.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kept {
     /// As written.
     pub bound: String,
-    /// How often the state was put back.
+    /// How often odec set the state to its bound.
     pub pushes: u64,
-    /// By how much at most.
+    /// The largest of these corrections.
     pub most: f64,
-    /// The terms that led out of it, the largest first.
+    /// The terms that pushed the state beyond the bound, the largest first.
     pub terms: Vec<String>,
 }
 
@@ -214,7 +214,7 @@ pub struct Counts {
     factorisations: u64,
     solves: u64,
     newton: u64,
-    /// Rows between the ends of steps that were corrected, rows that steps aside of the run ended at, and evaluations of f for them.
+    /// Rows within steps that were corrected, rows that needed an extra step, and the evaluations of f for both.
     rows_corrected: u64,
     rows_landed: u64,
     rows_rhs: u64,
@@ -240,7 +240,7 @@ impl Counts {
         if c.rows_corrected + c.rows_landed > 0 {
             let rows = [
                 (c.rows_corrected > 0).then(|| format!("{} corrected", grouped(c.rows_corrected))),
-                (c.rows_landed > 0).then(|| format!("{} by steps of their own", grouped(c.rows_landed))),
+                (c.rows_landed > 0).then(|| format!("{} by an extra step", grouped(c.rows_landed))),
                 Some(format!("{} f", grouped(c.rows_rhs))),
             ];
             lines.push(("rows".into(), join(rows)));
@@ -300,7 +300,7 @@ pub struct Differentiated {
 /// Most constraints that are named.
 const MAX_DIFFERENTIATED: usize = 4;
 
-/// `3: line 7 differentiated twice, and kept by projection`
+/// `3: line 7 differentiated twice, and enforced by projection`
 fn index(constraints: &[Differentiated]) -> String {
     let most = constraints.iter().map(|c| c.times).max().unwrap_or(0);
     let mut parts = Vec::new();
@@ -321,7 +321,7 @@ fn index(constraints: &[Differentiated]) -> String {
 /// Most unknowns whose start is shown.
 const MAX_STARTED: usize = 4;
 
-/// `z from 0 to 1, w from 0 to 2 and 3 more, so that the equations hold`
+/// `z from 0 to 1, w from 0 to 2 and 3 more, to satisfy the equations`
 fn started(moved: &[Started]) -> String {
     format!("{}, to satisfy the equations", moves(moved))
 }

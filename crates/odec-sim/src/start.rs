@@ -135,7 +135,7 @@ impl Bound {
     fn reads_guess(&self, moved: Moved, span: Span) -> Diagnostic {
         let (name, from, to) = (self.states.name(moved.place), number(moved.from), shortest(moved.to));
         let headline =
-            format!("this initial value reads the guess {from} of `{name}`, which starts at {}", number(moved.to));
+            format!("this initial value uses the guess `{name} = {from}`, but `{name}` starts at {}", number(moved.to));
         Diagnostic::error(&codes::E0642, headline)
             .label(span, format!("computed with `{name} = {from}`"))
             .help(format!("write the guess `{name} = {to}`, or an initial value that does not read `{name}`"))

@@ -233,9 +233,10 @@ pub(super) fn misplaced(
     }
     if wanted == 0 {
         let shared = !instance.axes.is_empty() && !member.kind.varies();
-        let what = if shared { "is one for all parts of the array" } else { "has no index" };
+        let what =
+            if shared { format!("all parts of the array share `{typed}`") } else { format!("`{typed}` has no index") };
         let right = format!("{typed}{primes}{rest}");
-        return report(format!("`{typed}` {what}")).help(format!("write `{right}`")).fix(reference.span, right);
+        return report(what).help(format!("write `{right}`")).fix(reference.span, right);
     }
     report(format!("`{typed}` takes {wanted} {}", if wanted == 1 { "index" } else { "indices" }))
         .help(format!("write `{shown}{primes}` with indices of this file"))

@@ -119,6 +119,11 @@ fn symbol(node: Element<'_>, report: &mut Report) -> Option<Math> {
     }
 }
 
+/// `1 operand`, `2 operands`
+fn counted(n: usize) -> String {
+    if n == 1 { "1 operand".to_string() } else { format!("{n} operands") }
+}
+
 fn piecewise(node: Element<'_>, report: &mut Report) -> Option<Math> {
     let (mut pieces, mut otherwise) = (vec![], None);
     for part in node.children().filter(roxmltree::Node::is_element) {
@@ -129,7 +134,7 @@ fn piecewise(node: Element<'_>, report: &mut Report) -> Option<Math> {
             }
             ("otherwise", [value]) => otherwise = Some(Box::new(expression(*value, report)?)),
             (name, _) => {
-                let headline = format!("`<{name}>` in `<piecewise>` has {} operands", inner.len());
+                let headline = format!("`<{name}>` in `<piecewise>` has {}", counted(inner.len()));
                 report.error(&codes::E0806, headline, span(part), "`<piece>` takes two, `<otherwise>` takes one");
                 return None;
             }
@@ -165,7 +170,7 @@ fn apply(node: Element<'_>, report: &mut Report) -> Option<Math> {
         return None;
     };
     if !(least..=most).contains(&operands.len()) {
-        let headline = format!("`<{name}>` has {} operands", operands.len());
+        let headline = format!("`<{name}>` has {}", counted(operands.len()));
         report.error(&codes::E0806, headline, span(node), "the operator does not take this number of operands");
         return None;
     }

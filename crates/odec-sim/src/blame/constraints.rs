@@ -54,12 +54,12 @@ pub fn not_kept(model: &Model, bound: &Bound, moved: &[Moved]) -> Diagnostic {
     with_constraints(report, bound).help(format!("the nearest consistent start has {}{more}", shown.join(", ")))
 }
 
-/// What events wrote does not meet the constraints.
+/// Events set values that do not satisfy the constraints.
 pub(super) fn unmet(bound: &Bound, off: &[Off], events: &[usize], when: &str) -> Diagnostic {
     if events.is_empty() {
         return jump(bound, off, when);
     }
-    let headline = format!("what an event writes does not satisfy the constraints {when}");
+    let headline = format!("the values that an event sets do not satisfy the constraints {when}");
     let places = bound.located.iter().flat_map(|located| located.event_spans(events)).collect();
     let report = super::instant::with(Diagnostic::error(&codes::E0647, headline), places, "this event");
     let one = |off: &Off| {
@@ -68,13 +68,13 @@ pub(super) fn unmet(bound: &Bound, off: &[Off], events: &[usize], when: &str) ->
     };
     let shown: Vec<String> = off.iter().take(MAX_SHOWN).map(one).collect();
     with_constraints(report, bound).help(format!(
-        "the nearest state that satisfies them has {}; write values that satisfy the constraint and its derivatives, or add to a \
-         velocity with `+=`, which the forces of the constraint answer",
+        "the nearest state that satisfies them has {}; set values that satisfy the constraint and its derivatives, or add to a \
+         velocity with `+=`: the forces of the constraint then correct the velocities",
         shown.join(", ")
     ))
 }
 
-/// Constraints that switch to others which the state does not meet.
+/// A constraint switches, and the state does not satisfy the new branch.
 fn jump(bound: &Bound, off: &[Off], when: &str) -> Diagnostic {
     let headline = format!("a constraint, or a derivative of it, jumps as it switches {when}");
     let largest = |off: &&Off| (off.to - off.from).abs();

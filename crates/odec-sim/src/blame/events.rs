@@ -47,7 +47,7 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
             let what = if *again {
                 "it would happen again at once, for ever"
             } else {
-                "it holds nothing here: its condition stays true"
+                "this does not hold the quantity at its limit: the condition stays true"
             };
             returns(one(Diagnostic::error(&codes::E0626, headline), *event, what), located.relation_span(*relation))
         }
@@ -60,7 +60,7 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
             let places: Vec<Span> =
                 [*first, *second].iter().filter_map(|event| located.write_span(*event, *target)).collect();
             let same = places.windows(2).all(|pair| pair[0] == pair[1]);
-            let text = if same { "two events of this statement each set it" } else { "one of them" };
+            let text = if same { "two events of this statement set it" } else { "one of them" };
             let report = with(Diagnostic::error(&codes::E0627, headline), places, text);
             report.help("nothing orders these events: give one of them a `priority`, or add to the value with `+=`")
         }

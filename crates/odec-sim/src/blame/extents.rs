@@ -46,7 +46,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
                 KernelRole::Jacobian => "the Jacobian matrix",
                 KernelRole::ParameterJacobian => "the matrix of derivatives with respect to the parameters",
                 KernelRole::Mass | KernelRole::MassJacobian => "the matrix of coefficients of the derivatives",
-                _ => "the list of elements that a statement reads through tables and at edges",
+                _ => "the list of elements that one statement reads through tables and at boundaries",
             };
             let headline = format!("{what} would have {entries} entries; the limit is {MAX_ENTRIES}");
             Diagnostic::error(&codes::E0552, headline).help(if role.is_matrix() {
@@ -54,7 +54,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
                  one that never stores it, `--method bdf --linear krylov`"
             } else {
                 "every element reads too many others: reduce the size, or write a sum whose terms read elements by \
-                 their own indices, which needs no list"
+                 its own index, which needs no list"
             })
         }
         BindError::OutOfRange { nest, access, position, value, range: (first, last), at } => {

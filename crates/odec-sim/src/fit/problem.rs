@@ -241,7 +241,7 @@ impl Fit {
                 number(outcome.t),
                 number(next)
             );
-            let help = "an event stops it: let the model go on, or leave out the data behind";
+            let help = "an event stops the run: remove its `stop`, or leave out the data after it";
             return (without(simulation.error(vec![Diagnostic::error(&codes::E0854, headline).help(help)])), None);
         }
         // what is compared and differentiated is finite
@@ -427,13 +427,13 @@ fn named(sets: &[DataSet], quantities: &[Quantity]) -> Result<(), Error> {
         }
         if q.spacing == Spacing::Logarithmic && !(q.low > 0.0) {
             return Err(usage(
-                format!("the range of `{name}` is not above 0, and its logarithm is fitted"),
+                format!("the fit of the logarithm of `{name}` needs a range above 0"),
                 "leave out `:log`",
             ));
         }
         let own = |data: &&DataSet| data.values.iter().any(|(other, _)| other == name);
         if let Some(data) = sets.iter().find(own) {
-            let headline = format!("`{name}` is fitted, and {} has a value of its own for it", data.shown);
+            let headline = format!("`{name}` is fitted, but {} also gives it a value", data.shown);
             return Err(usage(headline, format!("leave `{name}` out of one of them")));
         }
     }

@@ -218,8 +218,8 @@ fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
     let lambda = growing.into_iter().find(own)?;
     let name = bound.states.name(place);
     let headline = format!(
-        "`{name}` falls to {} at {time} = {}, {} its absolute tolerance of {}, and then grows again together with \
-         its error",
+        "`{name}` falls to {} at {time} = {}, {} its absolute tolerance of {}, and then grows again, \
+         together with its error",
         number(dip.low.1),
         number(dip.low.0),
         compared(dip.low.1, atol),
@@ -244,8 +244,8 @@ fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
     let series = bound.states.at(place).map_or(name.as_str(), |(series, _)| series.name.as_str());
     let typed = tolerance_typed(series, low * bound.options.rtol);
     Some(d.help(format!(
-        "while it is small its relative error is not controlled, and so the time of its growth is not \
-                        accurate: set {typed}"
+        "odec does not control its relative error while it is small, so the time at which it grows is not \
+         accurate: set {typed}"
     )))
 }
 

@@ -426,15 +426,14 @@ fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
     let shorter = |h: f64| format!("set `max_step = {}` in the run block", below(h));
     if let Some((span, period, turns)) = found.fast.filter(|fast| (findings.steps as f64) < fast.2) {
         let headline = format!(
-            "a term in `{}` oscillates {} times within {} steps: the run may miss pulses of it that are shorter than \
-             a step",
+            "a term in `{}` oscillates {} times within {} steps: the run may miss pulses that are shorter than a step",
             judged.time(),
             number((turns / 4.0).round()),
             findings.steps
         );
         let mut d = Diagnostic::warning(&codes::W0617, headline);
         if let Some(span) = span {
-            d = d.label(span, format!("period {}: too fast for the search for pulses", number(period)));
+            d = d.label(span, format!("period {}: odec does not search so many cycles for pulses", number(period)));
         }
         return Some(d.help(format!("if it may contain a pulse, {}", shorter(period / 20.0))));
     }
@@ -500,7 +499,7 @@ fn doubtful(judged: &Judged<'_>) -> Option<Diagnostic> {
         number(t),
         &source.text[span.start as usize..span.end as usize]
     );
-    let d = Diagnostic::warning(&codes::W0621, headline).label(span, "switches at a time that means nothing");
+    let d = Diagnostic::warning(&codes::W0621, headline).label(span, "the times at which this changes are meaningless");
     let least = bound.options.atol.iter().copied().fold(f64::INFINITY, f64::min);
     let typed = typed("atol", &number(power_below(1e-3 * least)), bound.asked.atol.is_some());
     Some(d.help(format!(

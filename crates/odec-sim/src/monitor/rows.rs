@@ -160,15 +160,18 @@ fn extreme(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)], count: Opt
     let (at, shown): (Extreme, f64) =
         if high >= low { (worst.high, worst.row_high) } else { (worst.low, worst.row_low) };
     let (name, time) = (judged.bound.states.name(worst.place), &judged.model.time.name);
-    let beyond = if high >= low { "at most" } else { "at least" };
+    let side = if high >= low { "maximum" } else { "minimum" };
     let more = match all.len() - 1 {
         0 => String::new(),
-        1 => "; the same holds for 1 more state".to_string(),
-        more => format!("; the same holds for {more} more states"),
+        1 => ", and likewise for 1 more state".to_string(),
+        more => format!(", and likewise for {more} more states"),
     };
-    let headline =
-        format!("the rows miss that `{name}` reaches {}: they show {beyond} {}{more}", number(at.value), number(shown));
-    let says = format!("{} at {time} = {}, between two rows", number(at.value), number(at.t));
+    let headline = format!(
+        "`{name}` reaches {} between two rows; its {side} in the rows is {}{more}",
+        number(at.value),
+        number(shown)
+    );
+    let says = format!("{} at {time} = {}", number(at.value), number(at.t));
     let wanted = count.map_or(f64::INFINITY, |count| {
         let near = if at.h == 0.0 { f64::INFINITY } else { span(judged) / (2.0 * at.h.abs()) };
         near.max(2.0 * count as f64)

@@ -68,7 +68,7 @@ impl Column<'_> {
                 let headline = format!("`{file}`: `{column}` is in [{unit}], but `{taker}` has no unit in the model");
                 let report = Diagnostic::warning(&codes::W0518, headline).label(self.place, "read here");
                 warnings.push(report.help(format!(
-                    "odec takes the numbers as they are; give `{taker}` its unit in the model, and odec converts them"
+                    "odec does not convert the numbers; give `{taker}` its unit in the model, and odec converts them"
                 )));
                 Ok(1.0)
             }

@@ -264,9 +264,9 @@ impl Cutter<'_> {
         let at = self.pos;
         let clause = first_word(self.rest_of_line(at)).len();
         self.report(
-            Diagnostic::error("E0111", format!("the head of this `{}` ends with its line", word.word()))
-                .label(Span::new(at, at + clause), "indent a line that continues another one")
-                .label(Span::new(head.range.start, head.range.end), "the head")
+            Diagnostic::error("E0111", format!("this clause is not part of the `{}` above it", word.word()))
+                .label(Span::new(at, at + clause), "indent this line to continue the statement")
+                .label(Span::new(head.range.start, head.range.end), "the statement ends here")
                 .fix(Span::new(at, at), "  "),
         );
         let (_, stop) = self.segment(false);

@@ -185,7 +185,7 @@ impl<'a> Collector<'a> {
     fn warn_mathematical(&mut self, name: &str, span: Span) {
         if let Some((_, value)) = MATHEMATICAL.iter().find(|m| m.0 == name) {
             self.say(
-                warning("W0202", format!("`{name}` now means this and no longer {value}"), span, "declared here")
+                warning("W0202", format!("`{name}` now means this, not {value}"), span, "declared here")
                     .help("choose another name if you did not intend this"),
             );
         }
@@ -354,7 +354,7 @@ impl<'a> Collector<'a> {
             self.say(
                 warning(
                     "W0202",
-                    format!("`{}` now means this function and no longer the builtin one", name.name),
+                    format!("`{}` now means this function, not the built-in one", name.name),
                     name.span,
                     "defined here",
                 )

@@ -68,11 +68,11 @@ fn forgotten(
         Change::Subtract => format!("({volume} - {value})"),
     };
     let name = element(first);
-    let more = match missing.len() - 1 {
-        0 => String::new(),
-        n => format!(" and {n} more"),
+    let unset = match missing.len() - 1 {
+        0 => format!("the concentration `{name}`"),
+        n => format!("the concentrations `{name}` and {n} more"),
     };
-    let headline = format!("this event sets the volume `{volume}` but does not change `{name}`{more} in it");
+    let headline = format!("this event sets the volume `{volume}`, but not {unset} in it");
     let report = error("E0599", headline, target.span, "the volume jumps here")
         .label(first.span, format!("in `{}`", odec_ir::names::plain(&compartment.name.name)));
     let shown = missing.iter().take(MAX_SHOWN).map(|(species, ..)| element(species));

@@ -218,8 +218,7 @@ fn declared_units(input: Input<'_>, reports: &mut Reports) -> (Mode, Vec<String>
                 match mode {
                     None => mode = Some((asked, word.span)),
                     Some((_, first)) => {
-                        let report =
-                            error("E0573", "the model sets the checking of units twice", word.span, "again here");
+                        let report = error("E0573", "the model has two `units` lines", word.span, "again here");
                         reports.say(report.label(first, "first here").help("keep one of the two lines"));
                     }
                 }

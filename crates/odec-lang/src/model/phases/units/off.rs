@@ -140,7 +140,7 @@ impl<'a> Units<'a> {
         if let Some((first, rest)) = clashes.split_first() {
             let report = warning(
                 "W0402",
-                "different units meet, and odec takes the numbers as they are",
+                "different units meet, and odec does not convert them",
                 first.span,
                 first.text.clone(),
             )

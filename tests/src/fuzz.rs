@@ -1,10 +1,20 @@
 //! How long a fuzz target goes on, and tests that are left out: shared by test programs of several crates.
 
 use std::io::Write;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Seconds of a target where `FUZZ_SECONDS` does not say otherwise.
 const SECONDS: u64 = 60;
+/// Most memory of the test program, in bytes, and the longest time for one input: from there on the target fails, before
+/// the system ends it without naming the seed.
+const MAX_MEMORY: u64 = 3 << 30;
+const MAX_TIME: Duration = Duration::from_secs(60);
+/// How often both are looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The seeds that are being tried.
+static TRIED: Mutex<Vec<(u64, Instant)>> = Mutex::new(Vec::new());
 
 /// A whole number from the environment.
 fn number(name: &str) -> Option<u64> {
@@ -12,10 +22,9 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a whole number")))
 }
 
-/// Seeds, one for each input of a fuzz target: from `FUZZ_SEED` on, so many as `FUZZ_INPUTS` says, or until
-/// `FUZZ_SECONDS` have passed. Without a first seed, the clock gives it, so that every run looks at other inputs.
-/// Says at the end what it has done; after a failure, `FUZZ_SEED=... FUZZ_INPUTS=1` repeats it with the seed that
-/// the message names.
+/// Seeds, one for each input of a fuzz target, from `FUZZ_SEED` on. They end after `FUZZ_INPUTS` seeds or after
+/// `FUZZ_SECONDS`, whichever comes first. Without `FUZZ_SEED` the clock gives the first seed, so that every run tries
+/// other inputs. To repeat a failure, set `FUZZ_SEED` to the seed that the message names, and `FUZZ_INPUTS=1`.
 #[derive(Debug)]
 pub struct Seeds {
     target: &'static str,
@@ -32,6 +41,7 @@ impl Seeds {
         let next = number("FUZZ_SEED").unwrap_or_else(clock);
         let end = Instant::now() + Duration::from_secs(number("FUZZ_SECONDS").unwrap_or(SECONDS));
         say(&format!("fuzz {target}: from FUZZ_SEED={next} on"));
+        std::thread::spawn(watch);
         Seeds { target, next, made: 0, most: number("FUZZ_INPUTS"), end }
     }
 }
@@ -40,7 +50,7 @@ impl Iterator for Seeds {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        let done = self.most.map_or_else(|| Instant::now() >= self.end, |most| self.made >= most);
+        let done = self.most.is_some_and(|most| self.made >= most) || Instant::now() >= self.end;
         if done {
             say(&format!("fuzz {}: {} inputs", self.target, self.made));
             return None;
@@ -51,18 +61,50 @@ impl Iterator for Seeds {
     }
 }
 
-/// Names the seed where a check of it panics.
+/// Names the seed where a check of it panics, takes too long or too much memory.
 pub fn with_seed<T>(seed: u64, check: impl FnOnce() -> T) -> T {
     struct Guard(u64);
     impl Drop for Guard {
         fn drop(&mut self) {
+            let mut tried = tried();
+            if let Some(k) = tried.iter().position(|(seed, _)| *seed == self.0) {
+                tried.swap_remove(k);
+            }
+            drop(tried);
             if std::thread::panicking() {
                 say(&format!("fuzz: this was FUZZ_SEED={} FUZZ_INPUTS=1", self.0));
             }
         }
     }
+    tried().push((seed, Instant::now()));
     let _guard = Guard(seed);
     check()
+}
+
+fn tried() -> std::sync::MutexGuard<'static, Vec<(u64, Instant)>> {
+    TRIED.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Ends the test program where it takes more than [`MAX_MEMORY`], or an input more than [`MAX_TIME`].
+fn watch() {
+    loop {
+        std::thread::sleep(LOOK);
+        let full = memory().is_some_and(|bytes| bytes > MAX_MEMORY);
+        let slow = tried().iter().any(|(_, begun)| begun.elapsed() > MAX_TIME);
+        if full || slow {
+            let what = if full { "memory" } else { "time" };
+            let seeds: Vec<String> = tried().iter().map(|(seed, _)| seed.to_string()).collect();
+            say(&format!("fuzz: too much {what} with FUZZ_INPUTS=1 and one of FUZZ_SEED={}", seeds.join(", ")));
+            std::process::exit(1);
+        }
+    }
+}
+
+/// Bytes of memory that this program holds, where the system says it.
+fn memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
 /// Says that a test, or a part of one, is left out, and why: seen also where what passing tests print is not, and

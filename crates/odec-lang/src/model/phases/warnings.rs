@@ -27,34 +27,35 @@ struct Warnings<'a> {
 
 impl Warnings<'_> {
     fn warn_unused(&mut self) {
-        let mut unused: Vec<(Span, String)> = Vec::new();
+        let mut unused: Vec<(Span, String, &'static str)> = Vec::new();
+        let (remove, record) = ("remove it", "remove it, or record it with `output`");
         let used = |symbol: Symbol| self.uses.symbols.contains(&symbol);
         for (_, p) in self.model.parameters.iter().enumerate().filter(|(i, _)| !used(Symbol::Parameter(*i))) {
-            unused.push((p.span, p.name.clone()));
+            unused.push((p.span, p.name.clone(), remove));
         }
         for (_, c) in self.model.constants.iter().enumerate().filter(|(i, _)| !used(Symbol::Constant(*i))) {
-            unused.push((c.span, c.name.clone()));
+            unused.push((c.span, c.name.clone(), remove));
         }
         for (_, d) in self.model.definitions.iter().enumerate().filter(|(i, _)| !used(Symbol::Definition(*i))) {
-            unused.push((d.span, d.name.clone()));
+            unused.push((d.span, d.name.clone(), record));
         }
         for (_, d) in self.model.discretes.iter().enumerate().filter(|(i, _)| !used(Symbol::Discrete(*i))) {
-            unused.push((d.span, d.name.clone()));
+            unused.push((d.span, d.name.clone(), record));
         }
         // The components of a vector are used together, and an array of initial values is no name.
-        unused.retain(|(_, name)| !name.contains(['.', '\'']) || name.ends_with(".x"));
-        for (_, name) in &mut unused {
+        unused.retain(|(_, name, _)| !name.contains(['.', '\'']) || name.ends_with(".x"));
+        for (_, name, _) in &mut unused {
             if let Some(vector) = name.strip_suffix(".x") {
                 *name = vector.to_owned();
             }
         }
         for (i, set) in self.model.index_sets.iter().enumerate() {
             if !used(Symbol::Index(i)) {
-                unused.push((set.span, set.name.clone()));
+                unused.push((set.span, set.name.clone(), remove));
             }
         }
         for (_, input) in self.model.inputs.iter().enumerate().filter(|(i, _)| !self.uses.inputs.contains(i)) {
-            unused.push((input.span, input.name.clone()));
+            unused.push((input.span, input.name.clone(), record));
         }
         // Functions of vectors have a copy for each component beyond the declared ones.
         for (_, f) in self
@@ -64,17 +65,17 @@ impl Warnings<'_> {
             .enumerate()
             .filter(|(i, _)| *i < self.uses.declared_functions && !self.uses.functions.contains(i))
         {
-            unused.push((f.span, f.name.clone()));
+            unused.push((f.span, f.name.clone(), remove));
         }
         unused.sort();
         let rest = unused.split_off(unused.len().min(MAX_UNUSED));
-        for (span, name) in unused {
+        for (span, name, help) in unused {
             let report = warning("W0201", format!("`{name}` is never used"), span, "");
-            self.reports.say(report.help("remove it, or record it: `output ...`"));
+            self.reports.say(report.help(help));
         }
-        if let Some((span, name)) = rest.first() {
+        if let Some((span, name, _)) = rest.first() {
             let headline = format!("`{name}` is never used, and neither are {} more names", rest.len() - 1);
-            self.reports.say(warning("W0201", headline, *span, "").help("remove them, or record them: `output ...`"));
+            self.reports.say(warning("W0201", headline, *span, "").help("remove them"));
         }
     }
 

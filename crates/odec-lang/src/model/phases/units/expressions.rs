@@ -172,7 +172,7 @@ impl<'a> Checker<'a> {
         let known = self.solver.reduced(&unit);
         let named = exponent.as_ref().is_some_and(|e| !e.names.is_empty());
         if named && known.is_open() {
-            self.beside.push(Beside {
+            self.undecided.note(Beside {
                 unit: known.clone(),
                 number: by_expr,
                 is_exponent: true,

@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use super::statements::depth_first;
+use super::undecided::MAX_ASKED;
 use super::{Beside, Checker, Kind, Site, Value};
+use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind};
 use crate::units::Mode;
 use crate::units::rational::Rational;
@@ -58,12 +60,8 @@ impl<'a> Checker<'a> {
         let item = &self.names.found.functions[index];
         let arguments: Vec<u32> = item.arguments.iter().map(|_| self.solver.variable()).collect();
         self.arguments = item.arguments.iter().map(|a| a.name.as_str()).zip(arguments.iter().copied()).collect();
-        let before = self.beside.len();
         let value = self.value(item.body);
-        let mut beside: Vec<Beside> = self.beside.drain(before..).collect();
-        for place in &mut beside {
-            place.unit = self.solver.reduced(&place.unit);
-        }
+        let beside = self.undecided.of_function(|unit| self.solver.reduced(unit));
         self.arguments.clear();
         let units = arguments.iter().map(|&v| self.solver.reduced(&Vector::of(Atom::Variable(v)))).collect();
         let value = match value {
@@ -97,7 +95,13 @@ impl<'a> Checker<'a> {
             };
             put.push(Put { variable, unit, exponent });
         }
-        self.beside_numbers(&scheme, &given, &mut put, arguments);
+        if self.undecided.may_ask(scheme.beside.len()) {
+            self.beside_numbers(&scheme, &given, &mut put, arguments);
+        } else if !std::mem::replace(&mut self.undecided.refused, true) {
+            let headline = format!("the functions of the model hold more than {MAX_ASKED} numbers in all their calls");
+            let report = error("E0509", headline, item.name.span, "this function");
+            self.reports.say(report.help("nest fewer calls, or give a value that you use twice a name"));
+        }
         let before = self.conversions.len();
         for (k, value) in given.iter().enumerate() {
             let unit = if scheme.determined(k) { instance(&scheme.units[k], &put) } else { put[k].unit.clone() };
@@ -149,7 +153,7 @@ impl<'a> Checker<'a> {
             } else if of_call.is_open() {
                 // the function that this call stands in asks again
                 let other = self.span(number);
-                self.beside.push(Beside { unit: of_call, number, is_exponent, other });
+                self.undecided.note(Beside { unit: of_call, number, is_exponent, other });
             }
         }
     }

@@ -20,6 +20,7 @@ mod functions;
 mod off;
 mod quantities;
 mod statements;
+mod undecided;
 
 use std::collections::HashMap;
 
@@ -37,6 +38,7 @@ use crate::units::vector::Vector;
 use crate::units::{Mode, Units};
 use functions::Scheme;
 use quantities::Quantity;
+use undecided::{Beside, Undecided};
 
 /// What the phase finds.
 #[derive(Default)]
@@ -124,15 +126,6 @@ struct Conversion<'a> {
     has_dimension: bool,
 }
 
-/// A number without a unit beside a unit that was not known then; or a name as the exponent of such a unit, which is a pure
-/// number too if it has no dimension.
-struct Beside {
-    unit: Vector,
-    number: ExprId,
-    is_exponent: bool,
-    other: Span,
-}
-
 /// What is known so far.
 struct Checker<'a> {
     input: Input<'a>,
@@ -149,7 +142,7 @@ struct Checker<'a> {
     clashes: Vec<Clash<'a>>,
     conversions: Vec<Conversion<'a>>,
     /// Numbers without a unit of which it is to be seen what they stand beside.
-    beside: Vec<Beside>,
+    undecided: Undecided,
     reports: Reports,
     /// Declared units are forgotten, except that of time.
     forgetful: bool,
@@ -256,7 +249,7 @@ impl<'a> Checker<'a> {
             schemes: HashMap::new(),
             clashes: Vec::new(),
             conversions: Vec::new(),
-            beside: Vec::new(),
+            undecided: Undecided::default(),
             reports,
             forgetful: false,
             shared: HashMap::new(),
@@ -390,14 +383,14 @@ impl<'a> Checker<'a> {
         }
         let unit = self.solver.reduced(left);
         if let Some(number) = site.right_expr.filter(|_| unit.is_open()) {
-            self.beside.push(Beside { unit: unit.clone(), number, is_exponent: false, other: site.left });
+            self.undecided.note(Beside { unit: unit.clone(), number, is_exponent: false, other: site.left });
         }
         unit.is_scale()
     }
 
     /// Numbers and names without a unit whose place asks for a scale: they might be meant as pure numbers.
     fn say_scales(&mut self) {
-        for Beside { unit, number, other, .. } in std::mem::take(&mut self.beside) {
+        for Beside { unit, number, other, .. } in self.undecided.take() {
             if self.solver.reduced(&unit).is_scale() {
                 self.number_in_doubt(number, other);
             }

@@ -9,7 +9,7 @@ const SECONDS: u64 = 60;
 /// Most memory of the test program, in bytes, and the longest time for one input: from there on the target fails, before
 /// the system ends it without naming the seed.
 const MAX_MEMORY: u64 = 3 << 30;
-const MAX_TIME: Duration = Duration::from_mins(1);
+const MAX_TIME: Duration = Duration::from_mins(2);
 /// How often both are looked at.
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -99,6 +99,20 @@ pub enum Command {
     Man,
 }
 
+/// The files that a model may read beside its own.
+#[derive(Args, Debug, Default, Clone)]
+pub struct Files {
+    /// Also search this folder for the files that `use` names (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
+    pub path: Vec<PathBuf>,
+    /// Let the model also read tables from this folder (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
+    pub allow_read: Vec<PathBuf>,
+    /// Read the samples of an input from this file instead (repeatable)
+    #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
+    pub data: Vec<String>,
+}
+
 /// A model and the values to use in it.
 #[derive(Args, Debug, Clone)]
 pub struct Model {
@@ -111,15 +125,9 @@ pub struct Model {
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
-    /// Also search this folder for the files that `use` names (repeatable)
-    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
-    pub path: Vec<PathBuf>,
-    /// Let the model also read tables from this folder (repeatable)
-    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
-    pub allow_read: Vec<PathBuf>,
-    /// Read the samples of an input from this file instead (repeatable)
-    #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
-    pub data: Vec<String>,
+    /// The files that the model reads.
+    #[command(flatten)]
+    pub files: Files,
 }
 
 /// The run block: its name, and a flag for each of its entries.
@@ -214,15 +222,9 @@ pub struct Sweep {
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
-    /// Also search this folder for the files that `use` names (repeatable)
-    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
-    pub path: Vec<PathBuf>,
-    /// Let the model also read tables from this folder (repeatable)
-    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
-    pub allow_read: Vec<PathBuf>,
-    /// Read the samples of an input from this file instead (repeatable)
-    #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
-    pub data: Vec<String>,
+    /// The files that the model reads.
+    #[command(flatten)]
+    pub files: Files,
     /// Run N random points from the ranges instead of a grid (`k=0.1:1`, or `k=0.1:1:log` for a uniform logarithm)
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Sweep")]
     pub random: Option<String>,
@@ -330,15 +332,9 @@ pub struct Stability {
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
-    /// Also search this folder for the files that `use` names (repeatable)
-    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
-    pub path: Vec<PathBuf>,
-    /// Let the model also read tables from this folder (repeatable)
-    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
-    pub allow_read: Vec<PathBuf>,
-    /// Read the samples of an input from this file instead (repeatable)
-    #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
-    pub data: Vec<String>,
+    /// The files that the model reads.
+    #[command(flatten)]
+    pub files: Files,
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,

@@ -90,7 +90,7 @@ pub fn data(model: &Model) -> Result<Vec<(String, String)>> {
         }
         _ => Err(bad("--data", text, "this needs the name of an input, `=` and a file", example_of("--data"))),
     };
-    model.data.iter().map(pair).collect()
+    model.files.data.iter().map(pair).collect()
 }
 
 /// Bytes, with a unit or without.

@@ -21,7 +21,7 @@ impl Folder {
     /// That of a model on the command line; of one on standard input the working directory.
     pub fn of(model: &args::Model) -> Folder {
         let own = model.file.parent().unwrap_or(Path::new("")).to_path_buf();
-        Folder { own, allowed: model.allow_read.clone(), paths: model.path.clone() }
+        Folder { own, allowed: model.files.allow_read.clone(), paths: model.files.path.clone() }
     }
 
     /// Where the model's name of a file leads.

@@ -63,7 +63,7 @@ impl Inputs {
             Samples::Csv { file, .. } => Some((folder.path(file), format!("the samples of an input, `{file}`"))),
             Samples::Lists(..) => None,
         });
-        let given = file.data.iter().filter_map(|text| text.split_once('='));
+        let given = file.files.data.iter().filter_map(|text| text.split_once('='));
         let given = given.map(|(_, other)| (PathBuf::from(other), format!("the samples of an input, `{other}`")));
         let model = std::iter::once((file.file.clone(), "the model".to_string()));
         Inputs(model.chain(tables).chain(samples).chain(given).collect())

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Model, RunBlock};
+use super::{Files, Model, RunBlock};
 
 /// `odec fit`
 #[derive(Args, Debug)]
@@ -43,15 +43,9 @@ pub struct Fit {
     /// Set a parameter, constant or initial value; for a fitted one, the starting point (repeatable)
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Model")]
     pub set: Vec<String>,
-    /// Also search this folder for the files that `use` names (repeatable)
-    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
-    pub path: Vec<PathBuf>,
-    /// Let the model also read tables from this folder (repeatable)
-    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
-    pub allow_read: Vec<PathBuf>,
-    /// Read the samples of an input from this file instead (repeatable)
-    #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
-    pub data: Vec<String>,
+    /// The files that the model reads.
+    #[command(flatten)]
+    pub files: Files,
     /// The run. Its rows are the times of the data
     #[command(flatten)]
     pub block: RunBlock,
@@ -69,13 +63,6 @@ pub struct Fit {
 impl Fit {
     /// The model as other commands have it.
     pub fn model(&self) -> Model {
-        Model {
-            file: self.file.clone(),
-            set: self.set.clone(),
-            params: None,
-            path: self.path.clone(),
-            allow_read: self.allow_read.clone(),
-            data: self.data.clone(),
-        }
+        Model { file: self.file.clone(), set: self.set.clone(), params: None, files: self.files.clone() }
     }
 }

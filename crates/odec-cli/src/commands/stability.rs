@@ -53,9 +53,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
         file: file.clone(),
         set: args.set.clone(),
         params: args.params.clone(),
-        allow_read: args.allow_read.clone(),
-        path: args.path.clone(),
-        data: args.data.clone(),
+        files: args.files.clone(),
     };
     let simulation = simulate(&model, &args.block, Purpose::Method, reporter)?;
     let (name, method) = (&simulation.model().name, simulation.bound().choice.method);

@@ -47,9 +47,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
         file: args.file.clone().unwrap_or_default(),
         set: ranges.plain.clone(),
         params: args.params.clone(),
-        allow_read: args.allow_read.clone(),
-        path: args.path.clone(),
-        data: args.data.clone(),
+        files: args.files.clone(),
     };
     let mut choices = flags::choices(&model, &args.block)?;
     choices.samples.get_or_insert(SampleRule::End);

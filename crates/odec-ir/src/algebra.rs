@@ -1,12 +1,12 @@
-//! What the formula of a composite builtin is written over, so that it is written once: with numbers it is the value,
-//! with nodes it is the expansion that backends compile.
+//! An abstract number type for the formulas of composite builtins. Each formula is written once: with numbers it
+//! computes the value, with nodes it builds the expansion that backends compile.
 
 use crate::builtin::{Builtin, arithmetic};
 use crate::graph::{Graph, NodeId};
 
 /// A place where builtins can be applied.
 pub trait Algebra {
-    /// A number, or a node that stands for one.
+    /// A number, or a node that represents one.
     type Value: Copy;
     /// A constant.
     fn number(&mut self, x: f64) -> Self::Value;

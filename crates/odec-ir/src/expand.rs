@@ -4,9 +4,9 @@ use crate::builtin::{Builtin, Lowering, Op};
 use crate::graph::{Graph, Node, NodeId};
 use crate::nest::Kernel;
 
-/// The kernel with every [`Lowering::Expand`] call replaced by its expansion and nodes that no store needs left out.
-/// The result holds only primitives and libm calls. Loops and accesses stay, so that the argument block of the given kernel
-/// serves the result too.
+/// The kernel with the expansion of every [`Lowering::Expand`] call, without nodes that no store needs. The result
+/// contains only primitives and libm calls. Loops and accesses are unchanged, so the argument block of the given
+/// kernel also fits the result.
 pub fn expanded(kernel: &Kernel) -> Kernel {
     let mut out = once(kernel);
     // Formulas may use each other; their depth is that of the table, not of the input.
@@ -16,7 +16,7 @@ pub fn expanded(kernel: &Kernel) -> Kernel {
     out
 }
 
-/// The formula that a node stands for.
+/// The formula of a composite node.
 fn formula(node: Node) -> Option<fn(&mut Graph, &[NodeId]) -> NodeId> {
     match node {
         Node::Call(Op(Builtin { lowering: Lowering::Expand(formula), .. }), _) => Some(*formula),

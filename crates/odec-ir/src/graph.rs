@@ -25,23 +25,23 @@ impl NodeId {
     }
 }
 
-/// Where the nodes of one graph are in another that is made of it. A node that went nowhere is found by [`NodeMap::get`]
-/// alone: the other graph needs its place only where a pass is wrong.
+/// A map from the nodes of one graph to the nodes of another graph made from it. Indexing with a node that has no image
+/// is an internal error; [`NodeMap::get`] tells whether a node has one.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeMap(Vec<Option<NodeId>>);
 
 impl NodeMap {
-    /// Of a graph of so many nodes, none of which went anywhere yet.
+    /// A map for a graph of `len` nodes, all without an image.
     pub(crate) fn new(len: usize) -> NodeMap {
         NodeMap(vec![None; len])
     }
 
-    /// Where a node is, if it went over.
+    /// The image of a node, if it has one.
     pub(crate) fn get(&self, id: NodeId) -> Option<NodeId> {
         self.0[id.index()]
     }
 
-    /// Says where a node is.
+    /// Sets the image of a node.
     pub(crate) fn set(&mut self, id: NodeId, new: NodeId) {
         self.0[id.index()] = Some(new);
     }
@@ -186,7 +186,7 @@ impl Graph {
         }
     }
 
-    /// [`Graph::add_span`] that hands the node back.
+    /// [`Graph::add_span`] that returns the node.
     pub fn with_span(&mut self, id: NodeId, span: Span) -> NodeId {
         self.add_span(id, span);
         id

@@ -1,4 +1,5 @@
-//! What a compiled program shows to C, as one list that the object file, the C source and the header are written from.
+//! The C interface of a compiled program, as one list from which the object file, the C source and the header are
+//! written.
 //!
 //! Every symbol is `<prefix>_<suffix>`. Functions are the kernels, all with the signature
 //! `void (double t, const double *y, const double *p, const double *w, double *out)`; the rest is constant data.
@@ -21,9 +22,9 @@ pub const MAX_PREFIX: usize = 64;
 pub struct Function {
     /// The kernel.
     pub role: KernelRole,
-    /// What follows `<prefix>_`.
+    /// The symbol without `<prefix>_`.
     pub suffix: &'static str,
-    /// What it computes, in one line.
+    /// One line of documentation.
     pub doc: &'static str,
 }
 
@@ -88,9 +89,9 @@ pub enum Content {
 /// A constant of the interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {
-    /// What follows `<prefix>_`.
+    /// The symbol without `<prefix>_`.
     pub suffix: &'static str,
-    /// What it is, in one line.
+    /// One line of documentation.
     pub doc: &'static str,
     /// Its value. An empty list is written as one element (0 or a null pointer), as C has no empty arrays.
     pub content: Content,
@@ -147,7 +148,7 @@ impl Settled {
         (runs.iter().filter(of_role).collect(), lists)
     }
 
-    /// Sizes and tables: what lies in the parameter buffer behind parameters and staged values.
+    /// Sizes and tables, which follow parameters and staged values in the parameter buffer.
     pub fn data(&self) -> Vec<f64> {
         data(&self.program, &self.layout)
     }
@@ -158,8 +159,8 @@ impl Settled {
     }
 }
 
-/// Sizes and tables of a program: what lies in the parameter buffer behind parameters and staged values, as
-/// [`Layout::data`] elements.
+/// Sizes and tables of a program, which follow parameters and staged values in the parameter buffer: [`Layout::data`]
+/// elements.
 pub fn data(program: &Program, layout: &Layout) -> Vec<f64> {
     let mut data = vec![0.0; layout.data];
     let before = layout.np + layout.staged;

@@ -11,7 +11,7 @@ use crate::nest::{BoundProgram, Element, Kernel, LoopId, ReduceOp, Target};
 use crate::number::Number;
 use crate::program::{ArrayId, KernelRole, Program, Role};
 
-/// The buffers that a kernel reads. Slices may be shorter than the layout where the kernel reads nothing of them.
+/// The buffers that a kernel reads. A slice may be shorter than its layout if the kernel does not read the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a, T> {
     /// Time.
@@ -30,7 +30,8 @@ pub fn run(program: &Program, role: KernelRole, t: f64, y: &[f64], p: &[f64], w:
     run_on(program, &Layout::of(program), role, Inputs { t, y, p, w }, out);
 }
 
-/// [`run`] over any number type, with the layout at hand. Where kernels run often, [`Interpreter::run_straight`] serves better.
+/// [`run`] over any number type, with a given layout. For kernels that run often, [`Interpreter::run_straight`] is
+/// faster.
 pub fn run_on<T: Number>(program: &Program, layout: &Layout, role: KernelRole, inputs: Inputs<'_, T>, out: &mut [T]) {
     let Some(kernel) = program.kernel(role) else { return };
     scalar(program, layout, (kernel, &Prepared::of(kernel)), inputs, out);
@@ -75,7 +76,7 @@ impl<'a> From<&'a BoundMatrix> for BoundKernels<'a> {
 struct Prepared {
     schedule: Schedule,
     arguments: ArgumentBlock,
-    /// What no step computes and results depend on: numbers, the time, scalars.
+    /// Values that no step computes: numbers, the time, scalars.
     known: Vec<NodeId>,
 }
 
@@ -94,7 +95,7 @@ pub struct Interpreter {
     layout: Option<Layout>,
 }
 
-/// Runs all kernels of a role once, as [`Interpreter::run`], which serves better where they run often.
+/// Runs all kernels of a role once. For kernels that run often, [`Interpreter::run`] is faster.
 pub fn run_bound<'a, T: Number>(
     program: &Program,
     runs: impl Into<BoundKernels<'a>>,
@@ -378,7 +379,7 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
     }
 }
 
-/// The row of a counter in a list of the rounds of so many: loops by number, the points last.
+/// The position of a counter in a list of round numbers: loops in order, the points last.
 fn row(counter: Counter, counters: usize) -> usize {
     match counter {
         Counter::Points => counters - 1,

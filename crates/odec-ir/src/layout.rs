@@ -22,11 +22,11 @@ pub struct Layout {
     pub discretes: usize,
     /// Number of modes, behind the discretes.
     pub modes: usize,
-    /// Outputs, recorded beside the states.
+    /// Number of outputs.
     pub outputs: usize,
     /// Conserved quantities, behind the outputs.
     pub conserved: usize,
-    /// Quantities of `expect` lines, behind the conserved ones.
+    /// Quantities of `expect` lines, which follow the conserved ones.
     pub expected: usize,
     starts: Vec<usize>,
     lens: Vec<usize>,

@@ -1,8 +1,8 @@
-//! Names of quantities as people read them, and where the subscripts of an element stand in them.
+//! Names of quantities as users read them, and the positions of subscripts in them.
 //!
-//! Subscripts follow the name of an array, before primes and the component of a vector: `u[3]'`, `p[3]'.x`. The name of
-//! an array that comes from another file says where they stand, with an empty bracket for each: `c[].V` has elements
-//! `c[3].V`, `c[].u[,]` has `c[3].u[4,5]`.
+//! Subscripts follow the name of an array, before primes and the component of a vector: `u[3]'`, `p[3]'.x`. If an
+//! array comes from another file, empty brackets in its name mark the positions of its subscripts: `c[].V` has
+//! elements `c[3].V`, `c[].u[,]` has `c[3].u[4,5]`.
 
 /// The letters of components.
 const COMPONENTS: [&str; 4] = [".x", ".y", ".z", ".w"];

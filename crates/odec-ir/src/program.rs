@@ -11,7 +11,7 @@ use crate::span::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArrayId(pub u32);
 
-/// What an array holds, hence which buffer it lives in.
+/// The meaning of an array, which determines its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
     /// `q`: a state whose equation gives `q''`. Its velocity is the `Velocity` array of the same rank in the list.
@@ -22,8 +22,8 @@ pub enum Role {
     FirstOrder,
     /// A parameter: an input that is set before a run.
     Parameter,
-    /// A value that follows from parameters alone: computed by the `Prepare` kernel, once per parameter set, and kept
-    /// in the parameter buffer behind the parameters.
+    /// A parameter-only value: the `Prepare` kernel computes it once per parameter set and stores it after the
+    /// parameters in the parameter buffer.
     Staged,
     /// A number that `const` names and that extents depend on, or an extent: an input in the parameter buffer, so that code
     /// is the same for every value. Programs without index sets have none.
@@ -36,7 +36,7 @@ pub enum Role {
     Mode,
     /// A result of a kernel of [`crate::switch::Switching`], which is an output there. No kernel of the model reads or stores it.
     Side,
-    /// A quantity recorded beside the states.
+    /// A quantity that a run records in addition to the states.
     Output,
     /// A quantity whose drift is reported.
     Conserved,
@@ -49,7 +49,7 @@ pub enum Role {
 pub struct Array {
     /// The name in the source (`x'` for the velocity of `x`).
     pub name: String,
-    /// What it holds.
+    /// Its meaning.
     pub role: Role,
     /// Its index sets; none for a scalar.
     pub axes: Vec<AxisId>,
@@ -65,8 +65,8 @@ pub struct Array {
     pub span: Span,
 }
 
-/// What a kernel computes. All have the signature `(t, y, p, w, out)`: time, state `[q, v, z]`, parameter buffer
-/// `[parameters, staged]`, direction (of the tangent, of the derivatives of M; else unused), output buffer.
+/// The role of a kernel. All kernels have the signature `(t, y, p, w, out)`: time, state `[q, v, z]`, parameter buffer
+/// `[parameters, staged]`, direction (of the tangent and of the derivatives of M; otherwise unused), output buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KernelRole {
     /// `out` is the parameter buffer: fills its staged part.
@@ -119,7 +119,7 @@ pub struct Program {
     pub name: String,
     /// Every quantity, in the order of declaration.
     pub arrays: Vec<Array>,
-    /// Whole numbers that index sets and subscripts are made of. None in a model without index sets.
+    /// Integers in the bounds of index sets and in subscripts. Empty in a model without index sets.
     pub extents: Vec<Extent>,
     /// Index sets of the arrays.
     pub axes: Vec<Axis>,
@@ -135,7 +135,7 @@ pub struct Program {
     pub mass: Option<Pattern>,
     /// Pattern of d(M(t, y) w)/dy; empty unless M depends on the state.
     pub mass_jacobian: Pattern,
-    /// What stays zero along a solution, of a system whose constraints were differentiated.
+    /// Functions that stay zero along a solution, if constraints were differentiated.
     pub invariants: Option<Arc<Invariants>>,
 }
 
@@ -145,7 +145,7 @@ pub struct Program {
 pub struct Invariants {
     /// The same arrays; f of some rows are these functions, and 0 of the others.
     pub program: Program,
-    /// What belongs together, in the order in which it is met.
+    /// Groups of functions, in the order in which they are satisfied.
     pub stages: Vec<InvariantStage>,
     /// With sensitivities: the same for derivatives by each parameter.
     pub derived: Vec<InvariantStage>,
@@ -157,7 +157,8 @@ pub struct Invariants {
     pub constraints: Vec<(Span, u32)>,
 }
 
-/// Derivatives of one stage (J. D. Pryce, BIT 41 (2001) 364): they hold for the states of their own stage and of those before it.
+/// Derivatives of one stage (J. D. Pryce, BIT 41 (2001) 364). They depend on the states of this stage and of earlier
+/// ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvariantStage {
     /// Arrays in whose rows the functions are.

@@ -11,14 +11,14 @@ use crate::number::Number;
 
 /// The prime: 2^61 - 1.
 pub const PRIME: u64 = (1 << 61) - 1;
-/// Digits that a number is written with; the last ones of a longer one are taken for rounding.
+/// Significant digits of a decimal number; later digits count as rounding errors.
 const DIGITS: usize = 15;
 /// Units in the last place by which rounding may have moved a number.
 const ROUNDING: f64 = 2.0;
 /// Largest denominator of a fraction that a number of more digits is taken for.
 const DENOMINATOR: u64 = 100_000;
-/// Powers of two between the largest product of numerator and denominator and the prime: a residue that stands for no fraction is
-/// taken for one with a chance of about 2^-`MARGIN`.
+/// Powers of two between the largest product of numerator and denominator and the prime. A residue that represents no
+/// such fraction is mistaken for one with a probability of about 2^-`MARGIN`.
 const MARGIN: u32 = 10;
 /// Largest whole exponent of a power that is formed.
 const EXPONENT: f64 = 1e6;
@@ -102,8 +102,8 @@ pub fn invert(a: u64) -> Option<u64> {
     (a != 0).then(|| power(a, PRIME - 2))
 }
 
-/// The fraction of least terms that a residue stands for: the one whose numerator and denominator have the smallest product, by
-/// Euclid's algorithm (P. S. Wang, SYMSAC 1981, p. 212); `None` if that product is not far below the prime.
+/// The reduced fraction that a residue represents: the one with the smallest product of numerator and denominator, by
+/// Euclid's algorithm (P. S. Wang, SYMSAC 1981, p. 212). `None` if that product is not far below the prime.
 pub fn fraction(residue: u64) -> Option<(i64, i64)> {
     let (mut r, mut s) = ((i128::from(PRIME), i128::from(residue)), (0i128, 1i128));
     let mut best: Option<(i128, i128)> = None;
@@ -232,7 +232,7 @@ impl Number for Residue {
     }
 }
 
-/// What arithmetic and comparisons give.
+/// The result of arithmetic and comparisons.
 fn exact(name: &str, args: &[Residue]) -> Option<u64> {
     let r = |k: usize| args[k].residue;
     let truth = |holds: bool| Residue::truth(holds).residue;

@@ -3,7 +3,7 @@
 /// A half-open byte range `start..end` of one source file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
-    /// Index of the file in whatever list of files the caller keeps.
+    /// Index of the file in the caller's list of files.
     pub file: u16,
     /// First byte.
     pub start: u32,

@@ -120,8 +120,9 @@ pub static POW: Builtin = Builtin {
     ..ROW
 };
 
-/// `a * b + c`, rounded once. Never made of what a model says: products and sums of a formula are rounded one by one, so
-/// that its value is the same on every processor. Written by the elimination of matrices, see [`crate::elimination`].
+/// `a * b + c`, rounded once. Only the elimination of matrices uses it ([`crate::elimination`]). The formulas of a
+/// model never do: each of their products and sums is rounded separately, so that the value is the same on every
+/// processor.
 pub static FMA: Builtin = Builtin {
     name: "fma",
     notation: Notation::Internal,

@@ -143,11 +143,12 @@ pub static CBRT: Builtin = Builtin {
 /// Squares of a length whose sum is at least this have lost nothing to underflow that its rounding would show: 2^-1000.
 pub const HYPOT_LEAST: f64 = f64::from_bits((1023 - 1000) << 52);
 
-/// What lengths too short or too long to be squared are multiplied by first, and their reciprocals: 2^600 and 2^-600.
+/// Scale factors for lengths that are too short or too long to be squared, and their reciprocals: 2^600 and 2^-600.
 pub const HYPOT_SCALES: [f64; 2] = [f64::from_bits((1023 + 600) << 52), f64::from_bits((1023 - 600) << 52)];
 
-/// The value of [`HYPOT`]: within one unit in the last place. Not the C library's, a call of which costs more than all
-/// else that a distance is used for; of its special cases these hold: infinite if either argument is, else NaN if either is.
+/// The value of [`HYPOT`], within one unit in the last place. A call of the function in the C library would cost more
+/// than the rest of a distance. The special cases are those of C: infinite if either argument is, else NaN if either
+/// is.
 fn hypot(x: f64, y: f64) -> f64 {
     let sum = x * x + y * y;
     if (HYPOT_LEAST..f64::INFINITY).contains(&sum) {

@@ -115,7 +115,8 @@ pub static NOT: Builtin = Builtin {
     ..ROW
 };
 
-/// Its argument. What is compared in it is compared at each call, and no step ends where it changes: see [`crate::switch`].
+/// Returns its argument. Comparisons inside it are evaluated at each call, and no step ends where they change: see
+/// [`crate::switch`].
 pub static SMOOTH: Builtin = Builtin {
     name: "smooth",
     derivative: |g, _, _, _| Some(g.constant(1.0)),

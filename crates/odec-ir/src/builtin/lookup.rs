@@ -8,7 +8,7 @@ use super::{Builtin, Lowering, Notation, Op, ROW};
 use crate::graph::{Graph, Node, NodeId};
 use crate::nest::Element;
 
-/// What a lookup does.
+/// The kinds of lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lookup {
     /// [`piece`]
@@ -51,7 +51,8 @@ pub static ITEM: Builtin = Builtin {
     ..LOOKUP
 };
 
-/// The rows of this file. They stand beside the table of builtins, whose rows compute their value from their operands.
+/// The rows of this file. The table of builtins has only rows that compute their value from their operands, so it does
+/// not list them.
 pub static ROWS: &[&Builtin] = &[&PIECE, &CYCLE, &STEP, &STEP_CYCLE, &ITEM];
 
 /// Among knots in ascending order the number k of the piece `knots[k] <= u < knots[k + 1]`; the last piece has its end too. NaN
@@ -104,14 +105,14 @@ fn last_below(pieces: usize, at: impl Fn(usize) -> f64, u: f64) -> usize {
     k
 }
 
-/// The distances by which a search among so many pieces goes forward.
+/// The step lengths of a binary search among `pieces` pieces.
 pub fn steps(pieces: usize) -> impl Iterator<Item = usize> {
     let first = pieces.saturating_sub(1).checked_ilog2().map_or(0, |digits| digits + 1);
     (0..first).rev().map(|digit| 1 << digit)
 }
 
 impl Op {
-    /// What a lookup does, if it is one.
+    /// The kind of lookup, if this builtin is one.
     pub fn lookup(self) -> Option<Lookup> {
         match self.0.lowering {
             Lowering::Lookup(lookup) => Some(lookup),

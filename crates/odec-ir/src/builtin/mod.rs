@@ -14,7 +14,7 @@ use num_dual::Dual64;
 
 use crate::graph::{Graph, NodeId};
 
-/// What a builtin is to the rest of the compiler. A new function is one `static` of this type and one entry in
+/// A builtin as the rest of the compiler sees it. A new function is one `static` of this type and one entry in
 /// [`table`]; parser, interpreter, machine code, emitters and tests read the row.
 pub struct Builtin {
     /// The name in the text form and in the language (operators: `add`, `sub`, ...).
@@ -65,7 +65,7 @@ const ROW: Builtin = Builtin {
 /// How the language writes a builtin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
-    /// By its name: `sin(x)`.
+    /// Called by its name: `sin(x)`.
     Function,
     /// By a sign or word between or before its arguments: `a + b`, `not a`.
     Operator,

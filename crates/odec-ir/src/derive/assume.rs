@@ -1,5 +1,6 @@
-//! What an entry of a matrix is where its guard holds. The entry is dropped elsewhere, so that a choice by that condition is
-//! no choice: of `if i > 1 then u[i-1] else 0` the derivative by `u[i-1]` is 1 wherever it is stored.
+//! Simplifies an entry of a matrix under its guard. The entry is dropped where the guard is false, so a choice by the
+//! same condition disappears: the derivative of `if i > 1 then u[i-1] else 0` with respect to `u[i-1]` is 1 wherever
+//! it is stored.
 
 use crate::builtin::Primitive;
 use crate::graph::{Graph, Node, NodeId, QuickMap};
@@ -36,7 +37,7 @@ fn calls(graph: &Graph, stores: &[Store]) -> usize {
 /// A graph where a guard holds.
 #[derive(Default)]
 struct Decided {
-    /// What each node is there.
+    /// The simplified form of each node.
     nodes: QuickMap<NodeId, NodeId>,
 }
 

@@ -19,7 +19,7 @@ pub const MIN_COLUMNS: usize = 8;
 pub struct EntryComparison {
     /// Row: index in `y` of the state whose equation it is.
     pub row: usize,
-    /// What it is the derivative by.
+    /// The variable of the derivative.
     pub col: Variable,
     /// By the kernel that the solvers use; 0 where the pattern has no entry.
     pub symbolic: f64,
@@ -27,13 +27,14 @@ pub struct EntryComparison {
     pub dual: f64,
     /// By central differences with a relative step of 1e-4, Richardson-extrapolated once.
     pub difference: f64,
-    /// What the symbolic value is a sum of, in magnitude: entry loops that meet may cancel, and leave rounding errors.
+    /// Sum of the magnitudes of the terms: entry loops that add to the same entry may cancel, and leave rounding
+    /// errors.
     pub terms: f64,
     /// True where the pattern has the entry.
     pub in_pattern: bool,
 }
 
-/// What an entry is the derivative by.
+/// The variable of a derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variable {
     /// The state at this index in `y`.

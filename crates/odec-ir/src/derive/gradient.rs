@@ -26,7 +26,7 @@ pub(super) fn partial(graph: &mut Graph, op: Op, args: &[NodeId], call: NodeId, 
 
 /// How the gradient of a reduction follows from that of its term. Graphs without reductions need no rule: `()`.
 pub(super) trait ReductionRule {
-    /// The gradient of `reduction`, given that of its term. Its columns may be new ones.
+    /// The gradient of `reduction`, from the gradient of its term. It may add columns.
     fn gradient(&mut self, graph: &mut Graph, reduction: NodeId, term: &Gradient) -> Gradient;
 }
 
@@ -130,8 +130,8 @@ fn reverse_cost(graph: &Graph, roots: &[NodeId], active: &[bool]) -> Option<usiz
     Some(cost)
 }
 
-/// Like [`regions`], with checkpoints only where they must be: what several roots share belongs to each of them. `None`
-/// if that is more than [`MAX_DERIVATIVE_TERMS`] nodes.
+/// Like [`regions`], but with checkpoints only where they are necessary: nodes that several roots share belong to each
+/// of them. `None` if that is more than [`MAX_DERIVATIVE_TERMS`] nodes.
 fn cones(graph: &Graph, roots: &[NodeId], active: &[bool]) -> Option<Vec<Vec<u32>>> {
     let len = active.len();
     let live = graph.reachable(roots.iter().copied());

@@ -29,11 +29,16 @@ pub fn complete(arrays: Vec<Array>, kernels: Vec<Kernel>, name: impl Into<String
     complete_over(arrays, Vec::new(), Vec::new(), kernels, name)
 }
 
-/// Adds the derivatives of the `Rhs` kernels to the given ones (`Rhs`, `Initial`, `Outputs`, and `Mass` if M is not the
-/// identity: those store the product M w by rows, and become the entries of M): one entry loop
-/// for every store and distinct read of a state, over the loops of the store and those of the reductions around the read; the
-/// same by parameters; the tangent and df/dt, which set every row, zero or not; d(M w)/dy and d(M w)/dt if M depends on more
-/// than parameters. Then hoists values of parameters alone into `Prepare` kernels.
+/// Adds the derivatives of the given kernels (`Rhs`, `Initial`, `Outputs`, and `Mass` if M is not the identity; the
+/// given `Mass` kernels store the product M w by rows, and are replaced by the entries of M):
+///
+/// - df/dy: one entry loop for every store and distinct read of a state, over the loops of the store and those of the
+///   reductions around the read
+/// - df/dp in the same form
+/// - the tangent and df/dt, which set every row, even if it is zero
+/// - d(M w)/dy and d(M w)/dt if M depends on more than parameters
+///
+/// Then it hoists parameter-only values into `Prepare` kernels.
 ///
 /// A `Jacobian` entry exists where the row depends on the column through operations with a derivative. Nothing here depends
 /// on an extent. A matrix of more than [`MAX_DERIVATIVE_TERMS`] products (of one point) is left out: the program then has no
@@ -226,8 +231,8 @@ fn slopes(kernel: &Kernel, role: KernelRole, leaf: impl Fn(&mut Graph, Node) -> 
     fused(Kernel { role, space: reductions.space, iterates, region: kernel.region, margins, graph, stores })
 }
 
-/// The derivative of a formula of one argument at a node, operation by operation: for rows whose derivative has no row
-/// of its own. `None` if the formula does not vary.
+/// The derivative of a formula of one argument at a node, operation by operation, for builtins without a row for their
+/// derivative. `None` if the formula does not vary.
 pub fn of_formula(
     graph: &mut Graph,
     formula: impl FnOnce(&mut Graph, NodeId) -> NodeId,

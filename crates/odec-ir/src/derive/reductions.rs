@@ -1,7 +1,8 @@
-//! Derivatives of reductions, and expressions carried from one loop to another.
+//! Derivatives of reductions, and moving expressions from one loop to another.
 //!
-//! The derivative of `sum(k: f(u[k], v[i]))` by `v[i]` is again a sum. By `u[k]` it is a value for each k, and the entry loop of
-//! matrix entries runs over k: over a loop of its own, as other sums over the same indices may be factors of its value.
+//! The derivative of `sum(k: f(u[k], v[i]))` with respect to `v[i]` is again a sum. The derivative with respect to
+//! `u[k]` is one value for each k, and the entry loop also runs over k. It gets a separate loop, because its value may
+//! contain other sums over the same indices.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +124,7 @@ fn carried(affine: &Affine, from: LoopId, to: LoopId) -> Affine {
     out
 }
 
-/// What differentiation adds to a nest: loops that run beside those of reductions, and the accesses in them.
+/// The loops and accesses that differentiation adds to a nest.
 pub(super) struct Reductions {
     /// Grows by loops and accesses.
     pub space: Space,
@@ -132,13 +133,13 @@ pub(super) struct Reductions {
     entry_loops: QuickMap<LoopId, LoopId>,
     /// By product: the loop over its other factors.
     others: QuickMap<NodeId, LoopId>,
-    /// What the columns of gradients are: an access, and the loops of reductions that have become loops of its entry loop.
+    /// The columns of gradients: an access, and the reduction loops that have become loops of its entry loop.
     columns: Vec<(AccessId, Vec<LoopId>)>,
     index: QuickMap<(AccessId, Vec<LoopId>), u32>,
 }
 
 impl Reductions {
-    /// Of a nest with this space; the first columns are its accesses.
+    /// For a nest with this space; the first columns are its accesses.
     pub fn new(space: Space) -> Reductions {
         let columns: Vec<_> = (0..space.accesses().len()).map(|a| (AccessId(a as u32), Vec::new())).collect();
         let index = columns.iter().enumerate().map(|(i, c)| (c.clone(), i as u32)).collect();
@@ -201,7 +202,7 @@ impl Reductions {
         *self.entry_loops.entry(l).or_insert_with(|| space.push_loop(space.loops()[l.0 as usize].clone()))
     }
 
-    /// What a small change of a reduction's term at one index adds to the reduction, given the change of the term; `None` if nothing.
+    /// The change of a reduction for a small change of its term at one index; `None` if it does not change.
     pub fn change(&mut self, graph: &mut Graph, id: NodeId, slope: NodeId) -> Option<NodeId> {
         let Node::Reduce(reduction, over, term) = graph.node(id) else { return None };
         let position = match reduction {

@@ -1,12 +1,13 @@
-//! Forward sensitivities: beside the equations of a model those of its derivatives by some parameters,
-//! s' = (df/dy) s + df/dk with s(0) = dy(0)/dk, as states of the same program. What is derived from a program (Jacobian, df/dt,
-//! Taylor coefficients) is then exact for them too, and every method of the solvers takes them as they are.
+//! Forward sensitivities: adds the equations of the derivatives with respect to some parameters, s' = (df/dy) s +
+//! df/dk with s(0) = dy(0)/dk, as states of the same program. The derivatives of the program (Jacobian, df/dt, Taylor
+//! coefficients) are then exact for them too, and every method can solve them without changes.
 //!
 //! The states of a parameter follow those of the model and those of the parameters before it, each group in the order of the
 //! model: df/dy of the whole is block lower triangular, with the same block all along its diagonal.
 //!
-//! Discretes have derivatives too, which stand among the discretes. What is computed beside a model (sides of relations,
-//! times, right sides of events) gets kernels of its own for its derivatives: [`results_by`].
+//! Discretes have derivatives too, which are discretes themselves. For quantities outside the kernels of a model
+//! (sides of relations, times, right-hand sides of events), [`results_by`] makes separate kernels of their
+//! derivatives.
 
 use super::is_state;
 use super::reductions::Reductions;
@@ -92,7 +93,7 @@ pub fn sensitivities_with(kernels: &mut [Kernel], all: &[DerivativeArrays]) {
     }
 }
 
-/// Kernels of the derivatives of the results of others, which get arrays of their own in `all`; `wanted` says of which results.
+/// Kernels of the derivatives of results, with new arrays in `all`; `wanted` selects the results.
 pub fn results_by(
     arrays: &mut Vec<Array>,
     kernels: &[Kernel],

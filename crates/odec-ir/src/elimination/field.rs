@@ -9,7 +9,7 @@ use crate::program::ArrayId;
 pub enum Field {
     /// Reals.
     Real,
-    /// Complex numbers, each as its real and imaginary part, one after the other, in all buffers.
+    /// Complex numbers. Every buffer holds the real part of a number, then its imaginary part.
     Complex,
 }
 

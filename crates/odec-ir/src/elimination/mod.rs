@@ -19,7 +19,7 @@ pub(crate) use field::{Arithmetic, Number};
 /// runs, and the code leaves the processor's cache.
 pub const MAX_OPERATIONS: u64 = 50_000;
 
-/// Where the entries of the matrix come from.
+/// The source of the entries of the matrix.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// They are given, in the order of the pattern.
@@ -30,17 +30,17 @@ pub enum Source<'a> {
         jacobian: &'a [u32],
         /// Entry of the matrix of each value of M. No entry occurs twice.
         mass: &'a [u32],
-        /// True where the values of M are ones, and are not given.
+        /// True where the values of M are ones, which are not inputs.
         unit: bool,
     },
 }
 
-/// What is eliminated in which order.
+/// The matrix and the order of its elimination.
 #[derive(Clone, Copy, Debug)]
 pub struct PivotOrder<'a> {
     /// Entries of the matrix, by columns.
     pub pattern: &'a Pattern,
-    /// Where they come from.
+    /// The source of the entries.
     pub source: Source<'a>,
     /// The row that is the k-th pivot row.
     pub rows: &'a [u32],
@@ -48,15 +48,15 @@ pub struct PivotOrder<'a> {
     pub columns: &'a [u32],
     /// Reals or complex numbers.
     pub field: Field,
-    /// True if `a + b*c` is to be rounded once, as [`crate::builtin::arithmetic::FMA`]: for processors that have the
-    /// instruction, where each step of a substitution waits for one operation instead of two.
+    /// True if `a + b*c` is rounded once, as [`crate::builtin::arithmetic::FMA`]. On processors with this instruction,
+    /// each step of a substitution then waits for one operation instead of two.
     pub fused: bool,
     /// The backward error up to which a solution passes [`Elimination::check`].
     pub bound: f64,
 }
 
-/// The kernels, each as the `Outputs` kernel of a program of its own. What the matrix is made of is `y`, the values of the matrix
-/// or those of J, and the first elements of `p`: nothing, or alpha and the values of M that are not ones.
+/// The kernels, each the `Outputs` kernel of a separate program. Its `y` are the values of the matrix, or those of J.
+/// The first elements of `p` are empty, or alpha and the values of M that are not ones.
 #[derive(Clone)]
 pub struct Elimination {
     /// `out` = values of the factors.
@@ -95,7 +95,7 @@ impl Results {
     }
 }
 
-/// The program whose `Outputs` kernel is this: so many states, parameters and outputs.
+/// A program with this `Outputs` kernel and these numbers of states, parameters and outputs.
 fn program(name: &str, [states, parameters, outputs]: [usize; 3], graph: Graph, stores: Vec<Store>) -> Program {
     let array = |prefix: &str, i: usize, role| Array {
         name: format!("{prefix}{i}"),
@@ -151,7 +151,7 @@ impl PivotOrder<'_> {
         }
     }
 
-    /// Lengths of `y` and of the part of `p` that the matrix is made of.
+    /// Lengths of `y` and of the part of `p` that determine the matrix.
     fn inputs(&self) -> [usize; 2] {
         match self.source {
             Source::Given => [self.width() * self.pattern.len(), 0],
@@ -340,7 +340,7 @@ impl PivotOrder<'_> {
         solution
     }
 
-    /// What a solution leaves, row by row.
+    /// The residual of a solution, row by row.
     fn check(&self) -> Option<Program> {
         let mut field = self.arithmetic();
         let (width, n) = (self.width(), self.pattern.columns());

@@ -1,8 +1,8 @@
-//! The events of a model as C shows them: the functions beside those of every model that decide modes and compute what events
-//! write, and tables that say what belongs to which event.
+//! The C interface of the events of a model: additional functions that decide modes and compute what events write, and
+//! tables that relate their results to events.
 //!
-//! The functions read modes and discretes from the parameter buffer, where the host writes them. Between two events they
-//! stay as they are, and `f` is smooth.
+//! The functions read modes and discretes from the parameter buffer, where the host writes them. Between two events
+//! these are constant, so `f` is smooth.
 
 use super::{Constant, Content, Settled, element_names};
 use crate::interpret::{Inputs, Interpreter};
@@ -11,17 +11,17 @@ use crate::nest::bind::BindError;
 use crate::program::{ArrayId, KernelRole, Program, Role};
 use crate::switch::{Break, Cause, Knots, Switching};
 
-/// A function beside those of [`super::FUNCTIONS`], of the same signature: the `Outputs` kernels of a program.
+/// A function in addition to [`super::FUNCTIONS`], with the same signature: the `Outputs` kernels of a program.
 pub struct EventFunction {
-    /// What follows `<prefix>_`.
+    /// The symbol without `<prefix>_`.
     pub suffix: &'static str,
-    /// What it computes, in one line.
+    /// One line of documentation.
     pub doc: &'static str,
     /// The program.
     pub settled: Settled,
 }
 
-/// What a compiled model with events shows to C, beside what every model does.
+/// The part of the C interface that only models with events have.
 pub struct EventInterface {
     /// The functions.
     pub functions: Vec<EventFunction>,
@@ -30,17 +30,17 @@ pub struct EventInterface {
 }
 
 impl EventInterface {
-    /// Of a program with modes.
+    /// The interface of a program with modes.
     ///
     /// # Errors
-    /// Extents or tables that do not fit the model.
+    /// If extents or tables do not fit the model.
     pub fn of(program: &Program, switching: &Switching) -> Result<EventInterface, BindError> {
         let Tables { functions, constants, .. } = Tables::of(program, switching)?;
         Ok(EventInterface { functions, constants })
     }
 }
 
-/// What the tables are made of.
+/// The inputs of the tables.
 struct Tables<'a> {
     switching: &'a Switching,
     layout: Layout,

@@ -14,7 +14,7 @@ use super::{Access, AccessId, Element, Kernel, LoopId, Region, Sub, Target};
 use crate::broken;
 use crate::graph::Node;
 
-/// What counts the rounds of a loop of the code.
+/// A counter of a loop in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Counter {
     /// The points of a boundary region, in place of its iteration loops.
@@ -178,8 +178,8 @@ impl ArgumentBlock {
 }
 
 impl Kernel {
-    /// True when the positions of an access come from an offset table that binding makes: in a boundary region where it follows the points, and
-    /// where it goes through a table, has a guard, or comes in again at an edge.
+    /// True if the positions of an access come from an offset table that binding computes: in a boundary region if it
+    /// follows the points, and if it goes through a table, has a guard, or wraps around at an edge.
     pub fn is_listed(&self, id: AccessId) -> bool {
         let access = self.space.access(id);
         let gathers = |a: &Access| {
@@ -191,7 +191,7 @@ impl Kernel {
             || (self.region == Region::Boundary && self.space.loops_of(id).iter().any(|l| self.iterates.contains(l)))
     }
 
-    /// True in an interior for a subscript that never meets the edge there.
+    /// True for a subscript that never reaches the edge in the interior.
     fn is_margin(&self, sub: &Sub) -> bool {
         self.region == Region::Interior && self.margins.iter().any(|m| *sub == Sub::Affine(m.sub.clone()))
     }

@@ -1,5 +1,5 @@
-//! Binding: from a program with loops and the values of its extents to layouts, positions and patterns. Linear in the number of
-//! points; compiling does not wait for it.
+//! Binding: computes layouts, positions and patterns from a program with loops and the values of its extents. It takes
+//! time proportional to the number of points; compiling does not depend on it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -146,7 +146,7 @@ pub enum BindError {
         /// The loop indices there: name and value.
         at: Vec<(String, i64)>,
     },
-    /// A table that is used as a subscript holds something that is not a whole number.
+    /// A table that is used as a subscript contains a number that is not an integer.
     NotWhole {
         /// The table.
         array: usize,
@@ -196,10 +196,10 @@ impl BoundProgram {
         Ok(BoundProgram { layout, runs, tables })
     }
 
-    /// Finds rows and columns of a matrix, merges equal ones, and gives each entry its position.
+    /// Finds the rows and columns of a matrix, merges equal pairs, and assigns each entry its position.
     ///
     /// # Errors
-    /// [`BindError::TooManyEntries`] beyond `limit` (usually [`MAX_ENTRIES`]), and as [`BoundProgram::of`].
+    /// [`BindError::TooManyEntries`] beyond `limit` (usually [`MAX_ENTRIES`]), and the errors of [`BoundProgram::of`].
     pub fn matrix(&self, program: &Program, role: KernelRole, limit: u64) -> Result<BoundMatrix, BindError> {
         let mut binder = Binder { program, layout: &self.layout, tables: Tables::default() };
         let nests = || program.kernels.iter().enumerate().filter(|(_, nest)| nest.role == role);
@@ -234,7 +234,7 @@ impl BoundProgram {
     }
 }
 
-/// Every index set has an index, and the elements of all arrays can be counted and kept.
+/// Checks that every index set has an index, and that the elements of all arrays fit into memory.
 ///
 /// # Errors
 /// [`BindError::Empty`] and [`BindError::TooManyElements`].
@@ -273,7 +273,7 @@ pub fn check_arrays(program: &Program) -> Result<(), BindError> {
     Ok(())
 }
 
-/// Lists, equal ones once.
+/// Lists without duplicates.
 #[derive(Default)]
 struct Tables {
     all: Vec<Vec<u32>>,
@@ -302,7 +302,7 @@ impl Tables {
     }
 }
 
-/// What two accesses share when their positions from the start of their arrays are the same.
+/// Two accesses with the same shape have the same positions relative to the start of their arrays.
 type Shape = (Vec<AxisId>, Vec<Subscript>, Option<NodeId>);
 
 struct Binder<'a> {

@@ -1,4 +1,5 @@
-//! What every kernel keeps to: the passes rely on it, lowering makes nothing else, and a text form is refused that does not.
+//! The invariants of every kernel. The passes rely on them, lowering establishes them, and the reader of the text form
+//! rejects programs that violate them.
 
 use super::depends::Depends;
 use super::{Access, Affine, Element, Kernel, LoopId, Region, Space, Sub, Subscript, Target};

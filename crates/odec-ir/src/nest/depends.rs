@@ -1,4 +1,5 @@
-//! What each node of a nest varies with: how deep in the iteration loops it has to be, and the loops of reductions it is a term of.
+//! The loops that each node of a nest varies with: its depth in the iteration loops, and the reductions of which it is
+//! a term.
 
 use super::arguments::Counter;
 use super::{Element, Kernel, LoopId};
@@ -33,7 +34,7 @@ impl Depends {
         (self.innermost(id), self.level[id.index()])
     }
 
-    /// Of all nodes, live or not.
+    /// The dependencies of all nodes, live or not.
     pub fn of(nest: &Kernel) -> Depends {
         let graph = &nest.graph;
         let mut depends = Depends {

@@ -1,4 +1,5 @@
-//! The entries of a matrix that nests store: rows and columns of all entry loops, sorted, equal ones merged, a position for each.
+//! The entries of a matrix that nests store: the rows and columns of all entry loops, sorted and merged, with a
+//! position for each.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -24,7 +25,7 @@ pub(super) struct EntryLoop {
 }
 
 impl EntryLoop {
-    /// How many entries it stores, dropped ones included.
+    /// Number of entries that it stores, including those that are dropped.
     pub fn len(&self) -> u64 {
         if self.rounds.contains(&0) { 0 } else { self.rounds.iter().copied().fold(1, u64::saturating_mul) }
     }
@@ -98,17 +99,18 @@ impl Segment<'_> {
     }
 }
 
-/// So many points of all entry loops of a nest are visited together: what lies close in the matrix is written close in time.
+/// All entry loops of a nest process this many points before the next block: entries that are close in the matrix are
+/// written close in time.
 const BLOCK: u64 = 1 << 12;
 
 /// Most entries that can be numbered: each entry loop's numbers begin at a multiple of [`BLOCK`].
 pub(super) const MAX_NUMBERS: u64 = 1 << 31;
 
-/// The pattern of the entry loops of all nests, and for each entry loop the positions of its entries. Takes time in proportion to the
-/// entries (but for columns with many), and at most 8 bytes for each beside what it returns; most of the time goes into
-/// touching memory for the first time, so that there is little of it.
+/// The pattern of the entry loops of all nests, and for each entry loop the positions of its entries. The time is
+/// proportional to the number of entries, except for columns with many entries. The memory is at most 8 bytes per
+/// entry in addition to the result, because most of the time goes into the first access to memory.
 ///
-/// The entry loops have at most [`MAX_NUMBERS`] entries together.
+/// All entry loops together have at most [`MAX_NUMBERS`] entries.
 pub(super) fn merge(rows: usize, columns: usize, nests: &[Vec<EntryLoop>]) -> (Pattern, Vec<Vec<u32>>) {
     let mut next = vec![0u32; columns + 1];
     for entry_loop in nests.iter().flatten() {

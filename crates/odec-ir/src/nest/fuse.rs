@@ -93,7 +93,7 @@ impl<'a> Relabel<'a> {
         }
     }
 
-    /// A loop that only dead nodes knew is added when an access still asks for it.
+    /// The image of a loop. If only dead nodes used the loop but an access still needs it, this adds it.
     fn of(&mut self, l: LoopId) -> LoopId {
         let (old, space) = (self.old, &mut self.space);
         *self.loops[l.0 as usize].get_or_insert_with(|| space.push_loop(old.loops()[l.0 as usize].clone()))

@@ -1,8 +1,8 @@
-//! Values that vary with the loop of a reduction alone, taken out of the loops around it: of `sum(j: W[i,j]*tanh(u[j]))` the
-//! hyperbolic tangents, which are then computed once and not once for every row.
+//! Hoists values that vary only with the loop of a reduction out of the loops around it: the hyperbolic tangents in
+//! `sum(j: W[i,j]*tanh(u[j]))` are computed once instead of once per row.
 //!
-//! This is for backends that have a buffer to keep them in. It changes no bit, and nothing that binding sees: the program has
-//! the nest as it was, and the interpreter runs that.
+//! This is for backends with a buffer for such values. It changes no bit of a result, and binding does not see it: the
+//! program keeps the original nest, and the interpreter runs that one.
 
 use super::depends::Depends;
 use super::schedule::is_known;
@@ -12,10 +12,10 @@ use crate::graph::{Graph, Node, NodeId, NodeMap};
 use crate::program::ArrayId;
 use crate::stage::copy;
 
-/// A value of so many operations costs more than to write and read it, whatever they are.
+/// From this number of operations on, storing and loading a value is cheaper than computing it again.
 const MIN_OPERATIONS: u32 = 4;
 
-/// At most so many values of a nest are kept.
+/// Largest number of hoisted values of a nest.
 const MAX_VALUES: usize = 32;
 
 /// A value to compute for every index of a loop before all else.
@@ -23,10 +23,10 @@ const MAX_VALUES: usize = 32;
 pub struct HoistedValue {
     /// The loop.
     pub over: LoopId,
-    /// What to compute.
+    /// The value.
     pub node: NodeId,
-    /// The element that is read in its place. It belongs to no array of the program: the backend keeps the values, in the order
-    /// of the rounds of the loop.
+    /// The element that is read instead. It belongs to no array of the program: the backend keeps the values, in the
+    /// order of the rounds of the loop.
     pub access: AccessId,
 }
 
@@ -36,14 +36,14 @@ pub struct Hoisted {
     pub nest: Kernel,
     /// By loop, ascending.
     pub values: Vec<HoistedValue>,
-    /// What the values need that varies with no loop: to be computed first, in this order.
+    /// Inputs of the values that vary with no loop, in the order of evaluation. They come first.
     pub before: Vec<NodeId>,
-    /// What to compute in each round of a loop, in this order: the values among it.
+    /// Nodes to compute in each round of a loop, in the order of evaluation, including the values.
     pub loops: Vec<(LoopId, Vec<NodeId>)>,
 }
 
-/// The nest (one that went through [`crate::expand::expanded`]) with the values taken out; `None` if there is none. Only
-/// what reads an element that varies with the loop is kept, so that the values take no more room than arrays that are there.
+/// The nest, after [`crate::expand::expanded`], with its values hoisted; `None` if there is none. A value must read an
+/// element that varies with the loop, so that the values need no more memory than the arrays of the model.
 pub fn hoisted(nest: &Kernel) -> Option<Hoisted> {
     if nest.is_scalar() {
         return None;

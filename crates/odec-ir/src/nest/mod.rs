@@ -1,8 +1,9 @@
 //! Loop nests: the form of every kernel, independent of the number of elements.
 //!
-//! A program is a list of [`Kernel`]s. Each is a few iteration loops (none for scalar equations), one hash-consed expression
-//! graph whose nodes may read array elements, use loop indices and reduce over further loops, and stores. It is the same for every
-//! extent: what depends on extents is computed by [`bind`] and handed to the code in a [`arguments::ArgumentBlock`] at run time.
+//! A program is a list of [`Kernel`]s. Each has a few iteration loops (none for scalar equations), one hash-consed
+//! expression graph whose nodes can read array elements, use loop indices and reduce over further loops, and stores.
+//! It is the same for every extent: [`bind`] computes everything that depends on extents and passes it to the code in
+//! a [`arguments::ArgumentBlock`] at run time.
 //!
 //! ```text
 //! u[i]' = (u[i-1] - 2*u[i] + u[i+1])/dx^2,   boundary u[0] = 1, u[N+1] = u[N]
@@ -13,8 +14,8 @@
 //!   du[i] = ((if i-1 < 1 then 1 else u[i-1]) - 2*u[i] + (if i+1 > N then u[N] else u[i+1]))/dx^2
 //! ```
 //!
-//! An access under a condition carries it as its guard, so that binding neither reads nor derives by an element that is
-//! not there.
+//! An access under a condition has this condition as its guard, so that binding neither reads a missing element nor
+//! adds its derivative to the pattern.
 
 pub mod arguments;
 pub mod bind;
@@ -40,7 +41,7 @@ use crate::span::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExtentId(pub u32);
 
-/// A whole number that index sets and subscripts are made of: the value of a constant expression of the source.
+/// An integer in the bounds of index sets and in subscripts: the value of a constant expression of the source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extent {
     /// As written: `N`, `2*N + 1`.
@@ -105,13 +106,13 @@ pub enum Region {
     Boundary,
 }
 
-/// What a node reads or a store writes: one number.
+/// The operand of a read or a store: one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Element {
     /// The scalar that this array is, at a position that code knows: in programs without index sets, where positions
     /// depend on no extent.
     Scalar(ArrayId),
-    /// What an access of the kernel names, at a position that binding finds.
+    /// An access of the kernel; binding finds its position.
     At(AccessId),
 }
 
@@ -150,7 +151,8 @@ impl Element {
 pub enum Target {
     /// `out[element] = value`. Every element has one such store in one kernel.
     Set(Element),
-    /// `out[element] += value`, after all kernels that set. Several points may meet in one element, in the order of the loops.
+    /// `out[element] += value`, after all kernels that set. Several points may add to one element, in the order of the
+    /// loops.
     Add(Element),
     /// `out[entry] += value` at the entry (row of the first, column of the second) of a matrix that begins at zero.
     /// Dropped at points where the guard of either access does not hold. Between scalars an entry is stored once.
@@ -201,7 +203,7 @@ pub struct Margin {
 /// [`crate::Program::kernels`]. Without loops it is a list of stores, run once: the scalar equations of a model.
 #[derive(Clone)]
 pub struct Kernel {
-    /// What it computes (see [`KernelRole`]).
+    /// The role of the kernel (see [`KernelRole`]).
     pub role: KernelRole,
     /// Loops, accesses and guards that the graph refers to.
     pub space: Space,
@@ -209,7 +211,7 @@ pub struct Kernel {
     pub iterates: Vec<LoopId>,
     /// Which points of them.
     pub region: Region,
-    /// What bounds the interior: the subscripts that a boundary has a rule for. Same list in both parts.
+    /// The margins of the interior: the subscripts for which a boundary has a rule. Both parts have the same list.
     pub margins: Vec<Margin>,
     /// Expressions.
     pub graph: Graph,

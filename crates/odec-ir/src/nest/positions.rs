@@ -227,7 +227,7 @@ pub(super) fn range(axis: &Axis, program: &Program) -> Range {
     range.unwrap_or(Range { first: 0, count: 0 })
 }
 
-/// What an affine subscript is where all loops are 0.
+/// The value of an affine subscript if all loop indices are 0.
 pub(super) fn constant(affine: &Affine, program: &Program) -> i128 {
     affine.extents.iter().fold(i128::from(affine.constant), |sum, &(extent, c)| {
         let value = program.extents[extent.0 as usize].value;

@@ -13,8 +13,9 @@ use crate::graph::{Node, NodeId, QuickMap, QuickSet};
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Compute (or load) the node: everything but reductions and what [`is_known`], which is written where it is used. A node may
-    /// be computed in several loops, in none of which another one's value can be used.
+    /// Compute (or load) the node. This covers all nodes except reductions and those that [`is_known`], which are
+    /// written where they are used. A node can be computed in several loops if none of them can use the value of
+    /// another.
     Compute(NodeId),
     /// Do the store of this number.
     Store(u32),
@@ -25,11 +26,11 @@ pub enum Step {
 /// A loop of the schedule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
-    /// What counts.
+    /// The counter of the loop.
     pub counter: Counter,
     /// The reductions that are known when it ends; none of an iteration loop.
     pub reductions: Vec<LoopReduction>,
-    /// What each round does.
+    /// The steps of each round.
     pub steps: Vec<Step>,
 }
 
@@ -54,7 +55,7 @@ pub fn is_known(node: Node) -> bool {
     )
 }
 
-/// What a nest does, in order. Each node is computed shortly before it is first needed, so that few values are alive at a
+/// The steps of a nest, in order. Each node is computed shortly before its first use, so that few values are live at a
 /// time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
@@ -92,7 +93,8 @@ impl Schedule {
         Schedule { steps: own }
     }
 
-    /// Without loops there is one body: what each store needs that is not there yet, operands in their order, then the store.
+    /// A kernel without loops has one body: for each store, the operands that are still missing, in their order, then
+    /// the store.
     fn scalar(kernel: &Kernel) -> Schedule {
         let graph = &kernel.graph;
         let mut done = vec![false; graph.len()];
@@ -134,7 +136,7 @@ impl Schedule {
 }
 
 impl Kernel {
-    /// What counts the points of the nest, outermost first.
+    /// The counters over the points of the nest, outermost first.
     pub fn counters(&self) -> Vec<Counter> {
         match self.region {
             Region::Boundary => vec![Counter::Points],
@@ -180,12 +182,12 @@ enum Task {
 struct Planner<'a> {
     nest: &'a Kernel,
     depends: Depends,
-    /// By node: how many loops of reductions have to run one after the other in its home before it is known.
+    /// By node: how many reduction loops must run one after another in its home before it is known.
     phase: Vec<u32>,
     groups: QuickMap<Group, Vec<NodeId>>,
     /// By node: the body that it was last computed in.
     done: Vec<u32>,
-    /// By node: the body that last asked for it.
+    /// By node: the last body that needs it.
     wanted: Vec<u32>,
     stack: Vec<Scope>,
     /// How many of the stack are iteration loops (and the outside).
@@ -241,7 +243,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What a reduction needs from outside its loop: what varies with no other loops of reductions than the reduction itself.
+    /// The inputs of a reduction from outside its loop: they vary with no other reduction loops than the reduction
+    /// itself.
     fn outside(&self, reduction: NodeId) -> Vec<NodeId> {
         let around = self.depends.loops(reduction);
         let mut outside = Vec::new();
@@ -260,7 +263,8 @@ impl<'a> Planner<'a> {
         outside
     }
 
-    /// Marks what the roots need of a body (all of it for the iteration loops), so that a shared loop computes no other reductions.
+    /// Marks the nodes of a body (of all bodies for the iteration loops) that the roots need, so that a shared loop
+    /// computes no other reductions.
     fn want(&mut self, roots: impl Iterator<Item = NodeId>, over: Option<LoopId>, scope: u32) {
         let mut stack: Vec<NodeId> = roots.collect();
         while let Some(id) = stack.pop() {

@@ -78,7 +78,7 @@ impl Affine {
     }
 }
 
-/// What happens to a subscript that leaves its axis.
+/// The rule for a subscript that leaves its axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Edge {
     /// It never does where the guard holds.
@@ -138,7 +138,7 @@ pub struct Loop {
     pub span: Span,
 }
 
-/// What the nodes of a nest refer to.
+/// The loops and accesses to which the nodes of a nest refer.
 #[derive(Clone, Default)]
 pub struct Space {
     loops: Vec<Loop>,

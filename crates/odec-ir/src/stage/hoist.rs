@@ -1,8 +1,10 @@
-//! Moves values that depend on parameters and loop indices alone to `Prepare` kernels.
+//! Moves values that depend only on parameters and loop indices to `Prepare` kernels.
 //!
-//! A value without loops becomes a `Staged` scalar. One that varies with one or two loops becomes a `Staged` array over
-//! them where that pays: computing it takes a division, a root, a function or a reduction, or is done again in every round of a
-//! loop that it does not vary with (`G*m[b]` in a sum over b, for every row), and an array of that size is there anyway. No number of elements is looked at: programs are the same for all extents.
+//! A value without loops becomes a `Staged` scalar. A value that varies with one or two loops becomes a `Staged` array
+//! over them if that is worthwhile: its computation needs a division, a root, a function or a reduction, or is
+//! repeated in every round of a loop that it does not vary with (`G*m[b]` in a sum over b, for every row), and the
+//! model already has an array of that size. The decision does not depend on the number of elements: programs are the
+//! same for all extents.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -240,7 +242,7 @@ impl<'a> Hoist<'a> {
         element(array, scalar, &over, &mut self.nest.space)
     }
 
-    /// Copies a node and what it needs into a preparation whose loops stand for `over`.
+    /// Copies a node and its inputs into a preparation whose loops correspond to `over`.
     fn prepare(&mut self, id: NodeId, over: &[LoopId], at: usize) -> NodeId {
         let (nest, preparation) = (&*self.nest, &mut self.prepared[at]);
         let copies = self.copies.entry(over.to_vec()).or_insert_with(|| {
@@ -280,8 +282,8 @@ impl<'a> Hoist<'a> {
     }
 }
 
-/// True if what varies with these loops alone runs inside a further loop, in each round of which it has the values of the
-/// round before.
+/// True if a value that varies only with these loops runs inside a further loop, each round of which repeats its
+/// values.
 fn is_repeated(nest: &Kernel, depends: &Depends, own: &[LoopId]) -> bool {
     let position = |l: &LoopId| nest.iterates.iter().position(|i| i == l);
     let (iterated, reduced): (Vec<LoopId>, Vec<LoopId>) = own.iter().partition(|l| position(l).is_some());

@@ -1,4 +1,4 @@
-//! Staging: what each node depends on, and the hoisting of values of parameters alone into `Prepare` kernels.
+//! Staging: the dependencies of each node, and the hoisting of parameter-only values into `Prepare` kernels.
 
 mod hoist;
 mod reciprocal;
@@ -19,7 +19,8 @@ use crate::program::{Array, KernelRole, Role};
 pub enum Stage {
     /// Numbers only: never.
     Constant,
-    /// Parameters: once per parameter set. Discretes and modes too: what follows from them is computed anew where they change.
+    /// Depends on parameters: once per parameter set. This includes discretes and modes; their values are computed
+    /// again when they change.
     Parameter,
     /// Time: once per time.
     Time,
@@ -64,7 +65,8 @@ fn trivial(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// What the kernel stores is recorded or given back as the model says it: divisions and powers outside of loops stay.
+/// True if a run records or returns what the kernel stores, so that divisions and powers outside of loops stay as the
+/// model writes them.
 fn is_recorded(kernel: &Kernel) -> bool {
     matches!(kernel.role, KernelRole::Initial | KernelRole::Outputs | KernelRole::Mass)
 }

@@ -83,7 +83,7 @@ fn program_length(program: &Program, tableau: &ButcherTableau<'_>) -> Option<usi
     (length <= 2 * MAX_NODES && tableau.errors.len() <= NORMS).then_some(n)
 }
 
-/// What the stages are made of.
+/// The inputs of the stages.
 struct Steps<'a> {
     writer: StepBuilder<'a>,
     h: NodeId,
@@ -186,7 +186,7 @@ impl Steps<'_> {
     }
 }
 
-/// What is looked at for values that are not finite, beside y1 and the error.
+/// Values that are checked for NaN and infinity, in addition to y1 and the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Witness {
     /// The state of a stage.

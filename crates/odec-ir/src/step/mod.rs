@@ -1,9 +1,10 @@
-//! Fused steps of a method as one kernel without loops: f and its derivatives are written into the step at every stage, so that a
-//! step of a small system is one call, its values stay in registers, and its coefficients are constants.
+//! Fused steps: a whole step of a method as one kernel without loops. The kernel contains f and its derivatives at
+//! every stage, so that a step of a small system is one call, its values stay in registers, and its coefficients are
+//! constants.
 //!
-//! A kernel has the usual signature `(t, y, p, w, out)`. `t` is the time at the start of the step and `p` the parameter buffer of the
-//! model. What a method keeps from step to step is `y`, what a driver says of the step (its length, tolerances) is `w`, and `out`
-//! is for the method to arrange.
+//! A kernel has the usual signature `(t, y, p, w, out)`. `t` is the time at the start of the step and `p` the
+//! parameter buffer of the model. `y` holds the memory of the method between steps, `w` the inputs from the driver
+//! (step size, tolerances). The method defines the layout of `out`.
 
 pub mod explicit;
 pub mod rosenbrock;
@@ -33,8 +34,9 @@ pub struct StepBuilder<'a> {
 }
 
 impl<'a> StepBuilder<'a> {
-    /// An empty step of a model. `kept` and `given` are the lengths of `y` and `w`. `fused`: sums of products that no user wrote are
-    /// rounded once a term, as [`arithmetic::FMA`], for processors that have the instruction. `None` for a program of nests.
+    /// An empty step of a model. `kept` and `given` are the lengths of `y` and `w`. With `fused`, sums of products
+    /// that are not part of the model are rounded once per term, as [`arithmetic::FMA`], for processors that have the
+    /// instruction. `None` for a program with loops.
     pub fn new(program: &'a Program, kept: usize, given: usize, fused: bool) -> Option<Self> {
         let layout = Layout::of(program);
         if !program.is_scalar() {
@@ -73,11 +75,11 @@ impl<'a> StepBuilder<'a> {
         self.graph.direction(ArrayId(i as u32))
     }
 
-    /// A kernel of the model at a time and a state: what it would store in `out`, zeros where it stores nothing. The operations are
-    /// those of the kernel, one by one, so that values have its bits; what equals an expression that is there already is shared.
+    /// A kernel of the model at a time and a state: the values that it would store in `out`, and zeros elsewhere. The
+    /// operations are those of the kernel, so the values have the same bits. Existing equal expressions are shared.
     ///
     /// # Errors
-    /// A store that has no place in `out`, which lowering never makes.
+    /// If a store has no place in `out`, which lowering never produces.
     pub fn inline(&mut self, role: KernelRole, t: NodeId, y: &[NodeId]) -> Result<Vec<NodeId>, Malformed> {
         let zero = self.graph.constant(0.0);
         let mut out = vec![zero; self.layout.out_len(self.program, role)];
@@ -161,7 +163,7 @@ impl<'a> StepBuilder<'a> {
         self.graph.apply(&logic::IF, &[first, a, b])
     }
 
-    /// What the error of each unknown is measured by over a step from `a` to `b`: atol + rtol max(|a|, |b|), never zero.
+    /// The error scale of each unknown for a step from `a` to `b`: atol + rtol max(|a|, |b|), never zero.
     pub fn scales(&mut self, rtol: NodeId, atol: &[NodeId], a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
         let least = self.graph.constant(f64::MIN_POSITIVE);
         let mut scales = Vec::with_capacity(a.len());
@@ -208,8 +210,8 @@ impl<'a> StepBuilder<'a> {
         self.graph.mul(sum, zero)
     }
 
-    /// The step as the `Outputs` kernel of a program, which stores these nodes one after the other; `None` if it needs more than `limit`
-    /// nodes.
+    /// The step as the `Outputs` kernel of a program that stores these nodes in order; `None` if it needs more than
+    /// `limit` nodes.
     pub fn finish(self, out: &[NodeId], limit: usize) -> Option<Program> {
         let StepBuilder { program, graph, mut arrays, .. } = self;
         if graph.live(out.iter().copied()).count() > limit {

@@ -29,7 +29,7 @@ pub struct Coefficients<'a> {
     pub error: &'a [f64],
 }
 
-/// What is to be written.
+/// The description of a fused step.
 #[derive(Clone, Copy, Debug)]
 pub struct FusedStep<'a> {
     /// The coefficients.
@@ -159,7 +159,7 @@ fn iteration_matrix(jacobian: &Pattern) -> Option<(Pattern, Vec<u32>, Vec<u32>)>
     Some((pattern, of_jacobian, of_mass))
 }
 
-/// The stages of a step as far as they are written.
+/// The stages written so far.
 struct Stages<'a> {
     step: StepBuilder<'a>,
     coefficients: Coefficients<'a>,

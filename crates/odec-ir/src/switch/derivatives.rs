@@ -26,17 +26,17 @@ pub struct Derivatives {
     pub by: Vec<DerivativeArrays>,
     /// The same for derivatives by time at a fixed state, of [`super::Events::values`].
     pub by_time: DerivativeArrays,
-    /// Of [`super::Switching::sides`].
+    /// Derivatives of [`super::Switching::sides`].
     pub sides: Program,
-    /// Of the times in [`super::Switching::facts`].
+    /// Derivatives of the times in [`super::Switching::facts`].
     pub facts: Program,
-    /// Of [`super::Events::values`].
+    /// Derivatives of [`super::Events::values`].
     pub values: Program,
-    /// Of the same by time.
+    /// Derivatives of [`super::Events::values`] with respect to time.
     pub values_by_time: Program,
-    /// Of [`super::Events::times`].
+    /// Derivatives of [`super::Events::times`].
     pub times: Program,
-    /// Of [`super::Events::initial`].
+    /// Derivatives of [`super::Events::initial`].
     pub initial: Program,
 }
 

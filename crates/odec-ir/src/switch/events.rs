@@ -1,14 +1,14 @@
-//! Events: their triggers and the values that they write, as programs of `Outputs` kernels beside those of the model.
+//! Events: their triggers and the values that they write, as additional programs of `Outputs` kernels.
 //!
-//! A condition is logic of modes and discretes: the comparisons in it become relations as those of the equations do. Right
-//! sides, delays and priorities read the state of the instant.
+//! A condition combines modes and discretes: its comparisons become relations, like those of the equations. Right-hand
+//! sides, delays and priorities read the state at the instant.
 
 use super::{auxiliary, locate};
 use crate::nest::Kernel;
 use crate::program::{ArrayId, Program};
 use crate::span::Span;
 
-/// One thing that an event writes.
+/// One assignment of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
     /// A state or a discrete.
@@ -25,7 +25,7 @@ pub struct Write {
     pub span: Span,
 }
 
-/// What makes an event happen.
+/// The cause of an event.
 #[derive(Clone, Debug)]
 pub enum Cause {
     /// Its condition becomes true.
@@ -57,9 +57,9 @@ pub enum Cause {
 /// The events of one statement.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// What makes them happen.
+    /// Their causes.
     pub cause: Cause,
-    /// Of each event what it writes; there are as many events as entries.
+    /// The assignments of each event; there are as many entries as events.
     pub writes: Vec<Vec<Write>>,
     /// First and last value of each index that the events are numbered by, row by row.
     pub ranges: Vec<(i64, i64)>,
@@ -71,7 +71,7 @@ pub struct Event {
     pub late: bool,
     /// Dropped where the condition turns false before.
     pub cancel: bool,
-    /// Executed in a round of its own; of several chance decides which comes first.
+    /// Executed in its own round; among several such events, a random number decides which comes first.
     pub alone: bool,
     /// The run ends.
     pub stops: bool,
@@ -84,15 +84,15 @@ pub struct Event {
 pub struct EventDraft {
     /// The statements.
     pub list: Vec<Event>,
-    /// Of the conditions.
+    /// Kernels of the conditions.
     pub conditions: Vec<Kernel>,
-    /// Of right sides, delays and priorities.
+    /// Kernels of right-hand sides, delays and priorities.
     pub values: Vec<Kernel>,
-    /// Of times, which parameters and discretes decide.
+    /// Kernels of the times, which depend on parameters and discretes.
     pub times: Vec<Kernel>,
-    /// Of the discretes at the start.
+    /// Kernels of the discretes at the start.
     pub initial: Vec<Kernel>,
-    /// Of each discrete of the model the result that it starts from, and itself.
+    /// For each discrete of the model, the result with its initial value, and the discrete.
     pub starts: Vec<(ArrayId, ArrayId)>,
     /// Bounds of states, whose values are among the discretes at the start.
     pub bounds: Vec<Bound>,
@@ -126,7 +126,7 @@ pub struct Events {
     pub times: Program,
     /// Discretes at the start.
     pub initial: Program,
-    /// Of each discrete of the model the array of [`Events::initial`] that it starts from, and itself.
+    /// For each discrete of the model, the array of [`Events::initial`] with its initial value, and the discrete.
     pub starts: Vec<(ArrayId, ArrayId)>,
     /// Bounds of states.
     pub bounds: Vec<Bound>,

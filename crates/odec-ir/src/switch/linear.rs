@@ -8,7 +8,7 @@ use crate::program::Role;
 
 /// A coefficient, in the graph that comes with it.
 pub(super) struct Coefficient {
-    /// Of this state; of time where there is none.
+    /// The state; `None` for time.
     pub of: Option<Element>,
     pub node: NodeId,
 }

@@ -11,7 +11,7 @@ use crate::program::{Array, ArrayId, KernelRole, Program};
 use crate::span::Span;
 use crate::stage::{self, Stage};
 
-/// What was located in the kernels of a model, before their derivatives are formed.
+/// The switches located in the kernels of a model, before differentiation.
 #[derive(Default)]
 pub struct Sketch {
     pub(super) relations: Vec<Relation>,
@@ -24,12 +24,13 @@ pub struct Sketch {
     pub(super) reads: Vec<Kernel>,
     /// Places where something jumps or bends that is not located.
     pub unlocated: Vec<Span>,
-    /// What was met before, by its operands.
+    /// Modes and counters found so far, by their operands.
     pub(super) known: QuickMap<Key, Known>,
     pub(super) keys: Keys,
 }
 
-/// What was met before: the array of a mode, or of the n of a counter, and the number of the relation or counter.
+/// A mode or counter found before: the array of the mode, or of the n of a counter, and the number of the relation or
+/// counter.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub array: ArrayId,
@@ -77,7 +78,7 @@ pub fn locate(
     Some(sketch)
 }
 
-/// True where the equations have something that jumps or bends with a quantity that changes during a run.
+/// True if the equations contain a jump or a kink that depends on a quantity that changes during a run.
 pub fn switches(arrays: &[Array], kernels: &[Kernel]) -> bool {
     let switching = |kernel: &Kernel| {
         let stages = stage::of(kernel, arrays);
@@ -113,7 +114,7 @@ impl Sketch {
         self.relations.is_empty() && self.timed.is_empty()
     }
 
-    /// What decides the modes of the program that was completed from the kernels.
+    /// The description of the modes for the program that was completed from the kernels.
     pub fn finish(self, program: &Program, events: EventDraft, derivatives: Option<DerivativeDraft>) -> Switching {
         let Sketch { relations, counters, timed, sides, rates, values, reads, facts, .. } = self;
         let made = |list: Vec<Kernel>| {

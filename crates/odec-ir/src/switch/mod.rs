@@ -1,9 +1,9 @@
-//! Switches: the comparisons of quantities that change during a run become reads of modes, which the solver sets.
+//! Switches: comparisons of quantities that change during a run become reads of modes, which the solver sets.
 //!
-//! [`locate`] takes the kernels of a model before their derivatives are formed. It puts a read of a mode in the place of each
-//! comparison, `abs`, `min`, `max` and `sign`, and a read of a discrete in the place of `floor`, `ceil`, `round` and
-//! `mod`. What then follows from the kernels (derivatives, fused steps, Taylor series) knows nothing of it: a mode is a number
-//! in the parameter buffer.
+//! [`locate`] takes the kernels of a model before differentiation. It replaces each comparison, `abs`, `min`, `max`
+//! and `sign` by a read of a mode, and each `floor`, `ceil`, `round` and `mod` by a read of a discrete. Later passes
+//! (derivatives, fused steps, Taylor series) need no knowledge of switches: a mode is a number in the parameter
+//! buffer.
 //!
 //! ```text
 //! x' = if x > y then -1 else 1         x' = if mode.0 then -1 else 1
@@ -12,7 +12,7 @@
 //!                                      value.1 = 5 < t     break.1 = 5    timed mode 1
 //! ```
 //!
-//! The other side of the bargain is [`Switching`]: what decides the modes, as programs of `Outputs` kernels over the same
+//! The other half is [`Switching`]: it describes how modes are decided, as programs of `Outputs` kernels over the same
 //! arrays. Their parameter buffer is that of the model.
 
 mod derivatives;
@@ -59,9 +59,9 @@ pub struct Relation {
 /// Coefficients of a sum, in [`Switching::facts`].
 #[derive(Clone, Debug, Default)]
 pub struct Linear {
-    /// Of states.
+    /// Derivatives with respect to states.
     pub terms: Vec<(Place, ArrayId)>,
-    /// Of time.
+    /// Derivative with respect to time.
     pub time: Option<ArrayId>,
 }
 
@@ -74,8 +74,8 @@ pub enum Place {
     Own(ArrayId),
 }
 
-/// A whole number `n <= u < n + 1` that follows a quantity `u`: `floor(u)`, and what is made of it. With knots it is the number of
-/// the piece between them that u is in.
+/// An integer `n <= u < n + 1` that follows a quantity `u`: `floor(u)`, and functions derived from it. With knots it
+/// is the number of the piece between them that contains u.
 #[derive(Clone, Debug)]
 pub struct Counter {
     /// Where the pieces begin and end.
@@ -95,7 +95,7 @@ pub struct Counter {
 pub struct Timed {
     /// The mode that holds it.
     pub mode: ArrayId,
-    /// The value at a time, in [`Switching::values`]; never asked for near a time at which it changes.
+    /// The value at a time, in [`Switching::values`]; not evaluated near a time at which it changes.
     pub value: ArrayId,
     /// As of [`Relation::exists`].
     pub exists: Option<ArrayId>,
@@ -137,10 +137,10 @@ pub enum Break {
     Every(ArrayId, ArrayId),
 }
 
-/// What decides the modes of a program.
+/// The description of the modes of a program.
 #[derive(Clone)]
 pub struct Switching {
-    /// Comparisons that are looked at in every step.
+    /// Comparisons that are checked in every step.
     pub relations: Vec<Relation>,
     /// Whole numbers that follow a quantity.
     pub counters: Vec<Counter>,

@@ -1,5 +1,5 @@
-//! Under which modes a value is read: not where it stands in the branch that a condition does not take, and not where the
-//! other operand of `and` or `or` decides alone. An event that a discrete has latched off looks at nothing else.
+//! The modes under which a value is read. A value is not read in the branch that a condition does not take, nor if the
+//! other operand of `and` or `or` alone decides. If a discrete disables an event, none of its other operands are read.
 
 use crate::builtin::logic;
 use crate::graph::{Graph, Node, NodeId};

@@ -17,7 +17,7 @@ use crate::program::{Array, ArrayId, Role};
 use crate::span::Span;
 use crate::stage::{self, Stage};
 
-/// What becomes of a node that modes reach.
+/// The replacement of a node that depends on modes.
 enum Plan {
     /// A value that jumps at times, or for `abs`, `min` and `max` the truth of a comparison: the node in the graph of the clock.
     Timed(NodeId, Vec<Times>),
@@ -52,12 +52,12 @@ pub(super) struct Rewrite<'a> {
     groups: Vec<Group>,
 }
 
-/// What gets a mode.
+/// Which nodes get a mode.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
-    /// Everything that switches; what was met before is the same mode, where that is kept.
+    /// Everything that switches. With `keeps`, a switch found before gets the same mode.
     New { keeps: bool },
-    /// Only what was met before.
+    /// Only switches found before.
     Known,
 }
 
@@ -65,7 +65,7 @@ pub(super) enum Takes {
 struct Watched {
     relation: usize,
     group: usize,
-    /// The node that stands for its mode; of a relation of a counter for the count.
+    /// The node that reads its mode; for a relation of a counter, the node that reads the count.
     mode: NodeId,
     sides: [NodeId; 2],
 }
@@ -174,7 +174,7 @@ impl<'a> Rewrite<'a> {
         new
     }
 
-    /// What is timed, which nodes modes reach, and which are needed as they were, under `smooth`.
+    /// The timed modes, the nodes that modes reach, and the nodes that are needed unchanged, under `smooth`.
     fn plan(&mut self) -> (Vec<Option<Plan>>, Vec<bool>, Vec<bool>) {
         let len = self.kernel.graph.len();
         let mut plans: Vec<Option<Plan>> = (0..len).map(|_| None).collect();
@@ -233,13 +233,13 @@ impl<'a> Rewrite<'a> {
         Some(if op.0.name == "mod" { Plan::Remainder(value, times) } else { Plan::Timed(value, times) })
     }
 
-    /// The mode of the same value, if it was met before.
+    /// The mode of the same value, if it was found before.
     fn met_timed(&mut self, id: NodeId, value: NodeId) -> Option<ArrayId> {
         let key = self.timed_key(id, value)?;
         self.sketch.known.get(&key).map(|known| known.array)
     }
 
-    /// Of a value in the graph of the clock, in the place of a node of the kernel.
+    /// The key of a value in the graph of the clock, for a node of the kernel.
     fn timed_key(&mut self, id: NodeId, value: NodeId) -> Option<Key> {
         let Rewrite { clock, clock_keys, sketch, scalar, takes, kernel, loops, .. } = self;
         let key = match (*scalar, *takes) {
@@ -250,7 +250,7 @@ impl<'a> Rewrite<'a> {
         Some(Key::Timed(key))
     }
 
-    /// Of a node of the new graph that varies with these loops.
+    /// The key of a node of the new graph that varies with these loops.
     fn key(&mut self, node: NodeId, loops: &[LoopId]) -> Option<NodeId> {
         let Rewrite { graph, graph_keys, sketch, scalar, takes, kernel, .. } = self;
         match (*scalar, *takes) {
@@ -379,7 +379,8 @@ impl<'a> Rewrite<'a> {
         Some(self.graph.apply(&logic::IF, &[positive, one, otherwise]))
     }
 
-    /// An angle that goes on across its cut, where x < 0 and y = 0: the opposite one, half a turn away.
+    /// An angle that continues across its cut, where x < 0 and y = 0: there it is the angle of the opposite point plus
+    /// or minus half a turn.
     fn angle(&mut self, id: NodeId, [y, x]: [NodeId; 2], zero: NodeId, moded: &NodeMap) -> Option<NodeId> {
         let Node::Call(op, _) = self.kernel.graph.node(id) else { return None };
         let right = self.truth(id, x, zero, false, true)?;

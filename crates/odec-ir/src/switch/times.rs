@@ -30,7 +30,7 @@ pub(super) struct Clock {
     pub stages: Vec<Stage>,
 }
 
-/// What a quantity of time is made of: linear in `v`, with these coefficients.
+/// A quantity of time that is linear in `v`, with these coefficients.
 struct Linear {
     v: NodeId,
     at_zero: NodeId,

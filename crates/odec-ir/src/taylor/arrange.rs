@@ -78,7 +78,7 @@ impl Builder<'_> {
         Ok(at)
     }
 
-    /// An operand: these lanes as they lie, where they do so one after the other, else copies.
+    /// An operand: these lanes if they are consecutive, else copies.
     fn operand(&mut self, lanes: Vec<u32>) -> Result<Lanes, Unsuited> {
         let first = lanes.first().map_or(0, |&l| l as usize);
         if lanes.iter().enumerate().all(|(e, &l)| l as usize == first + e) {
@@ -95,8 +95,8 @@ impl Builder<'_> {
         Ok(Lanes { at, step: 1 })
     }
 
-    /// The kind of a rule, with operands found by `lanes`. The slopes of a chain and conditions are filled in by [`Builder::late`]: they may
-    /// come later in the graph, since of the order at hand they are not needed.
+    /// The kind of a rule, with operands found by `lanes`. [`Builder::late`] fills in the slopes of a chain and
+    /// conditions: they may come later in the graph, because the rule does not need their current order.
     fn kind(
         &mut self,
         rule: &Rule,
@@ -353,7 +353,7 @@ fn is_state(role: Role) -> bool {
     matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
 }
 
-/// So many lanes from one on.
+/// `len` consecutive lanes from `at` on.
 fn consecutive(at: usize, len: usize) -> Vec<u32> {
     (at as u32..(at + len) as u32).collect()
 }
@@ -365,7 +365,7 @@ fn operands(rule: &Rule, node: Node) -> Vec<usize> {
     all
 }
 
-/// The nodes of which a rule needs lower orders alone.
+/// The operands of a rule that it needs only at lower orders.
 fn late(rule: &Rule) -> Vec<usize> {
     match rule {
         Rule::Chain(terms) => terms.iter().map(|term| term.0).collect(),
@@ -374,7 +374,7 @@ fn late(rule: &Rule) -> Vec<usize> {
     }
 }
 
-/// The nodes of which a rule needs the order at hand.
+/// The operands of a rule that it needs at the current order.
 fn named(rule: &Rule) -> Vec<usize> {
     match rule {
         Rule::Fixed | Rule::Time | Rule::State(_) => Vec::new(),
@@ -390,7 +390,7 @@ fn named(rule: &Rule) -> Vec<usize> {
     }
 }
 
-/// What lanes of one group share: the rule, and which operands are equal or do not vary.
+/// The common shape of the lanes of a group: the rule, and which operands are equal or do not vary.
 fn shape(rule: &Rule, fixed: impl Fn(usize) -> bool) -> String {
     let name = match rule {
         Rule::Fixed => "fixed",
@@ -420,7 +420,7 @@ struct Spread {
     lanes: Vec<u32>,
 }
 
-/// The lanes of the nodes of a kernel, as far as they are known.
+/// The lanes of the nodes of a kernel that are known so far.
 struct Spreads(Vec<Option<Spread>>);
 
 impl Spreads {

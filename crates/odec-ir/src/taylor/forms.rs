@@ -1,11 +1,12 @@
-//! Coefficients written out such that each order waits as little as possible for the one before.
+//! Coefficients written out so that each order waits as little as possible for the previous one.
 //!
-//! Every recurrence is linear in the newest coefficients: c_k = g_k + sum of d_i b_(i,k), where g_k needs orders below k alone, the b_i are
-//! the states and a few further nodes (the *basis*), and the factors d_i, derivatives at the expansion point, are the same for all k. So
-//! the factors are computed once, g_k is known early, and between y_k and y_(k+1) = f_k/(k+1) there is a product and a sum for each b_i,
-//! with d_i/(k+1) at hand: no quotient, and nothing of the operations of f between them. A node joins the basis where it would depend on
-//! more than [`MOST_TERMS`] others, and of larger models where it is needed by itself; a series that is a multiple of another one above
-//! order 0 (x + a, c*x, c - x) is that other one in every sum of products.
+//! Every recurrence is linear in the newest coefficients: c_k = g_k + sum of d_i b_(i,k). Here g_k needs only orders
+//! below k, the b_i are the states and a few further nodes (the *basis*), and the factors d_i, derivatives at the
+//! expansion point, are the same for all k. So the factors are computed once, g_k is known early, and the path from
+//! y_k to y_(k+1) = f_k/(k+1) contains one product and one sum for each b_i, with precomputed d_i/(k+1). It contains
+//! no quotient and no other operation of f. A node joins the basis if it would otherwise depend on more than
+//! [`MOST_TERMS`] others, or, in larger models, if its coefficients are needed directly. If a series is a multiple of
+//! another one above order 0 (x + a, c*x, c - x), sums of products use that other one.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +17,15 @@ use crate::graph::{Graph, Node, NodeId};
 
 /// Most terms of the newest order in one coefficient.
 const MOST_TERMS: usize = 4;
-/// Up to so many states, coefficients that are needed by themselves have up to [`FEW_TERMS`] terms before they join the basis, since what
-/// waits counts; beyond, where the number of operations does, one.
+/// In models with up to this many states, coefficients that are needed directly have up to [`FEW_TERMS`] terms before
+/// they join the basis, because latency dominates. In larger models they have one, because the number of operations
+/// dominates.
 const FEW_STATES: usize = 6;
 const FEW_TERMS: usize = 3;
 /// Most early parts of a coefficient that those who use it add themselves.
 const MOST_PARTS: usize = 3;
 
-/// Cycles from operands to result, roughly: what is known later is added later.
+/// Approximate latency in cycles: values that are known later are added later.
 fn latency(op: Op) -> u32 {
     match op.primitive() {
         Some(Primitive::Add | Primitive::Sub | Primitive::Mul | Primitive::Fma) => 4,
@@ -55,7 +57,7 @@ pub(super) struct Forms<'a> {
     base: Vec<(usize, NodeId)>,
     /// Factors of the basis.
     shape: Vec<Vec<(usize, NodeId)>>,
-    /// Early parts of the order at hand.
+    /// Early parts of the current order.
     parts: Vec<Vec<Term>>,
     /// Coefficients, of the nodes that are needed by themselves; order 0 of all.
     values: Vec<Vec<Option<NodeId>>>,
@@ -64,8 +66,9 @@ pub(super) struct Forms<'a> {
 }
 
 impl<'a> Forms<'a> {
-    /// For these rules of a graph of `len` nodes, with order 0 of each that has a rule, in front of which `given` nodes were written, all known
-    /// at the same time (so that the series is the same whatever its start is made of); `states` is the number of states, `rows` the nodes of f.
+    /// The forms for these rules of a graph of `len` nodes, with the nodes of order 0 and the `given` nodes written
+    /// before them, all of which count as known at the same time, so that the series does not depend on how its start
+    /// is computed. `states` is the number of states, `rows` are the nodes of f.
     pub(super) fn new(
         graph: &'a mut Graph,
         rules: &'a BTreeMap<usize, Rule>,
@@ -137,7 +140,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// Marks what is needed: by itself in sums of products, or as a summand.
+    /// Marks the nodes whose coefficients are needed, directly in sums of products or as a summand.
     fn count(&mut self, rows: impl Iterator<Item = usize>) {
         let mut seen = vec![false; self.values.len()];
         let mut open: Vec<usize> = rows.collect();
@@ -182,7 +185,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// What a summand depends on.
+    /// The nodes that a summand depends on.
     fn seen_support(&self, i: usize) -> Vec<usize> {
         if self.cut[i] { vec![i] } else { self.support[i].clone() }
     }
@@ -521,7 +524,7 @@ impl<'a> Forms<'a> {
         self.depth[node.index()]
     }
 
-    /// The sum of products, what is known last added last.
+    /// The sum of products. Products that are known last are added last.
     fn sum(&mut self, mut terms: Vec<Term>) -> Option<NodeId> {
         terms.sort_by_cached_key(|&(a, b)| self.depth(a).max(self.depth(b)));
         let mut sum = None;

@@ -1,8 +1,9 @@
-//! Coefficients order by order, all points of a loop (or all nodes of one kind) side by side: the recurrences are loops over the order,
-//! and the innermost loop runs over lanes.
+//! Computes coefficients order by order, for all points of a loop (or all nodes of one kind) side by side: the
+//! recurrences are loops over the order, and the innermost loop runs over lanes.
 //!
-//! A lane is one series: the coefficient of order k of lane l is at `k * lanes + l`. Every lane adds its terms by itself and in the order
-//! of j, so that the bits depend neither on the width of the machine's registers nor on what else is computed beside it.
+//! A lane is one series: the coefficient of order k of lane l is at `k * lanes + l`. Every lane adds its terms
+//! independently and in the order of j, so the bits depend neither on the width of the SIMD registers nor on the other
+//! lanes.
 
 use crate::broken;
 use crate::builtin::Op;
@@ -53,7 +54,7 @@ pub(super) enum LaneRule {
     Power(Lanes, Lanes),
     Chain(Vec<(Lanes, Lanes)>),
     Choose(Lanes, Lanes, Lanes),
-    /// Of so many terms each, which lie one after the other; counted from the first index of the loop.
+    /// Reduction over this many consecutive terms, from the first index of the loop on.
     ReduceOp {
         reduction: ReduceOp,
         count: usize,
@@ -71,7 +72,7 @@ pub(super) struct Group {
     pub len: usize,
     /// Coefficients of order 1 and above.
     pub kind: LaneRule,
-    /// What computes order 0, where the kind does not say it.
+    /// The operation for order 0, if the kind does not determine it.
     pub zeroth: Option<(Op, Vec<Lanes>)>,
 }
 
@@ -148,7 +149,8 @@ impl Orders<'_> {
         sum
     }
 
-    /// Sum of a_j a_(k-j) over j = first ..= k - first: each product of two different ones once, doubled.
+    /// Sum of a_j a_(k-j) over j = first ..= k - first: the product of two different coefficients is computed once and
+    /// doubled.
     #[inline]
     fn square<const W: usize>(&self, a: usize, first: usize) -> [f64; W] {
         let k = self.k;
@@ -366,12 +368,13 @@ fn reduced(reduction: ReduceOp, terms: &[f64], first: i64) -> f64 {
 }
 
 impl SeriesTable {
-    /// Lanes in all: so many doubles an order are kept while it runs.
+    /// Number of lanes. An evaluation needs this many doubles per order.
     pub fn lanes(&self) -> usize {
         self.lanes
     }
 
-    /// The coefficients of h^1 ..= h^order at (t, y), n for each, into `out`; `c` is room for those of all lanes, kept from call to call.
+    /// Writes the coefficients of h^1 ..= h^order at (t, y) into `out`, n for each order. `c` is a scratch buffer for
+    /// the coefficients of all lanes, which calls can share.
     pub fn evaluate(&self, inputs: Inputs<'_, f64>, order: usize, c: &mut Vec<f64>, out: &mut [f64]) {
         let stride = self.lanes;
         // what does not vary has zeros above order 0, which nothing overwrites

@@ -1,10 +1,10 @@
 //! Taylor coefficients of the solution of y' = f(t, y), by recurrences from order to order (Jorba & Zou 2005, "A software
 //! package for the numerical integration of ODEs by means of high-order Taylor methods").
 //!
-//! Every node of f becomes a power series in the step. Sums, products, quotients, roots and powers have recurrences of
-//! their own; any other function c = F(u) has one through the derivative in its row: c' = F'(u) u', so
-//! `k c_k = sum over j = 1..=k of j u_j D_(k-j)` with D = F'(u), a node like every other. A condition follows the branch
-//! at the expansion point.
+//! Every node of f becomes a power series in the step. Sums, products, quotients, roots and powers have their own
+//! recurrences. Any other function c = F(u) has one through its derivative: c' = F'(u) u', so `k c_k = sum over j =
+//! 1..=k of j u_j D_(k-j)` with D = F'(u), which is a node like any other. A condition follows the branch at the
+//! expansion point.
 
 mod arrange;
 mod forms;
@@ -30,10 +30,10 @@ pub const MAX_UNROLLED: usize = 20_000;
 /// The largest order that is of use in doubles.
 pub const MAX_ORDER: usize = 40;
 
-/// The coefficients as a kernel without loops: a program whose inputs are those of `program` and whose `Outputs` kernel
-/// stores, for k = 1 ..= order in turn, the n coefficients of h^k. `None` if it would have more than `limit` nodes
-/// (usually [`MAX_UNROLLED`]). `fused`: sums of products are rounded once a term, as [`crate::builtin::arithmetic::FMA`], for processors that
-/// have the instruction.
+/// The coefficients as a kernel without loops: a program whose inputs are those of `program` and whose `Outputs`
+/// kernel stores, for k = 1 ..= order, the n coefficients of h^k. `None` if it would have more than `limit` nodes
+/// (usually [`MAX_UNROLLED`]). With `fused`, sums of products are rounded once per term, as
+/// [`crate::builtin::arithmetic::FMA`], for processors that have the instruction.
 pub fn unrolled(
     program: &Program,
     recurrences: &Recurrences,
@@ -61,7 +61,7 @@ fn states_of(program: &Program) -> impl Iterator<Item = (ArrayId, &Array)> {
     program.arrays.iter().enumerate().filter(move |(_, a)| is_state(a)).map(|(i, a)| (ArrayId(i as u32), a))
 }
 
-/// What coefficients are written of.
+/// The inputs of the coefficients.
 struct Model<'a> {
     program: &'a Program,
     recurrences: &'a Recurrences,

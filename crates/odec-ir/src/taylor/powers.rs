@@ -1,5 +1,6 @@
-//! Products and quotients of a square root as one power of what is under it: r = sqrt(u), so 1/(r*r*r) and 1/(u*sqrt(u)) are u^(-3/2), whose
-//! series is one recurrence instead of three. Order 0 stays what it was, but for quotients by such a power, which become products.
+//! Products and quotients of a square root as one power of its argument: with r = sqrt(u), both 1/(r*r*r) and
+//! 1/(u*sqrt(u)) are u^(-3/2), whose series is one recurrence instead of three. Order 0 does not change, except that
+//! quotients by such a power become products.
 
 use std::collections::BTreeMap;
 

@@ -8,14 +8,14 @@ use crate::graph::{Graph, Node, NodeId};
 use crate::nest::{Element, ReduceOp, Store, Target};
 use crate::program::{ArrayId, KernelRole, Program, Role};
 
-/// Most nodes that f and the derivatives its recurrences need may come to.
+/// Largest number of nodes in f and in the derivatives that its recurrences need.
 pub const MAX_NODES: usize = 200_000;
 
 /// Functions whose derivatives do not close: each derivative of a polygamma function is the next one.
 static WITHOUT: &[&Builtin] = &[&gamma::GAMMA, &gamma::LGAMMA, &gamma::DIGAMMA, &gamma::TRIGAMMA];
 
-/// Functions that may come and go within a step and leave nothing at its ends: the coefficients of `exp(-400)`, and those of a `tanh`
-/// that rounds to 1, are 0 to any order. All others show a pulse in their coefficients by the pole beside it.
+/// Functions that can rise and fall within a step without a trace at its ends: all coefficients of `exp(-400)`, and of
+/// a `tanh` that rounds to 1, are 0. With any other function, a nearby pole shows a pulse in the coefficients.
 static FADING: &[&Builtin] = &[
     &exponential::EXP,
     &exponential::EXPM1,
@@ -84,7 +84,7 @@ pub(super) struct KernelSeries {
     pub graph: Graph,
     /// Nodes with their rules, operands first.
     pub rules: BTreeMap<usize, Rule>,
-    /// Of a scalar kernel: the state whose derivative it is, and the node.
+    /// In a scalar kernel: the state whose derivative it is, and the node.
     pub rows: Vec<(ArrayId, NodeId)>,
     /// No node jumps or bends.
     pub smooth: bool,

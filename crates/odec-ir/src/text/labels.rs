@@ -37,7 +37,7 @@ pub(super) fn labels<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<St
     names.enumerate().map(label).collect()
 }
 
-/// Names of inputs and of outputs do not meet: the one are read, the others stored by one role.
+/// Names of inputs and of outputs cannot clash: inputs are read, outputs are stored by one role.
 fn is_output(role: Role) -> bool {
     matches!(role, Role::Output | Role::Conserved | Role::Expected)
 }

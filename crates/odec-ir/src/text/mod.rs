@@ -1,4 +1,4 @@
-//! The text form of a program: written by `Display`, read by [`crate::Program::parse`], one line for each thing.
+//! The text form of a program: written by `Display`, read by [`crate::Program::parse`].
 //!
 //! ```text
 //! program robertson
@@ -39,9 +39,10 @@
 //!   u[i] / u[i-1|] += %1
 //! ```
 //!
-//! Numbers are the shortest decimals that read back to the same bits. A name that is not a word, that several
-//! inputs bear, or an output beside another array, is written as `#7`, its position among the arrays. `w(y1)` is an element of the direction of a tangent kernel.
-//! Behind `@` stand the source ranges `start..end`, with `file:` before them unless it is file 0.
+//! Numbers are the shortest decimals that read back to the same bits. If a name is not a word, or several inputs or an
+//! output and another array have the same name, its position among the arrays is written instead: `#7`. `w(y1)` is an
+//! element of the direction of a tangent kernel. After `@` come the source ranges `start..end`, with a prefix `file:`
+//! unless the file is 0.
 
 mod labels;
 mod read;

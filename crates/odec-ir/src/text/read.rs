@@ -16,7 +16,7 @@ use crate::span::Span;
 pub struct TextError {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub message: String,
 }
 
@@ -32,7 +32,7 @@ impl Program {
     /// Reads the text form. The patterns follow from the stores of the kernels.
     ///
     /// # Errors
-    /// At the first line that is not of the form, refers to something that does not precede it, or repeats something.
+    /// At the first line that is malformed, refers to something that does not precede it, or repeats something.
     pub fn parse(text: &str) -> Result<Program, TextError> {
         let mut reader = Reader::default();
         for (i, line) in text.lines().enumerate() {
@@ -57,9 +57,9 @@ pub(super) struct Reader {
     pub(super) arrays: Vec<Array>,
     /// With their first lines.
     pub(super) kernels: Vec<(usize, Kernel)>,
-    /// Of what the last kernel refers to.
+    /// The names that the last kernel uses.
     pub(super) labels: Labels,
-    /// What the last kernel stores.
+    /// The targets of the last kernel's stores.
     pub(super) stored: HashSet<Target>,
 }
 
@@ -146,7 +146,7 @@ impl Reader {
     }
 }
 
-/// What stands before a closing parenthesis.
+/// The text before a closing parenthesis.
 pub(super) fn tail(text: &str) -> Option<&str> {
     text.strip_suffix(')')
 }

@@ -8,8 +8,8 @@ use crate::graph::{Node, NodeId, NodeMap};
 type Choice = (NodeId, [NodeId; 2]);
 
 impl Rewrite<'_> {
-    /// `sqrt(if m then x else 0)` as `if m then sqrt(x) else sqrt(0)`. Both have the same bits. A root has no derivative at 0, but
-    /// a constant has one: what an orifice lets through is 0 while the tank is empty.
+    /// `sqrt(if m then x else 0)` as `if m then sqrt(x) else sqrt(0)`. Both have the same bits. A root has no
+    /// derivative at 0, but a constant has one: the flow through an orifice is 0 while the tank is empty.
     pub(super) fn root(&mut self, id: NodeId, moded: &NodeMap) -> Option<NodeId> {
         let Node::Call(op, args) = self.kernel.graph.node(id) else { return None };
         if !matches!(op.0.name, "sqrt" | "cbrt" | "pow") {
@@ -32,7 +32,8 @@ impl Rewrite<'_> {
         Some(self.graph.apply(&logic::IF, &[mode, holds, fails]))
     }
 
-    /// A choice by a mode, one of whose values does not vary inside a step; also under a factor or beside a term that does not.
+    /// A choice by a mode with a value that does not vary within a step; also with a factor or a term that does not
+    /// vary.
     fn choice(&mut self, node: NodeId) -> Option<Choice> {
         let Node::Call(op, args) = self.graph.node(node) else { return None };
         if op == Op(&logic::IF) {

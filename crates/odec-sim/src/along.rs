@@ -69,7 +69,7 @@ impl Along {
         self.spectra.iter().zip(&self.steps).flat_map(|(s, h)| s.values.iter().map(move |v| v * *h))
     }
 
-    /// Points at which something that does not grow by itself is amplified.
+    /// Number of points at which the method amplifies a mode that does not grow by itself.
     pub fn growing(&self, region: &Amplification) -> usize {
         let unstable = |z: &C| {
             let direction = spectrum::decaying(*z).filter(|d| region.defined(*d));

@@ -31,27 +31,27 @@ pub const DEFAULT_RTOL: f64 = 1e-6;
 /// Absolute tolerance of a run that names none.
 pub const DEFAULT_ATOL: f64 = 1e-9;
 
-/// Most steps that can be asked for: at a microsecond each, they take three hours.
+/// Largest number of steps of a run: at a microsecond each, they take three hours.
 pub const MAX_STEPS: u64 = 10_000_000_000;
 
-/// What a run is for.
+/// The purpose of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Rows that are written.
     Rows,
-    /// Rows of which a picture keeps some.
+    /// Rows from which a picture selects points.
     Picture,
     /// The model's expectations: the run reaches every `expect`, and samples there.
     Test,
     /// Properties of one method on the model.
     Method,
-    /// Steps that the host asks for one after the other: an end need not be known, and there are no rows.
+    /// Steps that the host asks for one at a time: there may be no end time, and there are no rows.
     Steps,
     /// Steady states: the run does not start from one.
     Equilibria,
 }
 
-/// What the run block and the caller say together; kernels are lowered with its `overrides`.
+/// The settings of the run block and the caller together; kernels are lowered with its `overrides`.
 pub struct RunPlan {
     /// Parameter set and single values.
     pub overrides: Overrides,
@@ -69,7 +69,7 @@ pub struct RunPlan {
 pub struct Bound {
     /// Kernels with their parameters, which compare as the text says: right at every point.
     pub executor: Executor,
-    /// The model with modes, which a run takes where it has something that switches.
+    /// The model with modes, if something in it switches.
     pub located: Option<Located>,
     /// Start, end, initial values.
     pub problem: Problem,
@@ -93,7 +93,7 @@ pub struct Bound {
     pub expectations: Vec<Expectation>,
     /// `conserve` lines.
     pub conservation: Vec<ConservedSettings>,
-    /// What the equations do to these, for those who ask.
+    /// The derivatives of these quantities along the equations, for callers that ask.
     pub balances: Balances,
     /// Entries of the run block that count, to point at when a solver refuses them.
     pub asked: Asked,
@@ -101,7 +101,7 @@ pub struct Bound {
     pub guesses: bool,
     /// Unknowns whose guesses initial values read, by place in y, with the initial value.
     pub guesses_read: Vec<(std::ops::Range<usize>, Span)>,
-    /// What the search for a consistent start moved.
+    /// The values that the search for a consistent start changed.
     pub moved: Vec<Moved>,
     /// The run starts from a steady state.
     pub from_steady: bool,
@@ -138,7 +138,7 @@ impl RunPlan {
         Ok(RunPlan { overrides, expectations, conservation, settings, values, choices: choices.clone(), purpose })
     }
 
-    /// Refuses sample times that the span of the run does not hold, as far as that is known.
+    /// Refuses sample times outside the time span of the run, if the span is known.
     pub(crate) fn check_samples(&self, model: &Model) -> Result<(), Diagnostic> {
         let counted = matches!(self.sample_rule().0, SampleRule::Count(_));
         match self.span(model) {
@@ -149,7 +149,7 @@ impl RunPlan {
         }
     }
 
-    /// The times of the rows as they are asked for.
+    /// The sample times that the settings ask for.
     fn asked_samples(&self, t0: f64, t_end: f64) -> Result<Samples, Diagnostic> {
         let (rule, span) = self.sample_rule();
         times(&rule, t0, t_end).map_err(|why| {
@@ -190,8 +190,8 @@ impl RunPlan {
         Ok(Ready { plan: self, settings, states, columns, code, located: None })
     }
 
-    /// What the run block and the caller say of the course of the run, as numbers.
-    /// `scales` are those of the parameters that derivatives are taken by.
+    /// The settings of the run block and the caller as numbers. `scales` are the scales of the parameters for
+    /// sensitivities.
     pub(crate) fn settings(
         &self,
         model: &Model,
@@ -577,7 +577,7 @@ impl Ready {
     }
 }
 
-/// What is asked for beside the model's own values.
+/// The values that override those of the model.
 pub(crate) fn overrides(run: Option<&Run>, choices: &Choices) -> Overrides {
     Overrides {
         values: choices.set.clone(),

@@ -18,7 +18,7 @@ impl Bound {
         self.options.atol_at(place)
     }
 
-    /// The same with an executor of its own, for another thread.
+    /// A copy with its own executor, for another thread.
     pub fn fork(&self) -> Bound {
         Bound {
             executor: self.executor.fork(),

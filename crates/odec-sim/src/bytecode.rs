@@ -1,5 +1,6 @@
-//! A long straight-line kernel without code of its own: its operations as a list that is gone through one by one, with the bits that machine code gives.
-//! It stands in until compiling pays: an operation costs about a nanosecond here, and a thousand of them to compile it.
+//! A long straight-line kernel without machine code: a list of its operations, interpreted one by one, with the same
+//! bits as machine code. It is used until compiling pays: interpreting an operation takes about a nanosecond, and
+//! compiling it a thousand times as long.
 
 use std::sync::{LazyLock, Mutex, TryLockError};
 
@@ -8,10 +9,10 @@ use odec_ir::nest::schedule::{Schedule, Step, is_known};
 use odec_ir::{KernelRole, Layout, Lowering, Malformed, Node, Op, Primitive, Program, Role, broken, expand};
 use pulp::{Arch, Simd, WithSimd};
 
-/// What the processor has: with its fused multiplication, rounded once, the list takes a fraction of the time.
+/// The features of the processor: with a fused multiply-add, rounded once, the list takes a fraction of the time.
 static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
-/// What is done with three registers.
+/// An operation on three registers.
 #[derive(Clone, Copy)]
 enum Action {
     Add,
@@ -20,7 +21,8 @@ enum Action {
     Div,
     Neg,
     Abs,
-    /// The first register, with products added to it one after the other: a range of [`Replay::products`] from the second number to the third.
+    /// The first register plus a sequence of products: the range of [`Replay::products`] from the second number to the
+    /// third.
     Sum,
     /// A builtin of [`Replay::others`]: the number is in the action, the arguments are the registers.
     Other(u16),
@@ -121,7 +123,8 @@ impl Bytecode {
         Ok(bytecode)
     }
 
-    /// Appends an operation; `onwards` where its third argument is the result of the last one, which nothing else needs.
+    /// Appends an operation; `onwards` if its third argument is the result of the previous one, which nothing else
+    /// needs.
     fn append(&mut self, op: Op, from: [u32; 3], onwards: bool) -> Result<(), Malformed> {
         let Lowering::Primitive(Primitive::Fma) = op.0.lowering else {
             let action = match op.0.lowering {
@@ -177,7 +180,7 @@ impl Bytecode {
     }
 }
 
-/// One run through the list, as code for the processor at hand.
+/// One pass through the list, compiled for this processor.
 struct Pass<'a> {
     bytecode: &'a Bytecode,
     registers: &'a mut [f64],

@@ -25,7 +25,7 @@ pub enum SampleRule {
     Steps,
     /// The end alone.
     End,
-    /// The start and so many evenly spaced times after it, the last one the end.
+    /// The start and this many evenly spaced times after it; the last one is the end.
     Count(u64),
     /// The start, and `count` times from `first` after it to the end, evenly spaced in their logarithm.
     Log {
@@ -67,7 +67,7 @@ pub struct Choices {
     /// Compute the derivatives of states and outputs by what is open; the program is that of
     /// [`odec_lang::lower_sensitivities`].
     pub sensitivities: bool,
-    /// Data of the tables that come from files, by name, row by row.
+    /// Values of tables that come from files, by name, in row-major order.
     pub tables: HashMap<String, Vec<f64>>,
     /// Files that take the place of those of inputs, by the name of the input. The last one counts.
     pub data: Vec<(String, String)>,

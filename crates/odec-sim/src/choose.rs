@@ -5,7 +5,7 @@ use odec_ode::method::auto::{self, Traits};
 use odec_ode::method::{self, Method, Structure};
 use odec_ode::problem::Refusal;
 
-/// The method and what it needs of the model.
+/// The method and the parts of the model that it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     /// The method.
@@ -16,8 +16,8 @@ pub struct Choice {
     pub automatic: bool,
 }
 
-/// The method called `name`, or for `auto` and `None` one that integrates stiff and nonstiff models alike. `single`: one
-/// method with a formula of its own is wanted, not several in turn.
+/// The method called `name`; for `auto` and `None` a method that integrates stiff and nonstiff models. With `single`,
+/// the caller needs one method with its own formula, not a combination.
 pub fn choose(name: Option<&str>, traits: &Traits, single: bool) -> Result<Choice, Refusal> {
     let method = method::find(name.unwrap_or(auto::METHOD.name))?;
     if method.name != auto::METHOD.name {

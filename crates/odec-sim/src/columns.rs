@@ -1,4 +1,4 @@
-//! The columns of the rows: which elements of which arrays, without a name kept for each.
+//! The columns of the rows: which elements of which arrays, without storing a name for each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub enum Column {
     Output(usize),
 }
 
-/// The buffer that columns come from.
+/// The buffer that holds a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Buffer {
     Time,
@@ -60,7 +60,7 @@ pub struct Columns {
     titles: Titles,
 }
 
-/// What columns are called whose quantities have other names where the model comes from: `[S]` for `S_conc`.
+/// Titles of columns whose quantities have other names in the source of the model: `[S]` for `S_conc`.
 pub type Titles = Arc<BTreeMap<String, String>>;
 
 impl Columns {
@@ -97,10 +97,10 @@ impl Columns {
         }
     }
 
-    /// Adds what a text names: a state, an output, an array of them, some elements of one.
+    /// Adds the columns that a text names: a state, an output, an array of them, or some elements of one.
     ///
     /// # Errors
-    /// E0706; `flag` is where the text comes from.
+    /// E0706; `flag` is the origin of the text.
     pub fn add(&mut self, text: &str, flag: &str) -> Result<(), Diagnostic> {
         if text == self.time {
             return Ok(());
@@ -165,7 +165,7 @@ impl Columns {
         Columns { titles, ..self }
     }
 
-    /// Names, made one after the other.
+    /// The names, one at a time.
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
         (0..self.len).map(|k| self.name(k))
     }

@@ -16,7 +16,7 @@ const BLOWN_UP: f64 = 1e3;
 pub enum End {
     /// At the end time.
     Reached,
-    /// It went on, but a value exceeded the true ones a thousand times from this time on.
+    /// It continued, but from this time on a value exceeded a thousand times the true ones.
     BlewUp(f64),
     /// It failed at this time.
     Failed(f64),
@@ -24,7 +24,7 @@ pub enum End {
     Refused(Refusal),
 }
 
-/// What a run gave and cost.
+/// The result and the cost of a run.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// How it ended.
@@ -42,7 +42,8 @@ pub fn conserved(bound: &Bound) -> Vec<String> {
     bound.conservation.iter().map(|c| c.name.clone()).collect()
 }
 
-/// Makes sure that nothing is compiled while a run is timed but what the first of several runs keeps for the others.
+/// Compiles everything in advance, so that a timed run compiles nothing except what the first of several runs shares
+/// with the others.
 pub fn warm(bound: &Bound) {
     bound.executor.expect_many_runs();
     let (n, system) = (bound.problem.y0.len(), &bound.executor);
@@ -83,7 +84,7 @@ pub fn measure(
     Ok(Measurement { end, error, drifts: drifts(bound, &rows), stats })
 }
 
-/// The first time at which a value exceeds all true ones of its unknown by far.
+/// The first time at which a value far exceeds all true values of its unknown.
 fn blown_up(bound: &Bound, rows: &[Row], reference: &Reference) -> Option<f64> {
     let mut sizes: Vec<f64> = bound.problem.y0.iter().zip(scales(bound)).map(|(y, s)| y.abs().max(s)).collect();
     for (_, y) in &reference.rows {

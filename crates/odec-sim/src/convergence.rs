@@ -18,7 +18,7 @@ const SMALLEST: f64 = 1e-11;
 const ABOVE_REFERENCE: f64 = 20.0;
 /// Points within the bounds that are enough.
 const ENOUGH: usize = 8;
-/// The line is fitted through so many of them, those with the smallest steps, where the leading term rules.
+/// The line is fitted to this many errors, those of the smallest steps, where the leading term dominates.
 const FITTED: usize = 4;
 /// Fewer points give no line.
 const FEWEST: usize = 3;
@@ -47,7 +47,7 @@ pub struct Fit {
     pub range: (usize, usize),
 }
 
-/// What was found.
+/// The result of the study.
 #[derive(Clone, Debug)]
 pub struct Study {
     /// The accurate run.

@@ -15,7 +15,7 @@ pub const POINTS: usize = 5;
 const DUAL: f64 = 1e-10;
 /// Largest permitted difference to differences, relative to the entry.
 const DIFFERENCE: f64 = 1e-5;
-/// What of a row's size may be lost to the rounding of its terms, for entries that are small by cancellation.
+/// Rounding error of a row relative to its terms, for entries that are small because of cancellation.
 const ROUNDING: f64 = 1e-13;
 /// The same for differences, which divide the rounding errors of two values by their small distance.
 const DIFFERENCE_ROUNDING: f64 = 1e-9;
@@ -27,7 +27,7 @@ pub struct Worst {
     pub excess: f64,
     /// Difference relative to the entry, or to the terms that cancel in it.
     pub size: f64,
-    /// What is differentiated.
+    /// The row that is differentiated.
     pub row: String,
     /// With respect to what.
     pub column: String,
@@ -64,11 +64,11 @@ impl DerivativeTable {
     }
 }
 
-/// Compares at [`POINTS`] points, the same ones each time. Of a program with loops, where there are many variables, by some
-/// of them ([`odec_ir::derive::MAX_ROWS`]).
+/// Compares derivatives at [`POINTS`] points, always the same ones. For a program with loops and many variables, it
+/// compares some of them ([`odec_ir::derive::MAX_ROWS`]).
 ///
 /// # Errors
-/// The extents do not fit, or a matrix has too many entries to be held.
+/// If the extents do not fit, or a matrix has too many entries to be stored.
 pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, BindError> {
     let (bound, interpreter) = (BoundProgram::of(program)?, Interpreter::new(program));
     let layout = &bound.layout;
@@ -150,7 +150,7 @@ fn point(k: usize, start: &[f64]) -> (f64, Vec<f64>) {
     (0.37 * k as f64, y.collect())
 }
 
-/// What the terms of a derivative add up to, each with its absolute value: what may be lost where they cancel.
+/// The sums of the absolute values of the terms of a derivative, which bound the loss by cancellation.
 struct Magnitudes<'a> {
     prepare: Option<Slopes<'a>>,
     rhs: Option<Slopes<'a>>,
@@ -239,7 +239,7 @@ impl<'a> Magnitudes<'a> {
         Magnitudes { prepare, rhs, program, layout, column: None }
     }
 
-    /// Of df/dy, df/dt or df/dp at a row. Entries are asked for column by column.
+    /// An entry of df/dy, df/dt or df/dp. Callers ask for entries column by column.
     fn entry(&mut self, row: usize, by: Variable) -> f64 {
         if self.column.as_ref().is_none_or(|(known, _)| *known != by) {
             self.column = Some((by, self.rows(by)));

@@ -1,5 +1,5 @@
-//! Eliminations for the solver: written out by `odec-ir`, compiled or interpreted as the model is, and kept, so that a second run
-//! compiles nothing.
+//! Eliminations for the solver: written by `odec-ir`, compiled or interpreted like the model, and cached, so that a
+//! second run compiles nothing.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,11 +16,11 @@ use crate::executor::Execution;
 
 /// Operations of an elimination up to which code is made before it is used: beyond, making it takes longer than the rest of a model.
 const AT_ONCE: usize = 3_000;
-/// How often the operations of a longer one are gone through as a list before code is made, unless there will be many runs: compiling one takes as long
-/// as so many of them. The bits are the same.
+/// How often the list of operations of a longer elimination is interpreted before it is compiled, unless many runs
+/// follow: compiling takes as long as this many passes. The bits are the same.
 const PATIENCE: u64 = 2_000;
 
-/// What tells plans apart.
+/// The key of a plan in the cache.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     col_ptr: Vec<u32>,
@@ -31,10 +31,10 @@ struct Key {
     origin: Option<Origin>,
 }
 
-/// Most plans that are kept: a run has two (real and complex), and a few more where pivots vanish.
+/// Largest number of plans in the cache: a run has two (real and complex), and a few more if pivots vanish.
 const MAX_KEPT: usize = 64;
 
-/// Makes code of eliminations and keeps it.
+/// Compiles eliminations and caches the code.
 pub struct Eliminations {
     execution: Execution,
     many_runs: Arc<AtomicBool>,
@@ -180,7 +180,7 @@ impl Listed {
         })
     }
 
-    /// The code, once it pays, which the run of a list of so many operations brings nearer.
+    /// The code, once compiling pays. Each pass through the list counts towards that.
     fn executor(&self, operations: usize) -> Option<&Executor> {
         if let Some(made) = self.executor.get() {
             return made.as_ref();

@@ -29,7 +29,7 @@ use crate::timetable::Timetable;
 pub use parameters::ByParameters;
 pub use rounded::{ExactRhs, RoundedRhs};
 
-/// What executes the kernels.
+/// The backend that executes the kernels.
 #[derive(Clone)]
 enum Backend {
     Jit(Box<Compiled>),
@@ -48,7 +48,7 @@ pub enum Execution {
 /// Why a program cannot run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unfit {
-    /// No code can be made of it.
+    /// It cannot be compiled.
     Code(JitError),
     /// Its extents or tables do not fit it.
     Extents(BindError),
@@ -75,10 +75,10 @@ pub struct KernelCode {
 }
 
 impl KernelCode {
-    /// Compiles what a method of this structure needs of `program`; the rest is compiled when it is asked for.
+    /// Compiles the kernels of `program` that a method of this structure needs; the others are compiled on first use.
     ///
     /// # Errors
-    /// What no code can be written for.
+    /// If a kernel cannot be compiled.
     pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<KernelCode, JitError> {
         let backend = match execution {
             Execution::Jit => {
@@ -125,7 +125,7 @@ pub struct Executor {
     p: Vec<f64>,
     /// Positions.
     bound: Arc<BoundProgram>,
-    /// Bound when it is first asked for: an explicit method does without.
+    /// Bound on first use, because an explicit method does not need it.
     jacobian: OnceLock<Result<MatrixCode, Unfit>>,
     mass: BoundMass,
     calls: Calls,
@@ -141,7 +141,7 @@ pub struct Executor {
     has_jacobian: bool,
     has_time_derivative: bool,
     has_tangent: bool,
-    /// What stays zero along a solution.
+    /// Functions that stay zero along a solution.
     kept: Option<Box<Kept>>,
     /// As of [`Accelerated::groups`].
     groups: usize,
@@ -172,12 +172,12 @@ impl Executor {
         Executor::bind(KernelCode::new(program, execution, needs)?, needs.jacobian)
     }
 
-    /// Binds extents and parameters to their values (those of the program's arrays), and the positions that the nests
-    /// need; those of the Jacobian only if `jacobian`, else when it is first asked for. A Jacobian with too many entries
-    /// is not bound, see [`Jacobian::Products`].
+    /// Binds extents and parameters to their values (those of the program's arrays), and computes the positions that
+    /// the nests need. The positions of the Jacobian are computed now if `jacobian`, otherwise on first use. A
+    /// Jacobian with too many entries is not bound, see [`Jacobian::Products`].
     ///
     /// # Errors
-    /// Extents and tables that do not fit the model.
+    /// If extents or tables do not fit the model.
     pub fn bind(code: KernelCode, jacobian: bool) -> Result<Executor, Unfit> {
         let KernelCode { program, mut backend, invariants } = code;
         let kept = invariants.map(|code| Kept::bind(*code, program.invariants.as_deref())).transpose()?;
@@ -348,7 +348,7 @@ impl Executor {
         self.run(KernelRole::Initial, None, t0, &[], &[], y);
     }
 
-    /// Another executor with the same code, positions and patterns, and parameters of its own.
+    /// A copy with the same code, positions and patterns, and its own parameters.
     pub fn fork(&self) -> Executor {
         Executor {
             program: self.program.clone(),
@@ -373,10 +373,11 @@ impl Executor {
         self.groups = groups;
     }
 
-    /// Gives parameters other values: `change` writes them into the parameter buffer. What follows from them is made anew.
+    /// Changes parameters: `change` writes them into the parameter buffer. Values that depend on them are computed
+    /// again.
     ///
     /// # Errors
-    /// A mass matrix whose entries do not fit, as for [`Executor::bind`].
+    /// If the entries of a mass matrix do not fit, as for [`Executor::bind`].
     pub fn change(&mut self, change: impl FnOnce(&mut [f64])) -> Result<(), Unfit> {
         change(&mut self.p);
         self.stage();
@@ -394,14 +395,14 @@ impl Executor {
         self.share_parameters();
     }
 
-    /// What stays zero along a solution has the same parameters.
+    /// Copies the parameters to the functions that stay zero along a solution.
     fn share_parameters(&mut self) {
         let Some(mut kept) = self.kept.take() else { return };
         kept.take_parameters(self);
         self.kept = Some(kept);
     }
 
-    /// Outputs, then conserved, then expected quantities. `w` is y', n values, which are looked at only where
+    /// Writes outputs, then conserved, then expected quantities to `out`. `w` is y', n values, which is read only if
     /// [`Program::outputs_read_rates`].
     pub fn outputs(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {
         self.run(KernelRole::Outputs, None, t, y, w, out);
@@ -426,7 +427,7 @@ impl Executor {
         self.eliminations.expect_many_runs();
     }
 
-    /// Who writes the eliminations of its runs out as code, and keeps that code for further runs.
+    /// The source of machine code for eliminations, which caches the code for further runs.
     pub fn eliminator(&self) -> odec_ode::problem::Code {
         odec_ode::problem::Code(self.eliminations.clone())
     }
@@ -444,7 +445,8 @@ impl Executor {
         self.jacobian.get()?.as_ref().ok().map(|bound| bound.pattern.row_idx.len())
     }
 
-    /// Bytes of positions, entries and patterns that binding made: what grows with the extents beside the solver's own.
+    /// Bytes of positions, entries and patterns that binding computed: the memory that grows with the extents, without
+    /// that of the solver.
     pub fn bound_bytes(&self) -> usize {
         let lists = |lists: &[Vec<u32>]| lists.iter().map(|l| 4 * l.len()).sum::<usize>();
         let pattern = |rows: usize, columns: usize| 4 * (rows + columns);
@@ -457,7 +459,7 @@ impl Executor {
     }
 }
 
-/// The same pattern in the solver's type: the two crates know nothing of each other.
+/// The same pattern in the solver's type. The two crates do not depend on each other.
 pub(crate) fn pattern_of(p: &odec_ir::Pattern) -> Pattern {
     Pattern { rows: p.rows, col_ptr: p.col_ptr.clone(), row_idx: p.row_idx.clone() }
 }

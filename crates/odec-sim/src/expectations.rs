@@ -16,7 +16,7 @@ pub enum ExpectationKind {
     Expect {
         /// When.
         at: f64,
-        /// What it should be.
+        /// The expected value.
         expected: f64,
     },
     /// A quantity that does not change.
@@ -28,9 +28,9 @@ pub enum ExpectationKind {
 pub struct Expectation {
     /// Text of the quantity.
     pub name: String,
-    /// What is promised.
+    /// The kind of expectation.
     pub kind: ExpectationKind,
-    /// The run has come to the time of an `expect`.
+    /// True if the run reached the time of an `expect`.
     pub reached: bool,
     /// When an event had ended the run, before that time, and where this event is written.
     pub stopped: Option<(f64, Span)>,
@@ -44,7 +44,7 @@ pub struct Expectation {
     pub within: Option<f64>,
     /// `None` if the line only reports.
     pub kept: Option<bool>,
-    /// What the equations do to a conserved quantity that is not kept.
+    /// The derivative of a conserved quantity that drifts.
     pub balance: Balance,
     /// The run took steps of a fixed length.
     pub fixed_steps: bool,
@@ -106,7 +106,7 @@ pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Expectation> {
 }
 
 impl Expectation {
-    /// For an expectation that is not kept.
+    /// The message for an expectation that does not hold.
     pub fn diagnostic(&self, time: &str) -> Diagnostic {
         let within = number(self.within.unwrap_or(0.0));
         match self.kind {

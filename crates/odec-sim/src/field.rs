@@ -21,10 +21,10 @@ const ITERATIONS: usize = 50;
 /// Equilibria that are found are this exact, and this far apart, relative to the window.
 const EXACT: f64 = 1e-11;
 const APART: f64 = 1e-6;
-/// More equilibria than this, or more degenerate ones than the second, form a line.
+/// With more equilibria than this, or more degenerate ones than the second number, they form a line.
 const MOST: usize = 40;
 const MOST_DEGENERATE: usize = 3;
-/// Real parts and eigenvalues that are this small beside the others are zero.
+/// Real parts and eigenvalues that are this small relative to the others count as zero.
 const ZERO: f64 = 1e-8;
 
 /// A rectangle.
@@ -78,7 +78,7 @@ pub struct Equilibrium {
 pub enum EquilibriumType {
     /// Two negative eigenvalues.
     StableNode,
-    /// Two positive ones.
+    /// Two positive eigenvalues.
     UnstableNode,
     /// One of each.
     Saddle,
@@ -86,7 +86,7 @@ pub enum EquilibriumType {
     StableFocus,
     /// A complex pair with positive real part.
     UnstableFocus,
-    /// A complex pair on the imaginary axis: what the nonlinear system does is not decided.
+    /// A complex pair on the imaginary axis: the linearisation does not determine the nonlinear behaviour.
     Centre,
     /// An eigenvalue is zero.
     Degenerate,

@@ -9,8 +9,8 @@ use crate::columns::Columns;
 
 /// Bytes of a number.
 const NUMBER: u64 = 8;
-/// Vectors as long as the state that a method, its step-size controller and its dense output hold: `auto` has an explicit and an
-/// implicit method at hand.
+/// Vectors of the length of the state that a method, its step-size controller and its dense output need: `auto` holds
+/// an explicit and an implicit method.
 const VECTORS: u64 = 60;
 /// Copies of parameters and tables: in the program, in the buffer of the kernels, and while they are read.
 const COPIES: u64 = 3;
@@ -19,12 +19,13 @@ const COPIES: u64 = 3;
 const ENTRY: u64 = 60;
 /// Bytes for each entry of the factors: its value and its row.
 const FACTOR: u64 = 12;
-/// Entries of the factors for each one of the matrix; a grid in two dimensions of a hundred thousand unknowns has about so many.
+/// Entries of the factors for each entry of the matrix: about the fill-in of a grid in two dimensions with a hundred
+/// thousand unknowns.
 const FILL: u64 = 8;
 /// Bytes that every process takes: its own code, the text of the model, machine code.
 const PROCESS: u64 = 30 << 20;
 
-/// What takes memory, with its bytes.
+/// The parts of the memory, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Need {
     parts: Vec<(String, u64)>,
@@ -64,7 +65,7 @@ impl Need {
         )
     }
 
-    /// That of so many runs at a time, which keep so many rows until they can be written.
+    /// The memory of `threads` runs at a time that each keep `rows` rows until they are written.
     pub(crate) fn times(mut self, threads: u64, rows: u64, columns: u64) -> Need {
         for (_, bytes) in &mut self.parts {
             *bytes = bytes.saturating_mul(threads);
@@ -72,7 +73,7 @@ impl Need {
         self.keeping(rows, columns)
     }
 
-    /// With rows that are kept, so many columns each.
+    /// Adds the memory of `rows` kept rows with `columns` columns each.
     pub fn keeping(self, rows: u64, columns: u64) -> Need {
         self.and(format!("{rows} rows in memory"), rows, columns.saturating_mul(NUMBER))
     }

@@ -3,13 +3,13 @@
 /// A point in pixels.
 pub type Point = (f64, f64);
 
-/// Width in pixels of the columns of a curve over time of which four points tell all: the first, the least, the
+/// Width in pixels of a column of a curve over time. Four points represent each column: the first, the smallest, the
 /// largest and the last (Jugel, Jerzak, Hackenbroich and Markl, Proc. VLDB 7 (2014) 797-808).
 const COLUMN: f64 = 0.12;
 
-/// Positions of the points to keep of a line through `places`, so that it moves by at most about `within` pixels; over
-/// a horizontal axis along which the points advance also by `COLUMN`. The ends of pieces and points that are not
-/// finite, which separate the pieces, are kept.
+/// Selects the points of a line through `places` to keep, so that the line moves by at most about `within` pixels.
+/// Along a horizontal axis on which the points advance, it also moves by at most `COLUMN`. The ends of pieces and the
+/// non-finite points that separate them are kept. Returns the positions of the kept points.
 pub fn kept(places: &[Point], advancing: bool, within: f64) -> Vec<usize> {
     let mut kept = vec![];
     let finite = |k: usize| places[k].0.is_finite() && places[k].1.is_finite();
@@ -31,7 +31,7 @@ pub fn kept(places: &[Point], advancing: bool, within: f64) -> Vec<usize> {
     kept
 }
 
-/// Of each column of the picture the first, the least, the largest and the last point.
+/// For each column of the picture, the first, the smallest, the largest and the last point.
 fn columns(places: &[Point], piece: std::ops::Range<usize>) -> Vec<usize> {
     let mut kept: Vec<usize> = vec![];
     let mut k = piece.start;
@@ -51,9 +51,9 @@ fn columns(places: &[Point], piece: std::ops::Range<usize>) -> Vec<usize> {
     kept
 }
 
-/// Drops points that lie on the way from one that is kept to a later one (Williams, Comput. Graph. Image Process. 8
-/// (1978) 286-293): the directions in which all of them lie within reach form a wedge, which narrows from point to
-/// point. A line that turns back keeps the point where it does.
+/// Drops points that lie on the way from a kept point to a later one (Williams, Comput. Graph. Image Process. 8 (1978)
+/// 286-293): the directions in which all of them are within reach form a wedge, which narrows from point to point. A
+/// line that turns back keeps the point where it does so.
 fn scalar(places: &[Point], piece: &[usize], within: f64, kept: &mut Vec<usize>) {
     let Some((&first, rest)) = piece.split_first() else { return };
     kept.push(first);

@@ -55,7 +55,7 @@ impl Range {
 pub enum Design {
     /// All combinations of the values of the ranges, the last range varying fastest.
     Grid,
-    /// Points drawn from the ranges, each coordinate by itself: uniformly, or uniformly in the logarithm.
+    /// Points drawn from the ranges, each coordinate independently: uniformly, or uniformly in the logarithm.
     Random {
         /// How many.
         runs: u64,
@@ -117,7 +117,7 @@ impl Points {
         Points { first, len: end - begin, listed, ..self }
     }
 
-    /// The same points as a part of a sweep of so many, over ranges with these ends.
+    /// The same points as a part of a sweep of `whole` points, over ranges with these ends.
     pub fn of_whole(mut self, whole: u64, ends: &[(f64, f64)]) -> Points {
         for (range, (low, high)) in self.ranges.iter_mut().zip(ends) {
             (range.low, range.high) = (*low, *high);
@@ -145,7 +145,7 @@ impl Points {
         self.len == 0
     }
 
-    /// What varies.
+    /// The quantities that vary, with their ranges.
     pub fn ranges(&self) -> &[Range] {
         &self.ranges
     }

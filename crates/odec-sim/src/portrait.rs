@@ -52,7 +52,8 @@ impl Plane<'_> {
         xs.iter().any(|x| ys.iter().any(|y| self.at((*x, *y)).is_some()))
     }
 
-    /// Integral curves that keep apart: each begins in a cell that none has touched, and ends where it meets another.
+    /// Integral curves with a distance between them: each begins in a cell that no other has touched, and ends where
+    /// it meets another.
     pub fn curves(&self, window: &PlaneWindow, stop: &dyn Fn() -> bool) -> Vec<Vec<Point>> {
         let (columns, rows) = CELLS;
         let (w, h) = window.size();

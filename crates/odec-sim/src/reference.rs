@@ -8,7 +8,7 @@ use odec_ode::solve;
 
 use crate::bind::Bound;
 
-/// What accurate runs are made with where nothing is stiff, the first that exists and succeeds.
+/// Methods for accurate runs of models that are not stiff. The first one that applies and succeeds is used.
 const NONSTIFF: [&str; 3] = ["dop853", "vern7", "dopri5"];
 /// The same for everything else.
 const STIFF: [&str; 3] = ["radau5", "rodas5p", "rodas4"];
@@ -16,7 +16,7 @@ const STIFF: [&str; 3] = ["radau5", "rodas5p", "rodas4"];
 const PATIENCE: u64 = 100_000;
 /// Steps of any accurate run.
 const BUDGET: u64 = 2_000_000;
-/// Relative tolerances that are tried in turn: some models cannot be solved to the first.
+/// Relative tolerances, tried in this order: some models cannot be solved at the first.
 const TIGHT: [f64; 3] = [1e-13, 1e-12, 1e-11];
 
 /// An accurate run this good is taken as it is; else one with the other kind of method is made too, and the better one taken.
@@ -71,7 +71,8 @@ pub fn even_times(bound: &Bound, count: usize) -> Vec<f64> {
     times
 }
 
-/// What errors of each unknown are measured in beside its size: absolute over relative tolerance of the run.
+/// For each unknown, the value that is added to its size to scale its error: absolute over relative tolerance of the
+/// run.
 pub fn scales(bound: &Bound) -> Vec<f64> {
     let atol = |k: usize| *bound.options.atol.get(k).or(bound.options.atol.first()).unwrap_or(&0.0);
     (0..bound.problem.y0.len()).map(|k| atol(k) / bound.options.rtol).collect()

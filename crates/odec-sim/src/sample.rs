@@ -51,11 +51,11 @@ pub struct Executed {
     pub at: Vec<i64>,
     /// Those of one round read the same values.
     pub round: u32,
-    /// What it wrote: the name, and its values before and after the instant.
+    /// The changes: name, and values before and after the instant.
     pub changes: Vec<(String, f64, f64)>,
 }
 
-/// What events did in a run.
+/// The effects of events in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventCounts {
     /// Events that were executed.
@@ -64,7 +64,7 @@ pub struct EventCounts {
     pub instants: u64,
     /// The event that ended the run, element of the events of the model, and when.
     pub stopped: Option<(usize, f64)>,
-    /// Elements of the events of the model that wait for times, of which none came.
+    /// Elements of events with times, none of which occurred.
     pub never: Vec<usize>,
 }
 
@@ -86,7 +86,7 @@ pub struct Drift {
 /// Expected quantities as they came out: position among the program's expected quantities and value.
 pub type Found = Vec<(usize, f64)>;
 
-/// What was seen on the way.
+/// The observations of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// One for each conserved quantity.
@@ -95,11 +95,11 @@ pub struct Seen {
     pub not_finite: Option<(usize, f64, Vec<f64>, f64)>,
     /// Values of the expected quantities, in the order of [`Bound::expectations`]; NaN where the run did not reach.
     pub found: Vec<f64>,
-    /// What the steps showed.
+    /// The findings of the monitor.
     pub findings: Findings,
-    /// What events did; `None` of a model without modes and events.
+    /// The effects of events; `None` for a model without modes and events.
     pub events: Option<EventCounts>,
-    /// What was done to keep states within their bounds.
+    /// The corrections that kept states within their bounds.
     pub pushes: Option<hybrid::Pushes>,
     /// By event of the run: it was executed.
     pub(crate) happened: Vec<bool>,
@@ -144,7 +144,7 @@ impl Seen {
     }
 }
 
-/// Runs. What was seen is valid however the run ends.
+/// Runs the model. The observations are valid however the run ends.
 pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, SolveError>, Seen) {
     solve_again(bound, &mut None, recorder)
 }
@@ -204,7 +204,7 @@ fn error_with(mut error: SolveError, model: &Located) -> SolveError {
     error
 }
 
-/// The outcome of a run, and what events did.
+/// The outcome of a run, and the effects of events.
 fn ended(made: HybridOutcome, model: &Located, seen: &mut Seen) -> Result<Outcome, SolveError> {
     let HybridOutcome { end, instants, executed, ref pushes, doubtful, .. } = made;
     seen.findings.doubtful = doubtful;
@@ -218,7 +218,8 @@ fn ended(made: HybridOutcome, model: &Located, seen: &mut Seen) -> Result<Outcom
     self::outcome(made)
 }
 
-/// The outcome of a run with events. An accumulation that nothing follows is a failure: nothing is known beyond.
+/// The outcome of a run with events. An accumulation without a `rest` block is a failure: the solution beyond it is
+/// unknown.
 pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
     let HybridOutcome { end, outcome, .. } = made;
     if let End::Accumulation { event, ratio } = end {
@@ -235,7 +236,7 @@ pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
 pub(crate) struct Derivatives<'a> {
     /// `None` where outputs hold none.
     solver: Option<(Evaluator<'a>, Way)>,
-    /// Not looked at where there is no solver.
+    /// Unused if there is no solver.
     values: Vec<f64>,
 }
 
@@ -297,7 +298,7 @@ impl<'a> Derivatives<'a> {
         &self.values
     }
 
-    /// At a row; NaN where there is no value, so that the outputs made of it have none.
+    /// The values at a row; NaN if there is no value, so that the outputs that use them have none either.
     pub(crate) fn at(&mut self, t: f64, y: &[f64]) -> &[f64] {
         if let Some((eval, way)) = &mut self.solver {
             way.solve(eval, t, y, &mut self.values);

@@ -5,11 +5,12 @@ use odec_ode::problem::Samples;
 
 use crate::choices::SampleRule;
 
-/// Whether rows are there to show the whole course of a run: a list of times, each step or the end alone are what
+/// Whether rows should show the whole course of a run. A list of times, each step or the end alone is an explicit
+/// request, and pictures and expectations have their own rows.
 /// somebody asked for, and pictures and expectations have rows of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
-    /// So many even times after the start.
+    /// This many evenly spaced times after the start.
     Even(u64),
     /// Times that are even in their logarithm.
     Logarithmic,
@@ -20,7 +21,7 @@ pub enum Spread {
 
 /// Rows after the first of an adaptive run that says nothing about them.
 pub const DEFAULT_SAMPLES: u64 = 200;
-/// Most sample times: they are kept in memory, 8 bytes each.
+/// Largest number of sample times: they are stored in memory, 8 bytes each.
 pub const MAX_SAMPLES: u64 = 20_000_000;
 
 /// The times of `rule` on `t0..t_end` (either direction), the start included, the last one exactly the end. Times of a
@@ -68,7 +69,7 @@ pub(crate) fn listed_rule(entry: &Listed) -> SampleRule {
     }
 }
 
-/// The times of the `expect` lines among evenly spaced ones that watch what is conserved.
+/// The times of the `expect` lines, among evenly spaced ones for conserved quantities.
 pub(crate) fn with_expectations(expectations: &[Expectation], t0: f64, t_end: f64) -> Samples {
     let mut list = match times(&SampleRule::Count(DEFAULT_SAMPLES), t0, t_end) {
         Ok(Samples::Times(list)) => list,

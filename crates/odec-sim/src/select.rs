@@ -27,7 +27,7 @@ pub enum Misnamed {
     Outside {
         /// Name of the index.
         index: String,
-        /// What was asked for.
+        /// The requested value.
         value: i64,
         /// First index.
         first: i64,
@@ -39,7 +39,7 @@ pub enum Misnamed {
 /// A name taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// What the model calls the array.
+    /// The name of the array in the model.
     pub stem: String,
     /// Between brackets; `None` without them.
     pub subs: Option<Vec<Sub>>,

@@ -1,4 +1,4 @@
-//! Taylor coefficients of a model's solution: recurrences once, one kernel for each order asked for.
+//! Taylor coefficients of a model's solution: recurrences once, one kernel for each requested order.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -13,7 +13,8 @@ use odec_ode::step::FusedStep;
 use crate::executor::Execution;
 use crate::steps::Native;
 
-/// Most nodes of a kernel of fused steps: it is to cost no more than a few milliseconds, as it is made without being asked for, and what
+/// Largest number of nodes of a fused step with a series. Compiling it may take a few milliseconds at most, because
+/// nobody asked for it, and for long series the rest of the step matters less.
 /// is around the series counts for less where that is long.
 const MAX_STEP: usize = 4_000;
 /// In one function with the registers of the best allocator, which takes 4 % off a step.
@@ -25,7 +26,7 @@ enum Kernel {
     Code(Box<Compiled>),
     /// The same, interpreted.
     Written(Box<(Program, Interpreter)>),
-    /// Too large to be written out, or with loops of its own.
+    /// Too large to be unrolled, or with loops.
     Looped(Box<Looped>),
 }
 
@@ -43,7 +44,7 @@ struct Looped {
     room: Mutex<Vec<Vec<f64>>>,
 }
 
-/// Kernels by order, made when first asked for.
+/// Kernels by order, compiled on first use.
 pub(crate) struct SeriesKernels {
     recurrences: OnceLock<Result<Recurrences, Unsuited>>,
     kernels: [OnceLock<Kernel>; MAX_ORDER + 1],

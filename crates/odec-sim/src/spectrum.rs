@@ -9,7 +9,7 @@ use crate::stability::{Amplification, C, ITERATIONS};
 
 /// Most unknowns whose eigenvalues are computed: the work grows with the third power.
 pub const MAX_UNKNOWNS: usize = 500;
-/// Real parts that are this small beside the eigenvalue are rounding.
+/// Real parts that are this small relative to the eigenvalue are rounding errors.
 const ROUNDING: f64 = 1e-9;
 /// An eigenvalue of the inverse pencil below this, relative to the largest, belongs to an algebraic equation.
 const ALGEBRAIC: f64 = 1e-12;
@@ -156,8 +156,8 @@ fn vectors(pencil: &Pencil, lambda: C) -> Option<[DVector<C>; 2]> {
     Some([vector(matrix.clone())?, vector(matrix.transpose())?])
 }
 
-/// How much each unknown takes part in the motion of an eigenvalue, the largest 1: |left eigenvector| times |right|, which no
-/// choice of units changes. Empty where it cannot be told.
+/// The participation of each unknown in the mode of an eigenvalue, at most 1: |left eigenvector| times |right
+/// eigenvector|, which does not depend on units. Empty if it cannot be determined.
 pub fn participation(system: &dyn System, spectrum: &Spectrum, lambda: C) -> Vec<f64> {
     Pencil::at(system, spectrum.t, &spectrum.y).map_or(vec![], |pencil| shared(&pencil, lambda))
 }
@@ -206,7 +206,7 @@ pub fn dominant_entries(system: &dyn System, spectrum: &Spectrum, lambda: C, tow
 /// The step that linear stability permits along a run.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// The largest step at which nothing that decays or oscillates is amplified; 0 if every step does so.
+    /// The largest step at which no decaying or oscillating mode is amplified; 0 if every step amplifies one.
     pub step: f64,
     /// The eigenvalue that sets it.
     pub lambda: C,
@@ -218,7 +218,7 @@ pub struct Limit {
 /// solutions that grow, and do not count.
 pub fn limit(amplification: &Amplification, spectra: &[Spectrum]) -> Option<Limit> {
     const SECTORS: usize = 90;
-    /// Candidates that are looked at exactly.
+    /// Number of candidates that are evaluated exactly.
     const EXACT: usize = 12;
     let mut table = vec![None; SECTORS + 1];
     let mut candidates: Vec<(f64, C, usize)> = vec![];

@@ -26,7 +26,7 @@ const FAR: f64 = 1e4;
 const FAR_SECOND_ORDER: f64 = 1e3;
 /// Ratio of successive points on a ray.
 const STRIDE: f64 = 1.03;
-/// A limit below this on a ray where nothing is damped comes from rounding: the solution grows at any step.
+/// A limit below this on a ray without damping is a rounding error: the solution grows at any step.
 const NO_LIMIT: f64 = 0.1;
 /// Orders of `abm` whose regions are drawn.
 const ADAMS_ORDERS: [usize; 5] = [2, 3, 4, 6, 9];
@@ -139,8 +139,8 @@ fn spectral_radius(matrix: DMatrix<C>) -> f64 {
     }
 }
 
-/// What a step with a predictor of order k makes of the state y and the backward differences of h f, of order 1 to k - 1; that of
-/// order 0 is z y.
+/// The map of a step with a predictor of order k on the state y and the backward differences of h f, of order 1 to k -
+/// 1; the difference of order 0 is z y.
 fn adams(k: usize, z: C) -> DMatrix<C> {
     let mut gamma = [0.0; MAX_ORDER + 2];
     let nodes: [f64; MAX_ORDER + 1] = std::array::from_fn(|j| -(j as f64));
@@ -168,7 +168,7 @@ impl Amplification {
         self.method
     }
 
-    /// True for methods that see x'' only: what matters is then the imaginary axis.
+    /// True for methods that only apply to x'' without velocities: then only the imaginary axis matters.
     pub fn second_order(&self) -> bool {
         matches!(self.kind, Kind::SecondOrder | Kind::Undamped)
     }
@@ -232,8 +232,8 @@ impl Amplification {
         self.at(z) <= 1.0 + self.rounding()
     }
 
-    /// The largest r such that r' * direction is stable for all r' up to r: 0 if there is none, infinite if there is no
-    /// limit. `direction` has the length 1.
+    /// The largest r such that r' * direction is stable for all r' up to r; 0 if there is none, infinite if there is
+    /// no limit. `direction` has length 1.
     pub fn limit(&self, direction: C) -> f64 {
         let mut damped = false;
         let far = if self.second_order() { FAR_SECOND_ORDER } else { FAR };

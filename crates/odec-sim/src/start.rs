@@ -22,7 +22,7 @@ pub enum NoStart {
     NotFinite(usize),
     /// No consistent values were found.
     Inconsistent(Box<Failure>),
-    /// Initial values do not meet the constraints: each state that would have to move, and where to.
+    /// The initial values do not satisfy the constraints: each state that would have to change, and its new value.
     NotKept(Vec<Moved>),
     /// An initial value reads the guess of an unknown, which starts elsewhere: what moved, and the initial value.
     ReadsGuess(Moved, Span),
@@ -61,7 +61,7 @@ impl Bound {
         Ok(())
     }
 
-    /// Puts the initial values, and moves algebraic unknowns to consistent ones.
+    /// Sets the initial values, and solves for consistent values of algebraic unknowns.
     fn put_start(&mut self) -> Result<(), NoStart> {
         let (t0, y0) = (self.problem.t0, &mut self.problem.y0);
         self.executor.start(t0, y0);
@@ -105,7 +105,7 @@ impl Bound {
         self.states.list().iter().filter(|states| algebraic(&states.name)).map(|states| states.places().len()).sum()
     }
 
-    /// What to say of a run without a start.
+    /// The message for a run without a consistent start.
     pub fn no_start(&self, model: &Model, source: &Source, why: &NoStart) -> Diagnostic {
         match why {
             NoStart::NotFinite(place) => {

@@ -1,5 +1,5 @@
-//! Fused steps of a model: written by `odec-ir`, compiled or interpreted as the model is, and kept, so that a second run compiles
-//! nothing.
+//! Fused steps of a model: written by `odec-ir`, compiled or interpreted like the model, and cached, so that a second
+//! run compiles nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,21 +23,22 @@ const STRATEGY: Strategy = Strategy { whole: 2 * MAX_NODES, part: 2 * MAX_NODES,
 /// It gives the bits of a step over vectors, so that results do not depend on this.
 const MAX_FOR_ONE_RUN: usize = 700;
 
-/// How often an explicit step has to be asked for until it is made, unless there will be many runs: a run asks at its start and then every
-/// hundredth step, and code takes as long to make as some thousand steps save. Its bits are those of the steps without it.
+/// How often an explicit fused step is requested before it is compiled, unless many runs follow. A run requests it at
+/// its start and then every hundredth step; compiling takes as long as a few thousand steps save. Its bits are those
+/// of the steps without it.
 const PATIENCE: u32 = 80;
 
 /// The step of one formula.
 struct Kept {
     formula: FusedFormula,
-    /// How often it was asked for before it was tried.
+    /// How often it was requested before it was compiled.
     asked: u32,
     /// The limit of nodes that it was written with; 0 before it was tried.
     limit: usize,
     step: Option<Arc<dyn FusedStep>>,
 }
 
-/// Steps of one model by formula, made when asked for. A model has no more of them than there are methods.
+/// Fused steps of one model by formula, compiled on request. A model has at most one for each method.
 #[derive(Default)]
 pub(crate) struct Steps {
     kept: Mutex<Vec<Kept>>,
@@ -86,7 +87,7 @@ impl Steps {
     }
 }
 
-/// The kernel, and what is said of how it solves linear systems.
+/// The kernel, and the report of how it solves linear systems.
 fn written(program: &Program, formula: FusedFormula, limit: usize) -> Option<(Program, Option<LinearReport>)> {
     match formula {
         FusedFormula::Explicit { tableau, fixed } => {
@@ -161,7 +162,7 @@ impl FusedStep for Native {
 struct Interpreted {
     step: Program,
     interpreter: Interpreter,
-    /// Of the results.
+    /// Length of the results.
     length: usize,
     linear: Option<LinearReport>,
 }

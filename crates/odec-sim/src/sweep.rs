@@ -29,12 +29,12 @@ pub const MAX_THREADS: usize = 1024;
 const MANY: u64 = 32;
 /// Most runs that a thread takes at a time.
 const MAX_BLOCK: u64 = 64;
-/// Blocks of each thread over a sweep, at least: the last ones to end keep few waiting.
+/// Smallest number of blocks per thread, so that only few threads wait for the last block.
 const SHARES: u64 = 8;
 /// Blocks that may be done before the oldest one is delivered, for each thread.
 const AHEAD: u64 = 4;
 
-/// What is run.
+/// The job of a sweep.
 pub struct Job<'a> {
     /// The model.
     pub model: &'a Model,
@@ -70,13 +70,13 @@ pub enum NoValues {
 pub struct Done {
     /// Its rows. Of one that failed the last row has the time reached and otherwise NaN.
     pub rows: usize,
-    /// What it cost.
+    /// The work of the run.
     pub stats: Stats,
     /// Seconds of solving.
     pub seconds: f64,
     /// What went wrong.
     pub trouble: Option<NoValues>,
-    /// What deserves a word of a run that came to its end.
+    /// The warnings of a run that reached its end.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -97,7 +97,7 @@ struct Block {
     runs: Vec<Done>,
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared {
     next: AtomicU64,
     done: AtomicU64,
@@ -153,14 +153,14 @@ impl Job<'_> {
         choices
     }
 
-    /// Threads that are started where so many are asked for, and the points that each takes at a time.
+    /// The number of threads to start if `threads` are asked for, and the points that each takes at a time.
     fn shares(&self, threads: usize) -> (u64, u64) {
         let len = self.points.len();
         let threads = (threads.clamp(1, MAX_THREADS) as u64).min(len.max(1));
         (threads, (len / (SHARES * threads)).clamp(1, MAX_BLOCK))
     }
 
-    /// The memory that it takes on so many threads.
+    /// The memory of a sweep on this many threads.
     pub fn need(&self, threads: usize) -> Need {
         let (threads, size) = self.shares(threads);
         let each = match &self.bound.samples {
@@ -170,7 +170,7 @@ impl Job<'_> {
         Need::of_run(self.bound).times(threads, threads * AHEAD * size * each, self.bound.columns.len() as u64)
     }
 
-    /// Runs all points on so many threads. True if the collector or the caller ended it early.
+    /// Runs all points on this many threads. True if the collector or the caller ended it early.
     pub fn run(&self, threads: usize, collector: &mut dyn Collector) -> bool {
         let len = self.points.len();
         // of the whole sweep, so that a part is made by the same code
@@ -282,7 +282,7 @@ impl Job<'_> {
         self.points.names().map(places).collect()
     }
 
-    /// What to say of a run that failed.
+    /// The message about a run that failed.
     pub fn explain(&self, k: u64, trouble: &NoValues) -> Vec<Diagnostic> {
         let mut bound = self.bound.fork();
         let mut point = vec![0.0; self.points.ranges().len()];

@@ -1,10 +1,10 @@
-//! Finds where terms of t alone change within a short time: pulses, fronts, poles.
+//! Finds the times at which terms of t alone change rapidly: pulses, fronts, poles.
 //!
-//! `exp(-((t - 50)/0.01)^2)` is 0 to every stage of a long step, and no error estimate sees what lies between them.
-//! But the middle of such a pulse is where an expression that is linear in t, here `(t - 50)/0.01`, passes through 0,
-//! and how long it takes follows from values nearby. So the terms of f that depend on t and parameters alone are kept
-//! as a list, each after its operands, and looked at before a run. A state of constant rate (`p' = 1`) is linear in t
-//! until an event changes it, and counts as t.
+//! Every stage of a long step sees 0 for `exp(-((t - 50)/0.01)^2)`, and no error estimate detects what lies between
+//! them. But the middle of such a pulse is where an expression that is linear in t, here `(t - 50)/0.01`, passes
+//! through 0, and nearby values determine its width. So the terms of f that depend only on t and parameters are stored
+//! as a list, each after its operands, and analysed before a run. A state with a constant rate (`p' = 1`) is linear in
+//! t until an event changes it, and counts as t.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -49,7 +49,7 @@ impl Term {
     }
 }
 
-/// What is known of a term at given parameters.
+/// The form of a term at given parameters.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     Number(f64),
@@ -62,7 +62,7 @@ enum Form {
     Other,
 }
 
-/// What is scaled.
+/// The scaled function.
 #[derive(Clone, Copy, PartialEq)]
 enum Inner {
     Time,
@@ -96,7 +96,7 @@ impl Form {
         }
     }
 
-    /// Of a sine whose argument has this form; `ahead` is a quarter turn for a cosine.
+    /// A sine whose argument has this form; `ahead` is a quarter turn for a cosine.
     fn wave(self, ahead: f64) -> Form {
         match self {
             Form::Number(v) => Form::Number((v + ahead).sin()),
@@ -124,11 +124,11 @@ impl Form {
 #[derive(Default)]
 pub(crate) struct Timetable {
     terms: Vec<Term>,
-    /// Where each was written, as far as that is known.
+    /// The place of each term in the source, if known.
     spans: Vec<Option<Span>>,
     /// Depends on t.
     varies: Vec<bool>,
-    /// Something that is no term of t uses it.
+    /// True if something that is not a term of t uses it.
     exits: Vec<bool>,
     /// The terms that use each, in order.
     users: Vec<Vec<u32>>,
@@ -140,13 +140,14 @@ fn is_state(role: Role) -> bool {
     matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
 }
 
-/// What the terms do in a short time.
+/// The rapid changes of the terms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Found {
     pub narrow: Vec<Narrow>,
-    /// Of the first oscillation that turns too often to end steps: where it was written, its period, its quarter turns.
+    /// The first oscillation with too many cycles to end steps: its place in the source, its period, its quarter
+    /// turns.
     pub fast: Option<(Option<Span>, f64, f64)>,
-    /// Middles that were not looked at because there are too many, and those that were.
+    /// Numbers of middles that were not analysed because there are too many, and of those that were.
     pub left: (usize, usize),
 }
 
@@ -292,7 +293,7 @@ impl Timetable {
         }
     }
 
-    /// What its terms do in a short time between two times, of which the second may be infinite; `at` is a time and the
+    /// The rapid changes of the terms between two times, the second of which may be infinite; `at` is a time and the
     /// state there.
     pub(crate) fn look(&self, p: &[f64], at: (f64, &[f64]), span: (f64, f64)) -> Found {
         let mut found = Found::default();
@@ -368,7 +369,7 @@ impl Timetable {
         forms
     }
 
-    /// What depends on t through one term alone, that term left out; in order.
+    /// The nodes that depend on t only through one term, without that term, in order.
     fn cone(&self, u: usize) -> Vec<usize> {
         let mut cone: Vec<usize> = Vec::new();
         let mut next: BinaryHeap<Reverse<u32>> = self.users[u].iter().copied().map(Reverse).collect();

@@ -16,19 +16,19 @@ use crate::work::{Watch, at_tolerance};
 pub const DEFAULT: [&str; 7] = ["auto", "rodas4", "rodas5p", "radau5", "bdf", "tsit5", "vern7"];
 /// Relative tolerances unless others are given.
 pub const RTOLS: [f64; 3] = [1e-4, 1e-6, 1e-8];
-/// Repetitions of one run end after so many seconds, whatever was asked for.
+/// Repetitions of a run end after this many seconds, even if more were asked for.
 pub const LONGEST: f64 = 10.0;
 /// Times at which errors are measured.
 const TIMES: usize = 100;
 /// Steps of one run, unless the caller asks for others; a method that needs more is out of place.
 const BUDGET: u64 = 1_000_000;
 
-/// What to measure.
+/// The measurements to make.
 #[derive(Clone, Debug)]
 pub struct Measurements {
     /// The methods.
     pub methods: Vec<&'static Method>,
-    /// Relative tolerances; the absolute ones follow in proportion.
+    /// Relative tolerances; the absolute ones change in proportion.
     pub rtols: Vec<f64>,
     /// Runs of each, fewer where they take longer than [`LONGEST`] together.
     pub repeat: usize,

@@ -1,9 +1,9 @@
-//! Curves of a run as fine as a picture shows them: points between the ends of steps where the curve bends, by the
-//! method's own values there, and never so many that memory grows with the number of steps.
+//! Curves of a run at the resolution of a picture: additional points between the ends of steps where the curve bends,
+//! from the dense output of the method. Memory does not grow with the number of steps.
 //!
-//! Every step is looked at at three times inside of it, so that nothing that a step saw is lost. Then intervals are
-//! halved until the curve lies on the line through its points, to a part of a pixel; second differences say how far it
-//! is. The scale is that of the values met so far: it only gets coarser, so that what was straight stays straight.
+//! Every step is evaluated at three times inside it, so that no detail of a step is lost. Then intervals are halved
+//! until the curve deviates from the line through its points by at most a part of a pixel; second differences estimate
+//! the deviation. The scale is that of the values so far: it only gets coarser, so a straight line stays straight.
 
 mod pen;
 
@@ -51,7 +51,7 @@ pub struct Scale {
     pub ends: Option<Range<f64>>,
 }
 
-/// What to draw against what.
+/// The quantities on the axes.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Columns of the rows: the horizontal one, and the vertical one.
@@ -69,7 +69,7 @@ pub struct Grid {
     pub times: Vec<f64>,
 }
 
-/// What a picture needs of a run.
+/// The data that a picture needs from a run.
 pub struct Request<'a> {
     /// Curves.
     pub curves: &'a [Wanted],
@@ -80,7 +80,7 @@ pub struct Request<'a> {
 /// Time and values of a row.
 pub type Row = (f64, Vec<f64>);
 
-/// What came of it. All of it is valid however the run ended.
+/// The result, which is valid however the run ended.
 pub struct Traced {
     /// The points of each curve, in the order of the run. Those that are not finite interrupt it.
     pub curves: Vec<Vec<Point>>,
@@ -90,7 +90,7 @@ pub struct Traced {
     pub reached: f64,
     /// How the run ended.
     pub result: Result<Outcome, SolveError>,
-    /// What was seen on the way.
+    /// The observations of the run.
     pub seen: Seen,
 }
 
@@ -149,15 +149,15 @@ struct Points {
     values: Vec<f64>,
 }
 
-/// A step that is looked at: states inside it, and outputs at any state.
+/// A step to evaluate: states inside it, and outputs at any state.
 trait Looked {
     /// The state at a time of the step; its end where there is no step.
     fn state(&mut self, t: f64, y: &mut [f64]);
-    /// What the outputs are computed by.
+    /// The executor of the outputs.
     fn executor(&self) -> &Executor;
 }
 
-/// Of a run without modes.
+/// A step of a run without modes.
 struct Plain<'a> {
     executor: &'a Executor,
     /// None where the state is put already.
@@ -178,7 +178,7 @@ impl Looked for Plain<'_> {
     }
 }
 
-/// Of a run with modes, which are those of the step.
+/// A step of a run with modes, which are those of the step.
 struct Switched<'a, 'b> {
     made: &'a mut Made<'b>,
     view: &'a Located,
@@ -247,7 +247,7 @@ struct Tracer<'a> {
     /// The quantities of the curves.
     quantities: Vec<Column>,
     pens: Vec<Pen>,
-    /// Of each grid its columns, the number of its next row, and its rows.
+    /// For each grid, its columns, the number of its next row, and its rows.
     grids: Vec<Vec<Column>>,
     next: Vec<usize>,
     rows: Vec<Vec<Row>>,

@@ -1,5 +1,5 @@
-//! Methods side by side on one model: what each costs and how accurate it is, at one setting and along a curve of work against
-//! precision. The host gives the clock.
+//! Compares methods on one model: the cost and accuracy of each, at one setting and along a work-precision curve. The
+//! host supplies the clock.
 
 use odec_ode::method::{self, Method};
 use odec_ode::problem::Options;
@@ -16,11 +16,12 @@ pub const DEFAULT: [&str; 9] =
 pub const ALL: &str = "all";
 /// Times at which errors are measured; with constant steps they are ends of steps.
 const TIMES: usize = 100;
-/// Sets of rows that are kept at a time: two accurate runs, the better one so far, and the run that is measured.
+/// Sets of rows in memory at a time: two accurate runs, the best one so far, and the run that is measured.
 const KEPT: u64 = 4;
-/// The longest steps that are tried divide the run into so many at least.
+/// The longest steps divide the run into at least this many.
 const COARSEST: f64 = 5.0;
-/// Short runs are repeated for so many seconds, others so often, unless it takes too long; the shortest time counts.
+/// Short runs are repeated for this many seconds, others this often, unless it takes too long; the shortest time
+/// counts.
 const REPEAT: f64 = 0.02;
 const REPEATS: u32 = 3;
 const TOO_LONG: f64 = 0.5;
@@ -33,12 +34,12 @@ const STEPS: [f64; 8] = [4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125];
 const LOW_ORDER: f64 = 1e-8;
 /// Bounds of the tolerances that are tried.
 const TOLERANCE: (f64, f64) = (1e-12, 0.05);
-/// Steps of a run of a curve; longer ones are left out.
+/// Most steps of a run of a curve; runs with more are left out.
 const BUDGET: u64 = 300_000;
 /// Larger errors belong to no curve.
 const LARGEST: f64 = 10.0;
 
-/// What the host gives to a measurement.
+/// The functions that the host supplies for a measurement.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     /// Seconds since some moment.
@@ -47,12 +48,12 @@ pub struct Watch<'a> {
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// A method at the setting that was asked for.
+/// A method at the requested setting.
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// The method.
     pub method: &'static Method,
-    /// What its run gave.
+    /// The measurement of its run.
     pub measured: Measurement,
     /// Seconds of its fastest run.
     pub seconds: f64,
@@ -67,7 +68,7 @@ pub struct WorkPoint {
     pub seconds: f64,
     /// Evaluations of f.
     pub rhs: u64,
-    /// Steps, rejected ones among them.
+    /// Steps, including rejected ones.
     pub steps: u64,
 }
 
@@ -75,7 +76,7 @@ pub struct WorkPoint {
 pub struct Comparison<'a> {
     bound: &'a Bound,
     watch: Watch<'a>,
-    /// The setting that was asked for.
+    /// The requested setting.
     pub options: Options,
     /// The accurate run that errors are measured against.
     pub reference: Reference,
@@ -101,11 +102,11 @@ pub fn methods(names: &[&str]) -> Result<Vec<&'static Method>, odec_lang::diagno
 }
 
 impl<'a> Comparison<'a> {
-    /// Measures methods at the setting of a bound model, with another relative tolerance if one is given, which the absolute ones then
-    /// follow in proportion.
+    /// Measures methods at the setting of a bound model. If another relative tolerance is given, the absolute ones
+    /// change in proportion.
     ///
     /// # Errors
-    /// A model that cannot be solved accurately; an interrupt.
+    /// If the model cannot be solved accurately, or the user interrupts.
     pub fn new(
         bound: &'a Bound,
         methods: &[&'static Method],
@@ -181,7 +182,7 @@ fn settings(bound: &Bound, own: &Options) -> Vec<Options> {
     list.map(|rtol| Options { max_steps: BUDGET, ..at_tolerance(own, rtol) }).collect()
 }
 
-/// The same options at another tolerance, the absolute ones in proportion.
+/// The same options at another tolerance, with the absolute ones in proportion.
 pub(crate) fn at_tolerance(own: &Options, rtol: f64) -> Options {
     Options { rtol, atol: own.atol.iter().map(|a| a * (rtol / own.rtol)).collect(), ..own.clone() }
 }

@@ -1,4 +1,5 @@
-//! Messages about differentiated constraints: a start that does not satisfy them, and states that cannot be kept on them.
+//! Messages about differentiated constraints: initial values that do not satisfy them, and states that cannot be
+//! projected onto them.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -34,7 +35,7 @@ pub fn how_often(times: u32) -> String {
     }
 }
 
-/// Initial values that do not meet the constraints.
+/// Initial values that do not satisfy the constraints.
 pub fn not_kept(model: &Model, bound: &Bound, moved: &[Moved]) -> Diagnostic {
     let states = &bound.states;
     let far = |m: &&Moved| (m.to - m.from).abs();
@@ -88,7 +89,7 @@ fn jump(bound: &Bound, off: &[Off], when: &str) -> Diagnostic {
     ))
 }
 
-/// No state near meets the constraints.
+/// No state nearby satisfies the constraints.
 pub fn unkept(bound: &Bound, when: &str, state: &str) -> Diagnostic {
     let headline = format!("odec found no state nearby that satisfies the constraints {when}");
     with_constraints(Diagnostic::error(&codes::E0638, headline), bound).help(format!(

@@ -8,7 +8,7 @@ use super::instant::with;
 use super::number;
 use crate::bind::Bound;
 
-/// Why events cannot go on; `None` where no event of the model takes part.
+/// Explains why events cannot continue; `None` if no event of the model is involved.
 pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> Option<Diagnostic> {
     let located = bound.located.as_ref()?;
     let own = |event: &usize| located.origin(*event).is_some();

@@ -90,7 +90,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
     }
 }
 
-/// The values of the extents that ends of index sets are made of.
+/// The values of the extents that the bounds of index sets use.
 fn sizes<'a>(program: &Program, ends: impl IntoIterator<Item = &'a Affine>, what: &str) -> String {
     let mut used: Vec<u32> = ends.into_iter().flat_map(|e| e.extents.iter().map(|(id, _)| id.0)).collect();
     used.sort_unstable();

@@ -31,7 +31,7 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
     with_state(told.diagnostic(), model, bound, failure).at(t, values)
 }
 
-/// What is known of a failure.
+/// The facts about a failure.
 struct Failed<'a> {
     model: &'a Model,
     source: &'a Source,
@@ -40,7 +40,7 @@ struct Failed<'a> {
     /// Everything else there, discretes included.
     values: Values,
     names: Names<'a>,
-    /// Time and state at which it was met.
+    /// Time and state of the failure.
     t: f64,
     y: &'a [f64],
     when: String,
@@ -232,7 +232,8 @@ impl Failed<'_> {
         ))
     }
 
-    /// What to do about a quantity that fell below zero, the one in question first; velocities and positions may.
+    /// Advice about a quantity that fell below zero, first the one in question. Velocities and positions may be
+    /// negative.
     fn fell_below_zero(&self, row: usize) -> Option<String> {
         let (y0, options) = (&self.bound.problem.y0, &self.bound.options);
         let atol = |k: usize| options.atol_at(k);

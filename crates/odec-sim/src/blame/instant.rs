@@ -11,7 +11,7 @@ use crate::hybrid::Located;
 /// Most places that a message shows.
 const MAX_PLACES: usize = 4;
 
-/// What helps where there is no derivative.
+/// Help for a derivative that does not exist.
 const DIFFERENCES: &str = "choose other values that avoid this point, or run without `--sens`";
 
 /// Why no modes agree with the motion, or why instants do not end.

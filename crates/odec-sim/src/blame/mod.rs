@@ -27,7 +27,7 @@ use odec_ode::problem::Failure;
 use crate::bind::Bound;
 use crate::quantities::Quantities;
 
-/// Values shown of a state; a larger model shows the first ones.
+/// Number of values of a state that a message shows; for a larger model it shows the first ones.
 const MAX_VALUES: usize = 8;
 /// Beyond this a product or power overflows easily.
 const HUGE: f64 = 1e150;
@@ -49,7 +49,7 @@ impl Names<'_> {
         self.bound.states.name(at)
     }
 
-    /// What the row of f gives.
+    /// The value of the row of f.
     fn rate(&self, at: usize) -> String {
         rate(&self.bound.states, at)
     }

@@ -103,7 +103,7 @@ fn explain(refusal: &Refusal, states: &Quantities, asked: &Asked) -> Diagnostic 
     }
 }
 
-/// Where a name comes from, unless a program asks for it.
+/// The flag or call from which a name comes; none if a program supplied the name.
 fn place(name: &str, flag: &str) -> String {
     if flag.is_empty() { String::new() } else { format!("`{flag} {name}`: ") }
 }

@@ -47,7 +47,7 @@ fn shown_state(help: Option<String>) -> Option<String> {
     help.and_then(|help| help.rsplit_once('\n').map(|(_, state)| state.to_string()))
 }
 
-/// True where a state grew until it left the range of numbers: that is not the fault of the term that met it first.
+/// True if a state grew until it overflowed: then the first term that is not finite is not the cause.
 fn outgrown(warning: &Diagnostic, failure: &Failure) -> bool {
     !matches!(failure.cause, Cause::TooManySteps { .. }) && warning.code == &codes::W0605
 }

@@ -10,7 +10,7 @@ use crate::field::EquilibriumType;
 use crate::spectrum::MAX_UNKNOWNS;
 use crate::steady::NoSteady;
 
-/// Why there is no steady state, after a search from so many drawn starts beside the initial values.
+/// Explains why there is no steady state, after a search from the initial values and this many drawn starting points.
 pub fn none(model: &Model, bound: &Bound, why: &NoSteady, starts: u64) -> Diagnostic {
     let report = match why {
         NoSteady::Time => return depends_on_time(model, bound),
@@ -73,7 +73,7 @@ fn at_entry(report: Diagnostic, bound: &Bound) -> Diagnostic {
     }
 }
 
-/// The first term of the equations that depends on time by itself, and the input that it is, if it is one.
+/// The first term of the equations that depends on time explicitly, and its input, if it is one.
 fn first_timed(model: &Model) -> Option<(Span, Option<usize>)> {
     let mut open: Vec<Body> = model.equations.iter().rev().flat_map(|equation| [equation.rhs, equation.lhs]).collect();
     let mut seen = vec![false; model.definitions.len()];
@@ -107,7 +107,7 @@ fn depends_on_time(model: &Model, bound: &Bound) -> Diagnostic {
     at_entry(report, bound).help(help)
 }
 
-/// An event that happens at times again and again, where steady states are asked for alone.
+/// Refuses an event with repeated times when the command asks for steady states.
 pub fn repeated(model: &Model) -> Option<Diagnostic> {
     let event = model.events.iter().find(|event| matches!(event.kind, EventKind::Every { .. }))?;
     let headline = "an event recurs for ever, so there is no steady state";
@@ -127,7 +127,7 @@ fn constrained(bound: &Bound) -> Diagnostic {
     report.help("write the constraint in its differentiated form, or choose coordinates that need no constraint")
 }
 
-/// A run that started from a steady state that is not stable, or that its solution does not come to.
+/// Warns about a run that starts from an unstable steady state, or from one that its solution does not approach.
 pub fn unsettled(bound: &Bound) -> Option<Diagnostic> {
     let start = bound.steady.as_ref()?;
     let steady = &start.steady;

@@ -51,7 +51,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
     list
 }
 
-/// An event at times of which none lies in the run.
+/// An event whose times all lie outside the run.
 fn never_happened(model: &Model, bound: &Bound, span: Span) -> Diagnostic {
     let (start, end) = (number(bound.problem.t0), number(bound.problem.t_end));
     let headline = format!("this event never happens between {} = {start} and {end}", model.time.name);

@@ -1,4 +1,5 @@
-//! What an executor offers beyond f and its derivatives: whole steps, Taylor coefficients, the pulses of terms of t.
+//! Capabilities of an executor beyond f and its derivatives: whole steps, Taylor coefficients, the pulses of terms of
+//! t.
 
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use super::Executor;
 use crate::timetable::{Found, Timetable};
 
 impl Executor {
-    /// What terms of t alone, or of states that count time, do in a short time between two times, at the parameters as they
-    /// are and a time and the state there.
+    /// The pulses between two times of terms that depend only on t, or on states that count time, for the current
+    /// parameters and a time and state.
     pub(crate) fn pulses(&self, at: (f64, &[f64]), span: (f64, f64)) -> Found {
         self.timetable.get_or_init(|| Arc::new(Timetable::of(&self.program, &self.layout))).look(&self.p, at, span)
     }

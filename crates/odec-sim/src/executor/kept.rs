@@ -1,5 +1,5 @@
-//! What stays zero along the solutions of a program whose constraints were differentiated: a program of its own with the same
-//! parameters.
+//! The functions that stay zero along the solutions of a program with differentiated constraints, as a separate
+//! program with the same parameters.
 
 use odec_ir::{ArrayId, InvariantStage, Invariants, Role};
 use odec_ode::invariants::{self, Stage};

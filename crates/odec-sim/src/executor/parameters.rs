@@ -1,4 +1,4 @@
-//! What hosts ask for and no solver does: derivatives by the parameters, and kernels as functions of C.
+//! Features for hosts that no solver uses: derivatives with respect to parameters, and kernels as C functions.
 
 use odec_ir::KernelRole;
 use odec_jit::Function;
@@ -18,10 +18,10 @@ impl ByParameters {
 }
 
 impl Executor {
-    /// Binds df/dp; `None` of a program without it.
+    /// Binds df/dp; `None` for a program without it.
     ///
     /// # Errors
-    /// A matrix with too many entries, or of which no code can be made.
+    /// If the matrix has too many entries or cannot be compiled.
     pub fn by_parameters(&self) -> Result<Option<ByParameters>, Unfit> {
         if !self.program.has(KernelRole::ParameterJacobian) {
             return Ok(None);

@@ -12,7 +12,7 @@ use super::Executor;
 pub struct RhsOver<'a, T> {
     executor: &'a Executor,
     interpreter: Interpreter,
-    /// The parameter buffer; what is staged in it is computed with these numbers.
+    /// The parameter buffer; its staged values are computed with numbers of this type.
     p: Vec<T>,
 }
 
@@ -22,7 +22,7 @@ pub type RoundedRhs<'a> = RhsOver<'a, Rounded>;
 pub type ExactRhs<'a> = RhsOver<'a, Residue>;
 
 impl<'a, T: Number> RhsOver<'a, T> {
-    /// Of an executor.
+    /// The right-hand side of an executor over this number type.
     pub fn of(executor: &'a Executor) -> RhsOver<'a, T> {
         let interpreter = Interpreter::new(&executor.program);
         let given: Vec<T> = executor.p.iter().map(|p| T::constant(*p)).collect();

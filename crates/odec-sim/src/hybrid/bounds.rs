@@ -1,5 +1,5 @@
-//! Bounds of states: what they are in a run, the system that sees states beyond as if they were on them, and what a run did
-//! to keep them.
+//! Bounds of states: their values in a run, a system that evaluates f at the bound for states beyond it, and the
+//! corrections that a run made.
 
 use std::borrow::Cow;
 
@@ -17,12 +17,12 @@ use crate::blame::in_order;
 /// Terms that are named for a bound.
 const TERMS: usize = 3;
 
-/// What a run did to keep one bound of the text.
+/// The corrections that a run made for one bound of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundCounts {
     /// As written: `x >= 0`.
     pub text: String,
-    /// How often its elements were put back.
+    /// How often its elements were corrected.
     pub pushes: u64,
     /// By how much at most.
     pub most: f64,
@@ -82,7 +82,7 @@ impl Located {
         None
     }
 
-    /// What a run did, for each bound of the text.
+    /// The corrections of a run, for each bound of the model.
     pub(crate) fn counts(
         &self,
         pushes: &Pushes,

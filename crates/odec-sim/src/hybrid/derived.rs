@@ -85,7 +85,7 @@ impl Derivatives {
         })
     }
 
-    /// Of the sides of all relations by a parameter.
+    /// Derivatives of the sides of all relations with respect to a parameter.
     pub fn sides(&self, parameter: usize, t: f64, y: &[f64], p: &[f64], still: &[f64]) -> Vec<f64> {
         let len = self.sides.len;
         let mut all = self.sides.run(t, y, p, still);
@@ -94,22 +94,22 @@ impl Derivatives {
         all
     }
 
-    /// Of the right sides of events.
+    /// Derivatives of the right-hand sides of events.
     pub fn values(&self, t: f64, y: &[f64], p: &[f64], still: &[f64]) -> Values {
         (self.values.run(t, y, p, still), self.values_by_time.run(t, y, p, still))
     }
 
-    /// Of the times at which modes change, by each parameter.
+    /// Derivatives of the times at which modes change, with respect to each parameter.
     pub fn facts(&self, p: &[f64], still: &[f64]) -> Vec<Vec<f64>> {
         self.split(&self.facts, p, still)
     }
 
-    /// Of the times of events, by each parameter.
+    /// Derivatives of the times of events, with respect to each parameter.
     pub fn times(&self, p: &[f64], still: &[f64]) -> Vec<Vec<f64>> {
         self.split(&self.times, p, still)
     }
 
-    /// Of the discretes at the start, by each parameter.
+    /// Derivatives of the discretes at the start, with respect to each parameter.
     pub fn initial(&self, t0: f64, p: &[f64], still: &[f64]) -> Vec<Vec<f64>> {
         let len = self.initial.len.max(1);
         self.initial.run(t0, still, p, still).chunks(len).map(<[f64]>::to_vec).collect()

@@ -19,9 +19,9 @@ pub enum Driver {
 pub struct Hybrid {
     /// The run.
     pub(crate) runner: HybridRunner,
-    /// What it runs.
+    /// The model that runs.
     pub(crate) model: Located,
-    /// What shows the model at a row.
+    /// The model that is evaluated at rows.
     pub(crate) view: Located,
 }
 

@@ -59,20 +59,21 @@ pub(super) struct EventTable {
     of: Vec<(usize, usize)>,
     /// Its condition.
     pub conditions: Vec<Option<usize>>,
-    /// What it writes, in the values.
+    /// The positions of its assignments in the values.
     pub slots: Vec<Vec<usize>>,
     /// Delay and priority, in the values.
     pub delays: Vec<Option<usize>>,
     pub priorities: Vec<Option<usize>>,
     lists: Vec<(usize, When)>,
-    /// Of each start of a discrete its places in the initial values, and the first one among the discretes.
+    /// For each initial value of a discrete, its positions in the initial values, and the position of the first one
+    /// among the discretes.
     starts: Vec<(std::ops::Range<usize>, usize)>,
-    /// Of each bound of the text its values in the initial values.
+    /// For each bound of the model, the positions of its values in the initial values.
     pub bounds: Vec<std::ops::Range<usize>>,
 }
 
 impl EventTable {
-    /// Of a bound program; `start` is where discretes begin in its parameter buffer.
+    /// The events of a bound program; `start` is the position of the discretes in its parameter buffer.
     pub fn of(events: &Events, results: &Results, program: &Program, layout: &Layout, start: usize) -> EventTable {
         let mut all = EventTable::default();
         // of each statement the number of its first event
@@ -124,7 +125,7 @@ impl EventTable {
         all
     }
 
-    /// Of each list of times the event that it belongs to.
+    /// For each list of times, the event to which it belongs.
     pub fn timed(&self) -> impl Iterator<Item = usize> {
         self.lists.iter().map(|list| list.0)
     }

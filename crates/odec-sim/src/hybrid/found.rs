@@ -1,5 +1,5 @@
-//! What was found in a model that switches: times that are known before a run, and surfaces that are located in it, each with its
-//! place in the text.
+//! Everything in a model that switches: times that are known before a run, and surfaces that a run locates, each with
+//! its place in the text.
 
 use odec_ir::switch::{Break, Cause};
 use odec_ir::{ArrayId, Span};
@@ -13,11 +13,11 @@ use super::pieces::PassedKnots;
 pub struct Found {
     /// Where it is written.
     pub place: Span,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What ends a step.
+/// The kinds of things that end a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A condition on time alone changes at these times.
@@ -36,9 +36,9 @@ pub enum Kind {
         /// After which they come again.
         period: Option<f64>,
     },
-    /// A comparison is located; so many elements.
+    /// A comparison that a run locates; its number of elements.
     Surface(usize),
-    /// An event that waits for a condition; so many elements.
+    /// An event with a condition; its number of elements.
     Condition(usize),
     /// An event that comes at these times.
     Event(Vec<f64>),
@@ -65,7 +65,7 @@ impl Located {
         list
     }
 
-    /// Of conditions and inputs on time alone.
+    /// Conditions and inputs that depend only on time.
     fn known(&self) -> Vec<Found> {
         let mut facts = vec![0.0; self.code.facts.len()];
         self.code.facts.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut facts);
@@ -99,7 +99,7 @@ impl Located {
         joined(list)
     }
 
-    /// Of relations: both of a sign, or of a counter, are one.
+    /// Relations: the two of a sign, or those of a counter, count as one.
     fn surfaces(&self) -> Vec<Found> {
         let mut list: Vec<Found> = Vec::new();
         for (k, relation) in self.code.switching.relations.iter().enumerate() {
@@ -113,7 +113,7 @@ impl Located {
         list
     }
 
-    /// Of the events of the model.
+    /// The events of the model.
     fn event_stops(&self) -> Vec<Found> {
         let mut list: Vec<Found> = Vec::new();
         for statement in &self.code.switching.events.list {

@@ -12,8 +12,9 @@
 //! | `drive` | a run |
 //! | `found` | what was found, for `odec check --stops` |
 //!
-//! Two executors belong to such a model. That of [`crate::bind::Bound`] compares as the text says, at any point. That of
-//! [`Located`] reads modes, and is right only while its modes are those of the point: nobody but a run takes it.
+//! Such a model has two executors. The executor of [`crate::bind::Bound`] evaluates comparisons at any point. The
+//! executor of [`Located`] reads modes, and is correct only while the modes are those of the point. Only a run uses
+//! it.
 
 pub mod bounds;
 mod derived;
@@ -39,7 +40,7 @@ use pieces::PassedKnots;
 use places::Places;
 use routine::Routine;
 
-/// What decides the modes, compiled and bound.
+/// The kernels that decide the modes, compiled and bound.
 struct Code {
     switching: Switching,
     sides: Routine,
@@ -56,7 +57,7 @@ pub struct Located {
     executor: Executor,
     code: Arc<Code>,
     places: Arc<Places>,
-    /// Of each relation, then of each timed quantity.
+    /// For each relation, then for each timed quantity.
     modes: Vec<f64>,
     discretes: Vec<f64>,
     /// Times that come once, in ascending order.
@@ -65,7 +66,7 @@ pub struct Located {
     every: Vec<Option<(f64, f64)>>,
     /// Derivatives of both by each parameter.
     moved: Vec<Moved>,
-    /// The curves whose argument depends on time alone, as far as they are passed.
+    /// The curves whose argument depends only on time, up to the current time.
     curves: Vec<PassedKnots>,
     /// Relations that the right side reads in the modes as they stand.
     open: Vec<bool>,
@@ -77,7 +78,7 @@ pub struct Located {
     bounds: Vec<odec_ode::hybrid::Bound>,
     /// The times of events, behind those lists.
     listed: Vec<Listed>,
-    /// How often lists were made, and the times of events that those are made of.
+    /// Counts how often lists were computed. Lists of the times of events depend on it.
     listing: u64,
     bits: Vec<u64>,
     /// An event whose times have no value.
@@ -96,13 +97,13 @@ pub struct Located {
 /// Derivatives of times by a parameter.
 #[derive(Clone, Default)]
 struct Moved {
-    /// Of the times that come once; not a number where two that move differently are one.
+    /// For times that occur once; NaN if two times with different derivatives coincide.
     once: Vec<f64>,
-    /// Of the first time and the period of the others.
+    /// For the first time and the period of the others.
     every: Vec<(f64, f64)>,
-    /// Of the arguments of curves: at time 0, and of their slopes.
+    /// For the arguments of curves: at time 0, and for their slopes.
     curves: Vec<(f64, f64)>,
-    /// Of the times of events.
+    /// For the times of events.
     listed: Vec<Listed>,
 }
 
@@ -115,7 +116,7 @@ struct Read<T = Vec<f64>> {
     values: T,
 }
 
-/// What an event changed, or that it changed nothing.
+/// The quantity that an event changed, or that it changed nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
     /// Element of the events of the model.
@@ -186,7 +187,7 @@ impl Located {
         &mut self.executor
     }
 
-    /// Another one with the same code, and modes and parameters of its own.
+    /// A copy with the same code, and its own modes and parameters.
     pub(crate) fn fork(&self) -> Located {
         Located {
             executor: self.executor.fork(),
@@ -215,7 +216,7 @@ impl Located {
         }
     }
 
-    /// Takes the parameters of another one with the same code, and keeps modes and discretes of its own.
+    /// Takes the parameters of another one with the same code, and keeps its own modes and discretes.
     pub(crate) fn follow(&mut self, other: &Located) {
         let from = other.executor.parameters();
         self.executor.switch(|p| p.copy_from_slice(from));
@@ -301,8 +302,8 @@ impl Located {
         model.discretes.iter().map(|discrete| of(&discrete.name)).collect()
     }
 
-    /// The statements of the model whose events wait for times, of which none came in the run: `happened` says which events of the
-    /// run did.
+    /// The statements of events with times of which none occurred in the run: `happened` says which events of the run
+    /// occurred.
     pub(crate) fn never(&self, happened: &[bool]) -> Vec<usize> {
         let timed = |event: &&Event| matches!(event.trigger, Trigger::Times(_));
         let mut statements = vec![false; self.code.switching.events.list.len()];
@@ -315,7 +316,7 @@ impl Located {
         (0..waits.len()).filter(|k| waits[*k] && !statements[*k]).collect()
     }
 
-    /// What an event of the run writes.
+    /// The assignments of an event of the run.
     pub fn writes(&self, event: usize) -> &[odec_ode::hybrid::Write] {
         self.places.events.get(event).map_or(&[], |event| &event.writes)
     }
@@ -331,7 +332,7 @@ impl Located {
         self.places.relations.len()
     }
 
-    /// What decides the modes.
+    /// The description of the modes.
     pub fn switching(&self) -> &Switching {
         &self.code.switching
     }

@@ -88,7 +88,8 @@ impl PassedKnots {
         Kind::Knots { times: self.times.iter().map(moved).collect(), period: self.periods.map(|periods| periods.1) }
     }
 
-    /// So many of the times have come, in a run to `t_end`. The last piece holds at the end of the run, if that is its own end.
+    /// Marks `count` of the times as passed, in a run to `t_end`. The last piece also holds at the end of the run if
+    /// that is its own end.
     pub fn pass(&mut self, count: u64, t_end: f64) {
         let n = self.pieces as f64;
         self.piece = match (self.still, self.periods) {

@@ -16,7 +16,7 @@ pub(super) struct Compared {
     pub left: usize,
     pub right: usize,
     pub rate: usize,
-    /// Where it is said whether it is read, if it is not always: where one of these is not 0.
+    /// Positions of the values that tell whether it is read (if one of them is not 0); `None` if it is always read.
     pub reads: Option<Vec<usize>>,
     /// Its mode in the parameter buffer, if the kernels read it.
     pub mode: Option<usize>,
@@ -92,8 +92,8 @@ pub(super) struct Places {
     pub event_table: EventTable,
     /// The events of the model, and of each counter the event that it goes up, and the one that it goes down.
     pub events: Vec<Event>,
-    /// Of each relation the rows of its states and the places of their coefficients in the facts, and of that of time; none where
-    /// it is no such sum.
+    /// For each relation, the rows of its states, the positions of their coefficients in the facts, and that of the
+    /// coefficient of time; `None` if it is not such a sum.
     pub sums: Vec<Option<Sum>>,
     /// Where each relation is written, by the number of its array.
     pub of: Vec<usize>,
@@ -104,7 +104,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Of a bound model. `facts` are those of its extents.
+    /// The positions in a bound model. `facts` are those of its extents.
     pub fn of(code: &Code, program: &Program, layout: &Layout, facts: &[f64]) -> Places {
         let Switching { relations, counters, timed, .. } = &code.switching;
         let start = layout.p_len() - layout.modes - layout.discretes;

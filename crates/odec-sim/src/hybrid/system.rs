@@ -76,7 +76,7 @@ impl Located {
         });
     }
 
-    /// What the discretes of the model start from.
+    /// The initial values of the discretes of the model.
     pub(super) fn initial(&self, t0: f64) -> Vec<f64> {
         let routine = &self.code.event_results.initial;
         let mut initial = vec![0.0; routine.len()];

@@ -19,16 +19,17 @@ const RINGS: f64 = 0.5;
 const SMALL: f64 = 0.5;
 /// Steps in which a growth by a factor of e is followed.
 const FOLLOWED: f64 = 10.0;
-/// Most unknowns of which eigenvalues are taken at several points of a step: at `POINTS` of them, or a quarter of it.
+/// Largest number of unknowns for which eigenvalues are computed at several points of a step: at `POINTS` of them, or
+/// a quarter of it.
 const MAX_DENSE: usize = 150;
 /// See [`MAX_DENSE`].
 const MAX_FINE: usize = 50;
 /// Parts of a step.
 const POINTS: usize = 16;
-/// Fewest steps that a judgement is made of.
+/// Smallest number of steps for a judgement.
 const FEWEST: usize = 2;
 
-/// What is wrong with the steps.
+/// The faults of constant steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// They amplify what decays.
@@ -53,7 +54,7 @@ pub(super) struct Case {
     pub moment: Moment,
 }
 
-/// What is wrong with the constant steps of a run that has come to its end, or failed.
+/// The fault of the constant steps of a run that has ended or failed.
 pub(super) fn found(judged: &Judged<'_>, h: f64) -> Option<Case> {
     let regions = stability::of(judged.bound.choice.method).ok()?;
     rough(judged, &regions, h).or_else(|| unwound(judged, &regions, h))
@@ -177,7 +178,7 @@ fn damped(
     decays.then_some((spectrum, lambda))
 }
 
-/// Oscillations that every step amplifies a little, of a method that is stable at no step for them.
+/// Oscillations that every step amplifies slightly, with a method that is stable for them at no step size.
 fn unwound(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<Case> {
     let [(_, region)] = regions else { return None };
     let Judged { bound, findings, .. } = judged;

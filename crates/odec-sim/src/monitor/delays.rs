@@ -1,8 +1,8 @@
-//! States that fall below their absolute tolerance and come out of it at the wrong time, or never: `x' = r(t)*x` with r < 0
-//! and later r > 0. No error estimate sees what is below the tolerance: steps become long, an implicit method damps what
-//! should grow, an explicit one adds errors as large as the tolerance, which grow too early. So the states of such a run
-//! are kept roughly, and at its end the growth of what is small is integrated along them (Neishtadt, Differential
-//! Equations 23, 1987: the delayed loss of stability).
+//! States that fall below their absolute tolerance and emerge at the wrong time, or never: `x' = r(t)*x` with r < 0
+//! and later r > 0. No error estimate sees a value below the tolerance. Steps become long; an implicit method damps a
+//! mode that should grow; an explicit one adds errors as large as the tolerance, which grow too early. So the monitor
+//! keeps some states of such a run, and at its end integrates the growth of small values along them (Neishtadt,
+//! Differential Equations 23, 1987: the delayed loss of stability).
 
 use nalgebra::DMatrix;
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -14,13 +14,13 @@ use crate::blame::{declared, number};
 use crate::spectrum;
 use crate::stability::C;
 
-/// Most states that are kept of a piece of a run.
+/// Largest number of states that are kept for a piece of a run.
 const MOMENTS: usize = 64;
-/// Part of the time since the first state fell below its tolerance after which the next state is kept.
+/// The next state is kept after this fraction of the time since the first state fell below its tolerance.
 const APART: f64 = 1.0 / 32.0;
 /// Longest part of a piece without a place where growth is computed.
 const PLACES: f64 = 1.0 / 48.0;
-/// Most places between two states that are kept.
+/// Largest number of places between two kept states.
 const BETWEEN: f64 = 16.0;
 /// Looks below the tolerance without which a state only passes through 0.
 const SEVERAL: u64 = 4;
@@ -34,9 +34,9 @@ const EACH: f64 = 25.0;
 const SURE: f64 = 0.25;
 /// Part of its growth out of the tolerance that the rate there has to explain.
 const EXPLAINS: f64 = 0.2;
-/// Least size of which a power of e is formed; smaller numbers have no digits.
+/// Smallest argument of which a power of e is computed; smaller numbers have no digits.
 const LEAST: f64 = 1e-290;
-/// Stays of which eigenvalues are computed.
+/// Number of stays for which eigenvalues are computed.
 const JUDGED: usize = 4;
 /// States that are named.
 const NAMED: usize = 3;
@@ -183,7 +183,7 @@ impl Piece {
     }
 }
 
-/// What is wrong with a stay.
+/// The fault of a stay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     /// It is large by this time in truth, and not in the run.
@@ -280,13 +280,13 @@ fn told(judged: &Judged<'_>, wrong: &Wrong) -> Diagnostic {
 /// A place of a run.
 struct Place {
     at: Moment,
-    /// What is below its tolerance there.
+    /// The states below their tolerance.
     small: Vec<usize>,
     /// Its linearised equations, with the signs of a run forwards.
     matrix: DMatrix<f64>,
     /// A number that the real part of no eigenvalue exceeds: the logarithmic norm in the largest component (Gershgorin).
     most: f64,
-    /// What the others make of each of them in a unit of time.
+    /// The rate at which the other states feed each of them.
     fed: Vec<f64>,
 }
 
@@ -331,7 +331,7 @@ impl Place {
         Some((0..m).filter(|k| down[*k] && up[*k]).collect())
     }
 
-    /// What the others feed to the states that a state makes a loop with, in a unit of time.
+    /// The rate at which other states feed the states that form a loop with a state.
     fn feed(&self, rows: &[usize]) -> f64 {
         let small = |k: usize| self.at.y[self.small[k]].abs();
         let others = |i: usize| (0..self.small.len()).filter(|j| !rows.contains(j)).map(move |j| (i, j));
@@ -352,7 +352,7 @@ impl Place {
 /// Growth at a place.
 struct Rate {
     value: f64,
-    /// What others feed in a unit of time.
+    /// The rate at which others feed it.
     fed: f64,
     with: Vec<usize>,
 }
@@ -378,8 +378,8 @@ fn limits(judged: &Judged<'_>, stay: &Stay) -> (f64, f64) {
     (atol.ln(), (OUTGROWN * atol).ln())
 }
 
-/// A stay that may be wrong, as far as costs little to tell: the state may have grown in truth, by what no eigenvalue
-/// exceeds, or has grown in the run.
+/// True if a cheap test shows that a stay may be wrong: the exact state may have grown, by at most what eigenvalues
+/// allow, or has grown in the run.
 fn doubtful(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> bool {
     let rates: Vec<f64> = places.iter().map(|place| place.most).collect();
     let grown = limits(judged, stay).1;
@@ -437,7 +437,7 @@ fn fed(places: &[&Place], rates: &[Rate], start: f64) -> f64 {
     size
 }
 
-/// The states that were kept, and others between those that are far apart.
+/// The kept states, and interpolated ones between those that are far apart.
 fn places(piece: &Piece) -> Vec<Moment> {
     let span = piece.length();
     let mut list: Vec<Moment> = vec![];

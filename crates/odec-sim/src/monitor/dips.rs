@@ -15,15 +15,15 @@ use crate::stability::C;
 const SEVERAL: u64 = 3;
 /// Relative error of a step from which on the digits of a state are lost, where steps are long; see [`resolved`].
 const LOST: f64 = 1e-2;
-/// Absolute tolerances that are small at most: a state of more is large beside what it does.
+/// Largest size of a small state, in absolute tolerances.
 const NEAREST: f64 = 1e3;
 /// A state that has left what is small by this factor matters.
 const APART: f64 = 10.0;
-/// Most dips that are kept.
+/// Largest number of dips that are kept.
 const KEPT: usize = 8;
 /// Part of the growth out of a dip that an eigenvalue has to explain.
 const EXPLAINS: f64 = 0.3;
-/// Tolerances that the other states which take part in the growth may have then, where a state swings.
+/// Size in tolerances of the other states that take part in the growth, if the state oscillates.
 const SMALL: f64 = 10.0;
 /// Least tolerance that is advised.
 const LEAST: f64 = 1e-290;
@@ -46,7 +46,7 @@ pub struct Dip {
 struct Open {
     place: usize,
     looks: u64,
-    /// What was seen last.
+    /// The last value.
     last: f64,
     low: (f64, f64),
     /// A step changed it by more than the method can follow.
@@ -114,12 +114,13 @@ impl Dips {
         self.atol.is_empty()
     }
 
-    /// What was found, and pieces of the run with states below their tolerance; `last` is the state at its end, if it came there.
+    /// The findings, and the pieces of the run with states below their tolerance; `last` is the state at its end, if
+    /// the run reached it.
     pub(super) fn finish(self, last: Option<(f64, &[f64])>) -> (Vec<Dip>, Vec<Piece>) {
         (self.found, self.watch.pieces(last))
     }
 
-    /// The end of a step, so many steps after the last look, by a method of this order.
+    /// The end of a step, `stride` steps after the previous look, by a method of this order.
     pub(super) fn look(&mut self, t: f64, y: &[f64], stride: u64, order: u32) {
         if self.any() {
             if self.followed.0 != order {
@@ -184,8 +185,8 @@ impl Dips {
     }
 }
 
-/// The largest change of `y' = y` in a step, as a power of e, of which a method of this order makes no larger relative
-/// error: that of the first term which it leaves out, `x^(p+1)/(p+1)!`.
+/// The largest change of `y' = y` in a step, as a power of e, for which the relative error of a method of this order
+/// is at most `error`: that of its first omitted term, `x^(p+1)/(p+1)!`.
 fn resolved(order: u32, error: f64) -> f64 {
     let factorial: f64 = (1..=order + 1).map(f64::from).product();
     (error * factorial).powf(1.0 / f64::from(order + 1))
@@ -253,7 +254,7 @@ fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
 mod tests {
     use super::*;
 
-    /// The dips of one state with atol = 1e-9, looked at after each step by a method of order 5.
+    /// The dips of one state with atol = 1e-9, after each step by a method of order 5.
     fn of(values: impl Iterator<Item = f64>) -> Vec<Dip> {
         let mut dips = Dips { atol: vec![1e-9], at: vec![At::Above], near: 1.0, ..Dips::default() };
         for (k, y) in values.enumerate() {

@@ -1,6 +1,6 @@
-//! Constant steps that pass the end of a branch of algebraic unknowns. `z^3 - 3*z = x` has no solution near z = -1 from
-//! x = 2 on: a step across ends on another branch, or nowhere, and no error estimate stops it. So the steps in which an
-//! unknown changed most are kept, and at the end the equations are followed along them.
+//! Constant steps past the end of a branch of algebraic unknowns. `z^3 - 3*z = x` has no solution near z = -1 from x =
+//! 2 on: a step across ends on another branch, or nowhere, and no error estimate stops it. So the monitor keeps the
+//! steps in which an unknown changed most, and at the end follows the equations along them.
 
 use nalgebra::{DMatrix, DVector};
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -12,9 +12,9 @@ use super::{Moment, Pair};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 
-/// Most steps that are kept.
+/// Largest number of steps that are kept.
 const KEPT: usize = 8;
-/// Factor by which the change in a step has to exceed the one before that is kept.
+/// Factor by which the change in a step must exceed that of the previous kept step.
 const MORE: f64 = 1.25;
 /// Part of its size that an unknown changes by at least.
 const VISIBLE: f64 = 0.1;

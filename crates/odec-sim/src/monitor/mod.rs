@@ -1,6 +1,7 @@
-//! Watches the steps and rows of a run for answers that are wrong but finite: growth where the model decays, steps that
-//! stability holds, states below their tolerance, rows that miss what the steps saw. It computes nothing of the model, so
-//! that a run costs no more; what it finds is judged by [`report`], which may look at eigenvalues.
+//! Watches the steps and rows of a run for results that are finite but wrong: growth where the model decays, steps
+//! limited by stability, states below their tolerance, rows that miss extrema of the steps. It evaluates nothing of
+//! the model, so that a run does not become slower. At the end [`report`] judges the findings; it may compute
+//! eigenvalues.
 
 mod constant;
 mod delays;
@@ -26,15 +27,16 @@ use folds::Folds;
 
 /// States whose course is followed at most; of more columns every second one, every third, and so on.
 pub const FOLLOWED: usize = 128;
-/// Steps at the start of a run that are all looked at; a run of so few takes less than the making of its code.
+/// All of this many steps at the start of a run are examined; such a short run takes less time than its compilation.
 const DENSE: u64 = 1024;
-/// Behind them the first so many of each period are.
+/// After them, the first steps of each period are examined, this many.
 const WINDOW: u64 = 32;
 /// See [`WINDOW`]; a multiple of [`SURVEY`].
 const PERIOD: u64 = 1024;
-/// Of the others every so many-th: an extreme that a method follows takes more of them. A divisor of [`SURVEY`].
+/// Of the others, one in this many is examined: an extremum that a method resolves takes more steps. A divisor of
+/// [`SURVEY`].
 const SKIM: u64 = 16;
-/// The same for states that have been too small so far, which would be called out for nothing. A divisor of [`SKIM`].
+/// The same for states that have been too small so far, to avoid false warnings. A divisor of [`SKIM`].
 const SUSPECT: u64 = 4;
 /// Steps between two surveys of all states; at the start they come at step 1, 2, 4, ..., because growth by an unstable
 /// step can be over in a dozen.
@@ -43,18 +45,18 @@ const SURVEY: u64 = 64;
 const STRAIN: u64 = 128;
 /// Growth of the largest state at which a constant step of a method that is not stable everywhere is doubted.
 const DOUBTED: f64 = 1e6;
-/// Growth at which the run is called out, whatever its method: no quantity of nature has so many orders of magnitude.
+/// Growth that causes a warning, whatever the method: no natural quantity spans so many orders of magnitude.
 const VAST: f64 = 1e30;
-/// Growth at which it is said to have begun, and below which a state is kept as one from before.
+/// Growth at which it counts as begun, and below which the previous state is kept.
 const BEGUN: f64 = 1e3;
 /// See [`BEGUN`].
 const CALM: f64 = 10.0;
-/// Steps that stability holds before a word is said of it: an implicit method would take fewer than these altogether.
+/// Number of steps limited by stability before a warning: an implicit method would need fewer in total.
 const HELD: u64 = 2000;
-/// So many of them in one piece say that it has begun.
+/// This many consecutive ones mark the beginning.
 const BEGUN_HELD: u64 = 2 * STRAIN;
 
-/// Most constant steps, and most lengths of steps, that are kept.
+/// Largest number of constant steps, and of step sizes, that are kept.
 const KEPT: usize = 8;
 
 /// A state on the way.
@@ -88,12 +90,12 @@ pub struct Held {
     pub at: Moment,
     /// The length of the steps there.
     pub h: f64,
-    /// How many of them there are, as far as that was counted.
+    /// Their number, as far as it was counted.
     pub count: u64,
 }
 
 impl Held {
-    /// So many that an implicit method would take fewer altogether.
+    /// True if an implicit method would need fewer steps in total.
     pub fn many(&self) -> bool {
         self.count >= HELD
     }
@@ -108,7 +110,7 @@ pub struct Pair {
     pub to: Moment,
 }
 
-/// What was found on the way.
+/// The findings during a run.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// A state from before anything grew.
@@ -157,7 +159,7 @@ pub struct Monitor {
     fixed: bool,
     /// Steps are constant, and a large one is not stable.
     doubtful: bool,
-    /// A state at which a constant step began that is kept.
+    /// The state at the start of a constant step that is kept.
     opened: Option<Moment>,
     /// Places of states that have been too small so far, and the size at which they are not.
     suspects: Vec<(usize, f64)>,
@@ -240,12 +242,12 @@ impl Monitor {
         }
     }
 
-    /// What was found so far.
+    /// The findings so far.
     pub fn findings(&self) -> &Findings {
         &self.findings
     }
 
-    /// What was found; `last` is the state at the end of a run that came there.
+    /// The findings; `last` is the state at the end of a run that reached its end.
     pub fn finish(mut self, last: Option<(f64, &[f64])>) -> Findings {
         if let Some((_, y)) = last {
             self.measure(y);
@@ -313,7 +315,7 @@ impl Monitor {
         alternates
     }
 
-    /// Keeps the constant steps that begin at the steps 1, 2, 3, 4, 6, 8, 12, ..., as far as all steps are looked at there.
+    /// Keeps the constant steps that begin at the steps 1, 2, 3, 4, 6, 8, 12, ..., while all steps are examined there.
     fn pair(&mut self, t: f64, y: &[f64], steps: u64) {
         if let Some(from) = self.opened.take().filter(|_| self.stride == 1) {
             let pairs = &mut self.findings.pairs;
@@ -432,7 +434,7 @@ impl Monitor {
     }
 }
 
-/// States that begin so small that they might be called out for it.
+/// States that start so small that a warning about them is possible.
 fn suspects(bound: &Bound) -> Vec<(usize, f64)> {
     let y0 = bound.problem.y0.iter().enumerate();
     y0.map(|(place, y)| (place, y.abs(), report::FEW_DIGITS * bound.atol(place)))

@@ -9,15 +9,15 @@ use crate::blame::in_order;
 use crate::spectrum::{self, Spectrum};
 use crate::stability::{Amplification, C};
 
-/// Most unknowns of which all eigenvalues are computed: it is done where something is wrong already, and takes some
-/// milliseconds.
+/// Largest number of unknowns for which all eigenvalues are computed. This happens only if something is already wrong,
+/// and takes a few milliseconds.
 const MAX_DENSE: usize = 150;
 /// Multiplications by df/dy that find the largest eigenvalue of more unknowns.
 const PRODUCTS: usize = 120;
 /// Part of the product that may lie across the vector: beyond, the eigenvalue is not real, or not alone.
 const ACROSS: f64 = 0.3;
 
-/// Entries whose terms are looked at.
+/// Number of entries whose terms are examined.
 const ENTRIES: usize = 8;
 
 /// An eigenvalue at a point of a run.

@@ -22,11 +22,11 @@ const HELD: f64 = 4.0;
 const LASTING: f64 = 10.0;
 /// Tolerances below which a state has fewer than two digits that are sure.
 pub(super) const FEW_DIGITS: f64 = 100.0;
-/// Most unknowns of which all eigenvalues are computed to tell whether a state grows by itself.
+/// Largest number of unknowns for which all eigenvalues are computed, to determine whether a state grows by itself.
 pub(super) const MAX_DENSE: usize = 150;
 /// Tolerances to which a state has to grow from below one until its start matters.
 pub(super) const OUTGROWN: f64 = 1e3;
-/// Relative tolerances by which the error of a small state exceeds what is asked for when it is told; see [`nearness`].
+/// Factor by which the error of a small state must exceed the relative tolerance for a warning; see [`nearness`].
 const MANY: f64 = 1e4;
 /// Part that a state takes in a motion that grows.
 pub(super) const TAKES_PART: f64 = 0.3;
@@ -34,7 +34,7 @@ pub(super) const TAKES_PART: f64 = 0.3;
 const LOOKS: usize = 3;
 /// Mean lengths of steps, in those that are just stable, that stability holds: those of step doubling are twice as long.
 const AT_LIMIT: [f64; 2] = [0.65, 2.5];
-/// The size of a state beside the largest one that is rounding of 0.
+/// Size of a state, relative to the largest one, that counts as a rounding error of 0.
 const ROUNDING: f64 = 1e-13;
 /// Rounding of a number that has two digits already.
 const SLACK: f64 = 1e-6;
@@ -51,7 +51,7 @@ pub struct Judged<'a> {
     pub source: &'a Source,
     /// With the values of the run.
     pub bound: &'a Bound,
-    /// What was found.
+    /// The findings of the monitor.
     pub findings: &'a Findings,
 }
 
@@ -76,7 +76,7 @@ pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
     list
 }
 
-/// What is worth a word while the run goes on, and explains why it fails.
+/// Warnings that are given during a run, and that explain why it fails.
 pub fn urgent(judged: &Judged<'_>) -> Vec<Diagnostic> {
     let unstable = unstable(judged);
     let growth = if unstable.is_none() { growth(judged) } else { None };
@@ -88,7 +88,7 @@ pub fn outgrown(judged: &Judged<'_>) -> Option<Diagnostic> {
     grown_up(judged).or_else(|| dips::grown_again(judged)).or_else(|| delays::found(judged))
 }
 
-/// What is wrong with constant steps, as far as only the end of a run or its failure gives cause to look.
+/// The fault of constant steps that shows only at the end of a run or at its failure.
 pub fn in_the_end(judged: &Judged<'_>) -> Option<Diagnostic> {
     let h = judged.bound.options.step.filter(|_| judged.bound.options.fixed)?;
     told(judged, h, &constant::found(judged, h)?)
@@ -104,7 +104,7 @@ impl Judged<'_> {
         &self.model.time.name
     }
 
-    /// An equation without a derivative gives it at each time: it has no error of its own that could grow.
+    /// An algebraic unknown: an equation without a derivative gives it at each time, so its error does not grow.
     pub(super) fn is_unknown(&self, place: usize) -> bool {
         declared(self.model, &self.bound.states, place).is_some_and(|state| self.model.states[state].algebraic)
     }
@@ -124,7 +124,7 @@ impl Judged<'_> {
     }
 }
 
-/// What to type for a setting: in the run block if it stands there, else as a flag.
+/// The text to type for a setting: an entry if the run block has it, else a flag.
 fn typed(key: &str, value: &str, in_block: bool) -> String {
     if in_block { format!("`{key} = {value}`") } else { format!("`--{key} {value}`") }
 }
@@ -233,8 +233,8 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
     Some(d.help(format!("implicit methods have no such limit: set {typed}, or leave out `method`, and odec chooses")))
 }
 
-/// Steps of a method that does not show its strain which are as long as those that are just stable, each time that they were
-/// looked at.
+/// Steps of a method without a stiffness indicator that are as long as the largest stable ones whenever they were
+/// examined.
 fn paced(judged: &Judged<'_>) -> Option<Held> {
     let paced = &judged.findings.paced;
     let paced = &paced[paced.len().saturating_sub(LOOKS)..];
@@ -340,7 +340,7 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
     Some(d.help(format!("{errors}: {types} {}", typed.join(", "))))
 }
 
-/// A state that begins below its absolute tolerance and grows out of it by itself, with the error that it had there.
+/// A state that starts below its absolute tolerance and grows by itself, together with its initial error.
 fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
     let (t0, y0) = (bound.problem.t0, &bound.problem.y0);
@@ -393,8 +393,9 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
     )))
 }
 
-/// Absolute tolerances at which a state is small enough that what it grows to has an error of many relative tolerances:
-/// so many times `rtol` is then the error that a step may make. `auto` tightens its tolerance along with such a state.
+/// The size of a state, in absolute tolerances, below which the relative error after its growth is many relative
+/// tolerances: an error of a step may be this many times `rtol`. `auto` tightens its tolerance along with such a
+/// state.
 pub(super) fn nearness(bound: &Bound) -> f64 {
     let many = if bound.options.rtol > 0.0 { 1.0 / (MANY * bound.options.rtol) } else { 1.0 };
     if bound.choice.method.name == METHOD.name { 1.0 } else { many.max(1.0) }
@@ -409,13 +410,13 @@ pub(super) fn compared(size: f64, atol: f64) -> String {
     }
 }
 
-/// What to type for the absolute tolerance of a state.
+/// The text to type for the absolute tolerance of a state.
 pub(super) fn tolerance_typed(name: &str, tolerance: f64) -> String {
     let value = number(power_below(tolerance));
     if name.contains('.') { format!("`--atol '{name}={value}'`") } else { format!("`atol({name}) = {value}`") }
 }
 
-/// Terms of t that were not searched for pulses, where the steps are too long to have met all of them.
+/// Terms of t that were not searched for pulses, in a run with steps that are too long to find all of them.
 fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
@@ -468,7 +469,8 @@ fn long_step(judged: &Judged<'_>) -> Option<Diagnostic> {
     Some(d.help(format!("set {typed}, or leave out `step`, and odec controls the error")))
 }
 
-/// Steps of order 1 beside constraints, whose errors add up beyond the tolerance; other methods are held to a part of it there.
+/// Steps of order 1 in a model with constraints, whose errors add up beyond the tolerance; other methods use a
+/// fraction of the tolerance there.
 fn accumulated(judged: &Judged<'_>) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
     let name = bound.choice.method.name;

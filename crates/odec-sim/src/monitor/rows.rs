@@ -17,7 +17,7 @@ const ROWS: f64 = 4.0;
 const GOOD: f64 = 10.0;
 /// Part of its range by which a state may exceed what the rows show.
 const MISSED: f64 = 0.05;
-/// A range of fewer tolerances than this is not looked at.
+/// A range smaller than this many tolerances is ignored.
 const VISIBLE: f64 = 1e3;
 /// Fewer rows than this are no attempt to show the course of a run.
 pub(super) const FEWEST: u64 = 5;
@@ -59,7 +59,7 @@ fn visible(judged: &Judged<'_>, track: &Track) -> bool {
     range.is_finite() && range > VISIBLE * (atol + rtol * size) && track.row_low <= track.row_high
 }
 
-/// Cycles in a unit of time, where there are too few rows for them.
+/// Cycles per unit of time, if there are too few rows for them.
 fn density(judged: &Judged<'_>, track: &Track, count: Option<u64>) -> Option<f64> {
     if track.counted() < OSCILLATION {
         return None;
@@ -113,7 +113,7 @@ fn names(judged: &Judged<'_>, worst: &Track, others: &[(&Track, f64)]) -> String
     if others.len() > NAMED { format!("{list} and {} more", others.len() - NAMED) } else { list }
 }
 
-/// What to type for so many samples.
+/// The text to type for this many samples.
 fn samples(judged: &Judged<'_>, count: f64, else_do: &str) -> String {
     let steps = samples_typed(judged, "steps");
     if count > MOST {

@@ -8,7 +8,7 @@ const NOISE: f64 = 100.0;
 const OUTGROWN: f64 = 4.0;
 /// Steps in a row that each undo the one before, until that is called an alternation.
 const ALTERNATIONS: u32 = 24;
-/// Part of its size that a state has to change by in each of them.
+/// Fraction of its size by which a state must change in each of them.
 const CHANGE: f64 = 1e-6;
 /// Part of its range that it has to change by.
 const VISIBLE: f64 = 1e-3;
@@ -39,15 +39,16 @@ pub struct Track {
     pub row_low: f64,
     /// See [`Track::row_low`].
     pub row_high: f64,
-    /// Turning points, as far as steps were looked at.
+    /// Number of turning points in the examined steps.
     pub turns: f64,
-    /// How often one followed another in the same piece of steps that were looked at, and the time between them in all.
+    /// How often one turning point followed another within consecutive examined steps, and the total time between
+    /// them.
     pub halves: (f64, f64),
     /// When the last turning point was.
     pub last_turn: f64,
     /// The same in this piece.
     turned: f64,
-    /// What was seen last.
+    /// The last values.
     t: f64,
     y: f64,
     /// The extreme since the last turning point, and which way it goes: 1, -1 or 0 for not known.
@@ -60,7 +61,7 @@ pub struct Track {
 }
 
 impl Track {
-    /// Of what is at a place in y, with its relative and absolute tolerance.
+    /// The track of the state at a place in y, with its relative and absolute tolerance.
     pub fn new(place: usize, tolerances: [f64; 2]) -> Track {
         let none = Extreme { value: f64::NAN, t: f64::NAN, h: 0.0 };
         Track {
@@ -89,7 +90,7 @@ impl Track {
         if self.range() > OUTGROWN * self.base { 0.0 } else { self.turns }
     }
 
-    /// What the state went through.
+    /// The range of the state.
     pub fn range(&self) -> f64 {
         self.high.value - self.low.value
     }

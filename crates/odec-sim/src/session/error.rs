@@ -11,7 +11,7 @@ use odec_lang::source::Source;
 pub struct Error {
     /// Whose fault it is; [`Class::exit_code`] is the number that the command `odec` ends with.
     pub class: Class,
-    /// What there is to say, at least one error among it.
+    /// The diagnostics, at least one of them an error.
     pub diagnostics: Vec<Diagnostic>,
     /// The text of the model, if there is one.
     pub source: Option<Arc<Source>>,

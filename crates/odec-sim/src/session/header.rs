@@ -13,7 +13,7 @@ pub(crate) struct Column<'a> {
     pub name: &'a str,
     /// Its unit.
     pub unit: Option<&'a str>,
-    /// What takes the numbers, by its name in the model.
+    /// The name in the model of the quantity that receives the numbers.
     pub taker: &'a str,
     /// The unit that the model gives that, as it is written.
     pub declared: Option<&'a str>,

@@ -20,7 +20,7 @@ use crate::choices::Choices;
 use crate::columns::Titles;
 use crate::derivatives;
 
-/// What a host gives: the files that models name, and a clock.
+/// The resources of the host: the files that models name, and a clock.
 #[derive(Clone)]
 pub struct Session {
     files: Arc<dyn Files>,
@@ -99,8 +99,9 @@ impl Session {
         (tree, loaded)
     }
 
-    /// Takes a model that was not made from text here. `source` is what its places point into: for a model that was built
-    /// from parts the `source` that the builder returns, with which messages list the labels of the parts.
+    /// Takes a model that was not compiled from text here. `source` is the text to which its places point. For a model
+    /// that was built from parts, it is the `source` that the builder returns, so that messages list the labels of the
+    /// parts.
     pub fn adopt(&self, source: Source, model: Model) -> Loaded {
         let (source, model) = (Arc::new(source), Arc::new(model));
         let (warnings, times, titles) = (vec![], Times::default(), Titles::default());
@@ -125,12 +126,12 @@ impl Loaded {
         &self.source
     }
 
-    /// What it means.
+    /// The checked model.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Warnings and notes about the text. What only the equations together show is said of a [`Simulation`].
+    /// Warnings and notes about the text. Those that need the equations together belong to a [`Simulation`].
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
@@ -140,10 +141,10 @@ impl Loaded {
         Loaded { titles, ..self }
     }
 
-    /// The program with the values of `choices`, and warnings: what is emitted for other programs, and dumped.
+    /// The program with the values of `choices`, and warnings, for `emit` and `dump`.
     ///
     /// # Errors
-    /// Values that make no sense, tables that cannot be read, equations that cannot be solved for their derivatives.
+    /// If values are invalid, tables cannot be read, or equations cannot be solved for their derivatives.
     pub fn program(&self, choices: &Choices) -> Result<Lowered, Error> {
         let (choices, doubtful) = self.with_tables(self.in_units_of_model(choices)?, None)?;
         let overrides = overrides(None, &choices);
@@ -169,10 +170,12 @@ impl Loaded {
         Ok((values, of_set.chain(overrides.values.iter().map(|(name, _)| name.clone())).collect()))
     }
 
-    /// The program with modes in the place of comparisons, and what decides them: what is emitted of a model with events.
+    /// The program with modes instead of comparisons, and the description of the modes, for emitting a model with
+    /// events.
     ///
     /// # Errors
-    /// As of [`Loaded::program`], and bounds, which no step of another program keeps.
+    /// The errors of [`Loaded::program`], and a refusal of bounds, because the steps of another program do not enforce
+    /// them.
     pub fn located(&self, choices: &Choices) -> Result<(Lowered, Option<Located>), Error> {
         without_bounds(&self.model).map_err(|list| self.error(choices, list))?;
         let (choices, doubtful) = self.with_tables(self.in_units_of_model(choices)?, None)?;
@@ -271,7 +274,7 @@ impl Loaded {
         Ok(Simulation::new(loaded, bound, choices, purpose, times))
     }
 
-    /// With the numbers that were given in units of their own converted to those of the model.
+    /// Converts the numbers with units to the units of the model.
     pub(crate) fn in_units_of_model(&self, choices: &Choices) -> Result<Choices, Error> {
         let mut converted = choices.clone();
         let (units, time) = (&self.model.units, &self.model.time.name);
@@ -311,8 +314,8 @@ impl Loaded {
         Ok((choices, doubtful))
     }
 
-    /// What to say, and whose fault it is: a value of the caller's that is out of the bounds in the model has its place there,
-    /// but is a fault of the caller.
+    /// The diagnostics, and their class. If a value of the caller is outside the bounds in the model, the place of the
+    /// message is in the model, but the class is that of the caller.
     pub(super) fn error(&self, choices: &Choices, list: Vec<Diagnostic>) -> Error {
         let out_of_bounds = list.first().is_some_and(|d| d.code == &codes::E0407);
         let asked = out_of_bounds && !choices.set.is_empty() && self.model.values(&Overrides::default()).is_ok();

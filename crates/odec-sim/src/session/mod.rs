@@ -1,5 +1,5 @@
-//! What a program that embeds odec needs, and all it needs: text or a model in, runs out. Nothing here opens a file, reads the
-//! clock or the environment, or writes to a terminal; what a host wants of these it hands in.
+//! The interface for programs that embed odec: text or a model goes in, runs come out. Nothing here opens a file,
+//! reads the clock or the environment, or writes to a terminal; the host supplies these resources.
 //!
 //! ```text
 //! Session ── load ──▶ Loaded ── simulate ──▶ Simulation ─┬─ run, solve, sweep ──▶ rows

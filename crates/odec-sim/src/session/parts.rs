@@ -26,7 +26,7 @@ pub fn folder_of(path: &str) -> String {
     path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned())
 }
 
-/// The files of a host, as the compiler asks for them.
+/// The files of a host, through the interface of the compiler.
 pub(super) struct Parts<'a>(pub &'a dyn Files);
 
 impl PartFiles for Parts<'_> {

@@ -1,5 +1,5 @@
-//! The samples of inputs that come from CSV files: times in the first column, values in another one, names and units in the
-//! header line.
+//! The samples of inputs that come from CSV files: times in the first column, values in another column, names and
+//! units in the header line.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -18,8 +18,8 @@ pub const MAX_BYTES: u64 = 1 << 29;
 /// Curves by the name of the input.
 pub type Curves = HashMap<String, Arc<Curve>>;
 
-/// Reads the samples of every input that comes from a file; `given` are files that take the place of those of the model. What may
-/// be wrong goes to `warnings`.
+/// Reads the samples of every input that comes from a file; `given` are files that replace those of the model.
+/// Possible mistakes go to `warnings`.
 ///
 /// # Errors
 /// E0701, E0705, E0714, E0719.
@@ -67,7 +67,7 @@ fn unknown(model: &Model, name: &str, file: &str) -> Diagnostic {
 
 type Outcome<T> = Result<T, Box<Diagnostic>>;
 
-/// What a model takes from a file.
+/// The values that a model needs from a file.
 struct Samples<'a> {
     model: &'a Model,
     input: &'a Input,
@@ -297,7 +297,7 @@ impl Samples<'_> {
     }
 }
 
-/// What was read so far.
+/// The values read so far.
 #[derive(Default)]
 struct List {
     times: Vec<f64>,

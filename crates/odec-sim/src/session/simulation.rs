@@ -25,8 +25,8 @@ use crate::trace;
 /// Places in the parameter buffer that have one value.
 type Places = (Range<usize>, f64);
 
-/// A model compiled and bound to values. It never changes; threads can share it, and what is made from it by
-/// [`Simulation::with`] shares its machine code.
+/// A model compiled and bound to values. It is immutable, so threads can share it. Simulations made from it by
+/// [`Simulation::with`] share its machine code.
 pub struct Simulation {
     loaded: Loaded,
     bound: Bound,
@@ -40,7 +40,7 @@ pub struct Simulation {
 pub struct Solved {
     /// How it ended. Rows that were handed out stay valid however it did.
     pub result: Result<Outcome, SolveError>,
-    /// What was seen on the way.
+    /// The observations of the run.
     pub seen: Seen,
 }
 
@@ -69,7 +69,7 @@ impl Simulation {
         &self.bound
     }
 
-    /// What a run did to keep states within the bounds of the text.
+    /// The corrections that kept states within the bounds of the model.
     pub fn bounds(&self, seen: &Seen) -> Vec<BoundCounts> {
         match (&self.bound.located, &seen.pushes) {
             (Some(located), Some(pushes)) => located.counts(pushes, (self.model(), self.source()), &self.bound),
@@ -77,7 +77,7 @@ impl Simulation {
         }
     }
 
-    /// What was chosen over the model, tables included.
+    /// The values that override those of the model, including tables.
     pub fn choices(&self) -> &Choices {
         &self.choices
     }
@@ -191,7 +191,7 @@ impl Simulation {
         Ok(Simulation { loaded: self.loaded.clone(), bound, choices, purpose: self.purpose, times: self.times })
     }
 
-    /// What ends a step of a run, beside its rows: none of a model that does not switch.
+    /// Everything that ends a step of a run, except rows; empty for a model that does not switch.
     pub fn stops(&self) -> Vec<Found> {
         let Some(located) = &self.bound.located else { return Vec::new() };
         located.fork().found(self.bound.problem.t0, &self.bound.problem.y0)
@@ -203,10 +203,10 @@ impl Simulation {
         Solved { result, seen }
     }
 
-    /// Runs, and keeps all rows.
+    /// Runs the model, and keeps all rows.
     ///
     /// # Errors
-    /// A run that is refused or fails. [`Simulation::run`] keeps the rows of one that fails.
+    /// If the run is refused or fails. [`Simulation::run`] keeps the rows of a run that fails.
     pub fn solve(&self) -> Result<Solution, Error> {
         Solution::of(self)
     }
@@ -233,7 +233,7 @@ impl Simulation {
         super::load::without_events(self.model()).map_err(|list| self.error(list))
     }
 
-    /// A sweep over points; what varies must be among [`Choices::open`].
+    /// A sweep over points. The quantities that vary must be among [`Choices::open`].
     pub fn sweep<'a>(
         &'a self,
         points: &'a Points,
@@ -244,24 +244,24 @@ impl Simulation {
         Job { model, source, bound, choices, points, stop, clock }
     }
 
-    /// What the model promises, against what a run found. The purpose of the simulation is [`Purpose::Test`].
+    /// The expectations of the model, with the results of a run. The purpose of the simulation is [`Purpose::Test`].
     pub fn expectations(&self, seen: &Seen) -> Vec<Expectation> {
         expectations::of(self.model(), &self.bound, seen)
     }
 
-    /// What deserves a word after a run.
+    /// The warnings after a run.
     pub fn warnings(&self, seen: &Seen) -> Vec<Diagnostic> {
         blame::warnings(self.model(), self.source(), &self.bound, seen)
     }
 
-    /// What deserves a word while a run goes on, after [`Recorder::alarm`].
+    /// The warnings during a run, after [`Recorder::alarm`].
     pub fn urgent(&self, findings: &Findings) -> Vec<Diagnostic> {
         let (model, source, bound) = (self.model(), self.source(), &self.bound);
         monitor::report::urgent(&Judged { model, source, bound, findings })
     }
 
-    /// As [`Simulation::explain`], with what was seen of the run before it failed: the cause that this shows. `said` are the warnings
-    /// that were given already: what they say is not repeated.
+    /// Like [`Simulation::explain`], with the observations of the run before it failed, which may show the cause.
+    /// `said` are the warnings that were already printed; they are not repeated.
     pub fn explain_seen(&self, why: &SolveError, seen: &Seen, said: &[&'static Code]) -> Error {
         let SolveError::Failed(failure) = why else { return self.explain(why) };
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);

@@ -17,7 +17,7 @@ pub struct Solution {
     values: Vec<f64>,
     /// Counts.
     pub stats: Stats,
-    /// What deserves a word.
+    /// Warnings about the run.
     pub warnings: Vec<Diagnostic>,
 }
 

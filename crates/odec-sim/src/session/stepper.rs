@@ -1,8 +1,8 @@
-//! A run that its host advances: to a time, then with other values to the next time.
+//! A run that its host advances: to a time, then to the next time, possibly with other values.
 //!
-//! The solver makes its own steps, usually past the time that the host asks for, and the state there comes from the step
-//! as a row of a run does. So the times that are asked for change no step: a run in frames is the run in one go. Only a
-//! value that the host changes makes the solver go back to that time and take up again from there.
+//! The solver chooses its own steps, usually past the time that the host asks for. The state at that time comes from
+//! the step, like a row of a run. So the requested times do not change the steps: a run in frames is the same as a run
+//! in one call. Only if the host changes a value does the solver go back to that time and restart from there.
 
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::Overrides;
@@ -92,7 +92,7 @@ impl Stepper {
         &self.y
     }
 
-    /// What it cost so far, steps beyond the time reached included.
+    /// The work so far, including steps beyond the current time.
     pub fn stats(&self) -> Stats {
         let mut stats = self.before;
         stats.add(self.runner.stats());
@@ -207,7 +207,7 @@ impl Stepper {
     /// The value of a state, output, parameter or the independent variable: `x`, `x'`, `u[3]`.
     ///
     /// # Errors
-    /// A name that the model does not have, or that stands for more than one number.
+    /// If the model does not have this name, or it means more than one number.
     pub fn get(&self, name: &str) -> Result<f64, Error> {
         match self.place(name)? {
             Place::Time => Ok(self.t),
@@ -223,11 +223,11 @@ impl Stepper {
         }
     }
 
-    /// Gives a parameter or a state another value from here on. The value that it has already changes nothing. Algebraic
-    /// unknowns follow when the run goes on; a value that is given to one of them is a guess.
+    /// Gives a parameter or a state another value from the current time on. Setting the current value changes nothing.
+    /// Algebraic unknowns are solved for when the run continues; a value given to one of them is a guess.
     ///
     /// # Errors
-    /// A name that is neither, a value that is not finite or out of the bounds that the model gives.
+    /// If the name is neither, or the value is not finite or outside the bounds of the model.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
             let headline = format!("`{name}` cannot be {value}: it needs a finite number");

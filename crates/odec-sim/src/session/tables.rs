@@ -13,7 +13,7 @@ use super::header::{Column, parted};
 
 /// Longest text of a field that is repeated in a message.
 pub(super) const MAX_SHOWN: usize = 40;
-/// Bytes that a file may have beside its values: a header line, comments.
+/// Bytes that a file may have in addition to its values: a header line, comments.
 const MAX_BESIDE: u64 = 1 << 20;
 /// Bytes that a file may have for each value that the table takes from it: other columns, blanks, digits.
 const MAX_BYTES_PER_VALUE: u64 = 1 << 10;
@@ -21,7 +21,7 @@ const MAX_BYTES_PER_VALUE: u64 = 1 << 10;
 /// Data by the name of the constant or parameter.
 pub type Tables = HashMap<String, Vec<f64>>;
 
-/// Where the files come from that a model names. A host implements it; none is read in any other way.
+/// The source of the files that a model names. A host implements it; files are read in no other way.
 pub trait Files: Send + Sync {
     /// The file that a model names, as written there: usually a path relative to the model's folder.
     ///
@@ -29,10 +29,11 @@ pub trait Files: Send + Sync {
     /// What to tell the reader of the model.
     fn open(&self, name: &str) -> Result<Opened, Unreadable>;
 
-    /// A file that the caller named in the place of one of the model: what the model may read is no matter then.
+    /// Opens a file that the caller named instead of one of the model. The restrictions on what the model may read do
+    /// not apply.
     ///
     /// # Errors
-    /// As of [`Files::open`].
+    /// The errors of [`Files::open`].
     fn open_given(&self, name: &str) -> Result<Opened, Unreadable> {
         self.open(name)
     }
@@ -50,7 +51,7 @@ pub trait Files: Send + Sync {
 
 /// A file from its beginning.
 pub struct Opened {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub shown: String,
     /// Its bytes. No more are taken than the table can need.
     pub bytes: Box<dyn Read>,
@@ -61,7 +62,7 @@ pub struct Opened {
 pub struct Unreadable {
     /// One sentence.
     pub headline: String,
-    /// What to do about it.
+    /// Advice to the user.
     pub help: Option<String>,
     /// The host does not let models read it.
     pub forbidden: bool,
@@ -127,7 +128,7 @@ fn elements(ranges: &[(i64, i64)]) -> u64 {
     ranges.iter().map(width).fold(1, u64::saturating_mul)
 }
 
-/// What a model takes from a file.
+/// The values that a model needs from a file.
 struct Wanted<'a> {
     model: &'a Model,
     /// The constant or parameter.
@@ -242,7 +243,7 @@ impl Wanted<'_> {
         if values.is_empty() { Err(self.wrong(format!("`{name}` contains no numbers"))) } else { Ok(values) }
     }
 
-    /// Of each of these columns the factor to the unit of what the model makes of them.
+    /// For each of these columns, the factor to the unit of the quantity in the model.
     fn factors(
         &self,
         file: &str,
@@ -300,7 +301,7 @@ pub(super) fn may_be_cut(name: &str, line: u64, place: Span) -> Diagnostic {
     report.help("if the file is complete, add a newline at its end; otherwise write it again")
 }
 
-/// Bytes, of which the last is remembered.
+/// Bytes, with the last one remembered.
 pub(super) struct Ended<'a> {
     bytes: &'a mut dyn Read,
     last: u8,
@@ -312,7 +313,7 @@ impl<'a> Ended<'a> {
         Ended { bytes, last: b'\n' }
     }
 
-    /// What was read ends with a line end.
+    /// True if the bytes end with a newline.
     pub fn closed(&self) -> bool {
         self.last == b'\n'
     }

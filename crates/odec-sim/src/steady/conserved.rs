@@ -18,11 +18,11 @@ const MORE: usize = 3;
 /// States at which coefficients are formed with rounding, and others at which they are tried.
 const LOOKS: u64 = 4;
 const TRIES: u64 = 5;
-/// Of more states than this, coefficients are formed at the start and one other state.
+/// With more states than this, coefficients are computed at the start and at one other state.
 const MANY: usize = 100;
 /// Singular values below this part of the largest one are zero.
 const SINGULAR: f64 = 1e-10;
-/// Coefficients that are smaller beside the largest one are zero.
+/// Coefficients that are smaller than this relative to the largest one are zero.
 const COEFFICIENT: f64 = 1e-9;
 /// Largest whole number of a combination.
 const LARGEST: i128 = 1_000_000;
@@ -31,7 +31,7 @@ const CANCELS: f64 = 1e-12;
 /// Bounds of the rounding error within which a sum is zero.
 const SLACK: f64 = 4.0;
 
-/// A linear combination of the states that keeps its value.
+/// A linear combination of the states that is constant.
 #[derive(Clone, Debug)]
 pub struct Conserved {
     /// Place and coefficient.
@@ -164,8 +164,8 @@ impl Search<'_> {
     }
 }
 
-/// Refuses equations of which a combination has the same rate at every state, and not zero: then no state is steady, however small
-/// that rate is beside the rounding of f. `zero` combinations are zero at every state.
+/// Refuses equations with a combination that has the same nonzero rate at every state: then no state is steady,
+/// however small that rate is compared with the rounding of f. The `zero` combinations are zero at every state.
 fn without_growth(
     columns: &[Vec<Option<u64>>],
     zero: usize,
@@ -192,7 +192,7 @@ fn in_terms(weights: &DVector<f64>) -> Vec<(usize, f64)> {
     weights.iter().copied().enumerate().filter(|(_, c)| c.abs() > COEFFICIENT * largest).collect()
 }
 
-/// The fractions that residues stand for, in whole numbers where these are small; `None` where a residue stands for no fraction.
+/// The fractions that residues represent, as integers if these are small; `None` if a residue represents no fraction.
 fn in_fractions(w: &[u64]) -> Option<DVector<f64>> {
     let fractions = w.iter().map(|c| residue::fraction(*c)).collect::<Option<Vec<(i64, i64)>>>()?;
     let floats = || DVector::from_iterator(w.len(), fractions.iter().map(|(n, d)| *n as f64 / *d as f64));

@@ -1,6 +1,6 @@
-//! Where the solution from the initial values comes to rest, by the steps of `bdf` without an end; and pseudo-transient continuation for
-//! starts that Newton's method alone does not take further: implicit Euler steps that grow as f falls (C. T. Kelley & D. E. Keyes,
-//! SIAM J. Numer. Anal. 35 (1998) 508).
+//! Finds the state in which the solution from the initial values comes to rest, with steps of `bdf` without an end
+//! time. For starts from which Newton's method fails it uses pseudo-transient continuation: implicit Euler steps that
+//! grow as f falls (C. T. Kelley & D. E. Keyes, SIAM J. Numer. Anal. 35 (1998) 508).
 
 use nalgebra::{DMatrix, DVector};
 use odec_ode::method;
@@ -13,13 +13,14 @@ use crate::spectrum::Pencil;
 
 /// Most steps of the solution.
 pub const MAX_STEPS: u64 = 5_000;
-/// Its tolerances, as a part of those of the run: beside a border between two basins errors decide on the side.
+/// Its tolerances, as a fraction of those of the run: near the border between two basins, errors decide the side.
 const CLOSER: f64 = 1e-3;
 const LEAST_RTOL: f64 = 1e-12;
-/// Steps between two looks at whether it has come to rest, at first and as a part of those behind.
+/// Number of steps between two checks whether the solution has come to rest, at first and as a fraction of all steps
+/// so far.
 const LOOK: u64 = 5;
 const LATER: u64 = 10;
-/// A steady state is near where each component is this near, relative to it, or within so many absolute tolerances.
+/// A steady state is near if each component is this near, relative to it, or within this many absolute tolerances.
 const NEAR: f64 = 1e-3;
 const NEAR_ATOL: f64 = 1e3;
 /// Steps of the continuation.
@@ -33,8 +34,8 @@ const RESTS: usize = 4;
 const REST: f64 = 1e3;
 
 impl Search<'_> {
-    /// The stable or degenerate steady state in which the solution from the initial values comes to rest; an unstable one only where it
-    /// begins there.
+    /// The stable or degenerate steady state in which the solution from the initial values comes to rest; an unstable
+    /// one only if the solution begins there.
     pub(super) fn flow(&self, stop: &dyn Fn() -> bool) -> Option<Vec<f64>> {
         if let Some(y) = self.accepted(self.y0.clone()) {
             return Some(y);
@@ -73,8 +74,8 @@ impl Search<'_> {
         None
     }
 
-    /// The steady state beside y in which the solution will end, after it has gone on for a time; `None` where none is near, and where it
-    /// only passes by.
+    /// The steady state near y in which the solution will end, after the solution has continued for a time; `None` if
+    /// none is near, or if the solution only passes by.
     fn at_rest(&self, y: &[f64], elapsed: f64) -> Option<Vec<f64>> {
         let near = |there: &[f64]| {
             let close = |(k, (a, b)): (usize, (&f64, &f64))| {

@@ -1,8 +1,9 @@
 //! Eigenvalues at a steady state with their errors, and the type that follows from them.
 //!
-//! The error of an eigenvalue is how far it moves when the entries of the matrices change by a few units of rounding: that is small for
-//! a slow eigenvalue of a stiff model, and large for one that only rounding keeps from zero. The state moves with them by its rounding and
-//! by what Newton's step makes of the rounding of f: beside a multiple root that is far more, and the slope there is as small.
+//! The error of an eigenvalue is the distance it moves if the entries of the matrices change by a few units of
+//! rounding. The error is small for a slow eigenvalue of a stiff model, and large for one that only rounding keeps
+//! from zero. The state changes as well, by its rounding and by Newton's step for the rounding of f: near a multiple
+//! root this is much larger, because the slope is small there.
 
 use nalgebra::DMatrix;
 

@@ -1,4 +1,4 @@
-//! Steady states, with their types and the quantities that are conserved on the way to them.
+//! Steady states, their types, and the conserved quantities of the model.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | `flow` | the way of the solution itself to where it comes to rest, and long implicit steps |
 //! | `kind` | eigenvalues with their errors, and the type that they tell |
 //!
-//! A steady state is never a least value of |f|. It is a state at which Newton's next step is within the tolerances, and f within
-//! its rounding and what the tolerances of the states make of it (`newton`).
+//! A steady state is never a minimum of |f|. It is a state at which Newton's next step is within the tolerances, and f
+//! is zero up to its rounding and the change that the tolerances of the states cause (`newton`).
 
 mod conserved;
 mod flow;
@@ -31,7 +31,7 @@ use crate::stability::C;
 
 pub use conserved::Conserved;
 
-/// Most starts that are asked for.
+/// Largest number of starting points.
 pub const MAX_STARTS: u64 = 100_000;
 /// Steady states that are nearer to each other than this, relative to each component, are one.
 const APART: f64 = 1e-6;
@@ -45,7 +45,7 @@ pub enum NoSteady {
     Time,
     /// The model has constraints that were differentiated.
     Constrained,
-    /// So many unknowns are too many.
+    /// This many unknowns are too many.
     Large(usize),
     /// f or its derivatives have no value at the start.
     NoValue,
@@ -62,11 +62,11 @@ pub struct Steady {
     pub y: Vec<f64>,
     /// Eigenvalues but for those of what is conserved, the largest real part first, with how far rounding may move them.
     pub values: Vec<(C, f64)>,
-    /// What they say; nothing where they have no values.
+    /// The type that the eigenvalues imply; `None` without values.
     pub kind: Option<EquilibriumType>,
     /// The largest component of f there.
     pub residual: f64,
-    /// The solution from the initial values comes to rest here.
+    /// True if the solution from the initial values comes to rest here.
     pub reached: bool,
 }
 
@@ -77,12 +77,12 @@ impl Steady {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Distinct steady states: that which the solution reaches, then by their values.
     pub list: Vec<Steady>,
-    /// How many more degenerate ones were met, which belong to a line or surface of them.
+    /// Number of further degenerate ones, which belong to a line or surface of them.
     pub more: usize,
     /// Starts from which none was found.
     pub failed: u64,
@@ -156,7 +156,7 @@ impl<'a> Search<'a> {
         Ok(search)
     }
 
-    /// What keeps its value.
+    /// The conserved combinations.
     pub fn conserved(&self) -> &[Conserved] {
         &self.conserved
     }
@@ -194,8 +194,8 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// The steady state that a run is to start from: where the solution comes to rest, else one that Newton's method finds from where
-    /// it has come to, else from the initial values.
+    /// The steady state from which a run starts: the one in which the solution comes to rest; otherwise one that
+    /// Newton's method finds from the end of this solution, or from the initial values.
     ///
     /// # Errors
     /// [`NoSteady::None`]
@@ -270,8 +270,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A state with the totals of the start. What the text bounds is drawn within its bounds; of what has a range in `ranges` the range
-    /// counts. Every third start has the signs of the initial values, every third any signs, every third sizes far from them.
+    /// A random state with the totals of the start. States with bounds are drawn within them, states with a range in
+    /// `ranges` from this range. Every third start has the signs of the initial values, every third any signs, every
+    /// third sizes far from them.
     fn drawn(&self, seed: u64, k: u64, ranges: &[(usize, Range)], found: &[Steady]) -> Vec<f64> {
         let known = || std::iter::once(&self.y0).chain(found.iter().map(|s| &s.y));
         let largest = known().flatten().fold(0.0f64, |most, y| most.max(y.abs()));

@@ -2,8 +2,8 @@
 
 use odec_ir::residue::{PRIME, invert, multiply, subtract};
 
-/// The vectors w of length n with w^T a = 0 for each of the columns a, with as many zeros as elimination leaves. What is `None`, which
-/// it is in all columns then, has the coefficient 0.
+/// The vectors w of length n with w^T a = 0 for each column a, with as many zeros as elimination gives. An element
+/// that is `None` (which it then is in all columns) has the coefficient 0.
 pub fn left_null_space(columns: &[Vec<Option<u64>>], n: usize) -> Vec<Vec<u64>> {
     let known: Vec<usize> = (0..n).filter(|i| columns.iter().all(|column| column[*i].is_some())).collect();
     let mut rows: Vec<Vec<u64>> =

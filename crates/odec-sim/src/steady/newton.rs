@@ -1,8 +1,8 @@
-//! Newton's method on f = 0 beside the totals of the start, damped by the natural monotonicity test (P. Deuflhard, Newton Methods for
-//! Nonlinear Problems (2004), 3.1), and what counts as a solution.
+//! Newton's method on f = 0 and the totals of the start, damped by the natural monotonicity test (P. Deuflhard, Newton
+//! Methods for Nonlinear Problems (2004), 3.1), and the criterion for a solution.
 //!
-//! With r combinations w that are conserved, the step d solves J d + W m = -f, V d = totals - V y with V = W^T M: the matrix is
-//! regular where the steady state is the only one near with these totals.
+//! With r conserved combinations w, the step d solves J d + W m = -f, V d = totals - V y with V = W^T M. This matrix
+//! is regular if the steady state is isolated among the states with these totals.
 
 use nalgebra::{DMatrix, DVector, Dyn, LU};
 use odec_ir::rounded::Rounded;
@@ -15,7 +15,8 @@ use crate::spectrum::Pencil;
 const STEPS: usize = 200;
 /// Shortest part of a Newton step.
 const SHORTEST: f64 = 1e-6;
-/// The last Newton step moves a component by this part of it at most, or by so much of its absolute tolerance.
+/// The last Newton step changes a component by at most this fraction of it, or by this fraction of its absolute
+/// tolerance.
 pub(super) const EXACT: f64 = 1e-8;
 pub(super) const SMALL: f64 = 1e-3;
 /// Steps that are smaller than this part of the tolerances go on only while they shrink.

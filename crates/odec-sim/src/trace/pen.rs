@@ -6,7 +6,7 @@ use crate::outline;
 /// A range that is smaller than this part of the values is drawn as if it were that wide: rounding is no curve.
 const FLAT: f64 = 1e-9;
 
-/// How far a curve with this second derivative lies from its chord between two points, `time` apart: beside it, or
+/// The distance of a curve with this second derivative from its chord between two points, `time` apart: sideways, or
 /// beyond its ends if the curve turns there.
 pub(super) fn bulge(second: Point, time: f64, from: Point, to: Point) -> f64 {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);

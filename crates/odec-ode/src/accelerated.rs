@@ -1,4 +1,4 @@
-//! What a system may offer beside its equations: fused steps as one function, Taylor coefficients, what is known of its structure.
+//! Optional capabilities of a system: fused steps as one function, Taylor coefficients, facts about its structure.
 
 use std::sync::Arc;
 
@@ -20,15 +20,16 @@ pub trait Accelerated {
     fn expects_many_runs(&self) -> bool {
         false
     }
-    /// Of a system with sensitivities (y and its derivatives by parameters) one more than there are parameters, else 1. The
-    /// unknowns q, v and z are each so many groups of equal length, those of y first; df/dy has entries in the first block
-    /// column and in the diagonal blocks, which are all equal, and so has M, whose diagonal blocks are equal too.
+    /// Number of groups: for a system with sensitivities (y and its derivatives with respect to parameters) one more
+    /// than there are parameters, otherwise 1. The unknowns q, v and z each consist of this many groups of equal
+    /// length, those of y first. df/dy has entries only in the first block column and in the diagonal blocks, which
+    /// are all equal. The same holds for M.
     fn groups(&self) -> usize {
         1
     }
-    /// What terms of t alone do in a short time between two times, at the parameters as they are; the second time may be infinite.
-    /// A state of constant rate counts as t: `at` is a time and the state there. A step that is longer than such a time ends
-    /// there, so that no method passes over it.
+    /// The times between `from` and `to` at which terms of t change rapidly, for the current parameters; `to` may be
+    /// infinite. A state with a constant rate counts as t: `at` is a time and the state there. A step that is longer
+    /// than the duration of such a change ends there, so that no method skips it.
     fn narrow(&self, _at: (f64, &[f64]), _from: f64, _to: f64) -> Vec<Narrow> {
         Vec::new()
     }
@@ -71,7 +72,8 @@ pub trait Series {
     fn fades(&self) -> bool {
         false
     }
-    /// Makes ready for [`Series::step`] of this order; false where it is not to be had, and [`Series::coefficients`] have to do.
+    /// Prepares [`Series::step`] of this order; false if it is not available and the solver has to use
+    /// [`Series::coefficients`].
     fn prepare_step(&self, _order: usize) -> bool {
         false
     }
@@ -82,7 +84,7 @@ pub trait Series {
     }
 }
 
-/// What solvers ask, with the answers of a system without an accelerator.
+/// Queries of the solvers, with default answers for a system without an accelerator.
 impl dyn System + '_ {
     pub(crate) fn fused_step(&self, formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
         self.accelerated()?.fused_step(formula)

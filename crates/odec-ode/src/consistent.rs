@@ -1,11 +1,12 @@
-//! Consistent values of algebraic unknowns: where a constant M is singular, some combinations of the equations hold no
-//! derivative, and the state at a start has to meet them.
+//! Consistent values of algebraic unknowns: if a constant M is singular, some combinations of the equations contain no
+//! derivative, and the initial state must satisfy them.
 //!
-//! With N spanning the left null space of M and Z the right one (P. N. Brown, A. C. Hindmarsh & L. R. Petzold, SIAM J. Sci.
-//! Comput. 19 (1998) 1495), a start y is moved by Z a so that N^T f(t, y + Z a) = 0: M y, and with it every quantity that has
-//! a derivative, stays. Newton's method solves W d = N N^T f with W = alpha*M - J for a large alpha, whose solution has the
-//! part Z (N^T J Z)^-1 N^T f up to 1/alpha: W has the pattern that the methods factor anyway. The step is damped by the
-//! natural monotonicity test (P. Deuflhard, Newton Methods for Nonlinear Problems (2004), 3.1).
+//! N spans the left null space of M and Z the right one (P. N. Brown, A. C. Hindmarsh & L. R. Petzold, SIAM J. Sci.
+//! Comput. 19 (1998) 1495). The initial state y is moved by Z a so that N^T f(t, y + Z a) = 0. This does not change M
+//! y, and thus no quantity that has a derivative. Newton's method solves W d = N N^T f with W = alpha*M - J for a
+//! large alpha. Its solution has the part Z (N^T J Z)^-1 N^T f up to 1/alpha, and W has the pattern that the methods
+//! factor anyway. The step is damped by the natural monotonicity test (P. Deuflhard, Newton Methods for Nonlinear
+//! Problems (2004), 3.1).
 
 use nalgebra::DMatrix;
 
@@ -15,24 +16,24 @@ use crate::linear::{IterationMatrix, MassMatrix};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::{Jacobian, System};
 
-/// Largest coupled part of M whose null space is sought; larger ones are taken as regular.
+/// Largest coupled part of M for which null spaces are computed; larger ones are assumed to be regular.
 const MAX_PART: usize = 300;
 /// Singular values below this part of the largest one are zero.
 const SINGULAR: f64 = 1e-12;
-/// alpha, as a multiple of the ratio of the largest entries of J and the smallest ones of M: where parts of M are singular, as many
-/// digits cancel in W. It is larger where the entries of J are far apart.
+/// alpha, as a multiple of the ratio of the largest entries of J to the smallest ones of M. If parts of M are
+/// singular, this many digits cancel in W. It is larger if the entries of J differ widely.
 const FAR: f64 = 1e5;
 /// Beyond this, rounding decides where parts of M are singular.
 const FARTHEST: f64 = 1e12;
 /// Beyond this it does where rows and columns of M are empty: no digits cancel there, and coefficients may be as small as this allows.
 const FARTHEST_EMPTY: f64 = 1e40;
-/// Equations in whose sums so many digits cancel, as a factor, depend on one another to rounding.
+/// Equations are dependent up to rounding if their sums cancel by this factor.
 const CANCELS: f64 = 1e13;
 /// By how much alpha is changed to see whether the solution depends on it.
 const FARTHER: f64 = 64.0;
 /// A solution that changes with alpha by more than this part belongs to a system of higher index.
 const DEPENDS: f64 = 1e-3;
-/// A state as far beside another, as a part of it, shows whether its equations are singular there alone.
+/// Relative distance of a second state, which shows whether the equations are singular only at the first.
 const BESIDE: f64 = 1e-2;
 /// Most Newton steps.
 const STEPS: usize = 100;
@@ -51,7 +52,7 @@ type Sparse = Vec<(usize, f64)>;
 pub(crate) struct Constraints(Vec<Sparse>);
 
 impl Constraints {
-    /// Of a mass matrix; none of one that is regular or depends on the state.
+    /// The null spaces of a mass matrix; empty if M is regular or depends on the state.
     pub fn of(mass: &MassMatrix) -> Self {
         let MassMatrix::Constant(matrix) = mass else { return Constraints::default() };
         let entries = matrix.positions().zip(matrix.values());
@@ -121,7 +122,7 @@ impl Consistent {
     /// Moves `y` (n values) along the null space of M until the equations without a derivative hold at (t, y).
     ///
     /// # Errors
-    /// [`Cause::HigherIndex`], [`Cause::Inconsistent`], or what f or df/dy meet. `y` is then as it was.
+    /// [`Cause::HigherIndex`], [`Cause::Inconsistent`], or the failure of f or df/dy. `y` is then unchanged.
     pub fn find(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
         self.matrix.evaluate(eval, t, y)?;
         if let Err(cause) = self.index_one(eval) {
@@ -130,8 +131,8 @@ impl Consistent {
         self.refine(eval, t, y)
     }
 
-    /// True where the unknowns are determined a little beside y: at y itself, as at 0 of z^2 = x, Newton's method has no
-    /// direction to go in.
+    /// True if the equations determine the unknowns at a point near y. At y itself, as at 0 of z^2 = x, Newton's
+    /// method may have no direction.
     fn is_regular_beside(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> bool {
         self.tolerances.weights(y, &mut self.weights);
         let size = y.iter().fold(0.0f64, |most, y| most.max(y.abs()));
@@ -159,10 +160,10 @@ impl Consistent {
         found
     }
 
-    /// True where the equations without a derivative hold at (t, y), to a small part of the tolerances.
+    /// True if the equations without a derivative hold at (t, y), to a small fraction of the tolerances.
     ///
     /// # Errors
-    /// What f or df/dy meet.
+    /// The failure of f or df/dy.
     pub fn is_consistent(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<bool, Cause> {
         self.matrix.evaluate(eval, t, y)?;
         self.correction(eval, t, y)?;
@@ -176,11 +177,12 @@ impl Consistent {
         apart.any(|x| !(x <= SMALL))
     }
 
-    /// y' at a consistent (t, y) into `slope`: M y' is f, and the equations without a derivative go on to hold, so that
-    /// N^T (J y' + df/dt) = 0. W is near the matrix of these equations; what it leaves is made up for by repeating.
+    /// Writes y' at a consistent (t, y) to `slope`: M y' = f, and the equations without a derivative continue to hold,
+    /// so that N^T (J y' + df/dt) = 0. W approximates the matrix of these equations; iterations correct the
+    /// difference.
     ///
     /// # Errors
-    /// What f, df/dy or df/dt meet; a W that is singular.
+    /// The failure of f, df/dy or df/dt; a singular W.
     pub fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
         let Jacobian::Entries(pattern) = eval.system().jacobian() else { return Err(Cause::Fatal) };
         self.matrix.evaluate(eval, t, y)?;
@@ -283,8 +285,9 @@ impl Consistent {
         if sum.is_nan() { f64::INFINITY } else { (sum / self.right.len().max(1) as f64).sqrt() }
     }
 
-    /// Refuses a system whose equations without a derivative do not determine its algebraic unknowns: then the solution grows
-    /// with alpha for ever. Where it comes to rest depends on how far apart the entries of J are, so that alpha is found here.
+    /// Refuses a system whose equations without a derivative do not determine its algebraic unknowns: then the
+    /// solution grows with alpha without limit. The alpha at which it converges depends on how widely the entries of J
+    /// differ, so this function also determines alpha.
     fn index_one(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
         self.far = FAR;
         let mut before = self.loaded(eval)?;

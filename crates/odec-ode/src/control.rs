@@ -16,7 +16,7 @@ pub struct Tolerances {
     pub rtol: f64,
     /// Absolute, n values.
     pub atol: Vec<f64>,
-    /// What was asked for, and the part of it that holds now.
+    /// The requested tolerances; the fraction of them in use is applied to these.
     whole: (f64, Vec<f64>),
     part: f64,
 }
@@ -40,8 +40,8 @@ impl Tolerances {
         Tolerances { rtol: options.rtol, whole: (options.rtol, atol.clone()), atol, part: 1.0 }
     }
 
-    /// Holds steps to a part of the tolerances that were asked for, a power of two at most 1, so that nothing is rounded and 1
-    /// gives back the bits; the relative tolerance only down to what rounding allows.
+    /// Uses a fraction of the requested tolerances. The fraction is a power of two at most 1, so that nothing is
+    /// rounded, and 1 restores the bits. The relative tolerance does not fall below what rounding allows.
     pub fn tighten(&mut self, part: f64) {
         let asked = self.whole.0;
         self.rtol = (asked * part).max(LEAST_RTOL.min(asked));
@@ -49,7 +49,7 @@ impl Tolerances {
         self.hold();
     }
 
-    /// Other absolute tolerances are asked for; the part of them that holds is the same.
+    /// Changes the requested absolute tolerances; the fraction in use stays the same.
     pub fn absolute(&mut self, atol: &[f64]) {
         self.whole.1.copy_from_slice(atol);
         self.hold();
@@ -61,7 +61,7 @@ impl Tolerances {
         }
     }
 
-    /// [`Tolerances::scale`] of the tolerances that were asked for.
+    /// [`Tolerances::scale`] for the requested tolerances.
     pub fn asked(&self, i: usize, y: f64) -> f64 {
         (self.whole.1[i] + self.whole.0 * y).max(f64::MIN_POSITIVE)
     }
@@ -150,7 +150,7 @@ pub(crate) fn root_mean_of(sums: [f64; 4], n: usize) -> f64 {
     root_mean((sums[0] + sums[2]) + (sums[1] + sums[3]), n)
 }
 
-/// The mean of so many terms from their sum in four parts; infinite where it is NaN.
+/// The mean of `n` terms from their sum in four parts; infinite if it is NaN.
 pub(crate) fn mean_of(sums: [f64; 4], n: usize) -> f64 {
     let mean = ((sums[0] + sums[2]) + (sums[1] + sums[3])) * (1.0 / n.max(1) as f64);
     if mean.is_nan() { f64::INFINITY } else { mean }
@@ -254,11 +254,11 @@ const LEAST_PREDICTED: f64 = 1e-2;
 pub struct Control {
     controller: Controller,
     exponent: f64,
-    /// Logarithm to base 2 of the error of the last step, and of the one before, kept by the laws that take powers of several errors: one
-    /// logarithm and one exponential are all a step needs.
+    /// Base-2 logarithm of the error of the last step, and of the previous one, for laws that use powers of several
+    /// errors: each step then needs only one logarithm and one exponential.
     last_log: f64,
     older_log: f64,
-    /// The error of the last step to the power of the exponent, kept by the predictive law.
+    /// The error of the last step to the power of the exponent, for the predictive law.
     last_root: f64,
     last_step: f64,
     /// Length of the step before the last, for filters.
@@ -267,7 +267,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// For an error estimate of which h^(order+1) is the leading power.
+    /// A controller for an error estimate of order h^(order+1).
     pub fn new(controller: Controller, order: u32) -> Self {
         Control {
             controller,

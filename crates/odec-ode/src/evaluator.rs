@@ -78,7 +78,7 @@ impl<'a> Evaluator<'a> {
         Evaluator { system, autonomous: system.autonomous(), stats, fault_t, fault_y, faulted, faults: 0 }
     }
 
-    /// What [`Evaluator::resume`] goes on with.
+    /// The state from which [`Evaluator::resume`] continues.
     pub fn pause(self) -> Paused {
         let Evaluator { stats, fault_t, fault_y, faulted, .. } = self;
         Paused { stats, fault_t, fault_y, faulted }
@@ -126,7 +126,8 @@ impl<'a> Evaluator<'a> {
         self.fault_y.copy_from_slice(y);
     }
 
-    /// What an evaluation gave: fatal, a value that is not finite (`cause` is told the first one's position), or fine.
+    /// The result of an evaluation: fatal, not finite (`cause` receives the position of the first such value), or
+    /// fine.
     fn checked(
         &mut self,
         (t, y): (f64, &[f64]),

@@ -15,7 +15,7 @@ pub fn combine(out: &mut [f64], base: &[f64], stages: &[f64], scale: f64, terms:
     }
 }
 
-/// As [`combine`], but the last term is added behind the sum of all others: a stage waits for nothing but that one.
+/// Like [`combine`], but the last term is added after the sum of all others, so that a stage waits only for this term.
 pub fn advance(out: &mut [f64], base: &[f64], stages: &[f64], scale: f64, terms: &[(usize, f64)]) {
     let Some((last, before)) = terms.split_last() else { return out.copy_from_slice(base) };
     // the last part, which may be a full one, goes into the pass of the last term

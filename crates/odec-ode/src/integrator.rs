@@ -10,7 +10,7 @@ use crate::method::auto::Course;
 use crate::problem::Cause;
 use crate::system::System;
 
-/// What came of one attempt. Steps carry the sign of the direction.
+/// The result of an attempt. Steps have the sign of the direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Attempt {
     /// The step stands: `time` and `state` are those of its end. `next`: the step to try now (ignored when steps are fixed).
@@ -18,8 +18,8 @@ pub enum Attempt {
         /// Next step.
         next: f64,
     },
-    /// The error test failed (or, at the start of a multistep method, passed by so much that a longer step is worth the
-    /// work again); time and state are unchanged.
+    /// The error test failed. At the start of a multistep method, this also means that it passed by so much that a
+    /// longer step is worth repeating the work. Time and state are unchanged.
     Rejected {
         /// Step to try instead.
         next: f64,
@@ -30,7 +30,7 @@ pub enum Attempt {
     },
     /// There was no value to test (not finite, singular, no convergence); time and state are unchanged.
     Failed {
-        /// Why; what the run reports if no smaller step helps.
+        /// The cause, which the run reports if no smaller step helps.
         cause: Cause,
         /// Step to try instead.
         next: f64,
@@ -56,11 +56,11 @@ pub trait Integrator {
     fn order(&self) -> u32;
     /// Says before the first step where the run ends.
     fn aim(&mut self, _t_end: f64) {}
-    /// Tries one step `h` that ends at `t_new` (equal to time + h but for rounding: the loop owns the exact times, so that
-    /// fixed steps do not drift and `h` keeps its bits).
+    /// Tries one step `h` that ends at `t_new`. This equals time + h up to rounding: the loop computes exact times, so
+    /// that fixed steps do not drift and `h` keeps its bits.
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt;
-    /// Says before an attempt whether states inside that step will be asked for: methods whose dense output costs evaluations of
-    /// its own make them then only. Without it they interpolate at lower order.
+    /// Tells before an attempt whether states inside that step are needed. Methods whose dense output costs additional
+    /// evaluations make them only then, and otherwise interpolate at lower order.
     fn sample_ahead(&mut self, _inside: bool) {}
     /// State at `t` inside the last accepted step, by the dense output of the method. It holds until the next attempt.
     fn interpolate(&self, t: f64, y: &mut [f64]);
@@ -79,39 +79,43 @@ pub trait Integrator {
     fn coefficients(&self, _stretch: usize, _c: &mut [f64]) -> Option<Segment> {
         None
     }
-    /// y' at the start and at the end of the last accepted step, n values each, where the method has them for nothing. They hold until
-    /// the next attempt.
+    /// y' at the start and at the end of the last accepted step, n values each, if the method has computed them
+    /// anyway. They are valid until the next attempt.
     fn slopes(&self) -> Option<[&[f64]; 2]> {
         None
     }
-    /// The state at the start of the last accepted step, n values, where the method has it for nothing. It holds until the next attempt.
+    /// The state at the start of the last accepted step, n values, if the method still has it. It is valid until the
+    /// next attempt.
     fn start(&self) -> Option<&[f64]> {
         None
     }
-    /// Says before a run that [`Integrator::retreat`] will be asked for: a method whose steps overwrite what they begin from keeps a copy from
-    /// now on.
+    /// Tells before a run that [`Integrator::retreat`] may be called: from now on, a method whose steps overwrite
+    /// their start keeps a copy.
     fn allow_retreat(&mut self) {}
-    /// Goes back to the start of the last accepted step, with the history and the step-size controller as they were then; matrices that are
-    /// kept from step to step are evaluated anew. So a step tried again has the bits that it has whenever it is tried again, and where the
-    /// method solves its stages directly those of the first time. To be called before the next attempt; false, and nothing changes, where
-    /// there is no such step or the method keeps no start.
+    /// Returns to the start of the last accepted step, with the history and the step-size controller of that time.
+    /// Matrices that are kept from step to step are evaluated again. So repeated attempts of a step have the same
+    /// bits, and in methods that solve their stages directly these are the bits of the first attempt. Call this before
+    /// the next attempt. Returns false, and changes nothing, if there is no such step or the method has no copy of its
+    /// start.
     fn retreat(&mut self) -> bool {
         false
     }
-    /// From now on errors are held to a part of the tolerances that were asked for; see [`Tolerances::tighten`]. Methods that are as
-    /// accurate on short steps as rounding allows need not heed it.
+    /// Uses a fraction of the requested tolerances from now on; see [`Tolerances::tighten`]. Methods that are as
+    /// accurate as rounding allows on short steps may ignore this.
     fn tighten(&mut self, _part: f64) {}
-    /// Takes up again from another state at a time, which may be that reached: the history is forgotten as in [`Integrator::set`], while code,
-    /// matrices and factors are kept as long as they serve. Evaluates f there, whose failure is the error.
+    /// Continues from another state at a time, which may be the current one. The history is discarded as in
+    /// [`Integrator::set`]; code, matrices and factors are kept as long as they are valid. Evaluates f there; a
+    /// failure of f is the error.
     fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.set(eval, t, y)
     }
-    /// Moves the state by an amount of the size of its error, at the time reached: history and dense output stay, so that the next step
-    /// goes on as it would have. Methods that do not know it begin anew.
+    /// Changes the state at the current time by an amount of the size of its error. History and dense output stay, so
+    /// that the next step is not affected. Methods that do not implement this restart.
     fn shift(&mut self, eval: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
         self.resume(eval, self.time(), y)
     }
-    /// What makes the next step, and what made the last one: `own`, the method it was built for, or one that it chose.
+    /// The method of the next step, and that of the last one: `own`, for which the integrator was built, or one that
+    /// it chose.
     fn next_by(&self, own: &'static Method) -> &'static Method {
         own
     }
@@ -119,19 +123,20 @@ pub trait Integrator {
     fn made_by(&self, own: &'static Method) -> &'static Method {
         own
     }
-    /// What solves its linear systems; `None` where it has none.
+    /// The report of its linear solver; `None` if it has none.
     fn linear(&self) -> Option<LinearReport> {
         None
     }
-    /// The absolute tolerances of the steps to come, n values. A method that does not take them keeps those of its options.
+    /// Sets the absolute tolerances of the following steps, n values. A method that ignores this keeps those of its
+    /// options.
     fn absolute(&mut self, _atol: &[f64]) {}
     /// Time and state at the start of the last accepted step where its dense output is not to be believed: its slopes are
     /// far larger than what the ends of the step show, as those of a decay are that is too fast for an explicit method.
     fn doubtful(&self) -> Option<(f64, &[f64])> {
         None
     }
-    /// h times the spectral radius of df/dy as the stages of the last accepted step show it, and the real part of what makes it
-    /// out, for methods whose steps stability bounds.
+    /// h times the spectral radius of df/dy as the stages of the last accepted step show it, and the real part of the
+    /// dominant eigenvalue, for methods whose steps are limited by stability.
     fn strain(&mut self) -> Option<(f64, f64)> {
         None
     }

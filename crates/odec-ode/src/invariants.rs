@@ -1,13 +1,16 @@
-//! Projection onto what stays zero along a solution: constraints of a system of index 2 or 3, which is stepped with their last
-//! derivative in their place, and their lower derivatives.
+//! Projection onto functions that stay zero along a solution: the constraints of a system of index 2 or 3, and their
+//! lower derivatives. The solver integrates the system with the last derivative of each constraint instead of the
+//! constraint.
 //!
-//! Steps of the reduced system drift from the constraints by their errors. After each accepted step the state is moved to the nearest
-//! one that meets them again (E. Eich, SIAM J. Numer. Anal. 30 (1993) 1467): the smallest change d with g(t, y + d) = 0, by Newton's
-//! method with the solution of smallest Euclidean norm of G d = -g, from a QR decomposition of the transposed Jacobian. It keeps the
-//! order of the method. Stages are met one after another, positions before velocities, each by the states that belong to it.
+//! The errors of steps of the reduced system let the state drift off the constraints. After each accepted step the
+//! state is moved to the nearest one that satisfies them (E. Eich, SIAM J. Numer. Anal. 30 (1993) 1467): the smallest
+//! change d with g(t, y + d) = 0, by Newton's method with the solution of smallest Euclidean norm of G d = -g, from a
+//! QR decomposition of the transposed Jacobian. This preserves the order of the method. Stages are satisfied one after
+//! another, positions before velocities, each by the states that belong to it.
 //!
-//! After an event the functions of the last stage are met by an impulse of the algebraic unknowns instead ([`Projection::strike`]): with
-//! f_z = df/dz, states change by f_z k, so that forces of constraints act as they do between events, whatever the masses are.
+//! After an event, an impulse of the algebraic unknowns satisfies the functions of the last stage instead
+//! ([`Projection::strike`]): with f_z = df/dz, states change by f_z k, so that constraint forces act as they do
+//! between events, whatever the masses are.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -18,21 +21,22 @@ use crate::system::{EvalError, System};
 
 /// Most Newton steps of a stage.
 const STEPS: usize = 30;
-/// A function is zero where it is below so many units of rounding of its terms.
+/// A function is zero if it is below this many units of rounding of its terms.
 const ROUNDING: f64 = 4.0;
 /// Pivots of QR below this part of the largest one: the functions depend on one another.
 const DEPENDENT: f64 = 1e-11;
 /// A correction of this part of the state is as good as none: from there on they go on only while they shrink.
 const SMALL: f64 = 1e-9;
 
-/// What a method works to beside such functions, so that its errors stay in proportion to the tolerance and below 100 tolerances on
-/// the pendulum, the car axis and Andrews' squeezer.
+/// The fraction of the tolerances that a method uses beside such functions, so that its errors stay proportional to
+/// the tolerance and below 100 tolerances on the pendulum, the car axis and Andrews' squeezer.
 struct Care {
     method: &'static str,
     /// The part of the tolerance.
     part: f64,
-    /// A method of order p whose estimate is that of its own step, of order p + 1, is off by rtol^(p/(p + 1)) in the end, since
-    /// shorter steps are more steps: it works to rtol^((p + 1)/p), and this is p. `None` for estimates of order p.
+    /// The accumulated error of a method of order p is rtol^(p/(p + 1)) if it estimates the error of its own step, of
+    /// order p + 1, because shorter steps are more steps. Such a method uses rtol^((p + 1)/p), and this is p. `None`
+    /// for estimates of order p.
     order: Option<f64>,
 }
 
@@ -63,26 +67,28 @@ const CARE: [Care; 13] = [
 /// Relative tolerance below which none works: rounding is near.
 const CLOSEST: f64 = 1e-13;
 
-/// A state that is moved by less than this part of the largest one of its stage, where functions switch, was met by both.
+/// If functions switch and a state moves by less than this fraction of the largest one of its stage, it satisfied both
+/// branches.
 const CONTINUOUS: f64 = 1e-8;
 /// States below this are as good as 0 for that.
 const UNSEEN: f64 = 1e-6;
 
-/// Functions that are met together.
+/// Functions that are satisfied together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
     /// Their rows of f in [`Invariants::residual`].
     pub rows: Vec<usize>,
-    /// The states that are moved to meet them: at least as many.
+    /// The states that are moved to satisfy them: at least as many as functions.
     pub columns: Vec<usize>,
 }
 
-/// What stays zero along the solutions of a system.
+/// Functions that stay zero along the solutions of a system.
 #[derive(Clone, Copy)]
 pub struct Invariants<'a> {
     /// A system of the same size, some rows of whose f are these functions. It has df/dy by entries.
     pub residual: &'a dyn System,
-    /// In the order in which they are met: those of a stage depend on its own states and on those of the stages before it.
+    /// The stages in the order in which they are satisfied: the functions of a stage depend on its states and on those
+    /// of earlier stages.
     pub stages: &'a [Stage],
     /// With sensitivities: the same for derivatives by each parameter, in order.
     pub derived: &'a [Stage],
@@ -92,14 +98,14 @@ pub struct Invariants<'a> {
     pub direct: &'a [usize],
 }
 
-/// A state that does not meet the functions, and where it would have to be.
+/// A state that does not satisfy the functions, and the nearest value that does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Off {
     /// Where in y.
     pub place: usize,
-    /// What it is.
+    /// Its value.
     pub from: f64,
-    /// What the nearest state that meets them has.
+    /// Its value in the nearest state that satisfies the functions.
     pub to: f64,
 }
 
@@ -108,7 +114,7 @@ pub struct Off {
 pub enum Struck {
     /// As of [`Projection::project`].
     Failed(Cause),
-    /// No impulse can meet them without moving what the event gave a value.
+    /// No impulse can satisfy them without changing a state that the event has set.
     Far(Vec<Off>),
 }
 
@@ -133,7 +139,7 @@ pub(crate) fn careful(system: &dyn System, method: &Method, options: &Options) -
     Options { rtol, atol, ..options.clone() }
 }
 
-/// How states are moved to meet a stage.
+/// Which states move to satisfy a stage.
 enum Way<'a> {
     /// By the smallest change.
     Nearest,
@@ -165,10 +171,10 @@ impl Projection {
         })
     }
 
-    /// The state nearest to `y` that meets the functions at `t`; `None` where `y` does.
+    /// The state nearest to `y` that satisfies the functions at `t`; `None` if `y` does.
     ///
     /// # Errors
-    /// As of [`Projection::project`].
+    /// The errors of [`Projection::project`].
     pub fn nearest(&mut self, system: &dyn System, t: f64, y: &[f64]) -> Result<Option<&[f64]>, Cause> {
         let mut state = std::mem::take(&mut self.state);
         state.copy_from_slice(y);
@@ -177,10 +183,11 @@ impl Projection {
         Ok(moved?.then_some(&self.state))
     }
 
-    /// Moves `y` (n values) to the nearest state that meets the functions at `t`; false where it met them.
+    /// Moves `y` (n values) to the nearest state that satisfies the functions at `t`; false if it already satisfied
+    /// them.
     ///
     /// # Errors
-    /// [`Cause::Unkept`], [`Cause::Dependent`], or what evaluating them meets.
+    /// [`Cause::Unkept`], [`Cause::Dependent`], or a failure of their evaluation.
     pub fn project(&mut self, system: &dyn System, t: f64, y: &mut [f64]) -> Result<bool, Cause> {
         let Some(Invariants { residual, stages, derived, .. }) = system.invariants() else { return Ok(false) };
         let mut moved = false;
@@ -190,12 +197,12 @@ impl Projection {
         Ok(moved)
     }
 
-    /// Moves `y` after an event has written to it: an impulse of the unknowns moves the states of the last stage, but for those that the
-    /// event gave a value (`set`), as long as the others can meet the functions. What they cannot meet may be off by what digits that
-    /// were left out make.
+    /// Moves `y` after an event has changed it: an impulse of the unknowns moves the states of the last stage, except
+    /// those that the event has set (`set`), if the others can satisfy the functions. A remaining deviation may be as
+    /// large as the rounding of a value typed with few digits.
     ///
     /// # Errors
-    /// [`Struck::Far`], or as of [`Projection::project`]; `y` is then as it was.
+    /// [`Struck::Far`], or the errors of [`Projection::project`]; `y` is then unchanged.
     pub fn strike(&mut self, system: &dyn System, t: f64, y: &mut [f64], set: &[usize]) -> Result<bool, Struck> {
         let Some(Invariants { residual, stages, unknowns, direct, .. }) = system.invariants() else { return Ok(false) };
         let given = y.to_vec();
@@ -229,10 +236,11 @@ impl Projection {
         struck
     }
 
-    /// Moves `y`, which met the functions until something switched, onto them by rounding; false where it was not moved.
+    /// Moves `y`, which satisfied the functions until a switch, onto them by rounding errors; false if it did not
+    /// move.
     ///
     /// # Errors
-    /// [`Struck::Far`] where they have jumped, or as of [`Projection::project`]; `y` is then as it was.
+    /// [`Struck::Far`] if the functions have jumped, or the errors of [`Projection::project`]; `y` is then unchanged.
     pub fn hold(&mut self, system: &dyn System, t: f64, y: &mut [f64]) -> Result<bool, Struck> {
         let Some(Invariants { residual, stages, derived, .. }) = system.invariants() else { return Ok(false) };
         let given = y.to_vec();
@@ -256,10 +264,10 @@ impl Projection {
         Ok(moved)
     }
 
-    /// Looks at a state that meets the functions, whether their gradients are independent.
+    /// Checks at a state that satisfies the functions whether their gradients are independent.
     ///
     /// # Errors
-    /// As of [`Projection::project`].
+    /// The errors of [`Projection::project`].
     pub fn check(&mut self, system: &dyn System, t: f64, y: &[f64]) -> Result<(), Cause> {
         let Some(Invariants { residual, stages, .. }) = system.invariants() else { return Ok(()) };
         for stage in stages {
@@ -354,7 +362,7 @@ impl Projection {
 }
 
 impl Way<'_> {
-    /// The step that meets the linearised functions.
+    /// The step that satisfies the linearised functions.
     fn step(&self, transposed: DMatrix<f64>, g: DVector<f64>) -> Option<DVector<f64>> {
         let Way::Along(columns, held) = self else { return smallest(transposed, g) };
         let (met, kept) = (transposed.ncols(), held.nrows());
@@ -398,7 +406,7 @@ pub const TYPED: f64 = 1e-2;
 /// A move below this part is one of rounding.
 const UNMOVED: f64 = 1e-12;
 
-/// What was moved in a stage beyond rounding, and whether that is more than [`TYPED`].
+/// The states of a stage that moved by more than rounding, and whether by more than [`TYPED`].
 pub fn moved(residual: &dyn System, stage: &Stage, from: &[f64], to: &[f64]) -> (Vec<Off>, bool) {
     let sizes = tied_sizes(residual, stage, |k| from[k].abs().max(to[k].abs()));
     let (mut all, mut far) = (Vec::new(), false);

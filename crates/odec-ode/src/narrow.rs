@@ -7,7 +7,7 @@ use crate::evaluator::Evaluator;
 
 /// Distance of the begin and the end of a pulse from its middle, in widths.
 const BESIDE: f64 = 2.0;
-/// A step that ended so near to such a time, in widths, has met it.
+/// A step that ended this near to such a time, in widths, has reached it.
 const MET: f64 = 1e-3;
 
 /// Times at which steps end that are longer than a width.

@@ -21,16 +21,17 @@ pub const POOR_RATE: f64 = 0.1;
 pub const DOUBTFUL_RATE: f64 = 0.5;
 /// A rate remembered from the last solve is not trusted to be better than this before one is measured.
 pub const TRUSTED_RATE: f64 = 0.01;
-/// Power of the remembered rate that is taken for the next: what was not measured again for some steps is trusted less and less.
+/// Power of the last convergence rate that is used for the next one: a rate loses weight if it is not measured for
+/// some steps.
 pub const FADING: f64 = 0.8;
-/// Relative correction at which an iteration that no longer contracts has met rounding and not divergence.
+/// Relative correction below which an iteration that no longer contracts has reached rounding and does not diverge.
 pub const ROUNDING: f64 = 1e-10;
 
-/// `alpha * M (y - anchor) = f(t, y) + offset`, to be solved for y; a mass matrix that depends on time and state is M(t, y).
+/// `alpha * M (y - anchor) = f(t, y) + offset`, solved for y; a mass matrix that depends on time and state is M(t, y).
 /// Backward Euler: alpha = 1/h, anchor = y0. Trapezoidal rule: alpha = 2/h, anchor = y0, offset = f0.
 /// BDF with leading coefficient a_s: alpha = a_s/h, anchor = -(sum of the past terms)/a_s.
-/// In all of them `alpha * (y - anchor)` approximates y'; with M(t, y) what is known of y' belongs into the anchor, since an
-/// offset made of f holds for one M only.
+/// In all of them `alpha * (y - anchor)` approximates y'. With M(t, y), known parts of y' belong in the anchor,
+/// because an offset computed from f is valid for one M only.
 pub struct Equation<'a> {
     /// Time of the unknown.
     pub t: f64,
@@ -155,7 +156,7 @@ impl Newton {
         self.matrix.iterates()
     }
 
-    /// What its linear systems are solved with.
+    /// The report of its linear solver.
     pub fn linear(&self) -> LinearReport {
         self.matrix.report()
     }

@@ -1,9 +1,10 @@
-//! What an observer of a run sees at the end of an accepted step.
+//! The view of an observer on the end of an accepted step.
 
 use crate::integrator::Integrator;
 use crate::method::Method;
 
-/// The end of an accepted step. Nothing is computed before it is asked for, so that a look at few steps costs little.
+/// The end of an accepted step. Everything is computed on request, so that an observer that examines few steps costs
+/// little.
 pub struct StepEnd<'a> {
     /// Time reached.
     pub t: f64,
@@ -26,8 +27,9 @@ impl<'a> StepEnd<'a> {
         self.integrator.made_by(self.own)
     }
 
-    /// h times the spectral radius of df/dy as the stages of the step show it, and the real part of what makes it out
-    /// (Hairer & Wanner II, eq. (IV.2.27)); `None` where the method does not show it. It costs no evaluation of f.
+    /// h times the spectral radius of df/dy as the stages of the step show it, and the real part of the dominant
+    /// eigenvalue (Hairer & Wanner II, eq. (IV.2.27)); `None` if the method has no such estimate. It costs no
+    /// evaluation of f.
     pub fn strain(&mut self) -> Option<(f64, f64)> {
         self.integrator.strain()
     }

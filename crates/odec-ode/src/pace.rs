@@ -10,10 +10,10 @@ const WHOLE_STEP: f64 = 1e-8;
 const GROW_AT_REST: f64 = 1.5;
 /// Smallest step as a fraction of the first one, for steps at t = 0 where rounding of t gives no bound.
 const SMALLEST_FRACTION: f64 = 1e-40;
-/// It is not shorter than so many units of rounding of t for that reason alone.
+/// Shortening for this reason alone stops at this many units of rounding of t.
 const SHORTEST: f64 = 64.0;
-/// A step of which rounding of its end is more than this part is as long as from t to that end: where t is large, such as
-/// seconds since 1970, steps would otherwise be longer or shorter than the time that passes.
+/// If the rounding of its end is more than this fraction of a step, the step has the exact length from t to that end.
+/// For large t, such as seconds since 1970, steps would otherwise differ from the time that passes.
 const ROUNDED: f64 = 1e-9;
 /// The first step from a changed state, as a fraction of the one that the controller wished for before.
 const RESUMED: f64 = 0.25;
@@ -40,7 +40,7 @@ pub(crate) struct Grid {
     on_point: bool,
 }
 
-/// What the controller wishes.
+/// The step size that the controller proposes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish {
     t_end: f64,
@@ -162,7 +162,7 @@ impl Pace {
         }
     }
 
-    /// The step is to be tried with another length.
+    /// Repeats the step with another length.
     pub fn retry(&mut self, next: f64) {
         if let Pace::Adaptive(wish) = self {
             wish.rest = wish.rest.map(|_| false);
@@ -184,7 +184,7 @@ impl Pace {
         }
     }
 
-    /// The state goes on, with other derivatives: a step that a stop has cut is as long as it was wished for before.
+    /// The state continues with other derivatives: a step that a stop has shortened returns to the proposed length.
     pub fn kink(&mut self) {
         if let Pace::Adaptive(wish) = self {
             wish.h = wish.uncut;

@@ -86,7 +86,7 @@ impl Pattern {
         self.row_idx[range.clone()].binary_search(&(row as u32)).ok().map(|k| range.start + k)
     }
 
-    /// The entry at a position that this pattern was made of.
+    /// The entry at a position from which this pattern was made.
     #[track_caller]
     pub(crate) fn entry(&self, row: usize, col: usize) -> u32 {
         match self.find(row, col) {

@@ -28,7 +28,7 @@ pub struct Options {
     pub atol: Vec<f64>,
     /// Fixed step, or first step of an adaptive run (`None`: chosen).
     pub step: Option<f64>,
-    /// True: `step` is kept (methods without error estimate, or fixed steps asked for).
+    /// True if `step` is fixed (methods without error estimate, or by request).
     pub fixed: bool,
     /// Largest step.
     pub max_step: Option<f64>,
@@ -37,7 +37,7 @@ pub struct Options {
     /// Linear systems of second-order problems are solved at the size of the velocities (false: in the first-order
     /// view; the answers agree to rounding, tests compare the two).
     pub reduce: bool,
-    /// What solves the linear systems of implicit methods.
+    /// The linear solver of implicit methods.
     pub linear: LinearSolver,
     /// Who writes eliminations out as machine code; `None`: nobody.
     pub eliminator: Option<Code>,
@@ -67,7 +67,7 @@ impl std::fmt::Debug for Code {
     }
 }
 
-/// Budget of steps unless another is asked for.
+/// Default of the largest number of steps.
 pub const DEFAULT_MAX_STEPS: u64 = 10_000_000;
 
 impl Default for Options {
@@ -130,11 +130,11 @@ pub struct Stats {
     pub solves: u64,
     /// Newton iterations.
     pub newton: u64,
-    /// What rows between the ends of steps took beside that.
+    /// The additional work for rows between the ends of steps.
     pub between: Between,
 }
 
-/// Rows between the ends of steps that dense output alone does not give, and the work for them.
+/// Rows for which dense output alone is not accurate enough, and the work for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Between {
     /// Rows whose fast unknowns were corrected.
@@ -212,7 +212,7 @@ pub struct Outcome {
 /// Why a run failed. Everything needed to explain it in terms of the model.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What happened.
+    /// The cause.
     pub cause: Cause,
     /// Last accepted time.
     pub t: f64,
@@ -220,19 +220,19 @@ pub struct Failure {
     pub y: Vec<f64>,
     /// Step that was tried.
     pub h: f64,
-    /// Time and state at which the trouble was met (the failing evaluation), if other than (t, y).
+    /// Time and state of the failing evaluation, if other than (t, y).
     pub at: Option<(f64, Vec<f64>)>,
     /// Counts until then.
     pub stats: Stats,
     /// Which methods were at work, where the run chose them.
     pub course: Option<Course>,
-    /// What its modes or events met, where the cause is [`Cause::Instant`].
+    /// The failure of modes or events, if the cause is [`Cause::Instant`].
     pub instant: Option<Box<HybridCause>>,
     /// The discretes then, of a run with events; else none.
     pub discretes: Vec<f64>,
 }
 
-/// What happened.
+/// The causes of a failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cause {
     /// f has a value that is not finite in this row.
@@ -274,12 +274,12 @@ pub enum Cause {
         /// One of these equations.
         row: usize,
     },
-    /// No values of the algebraic unknowns were found that meet the equations without a derivative.
+    /// Newton's method found no values of the algebraic unknowns that satisfy the equations without a derivative.
     Inconsistent {
         /// The unknown with the largest correction.
         row: usize,
     },
-    /// Functions that stay zero along a solution were not met: Newton's method found no state near.
+    /// Newton's method found no state nearby that satisfies the functions that stay zero along a solution.
     Unkept {
         /// The state with the largest correction.
         row: usize,
@@ -294,7 +294,7 @@ pub enum Cause {
         /// Row.
         row: usize,
     },
-    /// The error test keeps failing: the step fell to rounding of t. `row` has the largest error.
+    /// The error test keeps failing: the step size fell to the rounding of t. `row` has the largest error.
     StepCollapsed {
         /// Row with the largest weighted error.
         row: usize,
@@ -318,9 +318,9 @@ pub enum Cause {
     },
     /// The system said that nothing helps.
     Fatal,
-    /// A case that cannot be was met: a defect of this library.
+    /// An impossible case occurred: a bug in this library.
     Internal {
-        /// What was found, to be reported.
+        /// A description to report.
         what: &'static str,
     },
 }
@@ -338,7 +338,7 @@ pub enum Refusal {
         method: String,
         /// Why not.
         reason: String,
-        /// What to use.
+        /// Methods to use instead.
         instead: String,
     },
     /// The mass matrix is singular and the method needs y' itself.

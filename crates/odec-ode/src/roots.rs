@@ -1,17 +1,17 @@
-//! Powers to five digits from the bits of a double: a step size needs three, and the next step waits for it.
+//! Powers to five digits from the bits of a double: a step size needs three digits, and the next step waits for it.
 //!
-//! x = 2^e m with m between sqrt(1/2) and sqrt(2), so log2 x = e + log2 m, and 2^x = 2^n 2^z with n whole and z between -1/2 and 1/2. Two
-//! polynomials of degree 5 and 4, the best ones of their degree (Remez' algorithm), do the rest: no division, no table and no call, some
-//! 60 cycles for both where the functions of the library for all digits take twice that. Every operation is one of IEEE 754, so the
-//! results are the same on every machine.
+//! x = 2^e m with m between sqrt(1/2) and sqrt(2), so log2 x = e + log2 m; and 2^x = 2^n 2^z with an integer n and z
+//! between -1/2 and 1/2. Two minimax polynomials of degree 5 and 4 (Remez' algorithm) do the rest, without division,
+//! table or call: about 60 cycles for both, half as many as the library functions for all digits. Every operation is
+//! one of IEEE 754, so the results are the same on every machine.
 
-/// Of (log2(1 + t))/t between sqrt(1/2) - 1 and sqrt(2) - 1; the error of t times it is below 1.5e-5.
+/// Coefficients of (log2(1 + t))/t between sqrt(1/2) - 1 and sqrt(2) - 1; the error of t times it is below 1.5e-5.
 const LOG: [f64; 5] = [1.442578007839, -0.7202418026070, 0.4866861478537, -0.3945753738761, 0.2526602983614];
-/// Of 2^z between -1/2 and 1/2, to 2.6e-6.
+/// Coefficients of 2^z between -1/2 and 1/2, to 2.6e-6.
 const EXP: [f64; 5] = [0.9999992614457, 0.6931218147367, 0.2402474482794, 0.0559178603193, 0.0095701019081];
 
-/// Logarithm to base 2 of a normal positive number. What is less, zero and negative numbers too, counts as the least of these, what is
-/// infinite or NaN as the largest: between -1022 and 1024 always. The error is below 2e-5.
+/// Base-2 logarithm of a normal positive number, between -1022 and 1024. Smaller numbers, zero and negative numbers
+/// count as the smallest normal one, infinity and NaN as the largest. The error is below 2e-5.
 pub fn log2(x: f64) -> f64 {
     const HALF: i64 = 0x3fe6_a09e_667f_3bcd; // sqrt(1/2)
     // comparisons with NaN are false
@@ -49,11 +49,11 @@ pub fn inverse_power(x: f64, exponent: f64) -> f64 {
 mod tests {
     use super::{exp2, inverse_power, log2};
 
-    /// What the functions promise: largest error of the logarithm, and relative of the power.
+    /// The guarantees of the functions: largest error of the logarithm, and relative error of the power.
     const LOG_ERROR: f64 = 2e-5;
     const EXP_ERROR: f64 = 3e-6;
 
-    /// Numbers from one end of the range to the other, dense enough to meet every part of a polynomial.
+    /// Numbers from one end of the range to the other, dense enough to test every part of a polynomial.
     fn numbers() -> impl Iterator<Item = f64> {
         let least = f64::MIN_POSITIVE.to_bits();
         let step = (f64::MAX.to_bits() - least) / 1_000_003;

@@ -1,10 +1,10 @@
-//! States between the ends of steps: the dense output where it is right, corrected where it is not, else the end of a
-//! step of its own.
+//! States between the ends of steps: from dense output if it is accurate, corrected if it is not, otherwise from an
+//! extra step.
 //!
-//! Stiffly accurate methods end their steps on the slow manifold, however long these are, and their polynomials know
-//! nothing of how fast unknowns move meanwhile. With u the dense output, r = M u' - f(t, u) its defect and
-//! W = M - gamma h J the matrix of a Rosenbrock method (Hairer & Wanner II, section IV.7), this is one linearly implicit
-//! step of a defect correction (Zadunaisky, Numer. Math. 27 (1976) 21-39):
+//! Stiffly accurate methods end their steps on the slow manifold, however long these are, but their polynomials do not
+//! capture how fast unknowns move within a step. With u the dense output, r = M u' - f(t, u) its defect and W = M -
+//! gamma h J the matrix of a Rosenbrock method (Hairer & Wanner II, section IV.7), this is one linearly implicit step
+//! of a defect correction (Zadunaisky, Numer. Math. 27 (1976) 21-39):
 //!
 //! ```text
 //! d = -gamma h W^-1 r     of a fast unknown -J^-1 r: it solves its equation at t
@@ -12,9 +12,9 @@
 //! u + d - e               the row: fast unknowns are corrected, slow ones stay to second order
 //! ```
 //!
-//! e is small where slow unknowns fit and u' is known well enough for the fast ones: it estimates the error of the row.
-//! Where gamma h r itself is small nothing is factored. Where e is not small, or the correction does not settle, the
-//! method makes steps aside of the run, from the start of its last step to the row. The steps of the run stay as they are.
+//! e is small if slow unknowns are accurate and u' is accurate enough for the fast ones: it estimates the error of the
+//! row. If gamma h r itself is small, nothing is factored. If e is not small, or the correction does not converge, the
+//! method makes an extra step from the start of its last step to the row. The steps of the run do not change.
 
 use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
@@ -32,14 +32,14 @@ const GAMMA: f64 = 0.25;
 const CLEAR: f64 = 0.5;
 /// Largest size of e, in tolerances, at which a row is believed.
 const BELIEVED: f64 = 0.5;
-/// Size of the change of a row, in tolerances, at which a correction has settled; corrections it may take; what each
-/// has to win.
+/// Change of a row, in tolerances, at which a correction has converged; largest number of corrections; factor by which
+/// each must reduce the change.
 const SETTLED: f64 = 0.1;
 const CORRECTIONS: u32 = 4;
 const GAIN: f64 = 0.3;
 /// Part of a tolerance that an iteration for a linear system may leave.
 const LINEAR: f64 = 0.01;
-/// Where in a step its polynomial is looked at: there the defect of a cubic through its ends is largest.
+/// Positions in a step at which its polynomial is checked: there the defect of a cubic through its ends is largest.
 const PROBES: [f64; 2] = [0.21, 0.79];
 /// Distance of the points that u' is taken from, as a part of the step: exact for polynomials of degree 4.
 const APART: f64 = 0.05;
@@ -48,14 +48,14 @@ const EDGE: f64 = 1e-12;
 /// Steps aside that may be tried for one row.
 const ASIDE: u32 = 200;
 
-/// How the rows of a method are looked at.
+/// How the rows of a method are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// Its dense output is as good as the ends of its steps, unless it is doubtful ([`Integrator::doubtful`]).
     None,
     /// By the defect of slow unknowns, once for each step.
     Slow,
-    /// By the defect of slow unknowns and at each row by that of fast ones.
+    /// By the defect of slow unknowns, and at each row by that of fast ones.
     Full,
 }
 
@@ -72,7 +72,7 @@ fn look(method: &Method) -> Look {
     }
 }
 
-/// What makes rows between steps. Its buffers are made when they are needed first.
+/// Computes rows between steps. Its buffers are allocated on first use.
 pub(crate) struct Rows {
     method: &'static Method,
     options: Options,
@@ -90,10 +90,10 @@ pub(crate) struct Rows {
 
 struct Work {
     mass: MassMatrix,
-    /// W, and the time where its J is from while it serves this step; `None`: not factored.
+    /// W, and the time of its J while it is used in this step; `None`: not factored.
     matrix: Option<IterationMatrix>,
     factored: Option<f64>,
-    /// What is known of the slow unknowns of this step.
+    /// The facts about the slow unknowns of this step.
     slow: Slow,
     side: Option<(&'static str, Box<dyn Integrator>)>,
     /// The side path has begun in this step.
@@ -214,8 +214,8 @@ impl Rows {
 }
 
 impl Rows {
-    /// How far the dense output is from a solution in the last accepted step: the larger size of gamma h r at [`PROBES`], in tolerances, and
-    /// nothing where it needs no correction. Infinite where it says nothing of an unknown.
+    /// The deviation of the dense output from a solution in the last accepted step: the larger norm of gamma h r at
+    /// [`PROBES`], in tolerances; zero if it needs no correction. Infinite if it says nothing about an unknown.
     pub(crate) fn defect(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator) -> f64 {
         let Some(start) = self.corrected_from(integrator) else { return 0.0 };
         let made = integrator.made_by(self.method);
@@ -238,14 +238,14 @@ impl Rows {
         sizes[0].max(sizes[1])
     }
 
-    /// What was learnt from values in the last step is forgotten: the next one is made as if it were the first.
+    /// Discards what was learnt in the last step: the next one is treated as the first.
     pub(crate) fn rewind(&mut self) {
         if let Some(work) = &mut self.work {
             (work.factored, work.slow, work.aside) = (None, Slow::Unknown, false);
         }
     }
 
-    /// True where corrections may be large: fast unknowns of a stiff system, of which the polynomial knows nothing.
+    /// True if corrections may be large: for fast unknowns of a stiff system, which the polynomial does not capture.
     pub(crate) fn may_leave(&self, integrator: &dyn Integrator) -> bool {
         !self.fixed && look(integrator.made_by(self.method)) == Look::Full
     }
@@ -407,7 +407,7 @@ impl Work {
         Some(GAMMA * step.h.abs() * weighted_norm(&self.defect, &self.weights))
     }
 
-    /// Factors W with J at `state`, unless that was done in this step; false where that is not to be had.
+    /// Factors W with J at `state`, unless this step has done so; false if that is impossible.
     fn ready(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> bool {
         if self.factored.is_some() {
             return true;

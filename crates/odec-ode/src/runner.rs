@@ -18,7 +18,7 @@ use crate::problem::{Cause, Options, Problem, Refusal, SolveError, Stats};
 use crate::rows::Rows;
 use crate::system::System;
 
-/// Attempts without a value after which it is looked at how far the run has come since as many before.
+/// Number of attempts without a value after which the progress since as many attempts before is checked.
 const FAILURES: u64 = 1_000;
 /// A run that has come no further meanwhile than by this fraction, both of the time it has behind it and of the time left, by at most [`CREEPING`]
 /// accepted steps for each attempt without a value, is creeping along a place where f ends, below its tolerances, and would never leave it.
@@ -33,21 +33,21 @@ const NEAR: f64 = 1e-9;
 pub enum Reached {
     /// The end of an accepted step.
     Step,
-    /// The stop that was asked for, exactly.
+    /// The requested stop, exactly.
     Stop,
     /// The end of the problem.
     End,
 }
 
-/// What the step to come has to heed.
+/// Constraints on the next step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ahead {
     /// A time that no step may pass: a step that would ends there, exactly. f is not evaluated beyond it, except by
     /// `yoshida4`, whose parts go beyond the end of a step and back. Stops nearer to each other than some
     /// units of rounding are one stop, which is the caller's to see to: no method makes a slope of so short a step.
     pub stop: Option<f64>,
-    /// The next time at which the state will be asked for. It changes no step; a method whose dense output costs evaluations of f makes them
-    /// with the step if that time lies inside.
+    /// The next time at which a state is needed. It changes no step; if that time lies inside, a method whose dense
+    /// output costs evaluations of f makes them with the step.
     pub sample: Option<f64>,
 }
 
@@ -89,22 +89,22 @@ pub struct Runner {
     pub(crate) integrator: Box<dyn Integrator>,
     /// True until a run has left its traces in the integrator.
     untouched: bool,
-    /// [`Runner::retreat`] may be asked for.
+    /// [`Runner::retreat`] may be called.
     retreats: bool,
-    /// [`Runner::value`] may be asked for anywhere.
+    /// [`Runner::value`] may be called at any time.
     watched: bool,
     room: Room,
-    /// What makes rows between steps.
+    /// Computes rows between steps.
     pub(crate) between: Rows,
     pub(crate) row: Vec<f64>,
     run: Progress,
     paused: Paused,
     rounding: Rounding,
-    /// Room for the interpolant, once it was asked for.
+    /// Buffers for the interpolant, after its first use.
     polynomials: Option<Polynomials>,
 }
 
-/// How far a run has come beside what its integrator knows.
+/// The progress of a run, in addition to the state of its integrator.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     t0: f64,
@@ -136,7 +136,7 @@ impl Progress {
         Progress { t0: problem.t0, t_end: problem.t_end, failed_at: problem.t0, ..Progress::default() }
     }
 
-    /// What a step that has collapsed at `t` is told as.
+    /// The cause of a failure at `t` if the step has collapsed.
     fn collapsed(&self, t: f64) -> Cause {
         let collapsed = self.cause.unwrap_or(Cause::StepCollapsed { row: 0, error: f64::INFINITY });
         // steps that shrink towards a place where f ends tell less than what was found beyond it
@@ -239,13 +239,14 @@ impl Runner {
         Ok(())
     }
 
-    /// Says that [`Runner::retreat`] will be asked for: methods that overwrite their history keep a copy of it from the next step on.
+    /// Tells that [`Runner::retreat`] may be called: from the next step on, methods that overwrite their history keep
+    /// a copy.
     pub fn allow_retreat(&mut self) {
         self.retreats = true;
         self.integrator.allow_retreat();
     }
 
-    /// Says that [`Runner::value`] and [`Runner::defect`] will be asked for, wherever samples lie. It changes no step.
+    /// Tells that [`Runner::value`] and [`Runner::defect`] may be called, wherever samples lie. It changes no step.
     pub fn watch(&mut self) {
         self.watched = self.between.may_correct(self.integrator.as_ref());
     }
@@ -280,10 +281,11 @@ impl Runner {
         self.integrator.set(eval, problem.t0, &problem.y0)
     }
 
-    /// One accepted step, with as many rejected ones as it takes. At the end of the problem, or at the stop, nothing is done.
+    /// Makes one accepted step, with as many rejected ones as necessary. At the end of the problem, or at the stop, it
+    /// does nothing.
     ///
     /// # Errors
-    /// A stop that lies behind; a run that fails, which then is where it was before.
+    /// A stop in the past; a run that fails, which then is in the state before the call.
     pub fn advance(&mut self, system: &dyn System, ahead: Ahead) -> Result<Reached, SolveError> {
         let t = self.time();
         if let Some(stop) = ahead.stop
@@ -296,7 +298,7 @@ impl Runner {
         self.leave(eval, reached)
     }
 
-    /// What [`Runner::step`] works with, for many steps in turn; to be given back to [`Runner::keep`].
+    /// The evaluator of [`Runner::step`], for a sequence of steps; return it with [`Runner::keep`].
     pub(crate) fn evaluator<'a>(&mut self, system: &'a dyn System) -> Evaluator<'a> {
         Evaluator::resume(system, std::mem::take(&mut self.paused))
     }
@@ -475,7 +477,8 @@ impl Runner {
         self.between.may_leave(self.integrator.as_ref())
     }
 
-    /// y' at the start and at the end of the last accepted step, n values each, where the method has them for nothing.
+    /// y' at the start and at the end of the last accepted step, n values each, if the method has computed them
+    /// anyway.
     pub fn slopes(&self) -> Option<[&[f64]; 2]> {
         self.integrator.slopes()
     }
@@ -485,13 +488,13 @@ impl Runner {
         matches!(self.method.family, Family::RungeKutta(tableau) if tableau.embedded.is_some())
     }
 
-    /// The state at the start of the last accepted step, n values, where the method has it for nothing.
+    /// The state at the start of the last accepted step, n values, if the method still has it.
     pub(crate) fn start(&self) -> Option<&[f64]> {
         self.integrator.start()
     }
 
-    /// Goes back to the start of the last accepted step: what comes next is as [`Integrator::retreat`] says. False, and nothing changes, where
-    /// there is no such step, or where the method keeps its start only after [`Runner::allow_retreat`].
+    /// Returns to the start of the last accepted step; see [`Integrator::retreat`]. Returns false, and changes
+    /// nothing, if there is no such step, or if the method needs [`Runner::allow_retreat`] to keep its start.
     pub fn retreat(&mut self) -> bool {
         if !self.integrator.retreat() {
             return false;
@@ -511,11 +514,11 @@ impl Runner {
         self.resume_at(system, self.time(), y)
     }
 
-    /// Goes on at the time reached, where f is continuous and its derivatives jump. The history of the steps before is forgotten; the step
-    /// stays what the controller wished for.
+    /// Continues at the current time, where f is continuous and its derivatives jump. The history of earlier steps is
+    /// discarded; the step size that the controller proposed stays.
     ///
     /// # Errors
-    /// A state without a slope.
+    /// If the state has no slope.
     pub fn kink(&mut self, system: &dyn System) -> Result<(), SolveError> {
         self.row.copy_from_slice(self.integrator.state());
         self.go_on(system)
@@ -539,10 +542,10 @@ impl Runner {
         self.leave(eval, resumed)
     }
 
-    /// As [`Runner::resume`], at a time inside the last accepted step: what it computed beyond that time is dropped.
+    /// Like [`Runner::resume`], at a time inside the last accepted step: the rest of this step is discarded.
     ///
     /// # Errors
-    /// As of [`Runner::resume`].
+    /// The errors of [`Runner::resume`].
     pub fn resume_at(&mut self, system: &dyn System, t: f64, y: &[f64]) -> Result<(), SolveError> {
         if y.len() != self.row.len() || !all_finite(y) {
             return Err(bad(format!("the state needs {} finite values", self.row.len())).into());

@@ -4,15 +4,15 @@ use std::sync::LazyLock;
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Least number of unknowns for which a loop goes into SIMD registers: it is a function of its own then, which has to be called.
+/// Smallest number of unknowns for which a loop uses SIMD registers: this needs a function call.
 const LEAST: usize = 16;
 
-/// What the processor has, found out once.
+/// The features of the processor, detected once.
 pub(crate) static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
 /// A loop over groups of four numbers. All that it does has to be inlined (`#[inline(always)]`), or it stays code for any processor.
 pub(crate) trait Pass {
-    /// What comes out of it.
+    /// The result.
     type Output;
     /// Goes through it.
     fn run(self) -> Self::Output;
@@ -29,7 +29,7 @@ impl<P: Pass> WithSimd for Vectorised<P> {
     }
 }
 
-/// Goes through a loop over so many unknowns, as code for the processor at hand where they are many.
+/// Runs a loop over `n` unknowns, with code for this processor if there are many.
 #[inline(always)]
 pub(crate) fn vectorised<P: Pass>(n: usize, pass: P) -> P::Output {
     if n < LEAST { pass.run() } else { ARCH.dispatch(Vectorised(pass)) }

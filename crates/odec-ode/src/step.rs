@@ -5,21 +5,23 @@ use std::any::Any;
 use crate::linear::LinearReport;
 use crate::method::{rosenbrock, runge_kutta};
 
-/// What a step does.
+/// The formulas of fused steps.
 #[derive(Clone, Copy, Debug)]
 pub enum FusedFormula {
-    /// An explicit Runge-Kutta method from k_1 to the slope at the end of the step; with the squares of the norms of its error estimates, unless
-    /// `fixed`. `kept` = [k_1, y], `given` = [h, the time at the end, rtol, atol of each unknown], `out` = [square, second square or zero,
-    /// k_1 .. k_e, y1], where k_e is the slope at the end. The first square is NaN or infinite where a value is not finite.
+    /// An explicit Runge-Kutta method from k_1 to the slope at the end of the step; with the squares of the norms of
+    /// its error estimates, unless `fixed`. `kept` = [k_1, y], `given` = [h, the time at the end, rtol, atol of each
+    /// unknown], `out` = [square, second square or zero, k_1 .. k_e, y1], where k_e is the slope at the end. The first
+    /// square is NaN or infinite if a value is not finite.
     Explicit {
         /// Its coefficients.
         tableau: &'static runge_kutta::Tableau,
         /// Without error estimate.
         fixed: bool,
     },
-    /// A Rosenbrock method with M = I, pivots on the diagonal in the order of [`crate::linear::Diagonal`]. `kept` = [y, f there], `given` as above,
-    /// `out` = [y1, f there, norm of the error, whether all is sound (1 or 0), u_1 .. u_s, and the error unless it is u_s]. It is sound if
-    /// the first solution has a backward error of at most [`crate::linear::BACKWARD_ERROR`] and y1 and f there are finite.
+    /// A Rosenbrock method with M = I, pivots on the diagonal in the order of [`crate::linear::Diagonal`]. `kept` =
+    /// [y, f there], `given` as above, `out` = [y1, f there, norm of the error, 1 if sound, else 0, u_1 .. u_s, and
+    /// the error unless it is u_s]. A step is sound if the first solution has a backward error of at most
+    /// [`crate::linear::BACKWARD_ERROR`], and y1 and f there are finite.
     Rosenbrock {
         /// Its coefficients.
         tableau: &'static rosenbrock::Tableau,
@@ -38,7 +40,7 @@ impl FusedFormula {
         }
     }
 
-    /// Least length of `kept` and `given` for n unknowns.
+    /// Smallest length of `kept` and `given` for n unknowns.
     pub fn room(&self, n: usize) -> usize {
         match self {
             FusedFormula::Explicit { .. } | FusedFormula::Rosenbrock { .. } => (2 * n).max(n + 3),
@@ -62,9 +64,10 @@ impl PartialEq for FusedFormula {
 
 /// A fused step of a system.
 pub trait FusedStep: Any + Send + Sync {
-    /// One step from time t with the parameters `p` of the system ([`crate::Accelerated::parameters`]). What the buffers hold: [`FusedFormula`].
+    /// One step from time t with the parameters `p` of the system ([`crate::Accelerated::parameters`]).
+    /// [`FusedFormula`] describes the buffers.
     fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]);
-    /// What it solves linear systems with, if it does.
+    /// The report of its linear solver, if it has one.
     fn linear(&self) -> Option<LinearReport> {
         None
     }

@@ -110,7 +110,7 @@ pub trait System {
     fn shape(&self) -> Shape;
     /// f(t, y) into `f`.
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError>;
-    /// What it gives of df/dy.
+    /// The form in which it provides df/dy.
     fn jacobian(&self) -> Jacobian<'_> {
         Jacobian::Missing
     }
@@ -139,7 +139,7 @@ pub trait System {
         out.iter_mut().zip(&f).for_each(|(out, f)| *out = (*out - f) / (later - t));
         Ok(())
     }
-    /// True when f does not depend on t, so that df/dt is zero and need not be asked for.
+    /// True if f does not depend on t, so that df/dt is zero and never requested.
     fn autonomous(&self) -> bool {
         false
     }
@@ -160,7 +160,7 @@ pub trait System {
     fn invariants(&self) -> Option<Invariants<'_>> {
         None
     }
-    /// What it can do faster than by the functions above, or beyond them.
+    /// Its optional, faster or additional capabilities.
     fn accelerated(&self) -> Option<&dyn Accelerated> {
         None
     }

@@ -1,5 +1,5 @@
-//! What is known of a factorisation before its numbers: the tree of elimination (Liu, SIAM J. Matrix Anal. Appl. 11 (1990)), the rows
-//! of each column of L, and the columns gathered into fronts.
+//! The symbolic part of a factorisation: the elimination tree (Liu, SIAM J. Matrix Anal. Appl. 11 (1990)), the rows of
+//! each column of L, and the grouping of columns into fronts.
 
 use crate::linear::band::inverse;
 use crate::pattern::Pattern;

@@ -1,4 +1,5 @@
-//! Band LU with partial pivoting, by columns (the storage of LAPACK's gbtrf, without its blocks), in an order of its own.
+//! Band LU with partial pivoting, by columns (the storage of LAPACK's gbtrf, without its blocks), in a
+//! bandwidth-reducing order.
 
 use crate::linear::band::inverse;
 use crate::linear::choice::{LinearReport, SolverKind};
@@ -21,7 +22,7 @@ pub(super) struct Banded<S> {
 }
 
 impl<S: Scalar> Banded<S> {
-    /// Entries kept for a band of this width.
+    /// Number of stored entries for a band of this width.
     pub fn entries(n: usize, width: usize) -> u64 {
         n as u64 * (3 * width as u64 + 1)
     }

@@ -1,4 +1,5 @@
-//! LU of block-tridiagonal matrices with equal small blocks, pivots chosen inside the blocks: what is left of a problem on a line.
+//! LU of block-tridiagonal matrices with equal small blocks, with pivots inside the blocks: matrices of problems on a
+//! line.
 //!
 //! With D_i, L_i, U_i the blocks of row i: `E_i = D_i - L_i G_(i-1)`, `G_i = E_i^-1 U_i`; then forwards `x_i = E_i^-1 (b_i - L_i
 //! x_(i-1))` and backwards `x_i -= G_i x_(i+1)` (Golub & Van Loan, section 4.5.1). A band of half width B is such a matrix.

@@ -1,5 +1,6 @@
-//! What runs of one model need not find out again: of each pattern, W and the places of its parts, the order of elimination, and
-//! code with pivots on the diagonal; or the places of incomplete factors. All of it follows from the pattern alone, so that no run depends on those before it.
+//! Shared results for runs of one model. For each pattern: W and the positions of its parts, the order of elimination,
+//! and code with pivots on the diagonal; or the positions of incomplete factors. All of it depends only on the
+//! pattern, so no run affects another.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,26 +11,27 @@ use crate::linear::solver::BACKWARD_ERROR;
 use crate::linear::{Elimination, EliminationPlan, Eliminator, Origin};
 use crate::pattern::Pattern;
 
-/// Most patterns that are kept.
+/// Largest number of patterns in the cache.
 const MAX_KEPT: usize = 64;
-/// Most entries of W, over all patterns, that incomplete factors are kept for (some 30 bytes each).
+/// Largest total number of entries of W, over all patterns, for which incomplete factors are cached (about 30 bytes
+/// each).
 const MAX_ENTRIES: usize = 2_000_000;
 
-/// Patterns that were met. Empty at the start.
+/// The patterns seen so far. Empty at the start.
 #[derive(Default)]
 pub struct PatternCache {
     eliminated: Mutex<Vec<Arc<KnownPattern>>>,
     iterated: Mutex<Vec<Iterated>>,
 }
 
-/// A pattern that is iterated on with incomplete factors, and what was asked for.
+/// A pattern with incomplete factors, and the request.
 struct Iterated {
     pattern: Pattern,
     wish: LinearSolver,
     structure: Arc<Structure>,
 }
 
-/// What tells matrices I*alpha - J apart.
+/// The key of matrices I*alpha - J.
 #[derive(Clone, Copy)]
 pub(super) struct Key<'a> {
     pub jacobian: &'a Pattern,
@@ -37,7 +39,7 @@ pub(super) struct Key<'a> {
     pub complex: bool,
 }
 
-/// What is known of a pattern.
+/// The cached results for a pattern.
 pub(super) struct KnownPattern {
     jacobian: Pattern,
     wish: LinearSolver,
@@ -50,7 +52,7 @@ pub(super) struct KnownPattern {
 }
 
 impl KnownPattern {
-    /// What the code is.
+    /// The report about the code.
     pub fn report(&self) -> LinearReport {
         LinearReport {
             fill: self.ordering.fill,
@@ -61,7 +63,7 @@ impl KnownPattern {
 }
 
 impl PatternCache {
-    /// What is known.
+    /// The cached results for a pattern.
     pub(super) fn find(&self, key: Key<'_>) -> Option<Arc<KnownPattern>> {
         let kept = self.eliminated.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |known: &&Arc<KnownPattern>| {
@@ -70,7 +72,8 @@ impl PatternCache {
         kept.iter().find(same).cloned()
     }
 
-    /// Makes code with pivots on the diagonal of W, in an order with its fill, and keeps it; `None` where none can be made.
+    /// Makes code with pivots on the diagonal of W, in an order with its fill, and caches it; `None` if no code can be
+    /// made.
     pub(super) fn keep(
         &self,
         Key { jacobian, wish, complex }: Key<'_>,

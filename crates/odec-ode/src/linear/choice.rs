@@ -1,4 +1,4 @@
-//! Which solver of W x = b is used: what can be asked for, what is chosen by structure and size, and what is reported of it.
+//! The choice of the solver of W x = b: the options, the choice by structure and size, and the report about it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::linear::{Factor, Iterate, Scalar, band, ordering};
 use crate::pattern::Pattern;
 use crate::problem::{Options, Refusal};
 
-/// What is asked for.
+/// The linear solvers that a caller can request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinearSolver {
     /// Chosen by structure and size.
@@ -33,7 +33,7 @@ pub enum LinearSolver {
 }
 
 impl LinearSolver {
-    /// All, with the names that they are asked for by.
+    /// All of them, with their names.
     pub const ALL: [(&'static str, LinearSolver); 6] = [
         ("auto", LinearSolver::Auto),
         ("dense", LinearSolver::Dense),
@@ -58,7 +58,7 @@ pub(super) enum Way<S> {
 }
 
 impl<S> Way<S> {
-    /// What it is.
+    /// The report about this solver.
     pub fn report(&self) -> LinearReport {
         match self {
             Way::Direct(factor) => factor.report(),
@@ -67,7 +67,7 @@ impl<S> Way<S> {
     }
 }
 
-/// What is asked for, and what there is to do it with.
+/// The requested solver, and the resources for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
     /// The kind.
@@ -79,13 +79,13 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// What the options of a run ask for.
+    /// The request in the options of a run.
     pub fn of(options: &Options) -> Request<'_> {
         Request { wish: options.linear, eliminator: options.eliminator.as_ref().map(|e| &e.0), clock: options.clock }
     }
 }
 
-/// What was taken.
+/// The kind of solver that was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolverKind {
     /// Full matrix, partial pivoting.
@@ -94,7 +94,7 @@ pub enum SolverKind {
     Banded,
     /// Square blocks on three diagonals, pivots inside the blocks.
     BlockTridiagonal,
-    /// Sparse columns with pivots kept while they serve.
+    /// Sparse columns with fixed pivots as long as these are good enough.
     Sparse,
     /// Straight-line code for the pattern, checked.
     Compiled,
@@ -127,7 +127,7 @@ impl std::fmt::Display for SolverKind {
     }
 }
 
-/// What a run solved its linear systems with.
+/// The linear solver of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinearReport {
     /// The solver.
@@ -204,12 +204,12 @@ pub enum Misfit {
         /// The method.
         method: String,
     },
-    /// The Jacobian is too large to hold, and what was asked for, or the method, needs its values.
+    /// The Jacobian is too large to store, and the requested solver, or the method, needs its values.
     JacobianNotHeld {
         /// Unknowns.
         n: usize,
     },
-    /// A full matrix beyond [`MAX_DENSE`] was asked for.
+    /// The request is a full matrix beyond [`MAX_DENSE`].
     DenseTooLarge {
         /// Unknowns.
         n: usize,
@@ -284,8 +284,8 @@ pub const SMALL: usize = 40;
 pub const SPARSE_DENSITY: f64 = 0.3;
 /// Most entries of sparse factors (1.2 GB).
 pub const MAX_FILL: u64 = 100_000_000;
-/// Eliminations of up to this many operations are compiled where nothing else is asked for: that takes about as long as the
-/// rest of a model.
+/// Without a request, eliminations of up to this many operations are compiled: that takes about as long as compiling
+/// the rest of a model.
 pub const COMPILED: f64 = 4_000.0;
 /// Those of up to this many are gone through as a list until compiling them pays: they take a third of the time of factors that search
 /// for their entries (`docs/dev/linear-algebra.md`).
@@ -309,10 +309,10 @@ pub(super) fn exact(wish: LinearSolver, method: &str) -> Result<(), Refusal> {
 pub const KRYLOV_FROM: usize = 1_500;
 /// It is taken where a factorisation would cost more than this many operations for each entry of W.
 pub const KRYLOV_PAYS: f64 = 60.0;
-/// Beyond this size it is taken without an analysis of the fill, which would take longer than it is worth.
+/// Beyond this size, this solver is used without analysing the fill, which would take too long.
 pub const ANALYSED: usize = 200_000;
 
-/// The factorisation for a pattern: what was asked for, or what size and fill suggest.
+/// The factorisation for a pattern: the requested one, or one that suits size and fill.
 pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Result<Box<dyn Factor<S>>, Refusal> {
     let n = pattern.cols();
     match request.wish {
@@ -335,7 +335,7 @@ pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Resu
     }
 }
 
-/// Straight-line code, if there is somebody to make it and an elimination takes at most so many operations.
+/// Straight-line code, if a compiler is available and an elimination takes at most `most` operations.
 fn unrolled<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Option<Box<dyn Factor<S>>> {
     let eliminator = request.eliminator.filter(|_| pattern.entries() as f64 <= most)?;
     let ordering = ordering::within(pattern, MAX_FILL, most)?;
@@ -357,7 +357,7 @@ fn long<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Option<Box<dyn Fa
     unrolled(pattern, request, most)
 }
 
-/// As [`direct`], for methods that iterate themselves: an iteration where it is asked for or promises less work.
+/// Like [`direct`], for methods that iterate themselves: an iterative solver if it is requested or promises less work.
 pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Way<f64>, Refusal> {
     if let Some(eliminator) = request.eliminator
         && let Some(structure) = eliminator.cache().structure(pattern, request.wish)

@@ -25,7 +25,7 @@ impl Diagonal {
         Some(Diagonal { pattern, order: ordering.order, fill: ordering.fill })
     }
 
-    /// What is said of steps with this elimination in them.
+    /// The report about steps that contain this elimination.
     pub fn report(&self) -> LinearReport {
         let report = LinearReport::new(SolverKind::FusedSteps, &self.pattern);
         LinearReport { fill: self.fill, ordering: "minimum degree", ..report }

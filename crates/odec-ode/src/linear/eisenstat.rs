@@ -26,11 +26,11 @@ struct Scaled<T> {
 struct Iteration<T> {
     scaled: Scaled<T>,
     work: Work<T>,
-    /// The factors are, once they have been looked at.
+    /// Whether the factors are stable, once this has been checked.
     stable: Option<bool>,
 }
 
-/// What follows from the pattern.
+/// The data that depend only on the pattern.
 pub(super) struct Structure {
     order: Vec<u32>,
     /// Entry of the matrix on the diagonal of each row.
@@ -42,20 +42,21 @@ pub(super) struct Structure {
     report: LinearReport,
 }
 
-/// Matrix and iteration. Corrections need few digits, so it is computed with short numbers, in the units of the error control: these
-/// take half the room, and twice as many are computed at a time. Where they will not do, long ones take over.
+/// Matrix and iteration. Corrections need few digits, so they are computed in single precision, in the units of the
+/// error control: this halves the memory and doubles the SIMD lanes. If single precision is not sufficient, double
+/// precision takes over.
 pub(super) struct Eisenstat {
     structure: Arc<Structure>,
     plain: Plain,
     numbers: Numbers,
     /// The units are those of some weights.
     measured: bool,
-    /// The next solution by short numbers is to be held against the right side.
+    /// The next single-precision solution is to be checked against the right-hand side.
     doubted: bool,
     iterations: u64,
 }
 
-/// What is kept in long numbers always.
+/// The part that is always stored in double precision.
 struct Plain {
     /// Sums of the rows of the upper triangle; after factors are made, room for a right side.
     sums: Vec<f64>,
@@ -105,8 +106,9 @@ pub(super) fn suits(pattern: &Pattern, graph: &Pattern) -> bool {
 }
 
 impl Structure {
-    /// For matrices on a pattern that [`suits`], with an order that brings their entries near the diagonal, and the half bandwidth in
-    /// it. The order in which the unknowns come serves as well where it makes as many levels, as on grids numbered line by line.
+    /// For matrices on a pattern that [`suits`], with an order that brings their entries near the diagonal, and the
+    /// half bandwidth in this order. The order of the unknowns is used if it gives as many levels, as on grids
+    /// numbered line by line.
     pub fn new(pattern: &Pattern, graph: &Pattern, (narrow, bandwidth): (Vec<u32>, usize)) -> Self {
         let n = pattern.cols();
         let given: Vec<u32> = (0..n as u32).collect();

@@ -15,9 +15,9 @@ use crate::problem::Refusal;
 pub(super) struct Full<S> {
     /// Entry of W of each entry of J, and of each of M.
     origin: Arc<Origin>,
-    /// Absent while code with pivots on the diagonal serves.
+    /// Absent while code with pivots on the diagonal is good enough.
     pub(super) solver: Option<Solver<S>>,
-    /// What is known of the pattern, and who writes code for it.
+    /// The cached results for the pattern, and the compiler of eliminations.
     known: Option<(Arc<KnownPattern>, Arc<dyn Eliminator>)>,
     pub(super) direct: Option<Box<Direct>>,
     right: Vec<S>,
@@ -208,7 +208,7 @@ pub(super) struct MassEntry {
     pub position: u32,
 }
 
-/// W += alpha*M, where the values of M are ones if there are none.
+/// W += alpha*M; without values of M these are ones.
 pub(super) fn add_mass<S: Scalar>(alpha: S, entries: &[MassEntry], mass: Option<&[f64]>, values: &mut [S]) {
     match mass {
         None => entries.iter().for_each(|e| values[e.position as usize] += alpha),

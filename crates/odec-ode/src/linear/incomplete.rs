@@ -26,7 +26,7 @@ pub(super) struct Incomplete {
     /// Place of each column in the row at work; `NONE` elsewhere.
     place: Vec<u32>,
     work: Work,
-    /// The factors are, once they have been looked at.
+    /// Whether the factors are stable, once this has been checked.
     stable: Option<bool>,
     iterations: u64,
     report: LinearReport,

@@ -1,7 +1,7 @@
-//! W = alpha*M - J for the implicit methods: one place forms it, reduces it where the problem is of second order, and solves.
+//! W = alpha*M - J for the implicit methods: forms it, reduces it for second-order problems, and solves with it.
 //!
-//! Where M depends on the state, the equation M(t, y) w(y) = f(t, y) has the derivative alpha*M + d(M(y) w)/dy - df/dy at
-//! fixed w, and J stands for df/dy - d(M(y) w)/dy.
+//! If M depends on the state, the equation M(t, y) w(y) = f(t, y) has the derivative alpha*M + d(M(y) w)/dy - df/dy at
+//! fixed w, and J denotes df/dy - d(M(y) w)/dy.
 
 use std::borrow::Cow;
 
@@ -56,7 +56,7 @@ struct Moving {
 #[derive(Clone, Copy)]
 pub(super) struct Make<'a, S> {
     pub solver: &'a dyn Fn(&Pattern) -> Result<Solver<S>, Refusal>,
-    /// What was asked for.
+    /// The requested solver.
     pub request: Request<'a>,
 }
 
@@ -141,7 +141,7 @@ impl<S: Scalar> Form<S> {
         }
     }
 
-    /// Says that solutions did not serve as well as they should.
+    /// Reports that solutions were worse than expected.
     pub(super) fn doubt(&mut self) {
         match self {
             Form::Full(full) => {
@@ -268,7 +268,8 @@ impl IterationMatrix {
         Ok(())
     }
 
-    /// Takes M(t, y) alone from another place than df/dy: the linearised one-step form has M(t1, y0) beside J(t0, y0).
+    /// Evaluates only M(t, y), at a point other than that of df/dy: the linearised one-step form uses M(t1, y0) and
+    /// J(t0, y0).
     pub fn evaluate_mass(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.mass.update(eval, t, y)
     }
@@ -342,7 +343,7 @@ impl IterationMatrix {
         }
     }
 
-    /// Says that solutions did not serve as well as they should: the next is looked at more closely.
+    /// Reports that solutions were worse than expected: the next one is checked more closely.
     pub fn doubt(&mut self) {
         if let Way::Held(form) = &mut self.way {
             form.doubt();

@@ -3,7 +3,7 @@
 
 use std::ops::{Add, AddAssign, Mul, MulAssign, Sub, SubAssign};
 
-/// How far a system is to be solved.
+/// The accuracy that a solution needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Goal<'a> {
     /// Weights 1/(atol + rtol |y|) of the unknowns.
@@ -22,8 +22,8 @@ pub(super) trait Real:
     const WIDEST: bool;
     /// Accuracy relative to the right side at which an iteration ends at the latest.
     const TIGHT: f64;
-    /// Growth of the residual on the way beyond which the one that the iteration carries along says nothing of the true one: the
-    /// goal over this.
+    /// Growth of the residual during the iteration beyond which the recursively updated residual says nothing about
+    /// the true one: the goal over this.
     const LOST: f64;
     /// Rounded to this kind.
     fn of(x: f64) -> Self;
@@ -65,7 +65,7 @@ impl Real for f32 {
     }
 }
 
-/// What an iteration came to.
+/// The result of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
     /// Iterations of two products each.
@@ -78,26 +78,26 @@ pub(super) struct Outcome {
 /// How an iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The goal was met.
+    /// It reached the goal.
     Met,
-    /// As far as these numbers go, but rounding may have left more than the goal allows.
+    /// It reached the goal in this precision, but the rounding errors may exceed the goal.
     Rounded,
     /// There is no solution.
     Failed,
 }
 
-/// Iterations (of two products each) after which a system is given up.
+/// Number of iterations (of two products each) after which the iteration fails.
 pub const MAX_KRYLOV: u64 = 200;
 /// Accuracy relative to the right side at which an iteration ends at the latest, and at which it ends without a goal.
 pub const TIGHT: f64 = 1e-12;
 /// A scalar product this much smaller than its factors allow has lost its meaning: the iteration begins anew from where it is.
 const BREAKDOWN: f64 = 1e-30;
 
-/// Factors that blow a change of all unknowns by their tolerances up by more than this are unstable (Chow & Saad, J. Comput. Appl.
-/// Math. 86 (1997)): what they make of a residual says nothing.
+/// Factors that amplify a change of all unknowns by their tolerances by more than this are unstable (Chow & Saad, J.
+/// Comput. Appl. Math. 86 (1997)): the preconditioned residual then says nothing.
 const UNSTABLE: f64 = 1e9;
 
-/// A preconditioned matrix Q A R of which the iteration solves Q A R v = Q b; the solution is R v.
+/// A preconditioned matrix Q A R: the iteration solves Q A R v = Q b, and the solution is R v.
 pub(super) trait Preconditioned<T> {
     /// True where `outer` leaves z to the loop that reads its result first.
     const REST: bool = false;
@@ -157,7 +157,7 @@ impl<T: Real> Work<T> {
         }
     }
 
-    /// True where `x`, which incomplete factors made of the diagonal times [`Work::one_each`], shows them to be good for something.
+    /// True if the incomplete factors are usable: `x` is their solution for the diagonal times [`Work::one_each`].
     pub fn stable(&self) -> bool {
         let square = |(x, metric): (&T, &T)| x.wide() * x.wide() * metric.wide();
         self.x[..self.n].iter().zip(&self.metric).all(|of| square(of) <= UNSTABLE * UNSTABLE)
@@ -169,9 +169,9 @@ impl<T: Real> Work<T> {
     }
 }
 
-/// Partial sums that reductions are made of, so that they vectorise.
+/// Number of partial sums of a reduction, so that it vectorises.
 const LANES: usize = 8;
-/// Numbers after which they are added up, so that short ones keep the digits of long sums.
+/// Number of terms after which partial sums are added up, so that single precision keeps the digits of long sums.
 const BLOCK: usize = 1024;
 
 fn total<T: Real>(s: [T; LANES]) -> f64 {

@@ -1,5 +1,5 @@
-//! Triangles of a matrix in an order of levels: rows of a level do not wait for each other, and where the matrix comes from a grid their
-//! entries lie at fixed distances, so that they are kept by distances and solved for side by side, without an index for every entry.
+//! Triangles of a matrix in level order: the rows of a level do not depend on each other. On a grid their entries lie
+//! at fixed distances, so they are stored by distance and solved in SIMD lanes, without an index for every entry.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::linear::right_side::{GROUP, Row, Start, group, take};
 use crate::pattern::Pattern;
 
 const NONE: u32 = u32::MAX;
-/// Most entries of a row that is kept by distances.
+/// Largest number of entries of a row that is stored by distances.
 const MAX_DISTANCES: usize = 6;
-/// Rows that are worth a loop of their own.
+/// Smallest number of rows with a separate loop.
 const WORTH: usize = GROUP;
-/// Zeros that rows may be filled up with to be one loop: these, and one for so many entries.
+/// Number of zeros that may be added to rows so that they form one loop: this many, plus one for this many entries.
 const ZEROS: (usize, usize) = (12, 16);
 
-/// Fraction of the dropped fill that is taken off the pivots (Gustafsson, BIT 18 (1978)): errors that are left are then smooth, and a
-/// step that is made of them does not become smaller for their sake.
+/// Fraction of the dropped fill that is subtracted from the pivots (Gustafsson, BIT 18 (1978)): the remaining errors
+/// are then smooth, and do not reduce the step size.
 const MODIFIED: f64 = 0.9;
 /// Least part of a pivot that may be left by that.
 const LEAST_MODIFIED: f64 = 0.3;
@@ -36,7 +36,7 @@ struct Segment {
 enum SegmentKind {
     /// `count` distances from `LevelTriangle::distances[at]` on; the values of one distance lie together.
     Even { at: u32, count: u32 },
-    /// Rows one after the other, their columns in `LevelTriangle::cols`, from the places in `LevelTriangle::starts[at]` on.
+    /// Consecutive rows, with columns in `LevelTriangle::cols`, from the positions in `LevelTriangle::starts[at]` on.
     Listed { at: u32 },
 }
 
@@ -121,7 +121,7 @@ fn usable(pivot: f64, dropped: f64, own: f64) -> Option<f64> {
     (pivot != 0.0 && pivot.is_finite()).then_some(pivot)
 }
 
-/// What an incomplete elimination needs besides the lower triangle.
+/// The inputs of an incomplete elimination in addition to the lower triangle.
 pub(super) struct Above<'a> {
     /// The diagonal.
     pub diagonal: &'a [f64],
@@ -233,7 +233,7 @@ impl Shape {
         t
     }
 
-    /// Entries kept, with the zeros.
+    /// Number of stored entries, including zeros.
     pub fn entries(&self) -> usize {
         self.source.len()
     }
@@ -477,9 +477,9 @@ impl<T: Real> LevelTriangle<T> {
     }
 }
 
-/// A loop over rows with the same distances, four at a time; there are as many at least. The last four are solved for once more with
-/// some of those before: rows do not wait for each other. A function of its own, so that the compiler knows `x` to be apart from
-/// all it reads.
+/// A loop over at least four rows with the same distances, four at a time. The last four overlap those before: rows do
+/// not depend on each other, so some are solved twice. This is a separate function, so that the compiler knows that
+/// `x` does not alias its inputs.
 #[inline(never)]
 fn rows<const C: usize, T: Real, R: Row<T>>(x: &mut [T], values: &[T], known: &[T], reads: &[u32], from: R) {
     let len = x.len();

@@ -6,7 +6,7 @@ use crate::linear::{Assembled, Factor};
 use crate::problem::{Cause, Refusal};
 use crate::system::{Mass, System};
 
-/// M, with values of its own: copied once from the system, or those of the last [`MassMatrix::update`].
+/// M with its values: copied once from the system, or those of the last [`MassMatrix::update`].
 #[derive(Clone, Debug)]
 pub enum MassMatrix {
     /// M = I.

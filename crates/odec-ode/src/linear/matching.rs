@@ -1,5 +1,5 @@
-//! A row for the diagonal of every column: a transversal of entries that are large beside their columns (Duff, ACM Trans. Math.
-//! Softw. 7 (1981), on the entries above a bound that is lowered until all columns are matched).
+//! Chooses a row for the diagonal of every column: a transversal of entries that are large within their columns (Duff,
+//! ACM Trans. Math. Softw. 7 (1981), on the entries above a threshold that falls until all columns are matched).
 
 use crate::linear::assembled::Columns;
 use crate::linear::{Assembled, Scalar};
@@ -14,7 +14,7 @@ pub(super) enum Matching {
     None,
 }
 
-/// Entries above these fractions of the largest of their column are tried in turn.
+/// The thresholds: fractions of the largest entry of the column, in this order.
 const BOUNDS: [f64; 5] = [0.1, 1e-3, 1e-6, 1e-12, 0.0];
 const NONE: u32 = u32::MAX;
 

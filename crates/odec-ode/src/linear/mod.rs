@@ -61,11 +61,11 @@ pub struct Parts<'a, S> {
     pub alpha: S,
     /// Values of J.
     pub jacobian: &'a [f64],
-    /// Those of M; all ones if there are none.
+    /// The values of M; `None` means ones.
     pub mass: Option<&'a [f64]>,
 }
 
-/// What a factorisation says about itself.
+/// The diagnostics of a factorisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Health {
     /// Smallest over largest pivot, in magnitude; near zero the answers mean little.
@@ -92,7 +92,7 @@ pub trait Factor<S = f64> {
     fn solve(&mut self, b: &mut [S]);
     /// Health of the last factorisation.
     fn health(&self) -> Health;
-    /// What it is.
+    /// The report about this factorisation.
     fn report(&self) -> LinearReport;
     /// How it takes its pivots.
     fn pivot_choice(&self) -> PivotChoice {
@@ -122,19 +122,19 @@ pub trait Unrolled {
     fn code(&self) -> Option<Arc<dyn Elimination>>;
 }
 
-/// An iterative solver for matrices on one pattern, with a preconditioner made of them.
+/// An iterative solver for matrices on one pattern, with a preconditioner computed from them.
 pub trait Iterate<S = f64> {
     /// Makes the preconditioner of a matrix. The error is a column without a pivot.
     fn precondition(&mut self, matrix: &Assembled<S>) -> Result<(), usize>;
     /// Replaces `b` by a solution whose error is as large as the goal allows, as small as numbers go without a goal; false where it did not
     /// get there.
     fn solve(&mut self, matrix: &Assembled<S>, b: &mut [S], goal: Option<Goal<'_>>) -> bool;
-    /// Says that solutions did not serve as well as they should.
+    /// Reports that solutions were worse than expected.
     fn doubt(&mut self) {}
     /// Makes it what it was when it was built; false where it has to be built anew for that.
     fn renew(&mut self) -> bool {
         false
     }
-    /// What it is.
+    /// The report about this solver.
     fn report(&self) -> LinearReport;
 }

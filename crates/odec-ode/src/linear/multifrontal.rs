@@ -19,8 +19,8 @@ const NONE: u32 = u32::MAX;
 /// Factorisations that take more operations than this are made in dense fronts.
 const FRONTS_PAY: f64 = 1e6;
 
-/// Below this many operations in the order of minimum degree no other is looked at: its analysis would take longer than it saves in
-/// some factorisations.
+/// If minimum degree needs fewer operations than this, no other ordering is tried: its analysis would cost more than a
+/// few factorisations save.
 const DISSECTION_PAYS: f64 = 2e7;
 
 /// The way in which a sparse matrix is factored.
@@ -84,7 +84,7 @@ struct Place {
     factors: usize,
     /// Places of its rows in the front of its parent, in `Fronts::relative`.
     relative: usize,
-    /// What it leaves, from the start of `Fronts::stack`.
+    /// The size of its contribution block, from the start of `Fronts::stack`.
     left: usize,
     /// Its last child that leaves something, and the child of its parent before it; `NONE` for none.
     child: u32,
@@ -222,7 +222,7 @@ impl<S: Scalar> Multifrontal<S> {
         }
     }
 
-    /// With the first numbers: rows are exchanged where the diagonal is weak, and the analysis made again for them.
+    /// For the first matrix: exchanges rows if the diagonal is weak, and repeats the analysis for the new order.
     fn match_first(&mut self, matrix: &Assembled<S>) {
         self.matched = true;
         if let Matching::Exchanged(matching) = match_rows(matrix, WEAK) {

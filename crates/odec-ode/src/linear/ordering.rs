@@ -44,7 +44,7 @@ pub(super) fn of_graph(graph: &Pattern, limit: u64, most: f64) -> Option<Orderin
     Some(Ordering { order: quotient.order(), fill })
 }
 
-/// What a vertex of the quotient graph is.
+/// The state of a vertex of the quotient graph.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     /// A variable, perhaps with others that have the same neighbours.
@@ -60,7 +60,7 @@ enum State {
 /// The graph under elimination.
 struct Quotient {
     state: Vec<State>,
-    /// Variables that a vertex stands for; those of its list for an element.
+    /// Number of variables that a vertex represents; for an element, that of the variables in its list.
     weight: Vec<u32>,
     /// Lists: for a variable `elements` elements, then variables; for an element variables.
     lists: Vec<u32>,
@@ -83,7 +83,7 @@ struct Quotient {
     /// Marks of a vertex, valid where they equal `stamp`.
     mark: Vec<u32>,
     stamp: u32,
-    /// What of an element lies outside the newest, where `outside_of` names that.
+    /// Number of variables of an element outside the newest one, if `outside_of` names that one.
     outside: Vec<u32>,
     outside_of: Vec<u32>,
     /// Members of the newest element with a hash of their neighbours.

@@ -1,5 +1,5 @@
-//! Sparse LU with partial pivoting, what is fallen back to when pivots that were kept in place will not do: left-looking
-//! (Gilbert & Peierls, SIAM J. Sci. Stat. Comput. 9 (1988)), the pivots chosen anew for every matrix.
+//! Sparse LU with partial pivoting, the fallback if fixed pivots fail: left-looking (Gilbert & Peierls, SIAM J. Sci.
+//! Stat. Comput. 9 (1988)), with new pivots for every matrix.
 
 use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::ordering::{Ordering, of_graph};

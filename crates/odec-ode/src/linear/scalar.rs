@@ -1,4 +1,4 @@
-//! The numbers that matrices are made of: real, and complex for the complex pairs of fully implicit methods.
+//! The number types of matrices: real, and complex for the complex pairs of fully implicit methods.
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 

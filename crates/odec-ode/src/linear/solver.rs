@@ -21,7 +21,8 @@ pub(super) struct Solver<S = f64> {
     check: Option<Check<S>>,
     unchecked: bool,
     fallbacks: u64,
-    /// Where an iteration was chosen and not asked for: how often it may still fail before a factorisation takes its place.
+    /// For an iterative solver that was chosen without a request: how many failures remain before a factorisation
+    /// replaces it.
     patience: Option<u32>,
     /// Nanoseconds that it took to plan.
     analysis: u64,
@@ -83,7 +84,7 @@ impl<S: Scalar> Solver<S> {
         true
     }
 
-    /// Says that solutions did not serve as well as they should.
+    /// Reports that solutions were worse than expected.
     pub fn doubt(&mut self) {
         if let Way::Iterative(iteration) = &mut self.way {
             iteration.doubt();
@@ -121,7 +122,7 @@ impl<S: Scalar> Solver<S> {
         matches!(self.way, Way::Iterative(_))
     }
 
-    /// With a factorisation of its own.
+    /// A solver with this factorisation.
     pub(super) fn with(pattern: &Pattern, factor: Box<dyn Factor<S>>) -> Self {
         Self::by(pattern, Way::Direct(factor))
     }
@@ -192,8 +193,8 @@ impl<S: Scalar> Solver<S> {
         Some(self.unrolled()?.order())
     }
 
-    /// Code that factors further matrices from their parts; what it gives is to be checked by who runs it, and where it will
-    /// not do, the matrix is to be formed and pivots chosen: [`Solver::without_code`].
+    /// Code that factors further matrices from their parts. The caller must check its results. If they are not good
+    /// enough, form the matrix and choose pivots: [`Solver::without_code`].
     pub fn code(&self) -> Option<Arc<dyn Elimination>> {
         self.unrolled()?.code()
     }
@@ -220,7 +221,7 @@ impl<S: Scalar> Solver<S> {
         }
     }
 
-    /// Takes a factorisation that chooses its pivots from here on, if there is one, and makes it.
+    /// Switches to a factorisation that chooses its pivots, if there is one, and factors.
     #[cold]
     fn choose_pivots(&mut self) -> Option<Result<(), usize>> {
         let Way::Direct(factor) = &mut self.way else { return None };
@@ -258,14 +259,14 @@ impl<S: Scalar> Solver<S> {
         check.settle(&self.matrix, x, correct)
     }
 
-    /// What it is.
+    /// The report about this solver.
     pub fn report(&self) -> LinearReport {
         LinearReport { fallbacks: self.fallbacks, analysis: self.analysis, ..self.way.report() }
     }
 }
 
 impl Solver {
-    /// As [`Solver::new`], or an iteration where that is asked for or promises less work.
+    /// Like [`Solver::new`], or an iterative solver if it is requested or promises less work.
     pub fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Self, Refusal> {
         let begun = request.clock.map(|clock| clock());
         let mut solver = Self::by(pattern, iterating(pattern, request)?);

@@ -19,7 +19,7 @@ pub(super) enum Pivots {
     Largest,
 }
 
-/// With pivots kept, one below this fraction of its column asks for new pivots.
+/// A fixed pivot below this fraction of its column leads to new pivots.
 const KEPT_PIVOT_THRESHOLD: f64 = 1e-3;
 
 /// Columns of a triangle: entries of column k at `start[k]..start[k+1]`.

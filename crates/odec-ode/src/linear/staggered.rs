@@ -1,6 +1,7 @@
-//! W of a system with its sensitivities: block lower triangular with the same block W_0 along its diagonal, so that one
-//! factorisation of W_0 serves all. The first group of unknowns is solved for, then each other with what it gets from the first
-//! (staggered: Feehery, Tolsma and Barton, Appl. Numer. Math. 25 (1997)); solutions are exact, so that methods need not know.
+//! W of a system with its sensitivities: block lower triangular with the same block W_0 along its diagonal, so that
+//! one factorisation of W_0 is enough. The first group of unknowns is solved first, then each other group with its
+//! coupling to the first (staggered: Feehery, Tolsma and Barton, Appl. Numer. Math. 25 (1997)). Solutions are exact,
+//! so methods are not affected.
 
 use crate::linear::iteration_matrix::Form;
 use crate::linear::{Assembled, Goal, LinearReport, MassMatrix, Parts, Scalar};
@@ -34,9 +35,9 @@ pub(super) struct Staggered<S> {
     /// Entries of J in the first block.
     own: Vec<u32>,
     jacobian: Vec<f64>,
-    /// Of each group its unknowns in y.
+    /// The unknowns of each group in y.
     unknowns: Vec<Vec<u32>>,
-    /// Of each group but the first.
+    /// The couplings of each group except the first.
     couplings: Vec<Vec<Coupling>>,
     /// The values of their entries as of the last factorisation.
     values: Vec<Vec<f64>>,
@@ -56,8 +57,8 @@ impl<S: Scalar> Staggered<S> {
         places
     }
 
-    /// For a system of so many groups; `inner` makes the solver of the first from its shape, Jacobian and mass matrix. `None`
-    /// where the matrices have another structure.
+    /// A solver for a system of `groups` groups; `inner` makes the solver of the first from its shape, Jacobian and
+    /// mass matrix. `None` if the matrices have a different structure.
     pub(super) fn new(
         (shape, groups): (Shape, usize),
         jacobian: &Pattern,
@@ -124,7 +125,7 @@ impl<S: Scalar> Staggered<S> {
         }))
     }
 
-    /// Forms and factors W_0, and keeps the couplings.
+    /// Forms and factors W_0, and stores the couplings.
     pub(super) fn factor(&mut self, alpha: S, jacobian: &[f64]) -> Result<(), Cause> {
         for (value, source) in self.jacobian.iter_mut().zip(&self.own) {
             *value = jacobian[*source as usize];
@@ -189,7 +190,7 @@ impl<S: Scalar> Staggered<S> {
         met
     }
 
-    /// Says that solutions did not serve as well as they should.
+    /// Reports that solutions were worse than expected.
     pub(super) fn doubt(&mut self) {
         self.inner.doubt();
     }

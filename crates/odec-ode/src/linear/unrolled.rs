@@ -1,5 +1,5 @@
-//! LU by straight-line code: the elimination of this very pattern, with these pivots, written out and compiled by whoever
-//! the solver was given for it. The pivots come from a factorisation of the first matrix that chooses them by size.
+//! LU by straight-line code: the elimination of one pattern with given pivots, compiled by the eliminator that the
+//! caller provides. A factorisation of the first matrix chooses the pivots by size.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::linear::{
 };
 use crate::pattern::Pattern;
 
-/// Where the entries of a matrix alpha*M - J come from.
+/// The source of the entries of a matrix alpha*M - J.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// Entry of the matrix of each value of J.
     pub jacobian: Vec<u32>,
     /// Entry of the matrix of each value of M.
     pub mass: Vec<u32>,
-    /// True where the values of M are ones, and are not given.
+    /// True if the values of M are ones, which are not inputs.
     pub unit: bool,
 }
 
-/// What is to be written out.
+/// The description of an elimination.
 #[derive(Clone, Copy, Debug)]
 pub struct EliminationPlan<'a> {
     /// Entries of the matrix.
@@ -46,12 +46,12 @@ pub struct EliminationPlan<'a> {
 pub trait Eliminator: Send + Sync {
     /// The code of a plan; `None` where it would be too long, or cannot be made.
     fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>>;
-    /// What runs with this code leave for the next.
+    /// The cache that runs with this code share.
     fn cache(&self) -> &PatternCache;
 }
 
-/// Code for one plan. A matrix is its `values` in the order of its pattern and an empty `shift`; or, of a plan with an
-/// [`Origin`], the values of J, and alpha followed by the values of M unless these are ones.
+/// Code for one plan. A matrix is given by its `values` in the order of its pattern and an empty `shift`. For a plan
+/// with an [`Origin`] it is given by the values of J, and alpha followed by the values of M unless these are ones.
 pub trait Elimination: Send + Sync {
     /// Doubles of the factors.
     fn factors(&self) -> usize;
@@ -77,7 +77,7 @@ pub(super) struct Direct {
     x: Vec<f64>,
     /// True where `factors` are those of the last matrix.
     pub in_force: bool,
-    /// True until the first solution of the last matrix was looked at.
+    /// True until the first solution of the last matrix was checked.
     pub first: bool,
 }
 
@@ -184,7 +184,7 @@ impl<S: Scalar> UnrolledLu<S> {
         }
     }
 
-    /// For matrices of a known pattern, where other pivots than those on the diagonal are asked for.
+    /// For matrices of a known pattern with pivots off the diagonal.
     pub(super) fn of(known: &KnownPattern, eliminator: &Arc<dyn Eliminator>) -> Self {
         Self::new(&known.pattern, known.ordering.clone(), eliminator, MAX_FILL)
     }
@@ -293,7 +293,7 @@ mod tests {
     use crate::linear::solver::Solver;
     use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 
-    /// Eliminates a full matrix in the order of the plan, pivots never looked at: what compiled code does.
+    /// Eliminates a full matrix in the order of the plan without checking pivots, as compiled code does.
     #[derive(Default)]
     struct Writer {
         made: AtomicUsize,

@@ -2,8 +2,8 @@
 
 use crate::interpolant::multiply;
 
-/// How a method continues between the ends of its steps. Its stages are numbered on: those of the step, then (unless the
-/// last of them is it) f at the end of the step, then the further ones given here.
+/// The dense output of a method. The numbering of stages continues: the stages of the step, then (unless the last of
+/// them is it) f at the end of the step, then the additional ones given here.
 #[derive(Debug)]
 pub struct DenseTable {
     /// Nodes of the further stages.
@@ -88,7 +88,7 @@ impl DenseTable {
     }
 }
 
-/// Of the cubic: y0 + s (d + r (b0 + s (d - h k_last - b0))), d = h sum b_i k_i, b0 = h k_1 - d.
+/// A weight of the cubic y0 + s (d + r (b0 + s (d - h k_last - b0))), d = h sum b_i k_i, b0 = h k_1 - d.
 pub fn hermite_weight(b: &[f64], last: usize, i: usize, s: f64) -> f64 {
     let r = 1.0 - s;
     let own = b.get(i).copied().unwrap_or(0.0) * s * s * (1.0 + 2.0 * r);

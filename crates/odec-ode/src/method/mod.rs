@@ -19,7 +19,7 @@ use crate::integrator::Integrator;
 use crate::problem::{Options, Refusal};
 use crate::system::System;
 
-/// What a method is built from.
+/// The inputs from which a method is built.
 pub struct Setup<'a> {
     /// The system.
     pub system: &'a dyn System,
@@ -38,7 +38,7 @@ pub enum Family {
     Rosenbrock(&'static rosenbrock::Tableau),
     /// Implicit Runge-Kutta.
     ImplicitRungeKutta(&'static dirk::Tableau),
-    /// Implicit one-step method of its own formula.
+    /// Implicit one-step method with this formula.
     ImplicitOneStep {
         /// Numerator of the stability function R(z), lowest power first.
         numerator: &'static [f64],
@@ -47,11 +47,11 @@ pub enum Family {
     },
     /// Linear multistep.
     Multistep,
-    /// No formula of its own: methods of other families in turn.
+    /// No formula: a combination of methods of other families.
     Automatic,
     /// Series of the solution, from a system that has its coefficients.
     Taylor,
-    /// On x'' = a(t, x) alone: kicks and drifts in turn.
+    /// For x'' = a(t, x): alternating kicks and drifts.
     Splitting(&'static mechanics::Composition),
     /// On M x'' = F(t, x, x') alone: Newmark and generalised alpha.
     Alpha(&'static mechanics::Parameters),
@@ -128,10 +128,10 @@ impl std::fmt::Display for Adaptive {
     }
 }
 
-/// What a method uses of the system beyond f.
+/// The parts of the system, in addition to f, that a method uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Structure {
-    /// df/dy, hence also the second-order reduction and singular mass matrices.
+    /// df/dy, and thus the second-order reduction and singular mass matrices.
     pub jacobian: bool,
     /// df/dt.
     pub time_derivative: bool,
@@ -157,7 +157,7 @@ pub struct Method {
     pub adaptive: Adaptive,
     /// Order of the dense output.
     pub dense_order: u32,
-    /// What it uses of the system.
+    /// The parts of the system that it uses.
     pub structure: Structure,
     /// Paper or book.
     pub source: &'static str,

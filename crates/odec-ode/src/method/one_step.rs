@@ -19,17 +19,18 @@ pub trait Formula {
         t_new: f64,
         y1: &mut [f64],
     ) -> Result<(), Cause>;
-    /// What the next step and the dense output want to know at a point: y' (Hermite), or f, or nothing.
+    /// The slope at a point for the next step and the dense output: y' (Hermite), or f, or nothing.
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause>;
-    /// Forgets what was kept from steps before (Jacobian, factors).
+    /// Discards everything from earlier steps (Jacobian, factors).
     fn forget(&mut self) {}
-    /// The next step begins at another state: forgets what was kept of the last one, but not matrices that still serve.
+    /// The next step begins at another state: discards data of the last step, but not matrices that are still good
+    /// enough.
     fn moved(&mut self) {
         self.forget();
     }
     /// See [`Integrator::tighten`].
     fn tighten(&mut self, _part: f64) {}
-    /// What solves its linear systems; `None` where it has none.
+    /// The report of its linear solver; `None` if it has none.
     fn linear(&self) -> Option<LinearReport> {
         None
     }
@@ -107,7 +108,7 @@ struct OneStep {
     order: u32,
     dense: DenseOutput,
     whole: Box<dyn Formula>,
-    /// The same formula at half the step, with factors of its own; present in step doubling.
+    /// The same formula with half the step size, with separate factors; used by step doubling.
     half: Option<Box<dyn Formula>>,
     tolerances: Tolerances,
     control: Control,
@@ -144,7 +145,7 @@ fn advance(
 }
 
 impl OneStep {
-    /// Nothing is kept of the steps before.
+    /// Earlier steps leave no data.
     fn forget(&mut self) {
         self.whole.forget();
         if let Some(half) = &mut self.half {

@@ -28,7 +28,7 @@ pub fn combine(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f
     }
 }
 
-/// As [`combine`], but the last term is added behind the sum of all others: a stage waits for nothing but that one.
+/// Like [`combine`], but the last term is added after the sum of all others, so that a stage waits only for this term.
 pub fn advance(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f64)]) {
     if y.len() > 4 {
         return fused::advance(out, y, k, h, terms);

@@ -11,7 +11,7 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// For vectors of `n` numbers and so many D.
+    /// For vectors of `n` numbers and `rows` differences.
     pub fn new(n: usize, rows: usize) -> Self {
         Polynomial { t: 0.0, h: 0.0, y: vec![0.0; n], rows: vec![0.0; n * rows] }
     }

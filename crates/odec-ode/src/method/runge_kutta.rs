@@ -34,7 +34,7 @@ pub struct Tableau {
     pub second: Option<(&'static [f64], u32)>,
     /// How the step follows the error.
     pub controller: Controller,
-    /// Dense output of its own; without it, cubic Hermite.
+    /// Dense output of the method; without it, cubic Hermite.
     pub dense: Option<&'static DenseTable>,
     /// First same as last: the last stage is f at the end of the step.
     pub fsal: bool,
@@ -57,7 +57,7 @@ const LONGEST: f64 = 20.0;
 const FINE: f64 = 0.01;
 
 impl Tableau {
-    /// The coefficients of R(-x), what a step makes of 1 on y' = -y with h = x: 1, -b 1, b A 1, -b A^2 1, ...
+    /// The coefficients of R(-x), the factor of a step on y' = -y with h = x: 1, -b 1, b A 1, -b A^2 1, ...
     fn decay(&self) -> Vec<f64> {
         let s = self.b.len();
         let (mut v, mut next) = (vec![-1.0; s], vec![0.0; s]);
@@ -104,7 +104,7 @@ pub(super) fn while_true(holds: impl Fn(f64) -> bool) -> f64 {
     x - FINE
 }
 
-/// Steps by stages after which a step in one is asked for again.
+/// Number of steps on vectors after which a fused step is requested again.
 const ASK: u32 = 100;
 
 /// Builds the integrator of a tableau.
@@ -124,7 +124,7 @@ pub fn formula(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Box<dyn F
     Ok(Box::new(Plain { stages: Stages::new(setup, tableau)?, k }))
 }
 
-/// The stages of one step. Slopes are k_1, k_2, ... one after the other.
+/// The stages of one step. The slopes k_1, k_2, ... are consecutive.
 struct Stages {
     tableau: &'static Tableau,
     rows: Vec<Vec<(usize, f64)>>,
@@ -147,8 +147,8 @@ impl Stages {
 
     /// All stages from (t, y), whose slope is in k_1, and the state at the end of the step.
     ///
-    /// Values that are not finite are looked for once, behind the last stage. If there is one, all is done again with a look at
-    /// every stage, so that what is said and counted is that of the first stage without a value.
+    /// Values that are not finite are detected once, after the last stage. If there is one, the stages are computed
+    /// again with a check after each, so that messages and counts refer to the first stage with such a value.
     fn run(
         &mut self,
         eval: &mut Evaluator<'_>,
@@ -244,7 +244,7 @@ struct Embedded {
     dense: &'static DenseTable,
     /// Rows of the further stages of dense output.
     dense_rows: Vec<Vec<(usize, f64)>>,
-    /// True when a state inside the next step will be asked for.
+    /// True if a state inside the next step is needed.
     inside: bool,
     /// The other stage at the end of the step, and y1 less its state, over h, in the slopes.
     end_stage_before: Option<(usize, Vec<(usize, f64)>)>,
@@ -540,7 +540,7 @@ impl Integrator for Embedded {
         }
     }
 
-    /// Of the step in `now`, which began where `next` ends.
+    /// Completes the step in `now`, which began where `next` ends.
     fn complete(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
         if self.last.complete || self.last.h == 0.0 {
             return Ok(());

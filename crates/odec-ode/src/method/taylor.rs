@@ -1,4 +1,4 @@
-//! Taylor-series method: the order follows the tolerance, the step the last two coefficients.
+//! Taylor-series method: the order depends on the tolerance, the step size on the last two coefficients.
 //!
 //! À. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods,
 //! Experimental Mathematics 14 (2005) 99-117, section 3.2: the step is that at which the last terms kept are the tolerance. Their order,
@@ -28,9 +28,9 @@ const SAFETY: f64 = 0.9;
 const GROWTH: f64 = 8.0;
 /// Step after a failure or a rejected end.
 const RETREAT: f64 = 0.4;
-/// A step is one from rest where it is longer than the one before by the first factor, and the series would allow one longer
-/// still by the second. There, and where f may jump or bend, it is looked at so many times inside the step, because a short
-/// pulse of a force, or two switches, may lie between its ends.
+/// A step begins at rest if it is longer than the previous one by the first factor, and the series would allow a step
+/// that is longer still by the second. In such a step, and where f may have jumps or kinks, the solution is checked at
+/// this many times inside, because a short pulse of a force, or two switches, may lie between its ends.
 const GROWN: f64 = 1.2;
 const AT_REST: f64 = 4.0;
 const LOOKS: u32 = 7;
@@ -56,9 +56,10 @@ pub(super) static METHOD: Method = Method {
     build,
 };
 
-/// The tolerance that the last terms of a step keep to, of that which was asked for. At the same rtol a series that just keeps to it has on
-/// the median of 21 problems 0.5 to 1.5 of the error of vern7, which is usually below its estimate, but 1 to 5 times as much on a quarter
-/// of them, and 80 times on an orbit with close encounters (decision 0014). To the same error it does not matter.
+/// The fraction of the tolerance that the last terms of a step use. With the full tolerance, the error of the series
+/// is 0.5 to 1.5 times that of vern7 in the median over 21 problems at the same rtol. But it is 1 to 5 times as large
+/// on a quarter of them, and 80 times on an orbit with close encounters (decision 0014). The work for a given error
+/// does not depend on this fraction.
 const SHARE: f64 = 0.1;
 
 /// Terms for each e-fold of the tolerance, by the number of states: 1/2 is best where the products of the recurrences, p^2/2 for each, are
@@ -73,7 +74,7 @@ pub fn order_for(rtol: f64, states: usize) -> u32 {
     (order as u32).clamp(MIN_ORDER, MAX_ORDER)
 }
 
-/// R(-x) = 1 - x + x^2/2 - ...: what a step makes of 1 on y' = -y with h = x.
+/// R(-x) = 1 - x + x^2/2 - ...: the factor of a step on y' = -y with h = x.
 fn decay(order: u32, x: f64) -> f64 {
     (1..=order).rev().fold(1.0, |sum, k| 1.0 - sum * x / f64::from(k))
 }
@@ -93,7 +94,7 @@ const UNITS: i32 = 32;
 /// Largest power of two that a coefficient is multiplied by.
 const RANGE: i32 = 1000;
 
-/// The unit of time for steps of a length, a power of two: 1 for usual ones, so that it changes no bit there.
+/// The unit of time for steps of this length, a power of two: 1 for usual lengths, so that it changes no bit there.
 fn unit_of(h: f64, order: usize) -> f64 {
     let exponent = if h == 0.0 { 0 } else { ((h.abs().to_bits() >> 52) as i32 - 1023).clamp(-1022, 1023) };
     let most = RANGE / order as i32 / UNITS * UNITS;
@@ -101,10 +102,11 @@ fn unit_of(h: f64, order: usize) -> f64 {
     2f64.powi(unit)
 }
 
-/// Where things are in the buffer of a step: y and the coefficients of h, h^2, ... at its start (n each); then room for what the step finds
-/// beside those of its end: the defect h (p'(h) - f(t1, y1)) of the polynomial p (n), and the sums over the states of the squares of the
-/// defect, of the last coefficient and of that before, each over its tolerance atol + rtol max(|y|, |y1|), the coefficients in a unit of
-/// time that is a power of two; then h, rtol, that unit to the power of the order and of the order less 1, and atol (n).
+/// The layout of the buffer of a step: y and the coefficients of h, h^2, ... at its start (n each); then the other
+/// results of the step: the defect h (p'(h) - f(t1, y1)) of the polynomial p (n), and the sums over the states of the
+/// squares of the defect, of the last coefficient and of the one before, each over its tolerance atol + rtol max(|y|,
+/// |y1|), with coefficients in a unit of time that is a power of two; then h, rtol, that unit to the power of the
+/// order and of the order less 1, and atol (n).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     /// Number of states.
@@ -197,7 +199,7 @@ struct Node {
 /// The series at the end of the last step, and the one that step was made by.
 struct Taylor {
     places: Places,
-    /// Steps are made by code of their own.
+    /// Compiled code computes whole steps.
     whole: bool,
     fixed: bool,
     /// A step was made since the state was put.
@@ -206,7 +208,7 @@ struct Taylor {
     before: Node,
     now: Node,
     next: Node,
-    /// Of the step.
+    /// Powers of the unit of time of the step.
     powers: Vec<f64>,
     /// Nothing in f jumps or bends.
     smooth: bool,
@@ -278,7 +280,7 @@ impl Taylor {
         (y, &rest[..places.n * places.order])
     }
 
-    /// The step that the last two coefficients of the series at hand allow: the smaller of size_k^(-1/k).
+    /// The step size that the last two coefficients of the series allow: the smaller of size_k^(-1/k).
     fn radius(&self) -> f64 {
         let Places { order, .. } = self.places;
         let sums = &self.now.room[self.places.sums()..];

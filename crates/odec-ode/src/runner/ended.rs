@@ -5,7 +5,7 @@ use crate::evaluator::Evaluator;
 use crate::problem::{Cause, Failure, Outcome, SolveError, Stats, Stop};
 
 impl Runner {
-    /// What the run came to.
+    /// The outcome of the run.
     pub fn outcome(&self, stop: Stop) -> Outcome {
         self.outcome_of(stop, self.paused.stats)
     }

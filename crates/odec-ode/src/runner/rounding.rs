@@ -20,7 +20,7 @@ pub(super) struct Rounding {
 }
 
 impl Rounding {
-    /// Of a system; without unknowns nothing is done.
+    /// For a system; without algebraic unknowns it does nothing.
     pub(super) fn new(system: &dyn System, options: &Options) -> Self {
         let n = system.shape().n;
         let mut with_derivative = vec![true; n];
@@ -35,7 +35,7 @@ impl Rounding {
         Rounding { unknowns, atol: asked.clone(), asked, raised: false }
     }
 
-    /// Before a run begins or goes on at `y`.
+    /// Call this before a run begins or continues at `y`.
     pub(super) fn begin(&mut self, integrator: &mut dyn Integrator, y: &[f64]) {
         self.atol.copy_from_slice(&self.asked);
         let mut raised = false;

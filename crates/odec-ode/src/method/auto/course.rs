@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Legs that are kept one by one.
+/// Number of legs that are listed individually.
 pub const KEPT: usize = 3;
 
 /// Why a method was taken up.
@@ -49,7 +49,7 @@ pub struct Course {
 }
 
 impl Course {
-    /// One line for people: what was chosen and why. `time` is the name of the independent variable.
+    /// One line for users: the choices and their reasons. `time` is the name of the independent variable.
     pub fn line(&self, time: &str) -> String {
         let Some(first) = self.legs.first() else { return String::new() };
         if self.switches == 0 {

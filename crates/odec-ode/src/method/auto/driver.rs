@@ -1,8 +1,9 @@
-//! Steps with one of two methods and changes to the other: from the explicit one when it is at the limit of its stability step after
-//! step, back when the steps of the implicit one are such as the explicit method could take.
+//! Steps with one of two methods, and switches between them: away from the explicit one if stability limits it step
+//! after step, and back if the explicit method could take the steps of the implicit one.
 //!
-//! The explicit method tells from its stages how near the limit it is (Hairer & Wanner II, section IV.2); beside the implicit one the
-//! spectral radius is followed. Each change that did not last makes the next one of its kind need more evidence.
+//! The explicit method estimates from its stages how near the limit it is (Hairer & Wanner II, section IV.2). During
+//! the implicit method, the driver estimates the spectral radius. After a switch that did not last, the next one of
+//! its kind needs more evidence.
 
 mod integrator;
 mod mark;
@@ -33,9 +34,9 @@ const QUICK: u32 = 3;
 const QUICK_ORDER: u32 = 7;
 /// Decay lasts where the explicit method would need more stable steps than this for the rest of the run.
 const LASTING: f64 = 200.0;
-/// Stable steps for the rest of the run up to which the explicit method goes on in any case: so few cost next to nothing,
-/// and it keeps the digits of what has decayed below its absolute tolerance and grows again (an epidemic after a quiet
-/// season; decision 0018).
+/// The explicit method continues if the rest of the run takes at most this many stable steps. This costs next to
+/// nothing, and it preserves the digits of a state that has decayed below its absolute tolerance and grows again (an
+/// epidemic after a quiet season; decision 0018).
 const SPARED: f64 = 300.0;
 /// Beside an explicit method of at most that order, decay for which it would need more stable steps than this times rtol^(-1/5) is left to
 /// a Rosenbrock method at once, where its steps cost little: about as many as that takes (decision 0016). It is looked for at the start and
@@ -46,7 +47,8 @@ const SOON: [u64; 2] = [2, 4];
 const LASTED: u64 = 30;
 /// The count begins anew as well when the step has grown by this much since.
 const GROWING: f64 = 1.2;
-/// Strain by oscillation counts for so much less: an implicit method follows it with no longer steps, unless nothing swings.
+/// Strain by oscillation counts this many times less: an implicit method cannot follow an oscillation with longer
+/// steps, unless its amplitude is negligible.
 const DECAY: u32 = 4;
 /// Steps of the explicit method from one look at the spectral radius itself to the next: where errors are near rounding, stages
 /// show little.
@@ -65,10 +67,11 @@ const CALM: u32 = 4;
 const UNSEEN: u64 = 4;
 /// Steps from one look to the next where nothing is near calm, and where it is nearly so.
 const SELDOM: u32 = 8;
-/// Most steps from one look to the next while fast decay lasts that keeps a multistep method: twice as many each time.
+/// Largest number of steps between two checks while fast decay keeps a multistep method: the interval doubles each
+/// time.
 const RARELY: u32 = 64;
 const OFTEN: u32 = 2;
-/// Steps that a multistep method needs to come to its order and step.
+/// Steps that a multistep method needs to reach its order and step size.
 const RISE: u64 = 40;
 /// Largest factor on the evidence that a change needs.
 const MOST: u32 = 256;
@@ -96,7 +99,7 @@ struct Spare {
     at_work: bool,
 }
 
-/// Work of a step of an implicit method in evaluations of f, and the steps that it is kept for at least.
+/// Work of a step of an implicit method in evaluations of f, and the smallest number of steps with it.
 fn implicit_work(method: &Method) -> (f64, u64) {
     let stages = f64::from(method.stages);
     match method.family {
@@ -129,7 +132,8 @@ pub struct Auto {
     /// h*lambda on the negative real axis that strain the explicit method, and that it cannot exceed.
     strain: f64,
     limit: f64,
-    /// The implicit method is kept where h times the spectral radius is beyond this multiple of the limit, and for so many steps.
+    /// The implicit method continues if h times the spectral radius exceeds this multiple of the limit, for `kept`
+    /// steps.
     worth: f64,
     least: u64,
     multistep: bool,
@@ -147,7 +151,7 @@ pub struct Auto {
     leg: u64,
     /// The step when the count of strained steps began; of an implicit leg begun on little evidence, when growth was last seen.
     held: f64,
-    /// The last look at the spectral radius beside the explicit method showed strain.
+    /// The last estimate of the spectral radius during the explicit method showed strain.
     suspect: bool,
     /// Strained and unstrained steps, failures, calm looks, steps to the next look.
     strained: u32,
@@ -176,7 +180,7 @@ pub struct Auto {
     earlier: Option<Mark>,
 }
 
-/// What a course is made of, without allocation.
+/// The facts from which a course is made, without allocation.
 struct Record {
     legs: [Leg; KEPT],
     known: usize,

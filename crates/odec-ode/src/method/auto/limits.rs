@@ -15,7 +15,7 @@ const HIGH_ORDER: f64 = 0.4;
 /// The same for what the explicit method can do at all.
 const REACH: f64 = 5.0;
 const REACHES: (f64, f64) = (0.3, 1.0);
-/// Methods and tolerances whose limits are kept.
+/// Largest number of methods and tolerances with cached limits.
 const MAX_LIMITS: usize = 64;
 
 /// The largest h*lambda at which an explicit method is stable, and accurate to the tolerance, on y' = -lambda y. Found once for

@@ -1,7 +1,7 @@
 //! `auto`: alternates between an explicit and an implicit method, depending on the stiffness of the problem.
 //!
-//! Both are prepared at the start, so that a change costs nothing but the first values of the other. What to prepare follows from
-//! size, mass matrix and tolerance ([`partners`]); which of the two steps is decided on the way (`driver`).
+//! Both are prepared at the start, so that a switch costs only the first values of the other method. Size, mass matrix
+//! and tolerance determine the pair ([`partners`]); `driver` decides during the run which of them steps.
 
 mod course;
 mod decay;
@@ -41,18 +41,18 @@ const CLOSEST: f64 = 1e-11;
 /// stable to 0.44, order 3 to 2.4 (`odec stability --method abm`).
 const ADAMS: (f64, f64) = (0.3, 1.0);
 
-/// What the choice depends on.
+/// The facts that determine the choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Traits {
     /// Unknowns of the first-order view.
     pub n: usize,
-    /// Constant steps are asked for.
+    /// The run takes constant steps.
     pub fixed: bool,
     /// Relative tolerance.
     pub rtol: f64,
     /// M depends on time or state.
     pub moving_mass: bool,
-    /// Taylor coefficients are to be had as short code; asked only below [`TIGHT_SERIES`].
+    /// The Taylor coefficients are available as short code; computed only below [`TIGHT_SERIES`].
     pub series: bool,
 }
 
@@ -76,8 +76,9 @@ fn runge_kutta(rtol: f64) -> &'static Method {
     }
 }
 
-/// Part of the tolerance that a method works to here. The errors of many steps add up; these parts bring the error of a run
-/// below the tolerance, or near it, on most problems (decisions 0018 and 0020). RADAU5 does so by itself.
+/// The fraction of the tolerance that a method uses here. The errors of many steps add up; with these fractions, the
+/// error of a run is below the tolerance, or near it, on most problems (decisions 0018 and 0020). RADAU5 achieves this
+/// with the full tolerance.
 fn care(method: &Method) -> f64 {
     match method.family {
         Family::RungeKutta(_) | Family::Taylor | Family::Multistep => 0.1,
@@ -159,7 +160,7 @@ fn algebraic(system: &dyn System) -> bool {
     }
 }
 
-/// Its row; it stands beside the table, since it has no formula of its own.
+/// Its row, which is not in the table because it has no formula.
 pub static METHOD: Method = Method {
     name: "auto",
     aliases: &["automatic", "default"],

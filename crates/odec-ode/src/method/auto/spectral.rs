@@ -1,6 +1,7 @@
-//! The spectral radius of df/dy by the power method on differences of f: a step of it costs two evaluations and no Jacobian.
+//! The spectral radius of df/dy by the power method on differences of f: an iteration costs two evaluations and no
+//! Jacobian.
 //!
-//! The vector is kept between the steps of the run, over which df/dy changes little, so that one multiplication at a time is enough
+//! The vector is kept between steps, over which df/dy changes little, so that one iteration at a time is enough
 //! (Sommeijer, Shampine & Verwer, RKC, J. Comput. Appl. Math. 88 (1997), section 3).
 
 use crate::control::{Tolerances, weighted_norm};
@@ -12,14 +13,15 @@ use crate::system::System;
 /// Size of the differences in units of y: above rounding, below what bends f.
 const RELATIVE: f64 = 1e-6;
 
-/// Products over which growth is averaged: where an eigenvalue is complex, or the matrix far from normal, single ones differ widely.
+/// Number of products over which growth is averaged: for a complex eigenvalue, or a matrix far from normal, single
+/// ones vary widely.
 pub const MEAN: usize = 4;
 
 /// The estimate with its vector.
 pub struct Spectral {
     tolerances: Tolerances,
     rates: Rates,
-    /// Of weighted norm 1.
+    /// The vector, with weighted norm 1.
     vector: Vec<f64>,
     weights: Vec<f64>,
     slope: Vec<f64>,
@@ -33,7 +35,7 @@ pub struct Spectral {
     known: usize,
 }
 
-/// What a multiplication by df/dy showed.
+/// The result of a multiplication by df/dy.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
     /// Mean factor on the weighted size in the last products: about the spectral radius.
@@ -61,7 +63,7 @@ impl Spectral {
         })
     }
 
-    /// Forgets the run before; false where M^-1 has to be had anew.
+    /// Discards the previous run; false if M^-1 has to be computed again.
     pub fn renew(&mut self) -> bool {
         (self.at, self.known) = (f64::NAN, 0);
         self.rates.is_identity()

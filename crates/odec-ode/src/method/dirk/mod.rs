@@ -1,10 +1,10 @@
-//! Diagonally implicit Runge-Kutta methods that end on their last stage: one driver for every table, with or without an explicit
-//! first stage.
+//! Diagonally implicit Runge-Kutta methods that end on their last stage: one driver for every table, with or without
+//! an explicit first stage.
 //!
-//! The stages Y_i satisfy `M K_i = f(t + c_i h, Y_i)` with `Y_i = y + h sum_j a_ij K_j`, which is Newton's equation
-//! `alpha M (Y_i - anchor) = f` with alpha = 1/(gamma h) and all that is known of Y_i in the anchor: the slopes K follow from states
-//! and never from f, so that what Newton leaves is not amplified, M may be singular or depend on (t, y), and one Jacobian with its
-//! factors serves all stages and the steps after.
+//! The stages Y_i satisfy `M K_i = f(t + c_i h, Y_i)` with `Y_i = y + h sum_j a_ij K_j`. This is Newton's equation
+//! `alpha M (Y_i - anchor) = f` with alpha = 1/(gamma h); the anchor contains the known terms of Y_i. The slopes K
+//! come from states and never from f, so that the remaining error of Newton's method is not amplified, M may be
+//! singular or depend on (t, y), and one Jacobian with its factors is used for all stages and the following steps.
 
 pub mod kencarp4;
 pub mod sdirk2;
@@ -31,9 +31,9 @@ pub struct Tableau {
     pub a: &'static [&'static [f64]],
     /// Weights.
     pub b: &'static [f64],
-    /// Weights of the embedded solution and its order (for methods whose estimate is made of weights).
+    /// Weights of the embedded solution and its order (for methods with an embedded solution).
     pub embedded: Option<(&'static [f64], u32)>,
-    /// What the difference to the embedded solution is taken times.
+    /// Factor on the difference to the embedded solution.
     pub care: f64,
     /// The difference to the embedded solution is damped by (I - gamma h J)^-1: needed where that solution is not itself bounded in
     /// stiff parts, but it hides errors of parts that are mildly stiff.
@@ -57,7 +57,8 @@ pub enum Extension {
 const PROBE: f64 = 1e-5;
 /// Corrections of that slope.
 const REFINEMENTS: u32 = 3;
-/// With fixed steps Newton is taken this much further: what it leaves in the last stage is carried on in its slope too.
+/// With fixed steps, Newton's tolerance is smaller by this factor: its error in the last stage also affects the slope
+/// of the next step.
 const FIXED_STEP_CARE: f64 = 0.01;
 
 /// Builds the integrator of a table.
@@ -137,7 +138,7 @@ struct Dirk {
     estimate: Vec<(usize, f64)>,
     dense_rows: Vec<Vec<(usize, f64)>>,
     newton: Newton,
-    /// What gives y' at the start; `None` where a constant M is singular.
+    /// Computes y' at the start; `None` if a constant M is singular.
     rates: Option<Rates>,
     accuracy: Accuracy,
     fixed: bool,
@@ -152,7 +153,7 @@ struct Dirk {
     /// y' at (t, y) where `known`, else f.
     slope: Vec<f64>,
     known: bool,
-    /// K_1, K_2, ... one after the other.
+    /// K_1, K_2, ..., consecutively.
     k: Vec<f64>,
     stage: Vec<f64>,
     anchor: Vec<f64>,

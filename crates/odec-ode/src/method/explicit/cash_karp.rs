@@ -4,8 +4,8 @@ use crate::control::PI42;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Cash & Karp, A variable order Runge-Kutta method for initial value problems with rapidly varying right-hand sides, ACM Trans.
-/// Math. Softw. 16 (1990), the tableau of section 2, of which the formulas of order 5 and 4 are taken.
+/// Cash & Karp, A variable order Runge-Kutta method for initial value problems with rapidly varying right-hand sides,
+/// ACM Trans. Math. Softw. 16 (1990): the formulas of order 5 and 4 of the tableau in section 2.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[0.0, 1.0/5.0, 3.0/10.0, 3.0/5.0, 1.0, 7.0/8.0],

@@ -32,8 +32,9 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: false,
 };
 
-/// The interpolant that comes with the pair, five more stages. It is published as one of order 7; the coefficients meet the conditions of
-/// order 6, and miss those of order 7 by 1e-7 (the tests measure it), so order 6 is what is claimed.
+/// The published interpolant of the pair, with five more stages. It is published as one of order 7. The coefficients
+/// satisfy the conditions of order 6, and miss those of order 7 by 1e-7 (the tests measure it), so its order here is
+/// 6.
 #[rustfmt::skip]
 pub static DENSE: DenseTable = DenseTable {
     c: &[29.0/100.0, 1.0/8.0, 1.0/4.0, 53.0/100.0, 79.0/100.0],

@@ -67,7 +67,7 @@ impl Formula for BackwardEuler {
         self.newton.forget();
     }
 
-    /// Newton finds out by itself whether its matrix still serves.
+    /// Newton's method detects by itself whether its matrix is still good enough.
     fn moved(&mut self) {}
 
     fn tighten(&mut self, part: f64) {

@@ -46,14 +46,15 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     })
 }
 
-/// With fixed steps Newton is taken this much further: what it leaves is what invariants drift by.
+/// With fixed steps, Newton's tolerance is smaller by this factor: its error makes invariants drift.
 const FIXED_STEP_CARE: f64 = 0.01;
-/// The step of the projection, in steps: what it does to differential unknowns is rounding.
+/// The length of the projection step, in steps: its effect on differential unknowns is rounding.
 const PROJECTION: f64 = 1e-13;
 
 struct Midpoint {
-    /// Where M is singular: algebraic unknowns at the end of a step follow from the others there, by a step of backward Euler of no
-    /// length. (2 Y - y0 would alternate about them; what is integrated does not depend on them.)
+    /// For a singular M: a backward Euler step of negligible length computes the algebraic unknowns at the end of a
+    /// step from the other unknowns. (2 Y - y0 would alternate about them; the differential unknowns do not depend on
+    /// them.)
     projection: Option<Newton>,
     start: Vec<f64>,
     newton: Newton,
@@ -97,7 +98,7 @@ impl Formula for Midpoint {
         }
     }
 
-    /// Newton finds out by itself whether its matrix still serves.
+    /// Newton's method detects by itself whether its matrix is still good enough.
     fn moved(&mut self) {}
 
     fn tighten(&mut self, part: f64) {

@@ -55,7 +55,7 @@ struct Trapezoidal {
     tolerances: Tolerances,
     accuracy: Accuracy,
     weights: Vec<f64>,
-    /// Where M varies: what gives y', and room for the anchor.
+    /// For a varying M: computes y', with a buffer for the anchor.
     rates: Option<(Rates, Vec<f64>)>,
 }
 
@@ -98,7 +98,7 @@ impl Formula for Trapezoidal {
         self.newton.forget();
     }
 
-    /// Newton finds out by itself whether its matrix still serves.
+    /// Newton's method detects by itself whether its matrix is still good enough.
     fn moved(&mut self) {}
 
     fn tighten(&mut self, part: f64) {

@@ -20,9 +20,9 @@ pub struct Parameters {
     pub alpha_m: f64,
     /// Share of the start in the forces.
     pub alpha_f: f64,
-    /// Of the positions.
+    /// Parameter of the positions.
     pub beta: f64,
-    /// Of the velocities.
+    /// Parameter of the velocities.
     pub gamma: f64,
 }
 

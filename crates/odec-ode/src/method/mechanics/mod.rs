@@ -24,7 +24,7 @@ fn unsuitable(setup: &Setup<'_>, reason: &str, instead: &str) -> Refusal {
     }
 }
 
-/// Refuses all but M x'' = F(t, x, x') with a constant M and nothing beside.
+/// Refuses everything except M x'' = F(t, x, x') with a constant M.
 fn pure_second_order(setup: &Setup<'_>) -> Result<(), Refusal> {
     let shape = setup.system.shape();
     if shape.second == 0 {

@@ -17,7 +17,7 @@ pub enum Part {
     Drift(f64),
 }
 
-/// The parts of a step, in turn.
+/// The substeps of a step, in order.
 #[derive(Debug)]
 pub struct Composition {
     /// Kicks and drifts; each kind adds up to 1.
@@ -48,7 +48,7 @@ struct Splitting {
     composition: &'static Composition,
     rates: Rates,
     second: usize,
-    /// y', of which the accelerations are used.
+    /// y', from which the accelerations are used.
     slope: Vec<f64>,
     /// True when these are the accelerations at the end of the last step.
     known: bool,

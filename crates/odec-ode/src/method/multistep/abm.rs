@@ -1,8 +1,9 @@
-//! Adams-Bashforth-Moulton of order 1 to 12 on variable steps, predict-evaluate-correct-evaluate with local extrapolation; and of one
-//! order on constant steps, whose first ones are made by the classical Runge-Kutta method.
+//! Adams-Bashforth-Moulton of order 1 to 12 on variable steps, predict-evaluate-correct-evaluate with local
+//! extrapolation; and of fixed order on constant steps, with the classical Runge-Kutta method for the first steps.
 //!
-//! Modified divided differences: L. F. Shampine and M. K. Gordon, *Computer Solution of Ordinary Differential Equations* (1975), whose code STEP
-//! also gives the rules for order and step; formulas as in Hairer, Norsett & Wanner I, eqs. (III.5.4) to (III.5.10) and section III.7.
+//! Modified divided differences: L. F. Shampine and M. K. Gordon, *Computer Solution of Ordinary Differential
+//! Equations* (1975), whose code STEP also gives the rules for order and step size; formulas as in Hairer, Norsett &
+//! Wanner I, eqs. (III.5.4) to (III.5.10) and section III.7.
 
 use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
@@ -15,7 +16,7 @@ use crate::problem::{Cause, Refusal};
 
 /// Highest order of the predictor; the corrector is one higher.
 pub const MAX_ORDER: usize = 12;
-/// Highest order on constant steps: that of the method which makes the first ones.
+/// Highest order on constant steps: that of the starting method.
 pub const MAX_CONSTANT: usize = 4;
 /// Differences of order 0 to MAX_ORDER + 1.
 const ROWS: usize = MAX_ORDER + 2;
@@ -52,7 +53,7 @@ pub fn integrals(u: &[f64], s: f64, g: &mut [f64]) {
 pub struct Abm {
     /// Highest order of the predictor; the order on constant steps.
     highest: usize,
-    /// Present on constant steps: the formula of the first ones.
+    /// With constant steps, the formula of the first ones.
     starter: Option<Box<dyn Formula>>,
     tolerances: Tolerances,
     rates: Rates,
@@ -68,7 +69,7 @@ pub struct Abm {
     /// True while order and step only rise.
     starting: bool,
     failures: u32,
-    /// phi_0(n), phi_1(n), ...: divided differences of f, one after the other.
+    /// phi_0(n), phi_1(n), ...: divided differences of f, consecutively.
     differences: Vec<f64>,
     fresh: Vec<f64>,
     predicted: Vec<f64>,
@@ -77,11 +78,11 @@ pub struct Abm {
     last_difference: Vec<f64>,
     scratch: Vec<f64>,
     dense: Dense,
-    /// What the last step began from; the rest of it is in the buffers that the step exchanged.
+    /// The start of the last step; the rest of it is in the buffers that the step exchanged.
     earlier: Option<Earlier>,
 }
 
-/// What a step began from.
+/// The start of a step.
 #[derive(Clone, Copy)]
 struct Earlier {
     t: f64,
@@ -185,7 +186,7 @@ impl Abm {
         }
     }
 
-    /// Makes the end of the step the present: the differences there, of which `known` and one more can be had.
+    /// Moves to the end of the step: computes the differences there, up to one more than `known`.
     fn advance(&mut self, h: f64, t_new: f64, known: usize, beta: &[f64]) {
         let n = self.y.len();
         let (t, order, equal, starting, failures) = (self.t, self.order, self.equal, self.starting, self.failures);

@@ -19,11 +19,12 @@ use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
-/// States kept: the predictor takes s + 1, the block at the start makes s + 2.
+/// Number of past states: the predictor needs s + 1, the starting block computes s + 2.
 const KEPT: usize = MAX_ORDER + 2;
 /// Factor on the ideal step.
 const SAFETY: f64 = 0.85;
-/// What Newton may leave in the difference of order s + 1 that the error is estimated from: 2^(s+1) times as much as in a state.
+/// Fraction of the tolerance that Newton's method may leave in the difference of order s + 1, from which the error is
+/// estimated: 2^(s+1) times its error in a state.
 const DIFFERENCE_NOISE: f64 = 0.1;
 /// Smallest ratio after a failed error test.
 const SHRINK: f64 = 0.2;
@@ -37,7 +38,8 @@ const SHORT_START: f64 = 1.5;
 const LENGTHEN: f64 = 8.0;
 /// Blocks at the start that are made only to find a better length.
 const MAX_START_ATTEMPTS: u32 = 30;
-/// Pieces that a starting step on a fixed grid is divided into, in turn, when its equations cannot be solved whole.
+/// Numbers of pieces into which a starting step on a fixed grid is divided, in this order, if its equations cannot be
+/// solved as a whole.
 const STARTER_DIVISIONS: [usize; 4] = [1, 4, 16, 64];
 /// Failures in a row after which the history is dropped and made anew.
 const FAILURES_BEFORE_RESTART: u32 = 4;
@@ -46,7 +48,7 @@ const FAILURES_BEFORE_RESTART: u32 = 4;
 pub struct Bdf {
     order: usize,
     fixed: bool,
-    /// The length of the first step was asked for: it is taken if it can be.
+    /// The caller gave the length of the first step: it is used if possible.
     start_asked: bool,
     tolerances: Tolerances,
     newton: Newton,
@@ -68,7 +70,7 @@ pub struct Bdf {
     /// States that the starter made within its last step, newest first, at equal distances.
     block: Vec<Vec<f64>>,
     dense: Dense,
-    /// What the last step began from.
+    /// The start of the last step.
     earlier: Option<Earlier>,
     predicted: Vec<f64>,
     anchor: Vec<f64>,
@@ -109,7 +111,7 @@ impl StartLength {
     }
 }
 
-/// What a step began from; its states are still among the past ones, behind those that the step added.
+/// The start of a step; its states are still in the history, behind those that the step added.
 #[derive(Clone, Copy)]
 struct Earlier {
     t: f64,
@@ -121,7 +123,7 @@ struct Earlier {
     added: usize,
 }
 
-/// What the dense output of the last step interpolates.
+/// The data that the dense output of the last step interpolates.
 #[derive(Clone, Copy)]
 enum Dense {
     /// Only one state is known.
@@ -170,7 +172,7 @@ impl Bdf {
         })
     }
 
-    /// Keeps what a step began from that adds so many states.
+    /// Stores the start of a step that adds this many states.
     fn remember(&mut self, added: usize) {
         let (t, steps, known, failures, start) = (self.t, self.steps, self.known, self.failures, self.start);
         self.earlier = Some(Earlier { t, steps, known, failures, start, added });

@@ -1,8 +1,8 @@
 //! The numerical differentiation formulas of order 1 to 5 on quasi-constant steps: variable step and order.
 //!
-//! Formulas, error constants and the history of backward differences: L. F. Shampine and M. W. Reichelt, *The MATLAB ODE Suite*,
-//! SIAM J. Sci. Comput. 18 (1997), section 2. The step is kept for order + 1 steps before it or the order may change, and
-//! changed only where it pays for a new factorisation.
+//! Formulas, error constants and the history of backward differences: L. F. Shampine and M. W. Reichelt, *The MATLAB
+//! ODE Suite*, SIAM J. Sci. Comput. 18 (1997), section 2. Step size and order may change only after order + 1 equal
+//! steps, and only if the change is worth a new factorisation.
 
 use super::coefficients::{NDF_KAPPA, NDF_MAX_ORDER, harmonic};
 use super::differences::Differences;
@@ -27,8 +27,9 @@ const GROW_AT_START: f64 = 100.0;
 const SHRINK: f64 = 0.2;
 /// Factor on the ideal step at the same order, at one order less and at one order more.
 const SAFETY: [f64; 3] = [1.0 / 1.3, 1.0 / 1.2, 1.0 / 1.4];
-/// What estimates are taken times. The errors of the steps of an oscillation have one sign, and runs make hundreds: DETEST F1 at 1e-8
-/// ends 172 tolerances off without it, with restarts and without them. It costs a tenth more steps.
+/// Factor on error estimates. The errors of an oscillation have the same sign in all steps, and a run takes hundreds:
+/// without this factor, DETEST F1 at 1e-8 is off by 172 tolerances at its end, with or without restarts. The factor
+/// costs a tenth more steps.
 const CARE: f64 = 2.5;
 /// Failed error tests in a row after which the history is taken to be worthless, and order 1 starts anew.
 const FAILURES_BEFORE_RESTART: u32 = 4;
@@ -36,13 +37,14 @@ const FAILURES_BEFORE_RESTART: u32 = 4;
 /// Weighted size of what Newton may leave; rounding may ask for more. A tenth of it makes no run more accurate (measured on the six
 /// stiff problems of the tests at 30 tolerances, and on heat and the Brusselator in two dimensions).
 const NEWTON: f64 = 0.1;
-/// Fraction of it that an iteration for a correction may leave: its error is rough, and differences of high order are made of it.
+/// Fraction of it that an iterative solver may leave in a correction: its error is not smooth, and differences of high
+/// order amplify it.
 const LINEAR: f64 = 0.1;
 /// A good predictor and a Jacobian that is not old make one iteration enough in most steps; so what it contracts by is not measured
 /// in each, and what was measured is trusted for some steps.
 const MEMORY: (f64, f64) = (1e-3, 0.9);
-/// Part of the last correction that Newton begins with after an equal step: where corrections are iterated for, what they are likely
-/// to be need not be found again (a tenth of the iterations in two dimensions). With factors it saves nothing.
+/// Fraction of the last correction with which Newton's method begins after an equal step. With an iterative solver
+/// this saves a tenth of the iterations in two dimensions; with a factorisation it saves nothing.
 const FORESEEN: f64 = 0.8;
 /// Part of its change against the one before that Newton begins with too, after two equal steps (another twentieth where tolerances
 /// are rough).
@@ -59,7 +61,7 @@ pub struct Ndf {
     failures: u32,
     differences: Differences,
     newton: Newton,
-    /// What the equations without a derivative are off by is no slope.
+    /// The residual of equations without a derivative is not a slope.
     constraints: Constraints,
     accuracy: Accuracy,
     dense_order: usize,
@@ -70,11 +72,11 @@ pub struct Ndf {
     correction: Vec<f64>,
     weights: Vec<f64>,
     scratch: Vec<f64>,
-    /// What the last step began from, where [`Integrator::retreat`] may be asked for.
+    /// The start of the last step, if [`Integrator::retreat`] may be called.
     earlier: Option<Box<Earlier>>,
 }
 
-/// What a step began from.
+/// The start of a step.
 struct Earlier {
     /// Steps from here: none before the first, and after one was taken back.
     stepped: bool,

@@ -5,14 +5,15 @@ use crate::evaluator::Evaluator;
 use crate::newton::Newton;
 use crate::problem::Cause;
 
-/// Length over which the slope is had where M is not the identity, in steps: over a whole step it would be that of backward
-/// Euler, from which the first step of the formula differs by nothing that shows its error.
+/// Length of the step that gives the slope if M is not the identity, relative to the step: over a whole step the slope
+/// would be that of backward Euler, and the first step of the formula would show no error.
 const PROBE: f64 = 1e-2;
 
-/// `h y'(t)` into `out`. With M = I that is h f. With any other M it comes from the increment of a short linearised backward
-/// Euler step, (M/p - J) dy = f + p df/dt with p = [`PROBE`] h, which exists for index-1 systems and meets the derivative of
-/// their algebraic equations. What these are off by at (t, y) is no slope: the step to come takes it back at once, however short
-/// it is, and so does the difference. M(t, y) is taken at the end of the short step.
+/// Writes `h y'(t)` to `out`. With M = I that is h f. For any other M it comes from the increment of a short
+/// linearised backward Euler step, (M/p - J) dy = f + p df/dt with p = [`PROBE`] h, which exists for index-1 systems
+/// and satisfies the derivative of their algebraic equations. The residual of these equations at (t, y) is not a
+/// slope: the next step removes it at once, however short it is, so the difference removes it too. M(t, y) is
+/// evaluated at the end of the short step.
 pub fn increment(
     eval: &mut Evaluator<'_>,
     (newton, constraints): (&mut Newton, &Constraints),

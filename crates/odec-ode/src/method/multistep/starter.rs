@@ -19,7 +19,8 @@ use crate::system::System;
 const STAGES: usize = 3;
 /// Order of the starter.
 pub const ORDER: usize = 5;
-/// Sweeps after which the step is given up; a linear problem contracts by at least 0.4 in each.
+/// Number of sweeps after which the step fails; for a linear problem, each reduces the error by a factor of at least
+/// 0.4.
 const MAX_SWEEPS: u32 = 60;
 /// The starter with its buffers.
 pub struct Starter {

@@ -1,8 +1,10 @@
-//! Steps of RADAU5: simplified Newton on the transformed stages, one real and one complex matrix, both kept while they serve.
+//! Steps of RADAU5: simplified Newton iteration on the transformed stages, with one real and one complex matrix, which
+//! are kept as long as they are good enough.
 //!
-//! With Y_i = y + Z_i the stages are `f(t_i, Y_i) = M K_i`, K = A^-1 Z / h. What is left of that is transformed by T^-1 and solved
-//! by W = M gamma/h - J and W = M (alpha + i beta)/h - J, J at the start of the step or of one before. M may be singular; where it
-//! depends on (t, y) its values are those of the stages in what is left, and those of the start in the matrices.
+//! With Y_i = y + Z_i the stages are `f(t_i, Y_i) = M K_i`, K = A^-1 Z / h. The residual is transformed by T^-1 and
+//! solved with W = M gamma/h - J and W = M (alpha + i beta)/h - J, where J is that at the start of this step or of an
+//! earlier one. M may be singular. If M depends on (t, y), the residual uses its values at the stages, and the
+//! matrices use those at the start.
 
 use crate::control::{Control, PREDICTIVE, Tolerances, root_mean, weighted_norm, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
@@ -20,9 +22,9 @@ use crate::system::{Jacobian, System};
 const STAGES: usize = 3;
 /// A rate above this asks for a new Jacobian at the next step (as in RADAU5).
 const GOOD_RATE: f64 = 1e-3;
-/// The step is kept, and with it the factors, where it could grow by less than this.
+/// The step size, and with it the factors, is kept if it could grow by less than this.
 const KEEP: f64 = 1.2;
-/// Units of rounding of its terms within which a stage equation is met.
+/// A stage equation is satisfied if its residual is within this many units of rounding of its terms.
 const UNITS: f64 = 8.0;
 /// With fixed steps Newton is taken this much further.
 const FIXED_STEP_CARE: f64 = 0.01;
@@ -214,7 +216,7 @@ impl Radau {
         }
     }
 
-    /// What is left of the stage equations, f(t_i, Y_i) - M K_i, into `left`.
+    /// Writes the residual of the stage equations, f(t_i, Y_i) - M K_i, to `left`.
     fn residual(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<(), Cause> {
         let n = self.y.len();
         for i in 0..STAGES {
@@ -325,8 +327,9 @@ impl Radau {
         Err(self.give_up())
     }
 
-    /// True where what is left of the stage equations is rounding of their terms, so that no iteration takes it further: an unknown that
-    /// an equation hardly determines, as i in 1e-6*i = 1 - v, has corrections far above the rounding of its own value.
+    /// True if the residual of the stage equations is rounding of their terms, so that no iteration reduces it: if an
+    /// equation hardly determines an unknown, as i in 1e-6*i = 1 - v, its corrections are far above the rounding of
+    /// its own value.
     fn is_rounded(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> bool {
         if self.mass.is_identity() || self.residual(eval, h, t_new).is_err() {
             return false;
@@ -352,8 +355,9 @@ impl Radau {
         Cause::NewtonFailed { row: worst.map_or(0, |c| weighted_worst(c, &self.weights)) }
     }
 
-    /// The weighted error of the step to `y1`. On the first step and after rejections an estimate that is too large is made
-    /// again with f where it leads, which damps stiff parts twice (Hairer & Wanner II, equation 8.20).
+    /// The weighted error of the step to `y1`. On the first step and after rejections, an estimate that is too large
+    /// is computed again with f at the estimated end, which damps stiff components twice (Hairer & Wanner II, equation
+    /// 8.20).
     fn estimate(&mut self, eval: &mut Evaluator<'_>, h: f64, again: bool) -> Result<f64, Cause> {
         let n = self.y.len();
         let sum = &mut self.correction[0];

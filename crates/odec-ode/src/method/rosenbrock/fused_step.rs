@@ -1,8 +1,9 @@
-//! Steps of a small system by one function for the whole step, where the system has one; what it cannot do, an integrator does whose
-//! steps are passes over vectors.
+//! Steps of a small system as one function for the whole step, if the system has one; for everything else an
+//! integrator that works on vectors.
 //!
-//! The function has its pivots on the diagonal of W and says of each step whether it is sound. If it is not, the step is done again
-//! over vectors: there solutions are refined, pivots are chosen by size, and what is not finite is traced to its row.
+//! The function has its pivots on the diagonal of W, and reports for each step whether it is sound. If it is not, the
+//! step is repeated on vectors: there, solutions are refined, pivots are chosen by size, and a value that is not
+//! finite is traced to its row.
 
 use std::sync::Arc;
 
@@ -19,16 +20,16 @@ use crate::problem::{Cause, Options};
 use crate::step::{FusedFormula, FusedStep};
 use crate::system::{Mass, System};
 
-/// Largest system for which a function is asked for.
+/// Largest system for which a function is requested.
 const MAX_UNKNOWNS: usize = 64;
 /// Steps in a row that were not sound but could be done over vectors, after which the function is left alone.
 const PATIENCE: u32 = 3;
 
-/// Steps of a single run before a function is asked for: about as many as it takes to win back what compiling costs. Both ways give the same
-/// bits.
+/// Steps of a single run before a function is requested: about as many as it takes to recover the compile time. Both
+/// ways give the same bits.
 const LONG_RUN: u64 = 10_000;
 
-/// What makes the steps.
+/// The implementation of the steps.
 enum Maker {
     /// Not known yet: the vectors, until it pays to ask.
     Unasked,
@@ -53,12 +54,12 @@ pub(super) struct FusedRosenbrock {
     /// True where all is left to the vectors: there is no function, or its pivots will not do. State and time are theirs then.
     delegated: bool,
     misses: u32,
-    /// Attempts of this run over vectors before a function was asked for.
+    /// Attempts of this run on vectors before a function was requested.
     waited: u64,
     n: usize,
     t: f64,
-    /// The start of the step to come and its end, see [`FusedFormula::Rosenbrock`]. What the function gave beside the state stays behind it
-    /// until the next step is made.
+    /// The start of the next step and its end, see [`FusedFormula::Rosenbrock`]. The other results of the function
+    /// stay behind the state until the next step.
     now: Vec<f64>,
     next: Vec<f64>,
     given: Vec<f64>,
@@ -161,7 +162,7 @@ impl FusedRosenbrock {
         })
     }
 
-    /// Asks the system for the function in the midst of a run, and goes on with it from where the vectors are.
+    /// Requests the function during a run, and continues with it from the state of the vectors.
     #[cold]
     fn take_back(&mut self, system: &dyn System) {
         if !self.ask(system) {
@@ -184,7 +185,7 @@ impl FusedRosenbrock {
         matches!(self.maker, Maker::Function(_))
     }
 
-    /// The u of the step that was made last, one after the other, in its buffer.
+    /// The u of the last step, consecutively, in its buffer.
     fn stages(buffer: &[f64], n: usize, stages: usize) -> &[f64] {
         &buffer[2 * n + 2..][..stages * n]
     }

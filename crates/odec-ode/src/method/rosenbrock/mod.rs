@@ -166,7 +166,7 @@ struct Rosenbrock {
     f: Vec<f64>,
     ft: Vec<f64>,
     prepared: bool,
-    /// u_1, u_2, ... one after the other.
+    /// u_1, u_2, ..., consecutively.
     u: Vec<f64>,
     stage: Vec<f64>,
     coupling: Vec<f64>,
@@ -174,7 +174,7 @@ struct Rosenbrock {
     y1: Vec<f64>,
     f1: Vec<f64>,
     error: Vec<f64>,
-    /// False where no state inside the step to come will be asked for.
+    /// False if no state inside the next step is needed.
     inside: bool,
     /// The rows of the dense output of the last step are made.
     complete: bool,

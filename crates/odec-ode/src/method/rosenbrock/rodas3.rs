@@ -3,9 +3,10 @@
 use crate::method::rosenbrock::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Sandu, Verwer, Blom, Spee, Carmichael & Potra, *Benchmarking stiff ODE solvers for atmospheric chemistry problems II:
-/// Rosenbrock solvers*, Atmos. Environ. 31 (1997), transformed. The paper gives no dense output; the one here is the quadratic
-/// that meets the conditions of order 2, those of index-1 equations included, with the last stage left out.
+/// Sandu, Verwer, Blom, Spee, Carmichael & Potra, *Benchmarking stiff ODE solvers for atmospheric chemistry problems
+/// II: Rosenbrock solvers*, Atmos. Environ. 31 (1997), transformed. The paper gives no dense output. The one here is
+/// the quadratic that satisfies the conditions of order 2, including those of index-1 equations, without the last
+/// stage.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     gamma: 0.5,

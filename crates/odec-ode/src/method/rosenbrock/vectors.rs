@@ -36,7 +36,8 @@ pub(super) struct Stage {
     pub c: Vec<f64>,
 }
 
-/// Before f: `state` = y + sum_j a_j u_j, the last term behind all others, for which alone it has to wait, `coupling` = sum_j c_j u_j, where the u are one after the other in `u`.
+/// Before f: `state` = y + sum_j a_j u_j and `coupling` = sum_j c_j u_j, where the u are consecutive in `u`. The last
+/// term of `state` is added last, because only this term is not known earlier.
 pub(super) fn before(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f64], coupling: &mut [f64]) {
     match stage.c.len() {
         1 => before_of::<1>(stage, y, u, state, coupling),
@@ -145,7 +146,7 @@ pub(super) struct End {
     pub finite: bool,
 }
 
-/// y1 = `state` + u, where u is the error as well, and its size beside the tolerances at the larger of |y| and |y1|.
+/// y1 = `state` + u, where u is also the error, and its weighted norm with the larger of |y| and |y1|.
 pub(super) fn end(y: &[f64], state: &[f64], u: &[f64], tolerances: (f64, &[f64]), y1: &mut [f64]) -> End {
     match groups(y).len() {
         1 => end_of(1, y, state, u, tolerances, y1),

@@ -13,8 +13,8 @@ impl Places {
     /// Squares of norms.
     pub const NORMS: usize = 2;
 
-    /// The number of a slope or state in the list behind the squares: that of a stage, past the state at the end for
-    /// further ones.
+    /// The position of a slope or state in the list behind the squares: that of a stage; for additional stages after
+    /// the state at the end.
     pub fn rank(self, stage: usize) -> usize {
         if stage <= self.end { stage } else { stage + 1 }
     }

@@ -76,7 +76,7 @@ impl Integrator for Auto {
         self.active().shift(eval, y)
     }
 
-    /// Of a model with algebraic unknowns, which one method solves.
+    /// For a model with algebraic unknowns, which a single method solves.
     fn absolute(&mut self, atol: &[f64]) {
         if self.explicit.is_none() {
             self.seeds.asked(atol);
@@ -196,7 +196,7 @@ impl Integrator for Auto {
         true
     }
 
-    /// The side stays: what speaks for it speaks for it still.
+    /// The current method continues: the reasons for it still hold.
     fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         let resumed = self.active().resume(eval, t, y);
         if let Err(cause) = resumed {

@@ -2,8 +2,8 @@
 
 use super::{Auto, Side};
 
-/// What an accepted step changes beside the integrators. The estimate of the spectral radius is not among it: it serves the same
-/// purpose from wherever it goes on.
+/// The state of the driver that an accepted step changes, in addition to that of the integrators. The estimate of the
+/// spectral radius is not part of it, because it remains useful after a retreat.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     quick: bool,
@@ -18,7 +18,7 @@ pub(super) struct Mark {
     before: f64,
     last: f64,
     doubt: [u32; 2],
-    /// Of the course: legs known, switches, steps.
+    /// The course: number of legs, switches, steps.
     known: usize,
     switches: u64,
     steps: [u64; 2],

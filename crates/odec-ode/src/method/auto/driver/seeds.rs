@@ -1,9 +1,9 @@
 //! Unknowns that grow from small values: their absolute tolerance follows their value.
 //!
-//! An error below the absolute tolerance is none as long as its unknown stays small. Where the unknown grows by
-//! itself, the error grows with it: `y' = y^2` from 1e-4 to 1 makes an error 1e8 times as large, and a population
-//! that grows from 1e-8 carries what was lost there to its end (decision 0023). So the absolute tolerance of an
-//! unknown that grows at a rate that does not fall is no more than its relative one.
+//! An error below the absolute tolerance does not matter as long as its unknown stays small. If the unknown grows by
+//! itself, the error grows with it: `y' = y^2` from 1e-4 to 1 amplifies an error by 1e8, and a population that grows
+//! from 1e-8 keeps an early error to the end (decision 0023). So the absolute tolerance of an unknown that grows at a
+//! rate that does not fall is at most its relative one.
 
 use super::Auto;
 use crate::problem::Options;
@@ -15,7 +15,7 @@ const LEAST: f64 = 1e-3;
 /// A rate of growth falls where it is less than this part of the one before: that of `t^k` does, and loses no error.
 const STEADY: f64 = 0.95;
 
-/// What is known of the unknowns after a step.
+/// The facts about the unknowns after a step.
 #[derive(Clone, Default)]
 struct Seen {
     y: Vec<f64>,
@@ -40,7 +40,7 @@ impl Seen {
 /// The tolerances of unknowns that grow.
 pub(super) struct Seeds {
     rtol: f64,
-    /// Of the options; empty where nothing is followed.
+    /// Those of the options; empty if no unknown is followed.
     full: Vec<f64>,
     now: Seen,
     before: Seen,
@@ -60,12 +60,12 @@ impl Seeds {
         Seeds { rtol: options.rtol, full, now: seen.clone(), before: seen, room: zero() }
     }
 
-    /// Other absolute tolerances are asked for.
+    /// Changes the requested absolute tolerances.
     pub(super) fn asked(&mut self, atol: &[f64]) {
         self.full.iter_mut().zip(atol).for_each(|(own, atol)| *own = *atol);
     }
 
-    /// At the start of a run, or from a changed state: what is small may grow.
+    /// At the start of a run, or after a change of the state: small unknowns may grow.
     pub(super) fn begin(&mut self, y: &[f64]) {
         let Seeds { rtol, full, now, .. } = self;
         now.lowered = false;
@@ -126,8 +126,8 @@ impl Auto {
         !self.seeds.full.is_empty() && self.seeds.follow(h, made.state())
     }
 
-    /// Gives the explicit method the tolerances as they are now. The implicit one has those of the options: where a model is
-    /// stiff, what is small decays to what feeds it, and loses what was wrong before.
+    /// Passes the current tolerances to the explicit method. The implicit method has those of the options: in a stiff
+    /// model, small unknowns decay to values that other unknowns determine, and their old errors disappear.
     pub(super) fn lower(&mut self) {
         let Seeds { now, room, full, .. } = &mut self.seeds;
         if full.is_empty() {

@@ -1,9 +1,9 @@
 //! Unknowns that cannot become negative in the exact solution: rejects steps whose error makes them negative.
 //!
-//! Concentrations and populations that decay below their absolute tolerance are lost in errors, and may come out of a step
-//! with the wrong sign. Products with them then grow where they should decay, and the run ends in a blow-up. An unknown
-//! that has not been negative so far cannot become so where its slope at 0 is not negative (such systems are called
-//! quasi-positive). A step that has made it negative all the same is tried again with a shorter one (decision 0020).
+//! Concentrations and populations that decay below their absolute tolerance are dominated by errors, and a step may
+//! give them the wrong sign. Products with them then grow where they should decay, and the run blows up. An unknown
+//! that has not been negative so far cannot become negative if its slope at 0 is not negative (such systems are called
+//! quasi-positive). A step that makes it negative anyway is repeated with a shorter one (decision 0020).
 
 use super::{Auto, Side};
 use crate::evaluator::Evaluator;
@@ -11,15 +11,17 @@ use crate::system::{Mass, System};
 
 /// The length of the step to try instead, as a part of the one that lost the sign.
 pub(super) const SHORTER: f64 = 0.25;
-/// Tries in a row after which a sign is let go.
+/// Number of consecutive attempts after which a sign is no longer enforced.
 const TRIES: u32 = 4;
-/// Looks at f beside one for so many steps, after which all signs are let go: looking costs two evaluations.
+/// Checks of f are limited to one for this many steps; beyond this, no sign is enforced: a check costs two
+/// evaluations.
 const SPARE: u64 = 40;
 const PART: u64 = 10;
 
-/// What is known of the signs.
+/// The signs of the unknowns.
 pub(super) struct Signs {
-    /// The unknown has not been negative, and nothing says that it may become so. Empty where nothing is looked at.
+    /// True if the unknown has not been negative, and nothing indicates that it may become so. Empty if no sign is
+    /// enforced.
     kept: Vec<bool>,
     clipped: Vec<f64>,
     /// f there and at the state itself.
@@ -31,7 +33,7 @@ pub(super) struct Signs {
 }
 
 impl Signs {
-    /// With a mass matrix f does not tell the slopes: nothing is looked at.
+    /// With a mass matrix, f does not give the slopes, and no sign is enforced.
     pub(super) fn new(system: &dyn System) -> Self {
         let n = if matches!(system.mass(), Mass::Identity) { system.shape().n } else { 0 };
         let zero = || vec![0.0; n];

@@ -11,7 +11,7 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// For vectors of `n` numbers and `rows` differences.
+    /// For vectors of `n` numbers, `rows` of them D_1, D_2, ...
     pub fn new(n: usize, rows: usize) -> Self {
         Polynomial { t: 0.0, h: 0.0, y: vec![0.0; n], rows: vec![0.0; n * rows] }
     }

@@ -132,8 +132,8 @@ pub struct Auto {
     /// h*lambda on the negative real axis that strain the explicit method, and that it cannot exceed.
     strain: f64,
     limit: f64,
-    /// The implicit method continues if h times the spectral radius exceeds this multiple of the limit, for `kept`
-    /// steps.
+    /// The implicit method continues if h times the spectral radius exceeds this multiple of the limit, and for
+    /// `least` steps.
     worth: f64,
     least: u64,
     multistep: bool,

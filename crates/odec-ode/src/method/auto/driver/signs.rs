@@ -13,8 +13,8 @@ use crate::system::{Mass, System};
 pub(super) const SHORTER: f64 = 0.25;
 /// Number of consecutive attempts after which a sign is no longer enforced.
 const TRIES: u32 = 4;
-/// Checks of f are limited to one for this many steps; beyond this, no sign is enforced: a check costs two
-/// evaluations.
+/// Largest number of checks of f: this many, plus one for `PART` steps. Beyond it no sign is enforced, because a check
+/// costs two evaluations.
 const SPARE: u64 = 40;
 const PART: u64 = 10;
 

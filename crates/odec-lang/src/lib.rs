@@ -82,8 +82,8 @@ pub(crate) fn diagnose(source: &Source) -> Checked {
     checked
 }
 
-/// Diagnostics of a model with parts, each once: a part that is used twice says everything twice. What a part declares
-/// and this model does not use is no mistake.
+/// Diagnostics of a model with parts, without duplicates: a part that is used twice reports everything twice. An
+/// unused declaration of a part is not a mistake.
 pub fn of_parts(source: &Source, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     if source.is_alone() {
         return diagnostics;

@@ -1,5 +1,6 @@
-//! Keeps only the fixes that mend: each is applied and the text checked again, since a tool may apply it unseen. What a
-//! fix types into an expression gets brackets where the operators beside it would tear it apart.
+//! Keeps only the fixes that reduce the number of errors: each is applied and the text checked again, because a tool
+//! may apply it unseen. If a fix inserts text into an expression, the text gets parentheses where the operators around
+//! it would split it.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,8 @@ use crate::source::Source;
 use crate::syntax::operand::{self, Fit};
 use crate::syntax::{without_brackets, without_comments};
 
-/// Fixes tried for one text. The rest of them is offered untried: so many mistakes are mended one after the other anyway.
+/// Largest number of fixes to test for one text. The others are offered without a test: so many mistakes are corrected
+/// one at a time anyway.
 const MAX_TRIED: usize = 12;
 /// Texts longer than this are not checked again for every fix.
 const MAX_TEXT: usize = 64 << 10;
@@ -57,7 +59,7 @@ fn one_slip(a: &Diagnostic, b: &Diagnostic) -> bool {
     alike && a.severity == b.severity && a.help == b.help && a.labels[0].text == b.labels[0].text
 }
 
-/// Names that are written in pieces: what they replace looks like an expression and is none.
+/// Names that are written in pieces: the text that they replace looks like an expression.
 const NAMES: &str = "E0134";
 
 /// Puts brackets around what a fix types where it would not stay one operand. Drops the fixes that replace a part of an

@@ -1,4 +1,5 @@
-//! What a text was made from: an imported model is text that nobody wrote, and its messages belong to the file that was read.
+//! The origin of a text: the text of an imported model was generated, and its messages belong to the file that was
+//! read.
 
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use crate::source::Source;
 /// Most characters of a line of the text that a message shows.
 const MAX_SHOWN: usize = 90;
 
-/// What a text was made from.
+/// The file from which a text was generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     source: Source,
@@ -18,12 +19,12 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Ranges of bytes of the text, in its order, with the places of `source` that they come from.
+    /// Takes ranges of bytes of the text, in order, with the places of `source` from which they were generated.
     pub fn new(source: Source, places: Vec<(Range<usize>, Span)>) -> Origin {
         Origin { source, places }
     }
 
-    /// Where a place of the text comes from.
+    /// The origin of a place in the text.
     fn place(&self, span: Span) -> Option<Span> {
         let at = span.start as usize;
         let next = self.places.partition_point(|(range, _)| range.start <= at);
@@ -31,7 +32,7 @@ impl Origin {
         (at < range.end).then_some(*from)
     }
 
-    /// A message with the places that those of the text come from; none if the first of them comes from nowhere.
+    /// A message with its places replaced by their origins; none if the first of them has no origin.
     pub(crate) fn traced(&self, text: &Source, d: &Diagnostic) -> Option<(&Source, Diagnostic)> {
         let mut labels: Vec<Label> = Vec::with_capacity(d.labels.len());
         for (k, label) in d.labels.iter().enumerate() {

@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use crate::diagnostic::{Diagnostic, Label};
 
-/// Most places that one diagnostic points at; what is left out is said in the last label.
+/// Largest number of places of one diagnostic; the last label tells how many are left out.
 pub(crate) const MAX_LABELS: usize = 8;
 
 /// An error at a place.
@@ -22,7 +22,7 @@ pub(crate) fn warning(
     Diagnostic::warning(code, headline).label(at, text)
 }
 
-/// What cannot be if odec is right. The model is not at fault.
+/// An impossible case: a bug in odec, not in the model.
 pub(crate) fn internal(what: &str, at: Option<Span>) -> Diagnostic {
     let report = Diagnostic::error("E0900", format!("this is a bug in odec, not in your model: {what}"));
     let report = match at {
@@ -32,7 +32,7 @@ pub(crate) fn internal(what: &str, at: Option<Span>) -> Diagnostic {
     report.help("please report it with the model: `odec explain E0900` lists what to send")
 }
 
-/// Additions to a diagnostic, one after the other.
+/// Methods that add to a diagnostic and return it.
 pub(crate) trait Build: Sized {
     /// More places, all with this text, at most [`MAX_LABELS`] in all.
     fn also_all(self, spans: impl IntoIterator<Item = Span>, text: &str) -> Self;
@@ -83,7 +83,7 @@ pub(crate) fn without_marks(mut diagnostic: Diagnostic) -> Diagnostic {
 /// Longest quotation in a message, in characters; the places themselves show the rest.
 const MAX_QUOTED: usize = 60;
 
-/// The diagnostic with its long quotations shortened. What is to be typed stays whole.
+/// The diagnostic with its long quotations shortened. Text to type is never shortened.
 pub(crate) fn clipped(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic.headline = clip(&diagnostic.headline);
     diagnostic.help = diagnostic.help.map(|h| clip(&h));

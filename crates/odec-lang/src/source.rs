@@ -1,5 +1,5 @@
-//! A source text with its name: what a user hands to the compiler. The files that it uses stand behind it, so that a
-//! place is a range of bytes of one text whatever file it lies in.
+//! A source text with its name: the input of the compiler. The text of used files follows it, so that a place is a
+//! range of bytes of one text, whatever its file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,9 +19,10 @@ pub struct Source {
     pub text: String,
     /// Files behind the model's own text.
     files: Vec<FileRange>,
-    /// What the text was made from, if a tool wrote it.
+    /// The origin of the text, if a tool generated it.
     origin: Option<Arc<Origin>>,
-    /// What each `use` names: by the file that it stands in, 0 for the model's own, and the words between its quotes.
+    /// The target of each `use`: by the file that contains it, 0 for the model itself, and the text between its
+    /// quotes.
     links: BTreeMap<(usize, String), Link>,
 }
 
@@ -43,7 +44,7 @@ pub(crate) enum Link {
     Nowhere(NoPart),
 }
 
-/// The host's files with parts of models: nothing else reads one.
+/// The host's access to files with parts of models. Files are read in no other way.
 pub trait PartFiles {
     /// The file that another one uses by this name. `folder` is that of the other one, empty for the model itself.
     ///
@@ -55,11 +56,11 @@ pub trait PartFiles {
 /// A file with a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartFile {
-    /// What it is called in messages: one name for one file.
+    /// Its name in messages: one name for each file.
     pub name: String,
     /// Where the files that it names are looked for, seen from the model.
     pub folder: String,
-    /// What is in it; no more than one byte above [`MAX_SOURCE_BYTES`] is needed.
+    /// Its contents; one byte more than [`MAX_SOURCE_BYTES`] is enough.
     pub bytes: Vec<u8>,
 }
 
@@ -68,7 +69,7 @@ pub struct PartFile {
 pub struct NoPart {
     /// One sentence.
     pub headline: String,
-    /// What to do about it.
+    /// Advice to the user.
     pub help: Option<String>,
 }
 
@@ -84,14 +85,14 @@ impl Source {
         Source { name: name.into(), text: text.into(), files: Vec::new(), origin: None, links: BTreeMap::new() }
     }
 
-    /// The same, made from something else: messages point there.
+    /// The same text with an origin: messages point there.
     #[must_use]
     pub fn made_from(mut self, origin: Origin) -> Source {
         self.origin = Some(Arc::new(origin));
         self
     }
 
-    /// A message about this text as one about what the text was made from, if it was and the place is known.
+    /// A message about this text as one about its origin, if it has one and the place is known.
     pub fn original(&self, d: &Diagnostic) -> Option<(&Source, Diagnostic)> {
         self.origin.as_ref()?.traced(self, d)
     }
@@ -207,7 +208,7 @@ impl Source {
         self.files.partition_point(|file| file.start <= byte)
     }
 
-    /// What a file is called.
+    /// The name of a file.
     pub fn file_name(&self, file: usize) -> &str {
         file.checked_sub(1).and_then(|k| self.files.get(k)).map_or(&self.name, |file| &file.name)
     }

@@ -44,12 +44,12 @@ pub struct Stoichiometry {
     pub reactions: Vec<String>,
     /// The reactions as they are written.
     pub text: Vec<String>,
-    /// For each reaction the species that it changes, and by how much: what comes out less what goes in.
+    /// For each reaction, the species that it changes and by how much: produced minus consumed.
     pub changes: Vec<Vec<(usize, f64)>>,
 }
 
 impl Stoichiometry {
-    /// Of a tree; `None` where it has no reactions.
+    /// The stoichiometry of a tree; `None` if it has no reactions.
     pub fn of(tree: &Tree) -> Option<Self> {
         let reactions: Vec<&Statement> =
             tree.statements.iter().filter(|statement| matches!(statement.kind, StatementKind::Reaction(_))).collect();

@@ -18,7 +18,7 @@ const MAX_PARAMETERS: usize = 200_000;
 /// Why a draft is not tried at numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Untried {
-    /// It has so many states, more than this.
+    /// It has more states (first number) than the limit (second number).
     Large(usize, usize),
     /// Its parameters are too many, it has discretes, or it does not fit its sizes.
     Unfit,

@@ -11,7 +11,7 @@ const MAX_POWER: f64 = 6.0;
 /// Coefficients that add up to less than this part of their sizes are rounding.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
-/// What products are made of.
+/// A factor of a product.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Factor {
     /// The independent variable.
@@ -74,7 +74,7 @@ impl Sum {
     }
 }
 
-/// Factors and sums met so far, each once.
+/// Factors and sums found so far, without duplicates.
 #[derive(Default)]
 pub(super) struct Expander {
     factors: Vec<Factor>,

@@ -33,7 +33,7 @@ const STEP: f64 = 1e-2;
 /// Along the solution, less than this part of the terms is an error of these steps.
 const STEP_ERROR: f64 = 1e-9;
 
-/// What the equations do to a conserved quantity.
+/// The effect of the equations on a conserved quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Balance {
     /// All terms of its derivative cancel.
@@ -44,7 +44,7 @@ pub enum Balance {
     Changes(Change),
     /// Its derivative is not zero everywhere, but is along the solution from the start of the model.
     ChangesElsewhere(Change),
-    /// The model has so many states, more than this: it is not tried.
+    /// The model has more states (first number) than odec checks (second number).
     TooLarge(usize, usize),
     /// It could not be decided.
     Unknown,
@@ -64,7 +64,7 @@ pub struct Change {
 }
 
 impl Balance {
-    /// What changes the quantity.
+    /// The terms that change the quantity.
     pub fn change(&self) -> Option<&Change> {
         match self {
             Balance::Changes(change) | Balance::ChangesElsewhere(change) => Some(change),
@@ -93,8 +93,8 @@ fn short(x: f64) -> String {
     if scientific.len() < plain.len() { scientific } else { plain }
 }
 
-/// What the equations do to each conserved quantity of a model. It is found out when somebody asks: a run does when a
-/// quantity drifts too far, and most never do.
+/// The effects of the equations on the conserved quantities of a model, computed on request: a run asks if a quantity
+/// drifts too far, and most never do.
 #[derive(Clone, Default)]
 pub struct Balances(Option<Arc<Asked>>);
 
@@ -120,8 +120,8 @@ impl Balances {
     }
 }
 
-/// Warnings for the quantities that change, and what the equations do to each. Numbers show quickly that a quantity may
-/// not change; what it is that changes it, or that all terms cancel, is found out only if it is of use.
+/// Warnings for the quantities that change, and the effect of the equations on each. Numbers quickly show that a
+/// quantity may change; which terms change it, or that all terms cancel, is computed only if needed.
 pub(crate) fn judge(model: &Model, draft: &Draft) -> (Vec<Diagnostic>, Balances) {
     // the derivative of an algebraic unknown is in no equation
     if model.conserved.is_empty() || model.states.iter().any(|state| state.algebraic) {
@@ -159,7 +159,7 @@ fn derivatives(draft: &Draft) -> Vec<Kernel> {
     derivatives.filter(|kernel| !kernel.stores.is_empty()).collect()
 }
 
-/// What the equations do to each conserved quantity of a model.
+/// The effect of the equations on each conserved quantity of a model.
 fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
     let Some(arrays) = conserved(model, draft) else { return vec![Balance::Unknown; model.conserved.len()] };
     let derivatives = derivatives(draft);
@@ -228,7 +228,8 @@ fn conserved_only(kernel: &Kernel, draft: &Draft) -> Kernel {
     kernel
 }
 
-/// Whether a conserved quantity depends on derivatives that a mass matrix gives: then its own needs the next ones.
+/// Whether a conserved quantity depends on derivatives that a mass matrix determines: its derivative then needs the
+/// next ones.
 fn reads_rates(draft: &Draft) -> bool {
     let outputs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Outputs);
     outputs
@@ -300,7 +301,7 @@ impl Symbols {
     }
 }
 
-/// What is stored for an array.
+/// The value stored for an array.
 fn stored(kernels: &[Kernel], array: ArrayId) -> Option<(&Graph, NodeId)> {
     kernels.iter().find_map(|kernel| {
         let store = kernel.stores.iter().find(|store| match store.target {

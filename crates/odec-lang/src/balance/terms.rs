@@ -9,16 +9,16 @@ use crate::lower::Draft;
 use crate::model::{Equation, Model, TermKind};
 use crate::trial::Trial;
 
-/// Most terms that are looked at one by one.
+/// Largest number of terms that are evaluated individually.
 const MAX_TERMS: usize = 40;
-/// Most elements of the state of a model whose terms are looked at.
+/// Largest number of state elements of a model whose terms are evaluated.
 const MAX_STATES: usize = 400;
 /// Most places that are shown.
 const MAX_PLACES: usize = 6;
 /// Deepest sum that is taken apart.
 const MAX_DEPTH: usize = 200;
 
-/// One term of a right side: sign, node, what it is divided by, and where it is written.
+/// One term of a right-hand side: sign, node, divisor, and place in the source.
 struct Term {
     negative: bool,
     node: NodeId,

@@ -26,14 +26,14 @@ impl Dual {
     }
 }
 
-/// What names stand for.
+/// The values of names.
 pub(super) struct Duals<'a> {
     pub model: &'a Model,
     pub point: StateAt<'a>,
     pub by: Option<By>,
     /// In the place of the derivatives that equations give.
     pub rate: f64,
-    /// States stand for their initial values.
+    /// States have their initial values.
     pub start: bool,
     pub places: &'a Places,
 }

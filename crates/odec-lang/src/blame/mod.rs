@@ -13,7 +13,8 @@ use odec_ir::Span;
 use crate::model::{Model, Values};
 use crate::source::Source;
 
-/// What is not finite. States count element by element as in [`StateAt::y`], outputs and parameters likewise.
+/// The quantity that is not finite. States are numbered element by element as in [`StateAt::y`], and so are outputs
+/// and parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The right side of the row of a state.
@@ -60,7 +61,7 @@ pub enum Fault {
     Value,
     /// Its value is finite, its derivative is not.
     Slope,
-    /// It is multiplied by zero, and the equation is to be solved for it.
+    /// Its coefficient is zero, but the equation has to be solved for it.
     ZeroFactor,
 }
 
@@ -100,7 +101,7 @@ pub fn blame(model: &Model, source: &Source, what: What, point: StateAt<'_>) -> 
     search::search(model, source, what, point, false)
 }
 
-/// As [`blame`], where inputs have no value at the ends of their data either: what a run meets that goes on there.
+/// Like [`blame`], for a run that continues to the end of the data of an input, where the input has no value either.
 pub fn blame_beyond(model: &Model, source: &Source, what: What, point: StateAt<'_>) -> Option<Blame> {
     search::search(model, source, what, point, true)
 }

@@ -14,9 +14,9 @@ use crate::model::evaluator::{Evaluator, Formula, Origin, Scope};
 use crate::model::{Body, Equation, Model, Symbol, TermId, TermKind};
 use crate::source::Source;
 
-/// Terms that are computed before the search gives up.
+/// Number of terms after which the search stops.
 const MAX_STEPS: u64 = 100_000_000;
-/// Elements whose equations are looked at before the search gives up.
+/// Number of elements whose equations are examined before the search stops.
 const MAX_ELEMENTS: usize = 1_000_000;
 
 /// The innermost term of `what` that is not finite.

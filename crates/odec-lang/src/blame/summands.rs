@@ -9,9 +9,9 @@ use crate::model::evaluator::{Evaluator, Formula, Origin, Scope};
 use crate::model::{Body, Equation, Model, Symbol, TermId, TermKind};
 use crate::source::Source;
 
-/// Terms that are computed before the search gives up.
+/// Number of terms after which the search stops.
 const MAX_STEPS: u64 = 10_000_000;
-/// Summands that are looked at in one equation.
+/// Number of summands of one equation that are examined.
 const MAX_SUMMANDS: usize = 10_000;
 
 /// A term of a sum.
@@ -31,8 +31,8 @@ pub struct Summand {
     pub through: Vec<(String, Span)>,
 }
 
-/// The summands of the right side of a row, of a coupled equation those of both sides. Rows are counted as in
-/// [`super::What::Row`]. Empty where the row repeats a derivative or has no equation of its own.
+/// The summands of the right-hand side of a row; for a coupled equation those of both sides. Rows are numbered as in
+/// [`super::What::Row`]. Empty if the row repeats a derivative or has no equation.
 pub fn summands(model: &Model, source: &Source, row: usize, by: By, point: StateAt<'_>) -> Vec<Summand> {
     let places = Places::of(model, point.values);
     let Some((state, order, at)) = places.state_at(model, row) else { return vec![] };
@@ -129,7 +129,7 @@ fn is_definition(kind: &TermKind) -> bool {
     matches!(kind, TermKind::Definition(_) | TermKind::Element(Symbol::Definition(_), ..))
 }
 
-/// True for what has summands of its own.
+/// True for an expression with several summands.
 fn is_sum(kind: &TermKind) -> bool {
     is_definition(kind) || matches!(kind, TermKind::Apply(op, _) if matches!(op.0.name, "add" | "sub" | "neg"))
 }

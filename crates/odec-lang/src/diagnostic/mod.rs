@@ -1,4 +1,4 @@
-//! Diagnostics as plain data: what is wrong, every place involved, and the text to type. Rendered elsewhere.
+//! Diagnostics as plain data: the mistake, every place involved, and the text to type. Other crates render them.
 
 pub mod codes;
 
@@ -22,14 +22,14 @@ pub enum Severity {
 pub struct Label {
     /// Where.
     pub span: Span,
-    /// What is found there (may be empty for the primary place).
+    /// The text at this place (may be empty for the primary place).
     pub text: String,
 }
 
 /// A replacement that mends the mistake: the text to type in place of the span (an empty span inserts).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What is replaced.
+    /// The replaced range.
     pub span: Span,
     /// By what.
     pub text: String,
@@ -40,7 +40,7 @@ pub struct Fix {
 pub struct Moment {
     /// The independent variable.
     pub t: f64,
-    /// States by name, the first ones of many.
+    /// States by name; the first ones if there are many.
     pub values: Vec<(String, f64)>,
 }
 
@@ -55,13 +55,13 @@ pub struct Diagnostic {
     pub headline: String,
     /// Every place involved; the first is primary. Empty when there is no source (a missing file).
     pub labels: Vec<Label>,
-    /// What was found and expected, what to try.
+    /// What odec found and expected, and what to try.
     pub help: Option<String>,
     /// The text to type, where it is certain enough to be applied by a tool.
     pub fixes: Vec<Fix>,
     /// The fixes were applied, and the text was better afterwards.
     pub fixes_tried: bool,
-    /// Where in a run it was met.
+    /// The time and state of a run at which it occurred.
     pub moment: Option<Box<Moment>>,
 }
 
@@ -112,7 +112,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says where in a run it was met.
+    /// Adds the time and state of a run at which it occurred.
     pub fn at(mut self, t: f64, values: Vec<(String, f64)>) -> Diagnostic {
         self.moment = Some(Box::new(Moment { t, values }));
         self
@@ -123,7 +123,7 @@ impl Diagnostic {
         self.labels.first().map(|label| label.span)
     }
 
-    /// Whose fault it is. A setting without a place in the model was asked for from outside.
+    /// Its class. A setting without a place in the model comes from the caller.
     pub fn class(&self) -> Class {
         match self.code.class {
             Class::Setting if self.labels.is_empty() => Class::Usage,
@@ -132,7 +132,7 @@ impl Diagnostic {
         }
     }
 
-    /// Whether it keeps the model from running.
+    /// Whether it prevents the model from running.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -10,7 +10,7 @@ use crate::syntax::tree::{Binary, Compare, EntryValue, ExprId, ExprKind, Stateme
 /// Most comparisons that are joined in one condition.
 const MAX_JOINED: usize = 64;
 
-/// What is left of the values of a quantity.
+/// The remaining values of a quantity.
 #[derive(Clone, Copy)]
 struct Interval {
     low: f64,
@@ -159,7 +159,7 @@ fn range_of(page: &Page<'_>, id: ExprId) -> Interval {
     if positive { Interval { low: 0.0, low_open: false, ..Interval::ALL } } else { Interval::ALL }
 }
 
-/// What a chain of comparisons says of each quantity.
+/// The conditions of a chain of comparisons for each quantity.
 fn intervals(page: &Page<'_>, id: ExprId) -> BTreeMap<String, Interval> {
     let mut found = BTreeMap::new();
     let ExprKind::Comparison(operands, signs) = &page.expr(id).kind else { return found };

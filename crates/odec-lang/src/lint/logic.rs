@@ -33,9 +33,9 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What is known of each expression; operands stand before what they are part of.
+/// The kind of each expression; operands precede the expressions that contain them.
 struct Kinds {
-    /// It holds a comparison, or something that may be one: a name that is no state, a call.
+    /// It contains a comparison, or something that may be one: a name that is not a state, or a call.
     logical: Vec<bool>,
     /// It reads a state.
     moves: Vec<bool>,

@@ -1,5 +1,5 @@
-//! What is probably not meant although a model is valid: one file for each family, each a function from the model to
-//! warnings. `# allow W0501` on the line that a warning points at switches it off there.
+//! Warnings about models that are valid but probably not as intended: one file for each family, each a function from the
+//! model to warnings. `# allow W0501` on the line of a warning turns it off there.
 
 mod allow;
 mod conditions;
@@ -18,7 +18,7 @@ use crate::report::clipped;
 use crate::source::Source;
 use crate::syntax::tree::{Expr, ExprId, Tree};
 
-/// What the families look at: the tree as it is written, of a model that is valid.
+/// The input of the families: the syntax tree of a valid model.
 pub(crate) struct Page<'a> {
     pub tree: &'a Tree,
     pub source: &'a Source,

@@ -19,8 +19,7 @@ const DEGREES_STEP: f64 = 15.0;
 
 /// Units of an angle in degrees.
 const DEGREES: [&str; 5] = ["deg", "degree", "degrees", "°", "arcdeg"];
-/// Units that names end in, those of one quantity together: `tau_ms`. What is an ending of names otherwise (`_s`, `_min`) is
-/// left out.
+/// Units that names end in, grouped by quantity: `tau_ms`. Common endings of other names (`_s`, `_min`) are left out.
 const ENDINGS: [&[&str]; 5] = [
     &["ns", "us", "ms", "sec", "hours", "days", "years"],
     &["nm", "um", "mm", "cm", "km"],
@@ -28,7 +27,7 @@ const ENDINGS: [&[&str]; 5] = [
     &["deg", "rad"],
     &["Hz", "kHz", "MHz"],
 ];
-/// Units that are declared for the same quantities, beside [`ENDINGS`].
+/// Units that are declared for the same quantities, in addition to [`ENDINGS`].
 const DECLARED: [&[&str]; 5] =
     [&["s", "min", "h", "hour", "day", "d", "yr", "year"], &["m"], &["g"], &["degree", "degrees", "°"], &[]];
 

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::report::warning;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
 
-/// The ratio from which on a term is lost beside another.
+/// The ratio of two terms above which the smaller one is lost.
 const RATIO: f64 = 1e10;
 /// A state below this part of the largest one begins near zero.
 const NEAR_ZERO: f64 = 1e-6;

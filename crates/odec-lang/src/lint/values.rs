@@ -9,7 +9,7 @@ use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, StatementKind};
 /// Deepest chain of definitions that is followed.
 const MAX_DEPTH: usize = 60;
 
-/// Most parts of an expression that are looked at for its states.
+/// Largest number of parts of an expression that are searched for states.
 const MAX_READ: usize = 1000;
 
 /// Where the value of each scalar name is written.

@@ -145,7 +145,7 @@ impl KernelBuilder<'_, '_> {
         }
     }
 
-    /// `first <= value <= last`, as far as it is not so anyway.
+    /// `first <= value <= last`, without the parts that always hold.
     pub fn within(&mut self, value: &IndexValue, first: &Affine, last: &Affine) -> Vec<NodeId> {
         let (low, high) = self.surely_within(value, first, last);
         let mut conditions = Vec::new();

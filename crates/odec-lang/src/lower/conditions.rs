@@ -14,8 +14,8 @@ const MAX_EDGE: i64 = 16;
 /// Deepest condition that is looked into.
 const MAX_DEPTH: u32 = 100;
 
-/// What has to be in range so that a condition is settled (subscript, first, last), and how many points that leaves
-/// out along their loops.
+/// The subscripts and ranges (subscript, first, last) inside which a condition is decided, and how many points that
+/// leaves out along their loops.
 #[derive(Default)]
 struct Bounds {
     margins: Vec<(Affine, Affine, Affine)>,

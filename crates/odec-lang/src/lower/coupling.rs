@@ -39,7 +39,7 @@ pub(super) fn coupled(model: &Model) -> BTreeSet<usize> {
     cyclic.flatten().filter(|&i| i < n).chain(unknowns).collect()
 }
 
-/// The derivatives and definitions that an expression uses, but for the derivative of its own element.
+/// The derivatives and definitions that an expression uses, except the derivative of its own element.
 fn used(model: &Model, body: Body, own: Option<(usize, &[Place])>) -> Vec<usize> {
     let mut found = Vec::new();
     for term in &model.terms[body.range()] {

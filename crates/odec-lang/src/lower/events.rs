@@ -1,5 +1,5 @@
-//! Events as kernels: conditions, right sides with delays and priorities, times, and discretes at the start. What an event
-//! writes is listed element by element.
+//! Events as kernels: conditions, right-hand sides with delays and priorities, times, and discretes at the start. The
+//! assignments of an event are listed element by element.
 
 use odec_ir::nest::Kernel;
 use odec_ir::switch::{Bound, Cause, Event, EventDraft, Write};
@@ -60,7 +60,7 @@ pub(super) fn draft(world: &mut World<'_>) -> Fallible<EventDraft> {
     })
 }
 
-/// The bounds of all states, which are computed beside the discretes at the start.
+/// The bounds of all states, which are computed together with the discretes at the start.
 fn bounds(world: &mut World<'_>, rows: &mut Vec<Row>) -> Fallible<Vec<Bound>> {
     let model = world.model;
     let mut bounds = Vec::new();

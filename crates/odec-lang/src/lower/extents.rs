@@ -14,7 +14,7 @@ use crate::report::error;
 /// Largest magnitude of an extent: beyond it an f64 does not hold every whole number.
 const MAX_EXTENT: f64 = 9_007_199_254_740_992.0;
 
-/// Extents and axes of the program, as they are met.
+/// Extents and axes of the program, in the order of their first use.
 pub(super) struct Extents<'m> {
     model: &'m Model,
     values: &'m Values,
@@ -172,7 +172,7 @@ impl<'m> Extents<'m> {
         Ok(Affine::extent(id))
     }
 
-    /// An expression that is not linear in constants: an extent of its own.
+    /// An expression that is not linear in constants: it becomes an extent.
     pub fn compound(&mut self, arrays: &mut Arrays, root: TermId) -> Fallible<Affine> {
         let body = self.model.subtree(root);
         let text = self.model.expression(body);

@@ -1,8 +1,8 @@
-//! Subscripts: what an index expression selects, and what can be said about it for every size.
+//! Subscripts: the elements that an index expression selects, and facts about it that hold for every size.
 
 use odec_ir::nest::{Affine, Axis, AxisId, Edge, Loop, LoopId, Sub};
 
-/// What an index stands for where an expression is written out.
+/// The value of an index in the place where an expression is expanded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct IndexValue {
     /// The whole number.
@@ -49,7 +49,7 @@ pub(super) enum Equal {
     Maybe,
 }
 
-/// What is known about sizes: no axis is empty, and no loop is where its body runs.
+/// Facts about sizes: no axis is empty, and no loop is empty where its body runs.
 pub(super) struct Facts<'a> {
     pub loops: &'a [Loop],
     /// Those that are never empty.

@@ -1,4 +1,4 @@
-//! Initial values, and what replaces them: values from the caller, and parameters that stand for them.
+//! Initial values and their replacements: values from the caller, and parameters that represent initial values.
 
 use odec_ir::NodeId;
 use odec_ir::builtin::logic;
@@ -58,7 +58,7 @@ impl KernelBuilder<'_, '_> {
         Some(self.copied(condition))
     }
 
-    /// The parameter that stands for an initial value, if one does.
+    /// The parameter that represents an initial value, if there is one.
     fn opened(&mut self, state: usize, order: u8, at: Option<&[i64]>) -> Option<NodeId> {
         let same = |o: &Opened| (o.state, o.order, o.at.as_deref()) == (state, order, at);
         let found = self.world.values.opened.iter().rposition(same)?;
@@ -66,7 +66,7 @@ impl KernelBuilder<'_, '_> {
         Some(self.graph.read(element))
     }
 
-    /// An initial value where its element was not replaced by itself.
+    /// An initial value, with the elements that the caller replaced.
     fn replaced(&mut self, mut node: NodeId, state: usize, order: u8, subs: &[IndexValue]) -> NodeId {
         let values = self.world.values;
         for (_, _, at, value) in values.elements.iter().filter(|e| (e.0, e.1) == (state, order)) {

@@ -33,7 +33,7 @@ pub(super) enum RowValue {
     Start(usize),
     /// The derivative of this order of a state, at the place itself.
     State(usize, u8),
-    /// The derivative that an equation over indices gives; of a coupled one, what is left without derivatives.
+    /// The derivative that an equation over indices determines; for a coupled one, the terms without derivatives.
     Equation(usize),
     /// The derivatives that a coupled equation holds.
     Product(usize),
@@ -46,12 +46,12 @@ pub(super) enum RowValue {
     Invariant(usize),
 }
 
-/// Of an equation whose derivatives are solved for together.
+/// A side of an equation whose derivatives are solved for together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// What holds derivatives.
+    /// The terms with derivatives.
     Left,
-    /// What does not.
+    /// The terms without derivatives.
     Right,
 }
 
@@ -190,7 +190,7 @@ pub(super) fn finish(builder: KernelBuilder<'_, '_>, role: KernelRole, stores: V
     Kernel { role, space, iterates, region, margins, graph, stores }
 }
 
-/// A graph of its own for what is stored, in the same order.
+/// A separate graph for the stored values, in the same order.
 fn extracted(graph: &Graph, stores: &[Store]) -> (Graph, Vec<Store>) {
     let mut out = Graph::new();
     let mut copies: Vec<NodeId> = (0..graph.len()).map(|i| NodeId(i as u32)).collect();
@@ -243,7 +243,7 @@ fn system(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     Ok(kernels)
 }
 
-/// What stays zero along a solution, as the right-hand side of a program of its own.
+/// The functions that stay zero along a solution, as the right-hand side of a separate program.
 fn invariants(world: &mut World<'_>) -> Fallible<()> {
     let Some(reduction) = world.reduction.clone() else { return Ok(()) };
     let model = world.model;

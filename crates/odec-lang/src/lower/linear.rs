@@ -8,11 +8,11 @@ use odec_ir::{Element, Graph, Node, NodeId, Span};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
 
-/// Most coefficients that are kept at a time: sums of very many derivatives would need memory of the square of their
-/// number.
+/// Largest number of coefficients at a time: sums of very many derivatives would need memory proportional to the
+/// square of their number.
 pub(crate) const MAX_COEFFICIENTS: usize = 4_000_000;
 
-/// A coefficient; plain signs are kept apart so that no product with one is built.
+/// A coefficient. 1 and -1 are separate cases, so that no product with them is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coefficient {
     One,
@@ -29,7 +29,7 @@ impl Coefficient {
         }
     }
 
-    /// As a node of its own.
+    /// The coefficient as a node.
     pub(super) fn node(self, graph: &mut Graph) -> NodeId {
         match self {
             Coefficient::One => graph.constant(1.0),
@@ -65,7 +65,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Of the two sides of an equation: the coefficients collected on the left, everything else on the right.
+    /// Moves the terms of two sides of an equation: the coefficients to the left, everything else to the right.
     pub fn balanced(self, right: Form, graph: &mut Graph) -> Form {
         let of = |coefficients| Form { coefficients, rest: None };
         let coefficients = difference(of(self.coefficients), of(right.coefficients), graph).coefficients;
@@ -84,7 +84,7 @@ pub(super) enum NoForm {
     TooMany,
 }
 
-/// What is said of an equation without a linear form.
+/// The message for an equation without a linear form.
 pub(super) fn no_form(why: NoForm, graph: &Graph, equation: Span) -> Diagnostic {
     match why {
         NoForm::Nonlinear(node) => {
@@ -101,7 +101,7 @@ pub(super) fn no_form(why: NoForm, graph: &Graph, equation: Span) -> Diagnostic 
     }
 }
 
-/// Linear forms of the nodes that were asked for, remembered.
+/// Linear forms of nodes, cached.
 pub(super) struct Forms {
     /// State whose highest derivative is the direction of this element.
     rates: BTreeMap<Element, usize>,
@@ -110,7 +110,7 @@ pub(super) struct Forms {
 }
 
 impl Forms {
-    /// `rates` lists the leaves that stand for highest derivatives.
+    /// `rates` lists the leaves that represent highest derivatives.
     pub(super) fn new(rates: BTreeMap<Element, usize>) -> Forms {
         Forms { rates, known: BTreeMap::new(), kept: 0 }
     }

@@ -61,12 +61,13 @@ pub struct Lowered {
     pub program: Program,
     /// Warnings, to be said before the run.
     pub warnings: Vec<Diagnostic>,
-    /// What the equations do to each of [`Model::conserved`], for those who ask.
+    /// The effect of the equations on each of [`Model::conserved`], on request.
     pub balances: Balances,
-    /// What to say where steps are made with `program`, which compares at each call, so that they pass over its switches.
+    /// The warning for runs with `program`, which evaluates comparisons at each call, so that steps pass over its
+    /// switches.
     pub passed_over: Option<Diagnostic>,
-    /// The program with modes in the place of comparisons, which a run takes, where [`lower_for_run`] was asked for it and the
-    /// equations have something that switches.
+    /// The program with modes instead of comparisons, for runs. Present if [`lower_for_run`] was asked for it and
+    /// something in the equations switches.
     pub located: Option<Located>,
 }
 
@@ -74,11 +75,11 @@ pub struct Lowered {
 pub struct Located {
     /// Kernels with derivatives.
     pub program: Program,
-    /// What decides the modes.
+    /// The description of the modes.
     pub switching: Switching,
 }
 
-/// What the kernels show before their derivatives are formed.
+/// The findings in the kernels before differentiation.
 pub(crate) struct Judged {
     pub warnings: Vec<Diagnostic>,
     pub balances: Balances,
@@ -230,7 +231,7 @@ pub(crate) struct Draft {
     pub axes: Vec<Axis>,
     pub extents: Vec<Extent>,
     pub events: EventDraft,
-    /// What stays zero along a solution, of a system whose constraints were differentiated.
+    /// Functions that stay zero along a solution, if constraints were differentiated.
     pub invariants: Option<InvariantDraft>,
 }
 
@@ -265,7 +266,7 @@ thread_local! {
     static DRAFTS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// How many drafts this thread has made so far: what tests count to see that a model is lowered once.
+/// How many drafts this thread has made so far. Tests use it to check that a model is lowered once.
 #[doc(hidden)]
 pub fn drafts_made() -> u64 {
     DRAFTS.get()

@@ -8,10 +8,10 @@ use crate::model::{Model, Values};
 pub(super) struct Arrays {
     pub list: Vec<Array>,
     pub parameters: Vec<ArrayId>,
-    /// Of each state, that of order 0; the higher ones follow it.
+    /// The array of order 0 of each state; those of higher order follow it.
     states: Vec<ArrayId>,
     pub discretes: Vec<ArrayId>,
-    /// Parameters that stand for initial values, in the order of [`Values::opened`].
+    /// Parameters that represent initial values, in the order of [`Values::opened`].
     pub opened: Vec<ArrayId>,
 }
 

@@ -9,7 +9,7 @@ use super::refuse;
 use super::world::{Axes, PlaceAt};
 use crate::model::{Place, Symbol, TermId};
 
-/// Something that is read.
+/// A quantity that is read.
 pub(super) enum Quantity {
     /// An array of the program.
     Array(ArrayId),
@@ -171,8 +171,8 @@ impl KernelBuilder<'_, '_> {
         self.context(inner)
     }
 
-    /// Conditions under which an element exists, as far as it may not; not along `edges`, whose rule brings it in
-    /// again.
+    /// Conditions under which an element exists, unless it always exists. Axes in `edges` have a rule at their ends
+    /// and need no condition.
     fn existence(&mut self, subs: &[IndexValue], axes: &Axes, edges: &[usize]) -> Vec<NodeId> {
         let mut conditions = Vec::new();
         for (k, (value, &(axis, _))) in subs.iter().zip(axes.iter()).enumerate() {

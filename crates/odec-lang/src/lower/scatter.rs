@@ -25,7 +25,7 @@ struct Atom {
 
 /// An [`Atom`] of one side of an equation.
 struct SideTerm {
-    /// Of the left one.
+    /// True for the left side.
     left: bool,
     atom: Atom,
 }
@@ -206,7 +206,7 @@ impl KernelBuilder<'_, '_> {
         Ok(sums.map(|sum| sum.unwrap_or_else(|| self.graph.constant(0.0))))
     }
 
-    /// What is added to a row, divided by the factor that the row's own derivative has in its equation.
+    /// A term added to a row, divided by the coefficient of the row's own derivative in its equation.
     fn over_factor(&mut self, e: usize, context: ContextId, node: NodeId) -> Fallible<NodeId> {
         let model = self.world.model;
         let mut own = self.parts(e, context)?;
@@ -373,7 +373,7 @@ fn kernel(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Kerne
     Ok(finish(builder, role, stores))
 }
 
-/// The store of a term; `None` if the side has nothing of it.
+/// The store of a term; `None` if the side does not contain any part of it.
 fn store(
     builder: &mut KernelBuilder<'_, '_>,
     part: &Addend,
@@ -469,7 +469,7 @@ fn inside(
     Ok((atom, inner))
 }
 
-/// What of a value belongs to a side of its equation.
+/// The part of a value that belongs to a side of its equation.
 fn of_side(
     builder: &mut KernelBuilder<'_, '_>,
     part: &Addend,

@@ -28,7 +28,7 @@ pub(super) struct Solved {
     pub rates: Vec<Option<NodeId>>,
     /// Rows of the mass matrix that are not those of the identity.
     pub mass: BTreeMap<usize, Vec<(usize, NodeId)>>,
-    /// What was differentiated, of a system of index 2 or more.
+    /// The differentiated constraints of a system of index 2 or more.
     pub reduction: Option<Reduction>,
 }
 
@@ -38,7 +38,7 @@ impl Solved {
     }
 }
 
-/// What the equations are solved in.
+/// The context in which the equations are solved.
 pub(super) struct Setting<'a> {
     pub model: &'a Model,
     pub values: &'a Values,
@@ -112,7 +112,8 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
     if errors.is_empty() { Ok(forms) } else { Err(errors) }
 }
 
-/// What each equation may be solved for: the states whose derivatives it holds, then the algebraic unknowns that it reads.
+/// The unknowns for which each equation may be solved: the states whose derivatives it contains, then the algebraic
+/// unknowns that it reads.
 fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[Form]) -> Vec<Vec<usize>> {
     let algebraic = setting.model.states.iter().enumerate().filter(|(_, state)| state.algebraic);
     let unknowns: BTreeMap<ArrayId, usize> = algebraic.map(|(i, _)| (setting.arrays.state(i, 0), i)).collect();
@@ -167,7 +168,7 @@ pub(super) struct Solver<'a> {
     pub graph: &'a mut Graph,
     /// The equation of each state.
     pub owner: Vec<usize>,
-    /// Where derivatives are used, which then have to be had as nodes.
+    /// Places that use a derivative, which then must be available as a node.
     pub wanted: Vec<Option<Span>>,
     pub solved: Solved,
 }

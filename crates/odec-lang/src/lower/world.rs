@@ -36,13 +36,13 @@ pub(super) struct World<'m> {
     pub scalar: bool,
     /// No state has an index: all equations are solved together ([`super::solve`]).
     pub one_system: bool,
-    /// The table of each constant with axes; for others nothing that is used.
+    /// The table of each constant with axes; other entries are not used.
     pub tables: Vec<ArrayId>,
     /// The tables of each input.
     pub curves: Vec<CurveTables>,
-    /// Of each boundary.
+    /// The places of each boundary.
     pub boundaries: Vec<Vec<PlaceAt>>,
-    /// Of each equation.
+    /// The places of each equation.
     pub places: Vec<Vec<PlaceAt>>,
     axes: HashMap<Symbol, Axes>,
     guards: HashMap<TermId, bool>,
@@ -52,12 +52,12 @@ pub(super) struct World<'m> {
     pub wanted: BTreeSet<usize>,
     /// The system of equations without indices has rows of a mass matrix.
     pub has_mass: bool,
-    /// What was differentiated, of equations without indices of index 2 or more; nodes of one kernel.
+    /// The differentiated constraints, for equations without indices of index 2 or more; nodes of one kernel.
     pub reduction: Option<Reduction>,
-    /// What stays zero then.
+    /// Functions that stay zero then.
     pub invariants: Option<InvariantDraft>,
-    /// Of each definition: what it reads without a condition exists at all its elements, as was checked with the
-    /// sizes.
+    /// For each definition: true if everything that it reads without a condition exists at all its elements; checked
+    /// with the sizes.
     closed: Vec<bool>,
 }
 
@@ -98,7 +98,7 @@ impl<'m> World<'m> {
         Ok(world)
     }
 
-    /// The axes of everything that is declared, and the data of what has axes.
+    /// Declares the axes of all arrays, and the data of arrays.
     fn declare(&mut self) -> Fallible<()> {
         let (model, values) = (self.model, self.values);
         for (i, given) in model.parameters.iter().enumerate() {
@@ -258,8 +258,9 @@ impl<'m> World<'m> {
     }
 }
 
-/// Every subscript in a definition is linear in its indices or an element of a table, and no index is in two
-/// subscripts of one element: what is read is then known to exist, or refused, for the whole range of the definition.
+/// True if every subscript in a definition is linear in its indices or an element of a table, and no index is in two
+/// subscripts of one element. Everything that it reads is then known to exist, or refused, for the whole range of the
+/// definition.
 fn closed(model: &Model, definition: &Definition) -> bool {
     fn simple(model: &Model, root: TermId, used: &mut Vec<usize>) -> bool {
         let mut open = vec![root];

@@ -23,8 +23,8 @@ pub struct IndexSet {
 pub struct Dimension {
     /// An element of [`Model::index_sets`], if it is named after one.
     pub index: Option<usize>,
-    /// A range of its own (`flux[i in 0..N]`, `K[1..3]`); without one it is that of the index set. An axis with a range of
-    /// its own is not subject to `periodic` and `clamp`.
+    /// An explicit range (`flux[i in 0..N]`, `K[1..3]`); without one it is the range of the index set. `periodic` and
+    /// `clamp` do not apply to an axis with an explicit range.
     pub range: Option<(Body, Body)>,
     /// The name of the index; for `K[1..3]` the range as written.
     pub name: String,
@@ -35,18 +35,18 @@ pub struct Dimension {
 pub struct Local {
     /// As the statement calls it.
     pub name: String,
-    /// What it runs over.
+    /// The range of the index.
     pub range: Dimension,
     /// Where it is bound.
     pub span: Span,
 }
 
-/// What is declared over index sets. Empty for a scalar.
+/// The axes of an array. Empty for a scalar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Indexed {
     /// Axes in their order.
     pub axes: Vec<Dimension>,
-    /// For each axis the element of [`Model::locals`] that the value uses for it. Values that come from a table use none.
+    /// For each axis, the element of [`Model::locals`] that the value uses for it. Values from a table use none.
     pub locals: Vec<usize>,
 }
 
@@ -130,7 +130,7 @@ pub struct Coordinate {
     pub span: Span,
 }
 
-/// What an array is outside of its index sets, for one value, edge or corner.
+/// The value of an array outside its index sets, for one element, edge or corner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Boundary {
     /// A state or a definition.
@@ -139,7 +139,7 @@ pub struct Boundary {
     pub order: u8,
     /// Which elements, for each axis; at least one of them is outside of the range.
     pub place: Vec<Place>,
-    /// What they are.
+    /// The value.
     pub value: Body,
     /// The element where it is written.
     pub span: Span,
@@ -159,7 +159,7 @@ pub struct Piece {
 /// `periodic i`, `clamp i`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EdgeRule {
-    /// An element of [`Model::index_sets`]; concerns every axis with it that has no range of its own.
+    /// An element of [`Model::index_sets`]; applies to every axis over it without an explicit range.
     pub index: usize,
     /// Which of the two.
     pub edge: Edge,
@@ -168,7 +168,7 @@ pub struct EdgeRule {
 }
 
 impl Model {
-    /// What a name stands for, as it is typed: arrays of parts without their empty brackets.
+    /// The symbol of a name as the user types it: arrays of parts have no empty brackets.
     pub fn symbol(&self, typed: &str) -> Option<Symbol> {
         let of_part = || {
             let dotted = typed.contains('.').then_some(&self.symbols)?;
@@ -191,13 +191,13 @@ impl Model {
             && boundary.order + 1 == order
     }
 
-    /// What happens beyond the ends of an axis, if `periodic` or `clamp` says so.
+    /// The rule beyond the ends of an axis, if `periodic` or `clamp` gives one.
     pub(crate) fn edge_of(&self, axis: &Dimension) -> Option<Edge> {
         let set = axis.index.filter(|_| axis.range.is_none())?;
         self.edges.iter().find(|e| e.index == set).map(|e| e.edge)
     }
 
-    /// The axes of what a symbol stands for.
+    /// The axes of the quantity of a symbol.
     pub fn indexed(&self, symbol: Symbol) -> Option<&Indexed> {
         match symbol {
             Symbol::Time | Symbol::Index(_) => None,

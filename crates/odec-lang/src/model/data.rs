@@ -111,8 +111,8 @@ impl Model {
         indexed.axes.iter().map(|d| self.bounds_of(d, values)).collect()
     }
 
-    /// The coordinates of an index set: what the `axis` statement names, and its value at each index. `None` if there is
-    /// no such statement.
+    /// The coordinates of an index set: the quantity that the `axis` statement names, and its value at each index.
+    /// `None` if there is no such statement.
     pub fn coordinates(&self, index: &str, values: &Values) -> Option<(Symbol, Vec<(i64, f64)>)> {
         let axis = self.axes.iter().find(|axis| self.index_sets[axis.index].name == index)?;
         let ranges = self.ranges_of(self.indexed(axis.array)?, values)?;
@@ -129,7 +129,7 @@ impl Model {
         kinds.iter().any(|t| matches!(t.kind, TermKind::Element(..) | TermKind::Index(_) | TermKind::Reduce { .. }))
     }
 
-    /// The terms that a term is made of, as an expression of their own.
+    /// The term and the terms that it contains, as a separate expression.
     pub(crate) fn subtree(&self, root: TermId) -> Body {
         let mut start = root.0;
         let mut open = vec![root];

@@ -13,27 +13,27 @@ use crate::diagnostic::Diagnostic;
 use crate::report::error;
 use crate::suggest;
 
-/// What is asked for beside the model's own values.
+/// Values that override those of the model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     /// Values of constants, parameters and initial values of states (`x`, `x'`), by name. The last one counts.
     pub values: Vec<(String, f64)>,
     /// A parameter set, applied before the values.
     pub params: Option<String>,
-    /// Data of the constants and parameters that come from files, by name, row by row.
+    /// Values of the constants and parameters that come from files, by name, in row-major order.
     pub tables: HashMap<String, Vec<f64>>,
-    /// The curves of the inputs that come from files, by name.
+    /// Curves of the inputs that come from files, by name.
     pub inputs: HashMap<String, Arc<Curve>>,
     /// Parameters and initial values that take other values between the runs of one program, or that derivatives are
     /// taken by: initial values among them become parameters of the program, under this name.
     pub open: Vec<String>,
 }
 
-/// An initial value that is a parameter of the program. With a value given for it, it is that parameter; without, what
-/// the model says plus the parameter, which is zero.
+/// An initial value that is a parameter of the program. If a value is given for it, the parameter is the initial
+/// value; otherwise the initial value is that of the model plus the parameter, which is zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
-    /// The name asked for, which is that of the parameter.
+    /// The name in the request, which becomes the name of the parameter.
     pub name: String,
     /// The state.
     pub state: usize,
@@ -41,18 +41,18 @@ pub struct Opened {
     pub order: u8,
     /// Subscripts of a single element.
     pub at: Option<Vec<i64>>,
-    /// The value given for it.
+    /// The given value.
     pub given: Option<f64>,
 }
 
-/// Values of everything that does not change in a run.
+/// Values of all quantities that do not change during a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values {
-    /// Of each constant.
+    /// Constants.
     pub constants: Vec<f64>,
-    /// Of each parameter.
+    /// Parameters.
     pub parameters: Vec<f64>,
-    /// Of each definition that depends on no more than parameters; others are NaN.
+    /// Definitions that depend only on parameters; others are NaN.
     pub definitions: Vec<f64>,
     /// Initial values that replace the model's: state, order, value. Of an array: of all its elements.
     pub initial: Vec<(usize, u8, f64)>,
@@ -66,7 +66,7 @@ pub struct Values {
     pub constant_data: Vec<Vec<f64>>,
     /// Likewise of each parameter.
     pub parameter_data: Vec<Vec<f64>>,
-    /// Elements of each discrete where something is looked at, row by row; none at all where that is not known.
+    /// Elements of each discrete, in row-major order, if they are known; else empty.
     pub discrete_data: Vec<Vec<f64>>,
     /// The curve of each input; none of one whose file was not read.
     pub inputs: Vec<Option<Arc<Curve>>>,
@@ -188,7 +188,7 @@ impl Model {
         (given, elements)
     }
 
-    /// What the declarations say, constants replaced as asked.
+    /// The declared values, with the constants replaced by the overrides.
     fn declared_values(
         &self,
         given: &[(Symbol, u8, f64)],
@@ -253,7 +253,7 @@ impl Model {
             .help("sum over fewer indices, or compute the value once and write the number here")
     }
 
-    /// Puts the values of a parameter set over the declared ones.
+    /// Overwrites the declared values with those of a parameter set.
     fn apply_set(&self, set: &ParamSet, values: &mut Values, errors: &mut Vec<Diagnostic>) {
         // Single elements count after whole arrays.
         let mut entries: Vec<&SetEntry> = set.entries.iter().collect();
@@ -293,7 +293,7 @@ impl Model {
         Diagnostic::error("E0410", format!("the model has no parameter set named `{name}`")).help(help)
     }
 
-    /// What a name is that is to vary; `None` for a parameter, which varies anyway.
+    /// The initial value with this name that is to vary; `None` for a parameter, which can vary anyway.
     fn opened(&self, name: &str, values: &Values) -> Result<Option<Opened>, Diagnostic> {
         let Some((base, primes, at)) = parts_of(name) else { return Err(self.cannot_set(name, None)) };
         let found = self.symbol(&base);
@@ -348,7 +348,7 @@ impl Model {
         }
     }
 
-    /// A name stands for all components of a vector.
+    /// True if the name means all components of a vector.
     fn is_vector(&self, name: &str, symbol: Symbol) -> bool {
         let full = match symbol {
             Symbol::Parameter(i) => &self.parameters[i].name,
@@ -474,7 +474,7 @@ impl Model {
         }
     }
 
-    /// `from` lists values that do not come from the declaration: which, and where they are written, if in the source.
+    /// `from` lists values that do not come from the declaration, and their place if they are in the source.
     fn check_bounds(&self, values: &Values, from: &[(Symbol, Option<Span>)], errors: &mut Vec<Diagnostic>) {
         let parameters = self.parameters.iter().zip(&values.parameters).enumerate();
         let parameters = parameters.map(|(i, given)| (Symbol::Parameter(i), given));

@@ -1,6 +1,6 @@
-//! The one evaluator of checked expressions. What a number is, and which names are data, an [`Arithmetic`] says;
-//! elements, edges, boundaries, functions and reductions mean the same to all. Bodies that are entered wait on a
-//! stack: no recursion.
+//! The evaluator of checked expressions. An [`Arithmetic`] defines numbers and the names that are data; elements,
+//! edges, boundaries, functions and reductions work the same for all. Bodies that are entered wait on a stack: no
+//! recursion.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
@@ -18,17 +18,17 @@ use super::{Body, Model, Symbol, TermId, TermKind, Values};
 
 /// Most bodies that wait for one another: a chain of definitions that are entered is this long at most.
 const MAX_FRAMES: usize = 1_000_000;
-/// Most values of bodies that are kept for a second use. Beyond that the evaluator forgets all of them.
+/// Largest number of cached values of bodies. Beyond that the evaluator discards all of them.
 const MAX_KEPT: usize = 1 << 20;
 
 /// First and last index.
 pub(crate) type Range = (i64, i64);
 
-/// What values are, and what names stand for.
+/// The type of values, and the values of names.
 pub(crate) trait Arithmetic {
     /// A value.
     type Value: Copy;
-    /// What tells values apart when calls are remembered.
+    /// The key of a value in the cache of calls.
     type Key: Hash + Eq;
 
     /// See [`Arithmetic::Key`].
@@ -46,7 +46,7 @@ pub(crate) trait Arithmetic {
     fn element(&self, symbol: Symbol, order: u8, offset: usize) -> Option<Self::Value>;
 }
 
-/// What indices and arguments stand for.
+/// The values of indices and arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope<V> {
     /// Elements of [`Model::locals`] with their values.
@@ -58,7 +58,7 @@ pub(crate) struct Scope<V> {
 }
 
 impl<V> Scope<V> {
-    /// Of indices alone.
+    /// A scope with indices only.
     pub fn of(locals: Vec<(usize, i64)>) -> Scope<V> {
         Scope { locals, arguments: Vec::new(), bounded: None }
     }
@@ -71,7 +71,7 @@ pub(crate) struct Formula<V> {
     pub scope: Scope<V>,
 }
 
-/// Where the value of a name comes from.
+/// The source of the value of a name.
 pub(crate) enum Origin<V> {
     Data(V),
     Formula(Formula<V>),
@@ -146,7 +146,7 @@ struct Reducing<V> {
     next: usize,
     /// Indices with their ranges.
     ranges: Vec<(usize, Range)>,
-    /// What the indices were before.
+    /// The previous values of the indices.
     before: Vec<i64>,
     value: V,
 }
@@ -161,7 +161,7 @@ struct Activation<A: Arithmetic> {
     arguments: Vec<A::Value>,
     bounded: Option<(Symbol, u8)>,
     key: Option<Remembered<A::Key>>,
-    /// What the indices were before.
+    /// The previous values of the indices.
     before: Vec<(usize, i64)>,
 }
 
@@ -199,9 +199,9 @@ enum Progress<V> {
 /// See the head of this file.
 pub(crate) struct Evaluator<'m, A: Arithmetic> {
     model: &'m Model,
-    /// What the ranges of indices are computed with.
+    /// The values for the ranges of indices.
     values: &'m Values,
-    /// What names stand for.
+    /// The values of names.
     pub arithmetic: A,
     /// The value of each local.
     indices: Vec<i64>,
@@ -268,12 +268,12 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         self.indices[local] = at;
     }
 
-    /// Forgets what was computed: names stand for other values now.
+    /// Discards the cache: names have new values now.
     pub fn forget(&mut self) {
         self.kept.clear();
     }
 
-    /// What an index runs over; `None` if that is no whole number.
+    /// The range of an index; `None` if its ends are not integers.
     pub fn local_range(&mut self, local: usize) -> Option<Range> {
         let (model, values) = (self.model, self.values);
         *self.local_ranges.entry(local).or_insert_with(|| model.bounds_of(&model.locals[local].range, values))
@@ -453,7 +453,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         activation.set(reduction.value);
     }
 
-    /// Where the value of a name or of an element comes from. `of` gives the values of its subscripts.
+    /// The source of the value of a name or of an element. `of` gives the values of its subscripts.
     pub fn origin(
         &mut self,
         kind: &TermKind,
@@ -512,7 +512,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         Origin::Formula(Formula { body, scope: Scope::of(locals.iter().copied().zip(at).collect()) })
     }
 
-    /// What is said of an element beyond an edge.
+    /// The boundary value of an element beyond an edge.
     fn boundary(&mut self, symbol: Symbol, order: u8, at: &[i64]) -> Option<Formula<A::Value>> {
         let model = self.model;
         for b in model.boundaries.iter().filter(|b| (b.array, b.order) == (symbol, order)) {

@@ -22,7 +22,7 @@ pub struct Discrete {
     pub indexed: Indexed,
 }
 
-/// What makes an event happen. Times depend on numbers, constants, parameters and discretes.
+/// The trigger of an event. Times depend on numbers, constants, parameters and discretes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventKind {
     /// `when`: the condition becomes true.
@@ -56,7 +56,7 @@ pub enum EventKind {
 pub struct Action {
     /// A state or a discrete.
     pub target: Symbol,
-    /// The derivative of which order of a state.
+    /// The order of the derivative of a state.
     pub order: u8,
     /// One subscript for each axis: numbers, constants, constant tables, and indices of the event and of the action.
     pub subscripts: Vec<Body>,
@@ -82,7 +82,7 @@ pub struct Stop {
 /// An event; with indices one for each of their values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// What makes it happen.
+    /// The trigger.
     pub kind: EventKind,
     /// Elements of [`super::Model::locals`] that its head binds.
     pub locals: Vec<usize>,
@@ -92,17 +92,17 @@ pub struct Event {
     pub late: bool,
     /// It is dropped if its condition turns false before it is executed.
     pub cancel: bool,
-    /// It is executed in a round of its own; of several at one instant chance decides which comes first.
+    /// It is executed in its own round; among several at one instant, a random number decides which comes first.
     pub alone: bool,
     /// Among events that are due at one instant those of the highest priority come first.
     pub priority: Option<Body>,
-    /// What it changes.
+    /// The assignments.
     pub actions: Vec<Action>,
     /// It ends the run.
     pub stop: Option<Stop>,
     /// Its doc comment, which names it in reports.
     pub doc: Option<String>,
-    /// What stands before its block.
+    /// The head before its block.
     pub head: Span,
     /// The statement; of what follows an accumulation the word `rest`.
     pub span: Span,

@@ -45,7 +45,7 @@ pub struct Term {
     pub span: Span,
 }
 
-/// What a term is. Numbers index the lists of [`Model`].
+/// The kind of a term. Numbers index the lists of [`Model`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TermKind {
     /// A literal, or a named constant of mathematics.
@@ -149,7 +149,7 @@ pub struct Given {
     pub bounds: Option<(Body, Body)>,
     /// Its axes.
     pub indexed: Indexed,
-    /// Where its values come from if not from `value`.
+    /// The source of its values, if it is not `value`.
     pub table: Option<Table>,
 }
 
@@ -248,8 +248,8 @@ pub struct Equation {
     pub rhs: Body,
     /// The state whose highest derivative is the whole left side.
     pub target: Option<usize>,
-    /// The state for whose elements this is: the target, or for another equation over indices the only array of which
-    /// it has the highest derivative at its free indices.
+    /// The state whose elements it determines: the target, or for another equation over indices the only array whose
+    /// highest derivative it contains at its free indices.
     pub owner: Option<usize>,
     /// For which elements, by the axes of the owner. Empty for a scalar.
     pub place: Vec<Place>,
@@ -259,7 +259,7 @@ pub struct Equation {
     pub equals: Span,
 }
 
-/// A quantity recorded beside the states.
+/// A quantity that a run records in addition to the states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
     /// Name; a recorded derivative keeps its primes.
@@ -300,7 +300,7 @@ pub struct Conserved {
     pub span: Span,
 }
 
-/// What a quantity should be at a time of a run.
+/// The expected value of a quantity at a time of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expect {
     /// Text of the quantity.
@@ -309,7 +309,7 @@ pub struct Expect {
     pub quantity: Body,
     /// When.
     pub time: Body,
-    /// What it should be.
+    /// The expected value.
     pub value: Body,
     /// How near.
     pub within: Option<Within>,
@@ -373,7 +373,7 @@ pub const ENTRIES: &[&str] =
 pub struct SetEntry {
     /// A parameter or a state.
     pub symbol: Symbol,
-    /// The derivative of which order of a state.
+    /// The order of the derivative of a state.
     pub order: u8,
     /// Subscripts of a single element; of a scalar, and of all elements, none.
     pub at: Vec<Body>,
@@ -388,13 +388,13 @@ pub struct SetEntry {
 pub struct ParamSet {
     /// Name.
     pub name: String,
-    /// What it sets.
+    /// Its values.
     pub entries: Vec<SetEntry>,
     /// The name where it is declared.
     pub span: Span,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Symbol {
     /// The independent variable.
@@ -413,7 +413,7 @@ pub enum Symbol {
     Discrete(usize),
 }
 
-/// What is computed at the start.
+/// A value that is computed at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// An element of [`Model::definitions`], of initial values.
@@ -424,7 +424,7 @@ pub enum Start {
     Discrete(usize),
 }
 
-/// On what a value depends, each including the ones before it.
+/// The quantities on which a value depends; each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Numbers and constants.
@@ -464,7 +464,7 @@ pub struct Model {
     pub inputs: Vec<inputs::Input>,
     /// Quantities that events alone change.
     pub discretes: Vec<Discrete>,
-    /// Events; what follows an accumulation stands behind the event that accumulates.
+    /// Events. The `rest` block of an event follows it.
     pub events: Vec<Event>,
     /// Definitions, declared outputs and named conserved quantities among them.
     pub definitions: Vec<Definition>,
@@ -492,9 +492,9 @@ pub struct Model {
     pub index_sets: Vec<IndexSet>,
     /// Indices that statements and reductions bind, each for itself.
     pub locals: Vec<Local>,
-    /// What arrays are outside of their index sets.
+    /// The values of arrays outside their index sets.
     pub boundaries: Vec<Boundary>,
-    /// Elements that reactions change, summed over the indices of the reaction: each of them has to exist.
+    /// Elements that reactions change, summed over the indices of the reaction: each of them must exist.
     pub changed: Vec<Body>,
     /// Definitions that several statements give, part by part.
     pub pieces: Vec<Piece>,
@@ -504,7 +504,7 @@ pub struct Model {
     pub axes: Vec<Coordinate>,
     /// The units of its names.
     pub units: crate::units::Units,
-    /// What each name stands for.
+    /// The meaning of each name.
     pub symbols: HashMap<String, Symbol>,
 }
 
@@ -562,7 +562,7 @@ impl Model {
         }
     }
 
-    /// On what a term depends by itself, without its operands.
+    /// The level of a term without its operands.
     pub(crate) fn own_level(&self, kind: &TermKind) -> Level {
         match kind {
             TermKind::Number(_) | TermKind::Constant(_) | TermKind::Argument(_) => Level::Constant,

@@ -11,7 +11,7 @@ use crate::suggest;
 /// First and last index along each axis.
 pub type Ranges = Vec<(i64, i64)>;
 
-/// Largest number of rows or steps that may be asked for.
+/// Largest number of rows or steps in a setting.
 pub const MAX_SAMPLES: f64 = 1e9;
 
 /// A number of a run block with its place.
@@ -41,7 +41,7 @@ pub enum Samples {
     List(Vec<f64>),
 }
 
-/// What rows hold.
+/// The columns of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// Outputs alone.
@@ -71,12 +71,13 @@ pub struct Settings {
     pub atol: Option<Setting<f64>>,
     /// Absolute tolerance of single states: position in [`Model::state_names`], value.
     pub atol_for: Vec<(usize, Setting<f64>)>,
-    /// Absolute tolerance of single elements: position in [`Model::state_names`], first and last index along each axis,
-    /// value. They hold whatever is said for the whole array; of two, the later one.
+    /// Absolute tolerances of single elements: position in [`Model::state_names`], first and last index along each
+    /// axis, value. They take precedence over the tolerance of the whole array; a later entry wins over an earlier
+    /// one.
     pub atol_at: Vec<(usize, Ranges, Setting<f64>)>,
     /// When rows are recorded.
     pub samples: Option<Setting<Samples>>,
-    /// What they hold.
+    /// The columns of the rows.
     pub record: Option<Setting<Record>>,
     /// The parameter set of this run.
     pub params: Option<Setting<String>>,
@@ -102,7 +103,7 @@ pub struct Expectation {
     pub index: usize,
     /// When.
     pub time: f64,
-    /// What it should be.
+    /// The expected value.
     pub value: f64,
     /// How near, if the line says so.
     pub tolerance: Option<Tolerance>,
@@ -339,7 +340,7 @@ impl Model {
         }
     }
 
-    /// What is expected of this run: lines inside its block, and those outside of any if it is the default run.
+    /// The expectations of this run: lines inside its block, and those outside all blocks if it is the default run.
     pub fn expectations(&self, run: Option<&Run>, values: &Values) -> Vec<Expectation> {
         let index = run.and_then(|run| self.runs.iter().position(|r| std::ptr::eq(r, run) || r == run));
         let default = self.run(None).ok().flatten();

@@ -22,7 +22,7 @@ const SIGN: u8 = 7;
 const POWER: u8 = 8;
 const ATOM: u8 = 9;
 
-/// What is still to be written of an expression.
+/// A part of an expression that remains to be written.
 enum Fragment {
     Term(TermId, u8),
     /// The term that began at this place of the text is complete.
@@ -301,7 +301,7 @@ impl Model {
         text
     }
 
-    /// A condition; of a crossing in both directions, which is kept as one comparison, the equality.
+    /// A condition. A crossing in both directions is stored as one comparison and written as the equality.
     fn condition_text(&self, condition: Body, crossing: bool) -> String {
         match self.term(condition.root).kind {
             TermKind::Apply(_, [b, a, _]) if crossing => format!("{} == {}", self.text_of(a), self.text_of(b)),
@@ -309,7 +309,7 @@ impl Model {
         }
     }
 
-    /// `x[i] += 1`, as it is written; for all values of its own indices.
+    /// `x[i] += 1`, as it is written, for all values of its own indices.
     fn action_text(&self, action: &super::Action) -> String {
         let subscripts: Vec<String> = action.subscripts.iter().map(|&s| self.expression(s)).collect();
         let sign = match action.change {
@@ -411,7 +411,7 @@ impl Model {
         }
     }
 
-    /// What a term is written as.
+    /// The fragments of a term.
     fn fragments(&self, id: TermId, outside: u8, arguments: &[String]) -> Vec<Fragment> {
         let own = |text: &str| vec![Fragment::Owned(text.to_owned())];
         match &self.term(id).kind {

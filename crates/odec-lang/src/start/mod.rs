@@ -1,5 +1,5 @@
-//! What is wrong with a model at its start although it is valid: derivatives that the equations do not determine there, and
-//! solutions that are not unique.
+//! Problems at the start of a valid model: derivatives that the equations do not determine there, and solutions that
+//! are not unique.
 
 mod rank;
 mod unique;

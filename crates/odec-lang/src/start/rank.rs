@@ -34,7 +34,7 @@ fn equations(model: &Model) -> HashSet<Span> {
     model.equations.iter().map(|equation| equation.span).collect()
 }
 
-/// What a solved equation is divided by: lowering notes the whole equation as the place of that division alone.
+/// The divisor of a solved equation: lowering marks the whole equation as the place of that division.
 fn divisor(equations: &HashSet<Span>, kernel: &Kernel, node: NodeId) -> Option<(NodeId, NodeId, Span)> {
     let span = kernel.graph.spans(node).iter().find(|span| equations.contains(span))?;
     // simplification takes a sign out of the quotient
@@ -162,19 +162,19 @@ fn dependent(matrix: &[Vec<f64>]) -> Option<Vec<f64>> {
     None
 }
 
-/// What is left of equations whose derivatives depend on one another.
+/// The result for equations with dependent derivatives.
 enum Verdict {
-    /// Any value of the derivative meets them.
+    /// Any value of the derivative satisfies them.
     Open,
-    /// No value meets them.
+    /// No value satisfies them.
     Contradiction,
-    /// An equation without a derivative, which the start meets.
+    /// An equation without a derivative, which the start satisfies.
     Met,
     /// An equation without a derivative, which the start misses by this.
     Jump(f64),
 }
 
-/// The warning for equations of which one follows from the others.
+/// The warning for dependent equations.
 fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Diagnostic {
     let states = start.rows();
     let rate = |row: usize| {

@@ -1,7 +1,9 @@
-//! Starts from which more than one solution begins: f is continuous there, but its slope is infinite, as of `sqrt(x)` at 0.
+//! Starts from which more than one solution begins: f is continuous there, but its slope is infinite, like that of
+//! `sqrt(x)` at 0.
 //!
-//! By Picard and Lindelöf a solution is unique where f has a bounded slope. A root of zero breaks this; the solution still is
-//! unique where the root leaves zero by itself (`x' = 1 + sqrt(x)`), or pulls back to it (`h' = -k*sqrt(h)`).
+//! By Picard and Lindelöf a solution is unique where f has a bounded slope. A root of zero violates this. The solution
+//! is unique anyway if the argument of the root moves away from zero by itself (`x' = 1 + sqrt(x)`), or is pulled back
+//! to it (`h' = -k*sqrt(h)`).
 
 use odec_ir::rounded::Rounded;
 use odec_ir::{Kernel, KernelRole, Node, NodeId, Span, stage};
@@ -139,7 +141,7 @@ struct Feeds<'a> {
 }
 
 impl Feeds<'_> {
-    /// Whether a change of the unknown `from` comes to the rate of `to`, through other unknowns or at once.
+    /// Whether a change of the unknown `from` affects the rate of `to`, directly or through other unknowns.
     fn reach(&self, from: usize, to: usize) -> bool {
         let mut reached = vec![false; self.rates.len()];
         let mut open = vec![from];

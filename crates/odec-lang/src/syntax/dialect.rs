@@ -77,7 +77,7 @@ const RECORDS: [&str; 19] = [
     "TABLE",
 ];
 
-/// What a line tells of its language.
+/// The evidence of a line about its language.
 enum Sign {
     /// Hardly anything else.
     Of(&'static Dialect),

@@ -99,7 +99,7 @@ fn document(items: &mut [Declared], at: usize, text: &str) {
     }
 }
 
-/// A comment on a line of its own, for what begins on the next line.
+/// A comment alone on its line, for the item that begins on the next line.
 fn below(source: &str, end: usize, text: &str, tree: &mut Tree) -> bool {
     let from = next_line(source, end);
     let to = next_line(source, from);

@@ -1,6 +1,6 @@
 //! The words that begin a statement, and when such a word is an ordinary name.
 
-/// What a statement is, by its first word.
+/// The kind of a statement, by its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keyword {
     Model,
@@ -63,7 +63,7 @@ pub const RESERVED: [&str; 6] = ["if", "then", "else", "and", "or", "not"];
 /// Words that begin a clause in the head of an event.
 pub const CLAUSES: [&str; 7] = ["after", "late", "cancel", "alone", "priority", "from", "until"];
 
-/// What a block is headed by that says where an event accumulates to.
+/// The head of the block that gives the state after an accumulation.
 pub const REST: &str = "rest";
 
 impl Keyword {
@@ -88,7 +88,7 @@ impl Keyword {
     }
 }
 
-/// Arrows of reactions, the longer ones first.
+/// Arrows of reactions, longer ones first.
 const ARROWS: [&str; 7] = ["<->", "<=>", "-->", "->", "=>", "⇌", "→"];
 
 /// Whether a line is a reaction: an arrow outside of brackets and texts, and no `=` before it.

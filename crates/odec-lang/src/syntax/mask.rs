@@ -1,4 +1,4 @@
-//! Comments become blanks of equal length, so that spans survive; doc comments and foreign `//` are kept aside.
+//! Comments become blanks of equal length, so that spans survive; doc comments and foreign `//` are stored separately.
 
 /// A `##` comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Doc {
     pub start: usize,
     /// End of its line.
     pub end: usize,
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// Nothing but blanks before it on its line.
     pub alone: bool,
@@ -24,7 +24,7 @@ pub struct Masked {
     pub slashes: Vec<usize>,
 }
 
-/// Whether a character separates like a blank (pasted text is full of the wide and the unbreakable ones).
+/// Whether a character separates like a blank (copied text often contains wide and non-breaking spaces).
 fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t' || (c != '\n' && c != '\r' && c.is_whitespace())
 }

@@ -2,7 +2,7 @@
 
 use super::tree::{ExprId, Reference};
 
-/// What reactions leave to be checked once all parts of a model are there.
+/// Facts about reactions to check when all parts of a model are there.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Matter {
     /// Elements that a reaction changes, summed over its indices: they have to exist.

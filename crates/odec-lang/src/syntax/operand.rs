@@ -1,7 +1,7 @@
-//! Whether a text stays one operand where it is typed: operators beside it must not tear it apart.
+//! Checks whether a text stays one operand when it is inserted: the operators around it must not split it.
 //!
-//! The proof is the parser itself. The text with brackets around it says what is meant. If the tree without them is the
-//! same, they are not needed; if it is another one, they are typed too.
+//! The proof is the parser itself. The text in parentheses has the intended meaning. If the tree without them is the
+//! same, they are not needed; otherwise they are inserted too.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::explain::token::{Token, TokenKind, tokens};
 use super::idiom::is_operand;
 use super::tree::StatementKind;
 
-/// A name that stands for what is beside a place.
+/// A name that represents the operands around a place.
 const OTHER: &str = "q";
 
 /// How a text has to be written at a place.
@@ -51,15 +51,15 @@ pub fn between(before: &str, text: &str, after: &str) -> Fit {
     }
 }
 
-/// What stands beside a place, as far as it can tear an operand apart: both ends as text, with names for the operands.
+/// The text around a place, as far as it can split an operand: both ends, with names for the operands.
 struct Beside {
     before: String,
     after: String,
-    /// Something that belongs to the operand before it: a prime, a raised digit, a bracket that touches.
+    /// A suffix of the operand: a prime, a superscript digit, a bracket without a space.
     bound: bool,
 }
 
-/// How `text[range]` has to be written, so that it stays one operand among the operators beside it.
+/// The form in which `text[range]` stays one operand among the operators around it.
 pub fn at(masked: &str, range: Range<usize>) -> Fit {
     let Some(text) = masked.get(range.clone()).map(str::trim) else { return Fit::Unknown };
     if is_operand(text) || operation(text).is_none() {
@@ -72,7 +72,7 @@ pub fn at(masked: &str, range: Range<usize>) -> Fit {
     }
 }
 
-/// Whether `text[range]`, if it is an operation, is one operand as it stands. A product beside a sign or in a product is
+/// Whether `text[range]`, if it is an operation, is one operand as it is. A product after a sign or in a product is
 /// one too: its value is the same.
 pub fn is_whole(masked: &str, range: Range<usize>) -> bool {
     let Some(text) = masked.get(range.clone()).map(str::trim) else { return false };
@@ -153,7 +153,7 @@ fn operator(sign: &str) -> &str {
     }
 }
 
-/// The operator that a sign of a comparison, of logic or of other languages stands for.
+/// The operator that a sign of a comparison, of logic or of other languages means.
 fn infix(token: Token, masked: &str) -> Option<&str> {
     match (token.kind, token.text(masked)) {
         (TokenKind::Compare, sign) => Some(sign),

@@ -17,7 +17,7 @@ pub struct Ident {
     pub span: Span,
 }
 
-/// A unit bracket, kept as written.
+/// A unit bracket, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// Text between the brackets.
@@ -102,7 +102,7 @@ pub enum Compare {
     Ne,
 }
 
-/// What an expression is.
+/// The kind of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// A literal.
@@ -136,7 +136,7 @@ pub enum ExprKind {
 /// A declared name with its value: `k1 = 0.04 [1/s] in 0..1`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declared {
-    /// What is declared (a state may carry a prime: `x' = 0`).
+    /// The declared quantity (a state may have a prime: `x' = 0`).
     pub target: Reference,
     /// The value shared by the names before one `=`; `None` if missing where the grammar allows it.
     pub value: Option<ExprId>,
@@ -190,9 +190,9 @@ pub struct Participant {
 pub struct Reaction {
     /// Name and indices before the colon.
     pub label: Option<(Ident, Vec<Index>)>,
-    /// What goes in.
+    /// The reactants.
     pub left: Vec<Participant>,
-    /// What comes out.
+    /// The products.
     pub right: Vec<Participant>,
     /// `<->`
     pub reversible: bool,
@@ -250,7 +250,7 @@ pub enum EntryValue {
 pub struct Within {
     /// The number.
     pub value: ExprId,
-    /// In percent, hence relative.
+    /// In percent, and thus relative.
     pub percent: bool,
     /// The whole clause.
     pub span: Span,
@@ -287,7 +287,7 @@ pub enum Action {
     Stop(Option<String>, Span),
 }
 
-/// What makes an event happen.
+/// The trigger of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventHead {
     /// `when condition`
@@ -316,7 +316,7 @@ impl EventHead {
     }
 }
 
-/// What stands between the head of an event and its block, each at most once.
+/// The clauses between the trigger of an event and its block, each at most once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clauses {
     /// `from start`, and where it stands.
@@ -331,7 +331,7 @@ pub struct Clauses {
     pub late: Option<Span>,
     /// `cancel`: dropped if the condition turns false before.
     pub cancel: Option<Span>,
-    /// `alone`: executed in a round of its own.
+    /// `alone`: executed in its own round.
     pub alone: Option<Span>,
     /// `priority`
     pub priority: Option<ExprId>,
@@ -344,11 +344,11 @@ pub struct Event {
     pub head: EventHead,
     /// The clauses of its head.
     pub clauses: Clauses,
-    /// What it does.
+    /// The assignments.
     pub actions: Vec<Action>,
-    /// What is done where it accumulates, and the word `rest`.
+    /// The assignments at an accumulation, and the word `rest`.
     pub rest: Option<(Span, Vec<Action>)>,
-    /// What stands before the block.
+    /// The text before the block.
     pub span: Span,
 }
 
@@ -372,7 +372,7 @@ pub struct UsedPart {
     pub file: String,
     /// The text with its quotes.
     pub file_span: Span,
-    /// What it is called here.
+    /// Its name in this model.
     pub name: Ident,
     /// `[i]`: one for each value of these indices.
     pub indices: Vec<Index>,
@@ -402,7 +402,7 @@ impl Later {
     }
 }
 
-/// What a statement is.
+/// The kind of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
     /// `model name`
@@ -415,7 +415,7 @@ pub enum StatementKind {
     Const(Vec<Declared>),
     /// `state ...`
     State(Vec<Declared>),
-    /// `unknown z = guess`: what an equation without a derivative gives.
+    /// `unknown z = guess`: a quantity that an equation without a derivative determines.
     Unknown(Vec<Declared>),
     /// `discrete m = 1`: changed by events alone.
     Discrete(Vec<Declared>),
@@ -447,15 +447,15 @@ pub enum StatementKind {
     },
     /// `params hopf { ... }`
     Params(Ident, Vec<Entry>),
-    /// `run name { ... }`; `expect` lines inside are kept with it.
+    /// `run name { ... }`, with the `expect` lines inside.
     Run(Option<Ident>, Vec<Entry>, Vec<Statement>),
     /// `expect A(40) = value within tol`: quantity, time, value, tolerance.
     Expect {
-        /// What is looked at: a name or any expression.
+        /// The tested quantity: a name or any expression.
         quantity: ExprId,
         /// When.
         time: ExprId,
-        /// What it should be.
+        /// The expected value.
         value: ExprId,
         /// How near.
         within: Option<Within>,
@@ -469,7 +469,7 @@ pub enum StatementKind {
         /// How near.
         within: Option<Within>,
     },
-    /// `unit cell`: units that the model counts in, each a dimension of its own.
+    /// `unit cell`: units that the model counts in, each with its own dimension.
     Unit(Vec<Ident>),
     /// `units strict`: how much of the units is checked.
     Units(Ident),
@@ -477,7 +477,7 @@ pub enum StatementKind {
     Compartment(Vec<Declared>),
     /// A line with an arrow.
     Reaction(Reaction),
-    /// What has become of reactions, to be checked.
+    /// The remains of a reaction, to be checked.
     Matter(Matter),
     /// A construct of a later version.
     Later(Later),
@@ -557,7 +557,7 @@ impl Tree {
         nodes
     }
 
-    /// The expressions that one is made of.
+    /// The operands of an expression.
     pub(crate) fn operands_of(&self, id: ExprId) -> Vec<ExprId> {
         match &self.exprs[id.0 as usize].kind {
             ExprKind::Number(_) | ExprKind::Text(_) => Vec::new(),

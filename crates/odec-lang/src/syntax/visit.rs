@@ -7,7 +7,7 @@ use super::tree::{
     Matter, Reaction, Reference, Statement, StatementKind, Tree, Unit, Within,
 };
 
-/// What a name that is no reference names.
+/// The meaning of a name that is not a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// An index set, or an index that a reduction or a bracket binds.
@@ -16,11 +16,11 @@ pub(crate) enum Role {
     Called,
     /// A quantity: the key of an entry, the name of a conserved quantity.
     Quantity,
-    /// A word with a meaning of its own, an argument, a run, a unit: no name of the model.
+    /// A word with another meaning (an argument, a run, a unit), not a name of the model.
     Word,
 }
 
-/// What is done at each place.
+/// The actions at each place.
 pub(crate) trait Visit {
     /// A place in the text.
     fn span(&mut self, _: &mut Span) {}

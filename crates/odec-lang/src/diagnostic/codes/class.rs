@@ -3,7 +3,7 @@
 /// Whose fault something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// A warning or a note: what was asked for is done all the same.
+    /// A warning or a note: the command continues.
     Advice,
     /// The model is wrong.
     Model,
@@ -14,7 +14,7 @@ pub enum Class {
     Usage,
     /// The run failed; its rows so far are valid.
     Run,
-    /// An `expect` or `conserve` of the model is not met.
+    /// An `expect` or `conserve` line does not hold.
     Promise,
     /// A file cannot be read or written.
     Io,
@@ -48,7 +48,7 @@ impl Class {
         }
     }
 
-    /// What it says of whoever asked, in a few words.
+    /// A short description of the class.
     pub const fn meaning(self) -> &'static str {
         match self {
             Class::Advice => "advice: nothing ends",

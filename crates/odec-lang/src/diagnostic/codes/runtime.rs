@@ -1,4 +1,4 @@
-//! Codes 06: failed runs, refused methods, expectations that are not met.
+//! Codes 06: failed runs, refused methods, expectations that do not hold.
 
 use super::{Class, Code, rows};
 

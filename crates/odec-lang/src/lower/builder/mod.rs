@@ -55,10 +55,11 @@ pub(super) enum Unknown {
     All,
 }
 
-/// Where a term is written out: what its indices and arguments stand for, and under which conditions it is used.
+/// The context in which a term is expanded: the values of its indices and arguments, and the conditions under which it
+/// is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Context {
-    /// Elements of [`crate::Model::locals`] with what they stand for, ascending.
+    /// Elements of [`crate::Model::locals`] with their values, ascending.
     pub locals: Vec<(usize, IndexValue)>,
     /// Arguments of the function whose body this is.
     pub arguments: Vec<NodeId>,
@@ -66,7 +67,7 @@ pub(super) struct Context {
     pub guards: Vec<NodeId>,
     /// Arrays whose boundary value is being written out: it does not use a boundary of the same array again.
     pub bounded: Vec<(Symbol, u8)>,
-    /// What is solved for.
+    /// The unknown that the equation is solved for.
     pub unknown: Unknown,
 }
 
@@ -79,7 +80,7 @@ pub(super) enum Progress<T> {
 
 pub(super) type Outcome<T = NodeId> = Fallible<Progress<T>>;
 
-/// The value of a [`Progress`]; without one, the function ends with what is needed for it.
+/// The value of a [`Progress`]; without one, the function returns the nodes that are needed first.
 macro_rules! ready {
     ($progress:expr) => {
         match $progress {
@@ -90,7 +91,7 @@ macro_rules! ready {
 }
 pub(super) use ready;
 
-/// What states stand for.
+/// The meaning of states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Their initial values.
@@ -108,7 +109,7 @@ pub(super) struct KernelBuilder<'w, 'm> {
     pub space: Space,
     pub graph: Graph,
     pub margins: Vec<Margin>,
-    /// What the margins say: expressions that are at least zero.
+    /// Expressions that are at least zero because of the margins.
     held: Vec<Affine>,
     pub iterates: Vec<LoopId>,
     /// Conditions that edges made, not the model.
@@ -307,7 +308,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
         }
     }
 
-    /// The nodes of these keys, or what is needed for them.
+    /// The nodes of these keys, or the nodes that are needed first.
     pub fn nodes(&self, keys: &[Key]) -> Progress<Vec<NodeId>> {
         let known: Option<Vec<NodeId>> = keys.iter().map(|key| self.node(key)).collect();
         known.map_or_else(|| Progress::Needs(self.unknown(keys)), Progress::Done)
@@ -322,7 +323,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
         self.node(&key).map_or_else(|| Progress::Needs(vec![key]), Progress::Done)
     }
 
-    /// These terms as subscripts, or what is needed for them.
+    /// These terms as subscripts, or the nodes that are needed first.
     pub fn subscripts(&self, terms: &[TermId], context: ContextId) -> Progress<Vec<IndexValue>> {
         let known: Option<Vec<IndexValue>> =
             terms.iter().map(|&term| self.subscripts.get(&(term, context)).cloned()).collect();

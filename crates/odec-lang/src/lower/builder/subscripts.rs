@@ -12,7 +12,7 @@ use crate::model::{Symbol, TermId, TermKind};
 use crate::report::error;
 
 impl KernelBuilder<'_, '_> {
-    /// What an index stands for.
+    /// The value of an index.
     pub(super) fn local(&self, local: usize, term: TermId, context: ContextId) -> Fallible<IndexValue> {
         let locals = &self.at(context).locals;
         match locals.binary_search_by_key(&local, |l| l.0) {

@@ -7,7 +7,7 @@ use super::{Between, Outside};
 
 /// Most samples of one input.
 pub const MAX_SAMPLES: usize = 4_000_000;
-/// Least distance of two times, in units of rounding of the larger one: what is nearer is one time to a run.
+/// Smallest distance of two times, in units of rounding of the larger one: a run treats closer times as one.
 pub const MIN_SPACING: f64 = 16.0;
 
 /// How near to an end of the data a run may have stopped that could not go on there.
@@ -20,7 +20,7 @@ pub struct Curve {
     pub knots: Vec<f64>,
     /// By power, then by piece: its coefficients in powers of the distance from its origin.
     pub coefficients: Vec<Vec<f64>>,
-    /// Of each piece; none where pieces are constant.
+    /// The origin of each piece; empty if pieces are constant.
     pub origins: Vec<f64>,
     /// First and last time of the samples.
     pub span: (f64, f64),
@@ -85,7 +85,7 @@ impl Misfit {
         }
     }
 
-    /// What to do.
+    /// Advice to the user.
     pub fn help(self) -> &'static str {
         match self {
             Misfit::TooFew(_) => "write a constant as a `param`",
@@ -102,10 +102,10 @@ impl Misfit {
 }
 
 impl Curve {
-    /// Of samples.
+    /// The curve through samples.
     ///
     /// # Errors
-    /// Samples that do not ascend in time or are no numbers, too few or too many of them.
+    /// If times do not increase, a number is not finite, or there are too few or too many samples.
     pub fn of(times: &[f64], values: &[f64], between: Between, outside: Outside) -> Result<Curve, Misfit> {
         check(times, values, outside)?;
         let pieces = times.len() - 1;
@@ -145,7 +145,7 @@ impl Curve {
         Ok(curve)
     }
 
-    /// Of an input whose file was not read: it has no value anywhere.
+    /// The curve of an input whose file was not read: it has no value anywhere.
     pub(crate) fn unread() -> Curve {
         Curve {
             knots: vec![f64::NEG_INFINITY, f64::INFINITY],
@@ -157,7 +157,7 @@ impl Curve {
         }
     }
 
-    /// What lies beyond the samples.
+    /// Adds the pieces beyond the samples.
     fn end(&mut self, values: &[f64]) {
         let (first, last) = (values[0], values[values.len() - 1]);
         match self.outside {
@@ -208,7 +208,7 @@ impl Curve {
     }
 }
 
-/// The first thing that is wrong.
+/// The first mistake.
 fn check(times: &[f64], values: &[f64], outside: Outside) -> Result<(), Misfit> {
     let n = times.len();
     if n < 2 {

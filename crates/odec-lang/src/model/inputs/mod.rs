@@ -13,7 +13,7 @@ use super::{Body, Model, Overrides, Values};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
 
-/// What an input is between two samples.
+/// The interpolation of an input between two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
     /// The value of the sample before.
@@ -26,7 +26,7 @@ pub enum Between {
     Spline,
 }
 
-/// What an input is before its first sample and behind its last one.
+/// The value of an input before its first sample and after its last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
     /// Nothing: a run that goes there is refused.
@@ -67,7 +67,7 @@ pub enum Source {
     Lists(Vec<Body>, Vec<Body>),
 }
 
-/// What a table is read at, where that is not the time.
+/// The argument of a table, if it is not the time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
     /// Its name in the declaration.

@@ -1,4 +1,4 @@
-//! Slopes at samples: of a cubic that keeps between its samples, and of the spline with two continuous derivatives.
+//! Slopes at samples: of a cubic that stays between its samples, and of the spline with two continuous derivatives.
 
 /// Slopes of the monotone piecewise cubic: F. Fritsch and J. Butland, SIAM J. Sci. Stat. Comput. 5 (1984) 300-304, with the
 /// weights of the widths; at the ends the three-point formula, limited. `widths` and `chords` are those of the pieces.

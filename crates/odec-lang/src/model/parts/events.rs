@@ -4,7 +4,7 @@ use super::{BoundIndex, Expr, Part, Parts, owned};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Action, Body, Change, Discrete, Event, EventKind, Indexed, Model, Stop, Symbol};
 
-/// What makes an event happen.
+/// The trigger of an event.
 #[derive(Clone, Copy, Debug)]
 pub enum EventHead<'a> {
     /// The condition becomes true; with `from_start` it counts as false before the start.
@@ -27,12 +27,12 @@ pub enum EventHead<'a> {
     },
 }
 
-/// What an event does to one quantity.
+/// The effect of an event on one quantity.
 #[derive(Clone, Copy, Debug)]
 pub struct Writes<'a> {
     /// A state or a discrete.
     pub target: Symbol,
-    /// The derivative of which order of a state.
+    /// The order of the derivative of a state.
     pub order: u8,
     /// One subscript for each index of the target.
     pub subscripts: &'a [Expr],
@@ -47,7 +47,7 @@ pub struct Writes<'a> {
 /// An event, or with indices one for each of their values.
 #[derive(Clone, Copy, Debug)]
 pub struct NewEvent<'a> {
-    /// What makes it happen.
+    /// The trigger.
     pub head: EventHead<'a>,
     /// Its indices.
     pub over: &'a [BoundIndex],
@@ -57,15 +57,15 @@ pub struct NewEvent<'a> {
     pub late: bool,
     /// Dropped if the condition turns false before.
     pub cancel: bool,
-    /// Executed in a round of its own.
+    /// Executed in its own round.
     pub alone: bool,
     /// Those of the highest priority come first.
     pub priority: Option<Expr>,
-    /// What it changes.
+    /// The assignments.
     pub writes: &'a [Writes<'a>],
     /// The run ends.
     pub stops: bool,
-    /// What is changed where the event accumulates, if that is said.
+    /// The assignments at an accumulation of the event, if any.
     pub rest: Option<&'a [Writes<'a>]>,
     /// The label of the part.
     pub origin: &'a str,

@@ -13,8 +13,8 @@ use crate::model::{Body, Indexed, Model, Place, Symbol, Term, TermId, TermKind};
 use crate::report::error;
 
 impl Parts {
-    /// The terms of an expression, as a body of their own. `over` are the indices that it may use beside those that
-    /// its reductions bind.
+    /// The terms of an expression, as a separate body. `over` are the indices that it may use in addition to those
+    /// that its reductions bind.
     pub(super) fn body(&mut self, root: Expr, over: &[BoundIndex], origin: &str) -> Body {
         let mut needed = BTreeSet::new();
         let mut open = vec![TermId(root.0)];

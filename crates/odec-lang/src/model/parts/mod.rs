@@ -1,9 +1,9 @@
 //! A model made of named parts, without a text: what an importer builds, or a program that writes its own equations.
 //!
-//! Every part says where it comes from by a label of the caller's (`reaction "R1"`, `row 7 of rates.csv`).
-//! [`Parts::finish`] gives the same checked [`Model`] as a text does, and a [`Source`] that lists the parts, one on
-//! each line with its label: the places of all messages, at run time too, are places in this listing, and
-//! [`Built::origin`] tells whose they are.
+//! Every part has a label from the caller that tells its origin (`reaction "R1"`, `row 7 of rates.csv`).
+//! [`Parts::finish`] returns the same checked [`Model`] as a text does, and a [`Source`] that lists the parts, one on
+//! each line with its label. The places of all messages, at run time too, are places in this listing, and
+//! [`Built::origin`] returns the label of a place.
 //!
 //! ```
 //! use odec_lang::model::parts::{Part, Parts};
@@ -52,7 +52,7 @@ pub struct Expr(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundIndex(usize);
 
-/// How a part is called and where it comes from.
+/// The name and the origin of a part.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
     name: &'a str,
@@ -92,7 +92,7 @@ impl<'a> Part<'a> {
 pub enum At {
     /// All values of an index.
     Each(BoundIndex),
-    /// This one, made of numbers and scalar constants.
+    /// This element, an expression of numbers and scalar constants.
     One(Expr),
 }
 
@@ -219,7 +219,7 @@ impl Parts {
         })
     }
 
-    /// An index set: whole numbers from `first` to `last`, made of numbers and scalar constants.
+    /// An index set: integers from `first` to `last`, expressions of numbers and scalar constants.
     pub fn index_set(&mut self, name: &str, first: Expr, last: Expr, origin: &str) -> Symbol {
         let symbol = Symbol::Index(self.model.index_sets.len());
         let (first, last) = (self.body(first, &[], origin), self.body(last, &[], origin));
@@ -246,7 +246,7 @@ impl Parts {
         BoundIndex(self.model.locals.len() - 1)
     }
 
-    /// A constant: numbers and other constants. Sizes are made of constants.
+    /// A constant: an expression of numbers and other constants. Sizes use constants.
     pub fn constant(&mut self, part: Part<'_>, value: Expr) -> Symbol {
         let symbol = Symbol::Constant(self.model.constants.len());
         let given = self.given("const", part, Some(value), None, symbol);
@@ -381,7 +381,7 @@ impl Parts {
         self.model.equations.push(Equation { lhs, rhs, target, owner, place, span: line, equals });
     }
 
-    /// What an array is at elements outside of its index sets.
+    /// The value of an array at elements outside its index sets.
     pub fn boundary(&mut self, array: Symbol, order: u8, place: &[At], value: Expr, origin: &str) {
         let (place, each) = self.places(array, place, origin);
         let value = self.body(value, &each, origin);
@@ -402,7 +402,7 @@ impl Parts {
         self.model.edges.push(EdgeRule { index, edge, span });
     }
 
-    /// Records a definition, parameter or constant beside the states, all its elements if it is an array.
+    /// Records a definition, parameter or constant in addition to the states; for an array, all its elements.
     pub fn output(&mut self, symbol: Symbol, origin: &str) {
         let name = self.model.name_of(symbol).to_owned();
         let axes = self.model.indexed(symbol).map(|i| i.axes.clone()).unwrap_or_default();

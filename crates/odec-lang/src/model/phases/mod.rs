@@ -1,5 +1,5 @@
-//! From the syntax tree to the checked model, in phases. Each is a function from values to values; what it has to say
-//! of the text comes out beside its result.
+//! From the syntax tree to the checked model, in phases. Each is a function from values to values; it returns its
+//! messages together with its result.
 //!
 //! ```text
 //! Tree ─ features             constructs of later versions, and nothing else then
@@ -14,7 +14,7 @@
 //!      ─ warnings             what is probably not meant
 //! ```
 //!
-//! A model that is no text ([`crate::model::parts`]) comes in before `settle`.
+//! A model without text ([`crate::model::parts`]) enters before `settle`.
 
 mod features;
 mod names;
@@ -40,8 +40,8 @@ use resolve::Resolved;
 pub(crate) use resolve::map_operands;
 pub(crate) use units::any_unit;
 
-/// Checks a tree and builds its model. The model is `None` if there is an error. Equations are not lowered here: what
-/// only their kernels show is said by [`crate::check`] and [`crate::lower()`].
+/// Checks a tree and builds its model. The model is `None` if there is an error. Equations are not lowered here:
+/// [`crate::check`] and [`crate::lower()`] report what only their kernels show.
 pub fn analyse(tree: &Tree, source: &Source) -> (Option<Model>, Vec<Diagnostic>) {
     analyse_after(tree, source, tree.broken.is_empty())
 }
@@ -101,7 +101,7 @@ fn sound(said: &[Diagnostic]) -> bool {
     !said.iter().any(Diagnostic::is_error)
 }
 
-/// What all phases look at: the tree, and the text that it was read from.
+/// The input of all phases: the tree, and the text from which it was parsed.
 #[derive(Clone, Copy)]
 struct Input<'a> {
     tree: &'a Tree,

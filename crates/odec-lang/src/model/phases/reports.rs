@@ -6,11 +6,11 @@ use odec_ir::Span;
 
 use crate::diagnostic::Diagnostic;
 
-/// What makes two mistakes one: code, places, and the headline where there is no place.
+/// Two mistakes are the same if they have the same code and places, and without a place the same headline.
 type Key = (&'static str, Vec<(Span, String)>, String);
 
-/// Diagnostics in the order in which they were found. What is written once may be resolved for several components or
-/// names: one with the code and places of another is left out.
+/// Diagnostics in the order in which they were found. One line may be resolved for several components or names: a
+/// diagnostic with the code and places of another is dropped.
 #[derive(Default)]
 pub(crate) struct Reports {
     list: Vec<Diagnostic>,

@@ -28,11 +28,11 @@ pub(super) struct Shapes<'a> {
     bodies: Vec<(ExprId, &'a [Ident])>,
     /// Names that are vectors, with the number of their components.
     dims: HashMap<&'a str, Dim>,
-    /// What each name stands for. A vector's own symbol is that of its first component; `p.x` has one, too.
+    /// The meaning of each name. The symbol of a vector is that of its first component; `p.x` has one, too.
     pub symbols: HashMap<String, Symbol>,
-    /// Of each declared state its first component in the model.
+    /// The first component in the model of each declared state.
     pub state_firsts: Vec<usize>,
-    /// Of each declared definition its first component in the model.
+    /// The first component in the model of each declared definition.
     pub definition_firsts: Vec<usize>,
 }
 
@@ -184,7 +184,7 @@ impl<'a> Shapes<'a> {
         known.get(&expr).copied().unwrap_or(0)
     }
 
-    /// What a function gives for arguments of these shapes.
+    /// The shape of a call with arguments of these shapes.
     pub fn call_shape(&self, function: usize, shapes: &[Dim], calls: &mut Calls, depth: usize) -> Dim {
         let key = (function, shapes.to_vec());
         if let Some(&dim) = calls.get(&key) {

@@ -19,10 +19,10 @@ const DECLARING: &[&str] = &["state", "param", "const", "output"];
 /// Longest name that is tried as a product without its sign, in bytes.
 const MAX_GLUED: usize = 40;
 
-/// Most undeclared names that are said: each is compared with all declared ones.
+/// Largest number of reported undeclared names: each is compared with all declared ones.
 const MAX_UNDECLARED: usize = 100;
 
-/// A pair of names of which one is probably a misspelling of the other.
+/// Two names, one of which is probably a misspelling of the other.
 struct Misspelling {
     declared: String,
     span: Span,
@@ -446,7 +446,7 @@ fn doubled_letter(a: &str, b: &str) -> bool {
     short.chars().count() == 1 && long == short.repeat(2)
 }
 
-/// What is wrong with names, now that all their uses are known.
+/// Mistakes in names, found when all their uses are known.
 pub(super) fn find(input: Input<'_>, names: &Names<'_>, resolved: &Resolved) -> Vec<Diagnostic> {
     let mut judge = Judge { input, names, resolved, reports: Reports::default(), only_undeclared: false };
     judge.find();

@@ -8,7 +8,7 @@ use crate::model::Symbol;
 use crate::model::arrays::{Indexed, Place};
 use crate::report::error;
 
-/// What a statement gives, and where it is written.
+/// The elements that a statement determines, and its place.
 type Part<'m> = (&'m [Place], Span);
 
 impl SizeCheck<'_> {
@@ -179,7 +179,7 @@ impl SizeCheck<'_> {
     }
 }
 
-/// What gives the elements of a symbol.
+/// The kind of statement that determines the elements of a symbol.
 fn word(symbol: Symbol) -> &'static str {
     if matches!(symbol, Symbol::State(_)) { "equation" } else { "definition" }
 }

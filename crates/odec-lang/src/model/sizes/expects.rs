@@ -6,8 +6,8 @@ use crate::model::{Expect, Model, Overrides};
 use crate::report::warning;
 
 impl Model {
-    /// Takes out the `expect` lines about elements that do not exist with the sizes of these overrides, and says so.
-    /// With its own sizes a model keeps them all: an element that it does not have then is a mistake.
+    /// Removes the `expect` lines about elements that do not exist with the sizes of these overrides, and returns
+    /// notes about them. With its own sizes a model keeps all lines: an element that does not exist then is a mistake.
     pub fn drop_missing_expects(&mut self, overrides: &Overrides) -> Vec<Diagnostic> {
         if !self.has_arrays() || (overrides.values.is_empty() && overrides.params.is_none()) {
             return Vec::new();

@@ -17,7 +17,8 @@ pub(super) const MAX_TERMS: u64 = 20_000;
 type Condition = (TermId, bool);
 
 impl SizeCheck<'_> {
-    /// What an expression reads under conditions that hold somewhere. All its indices run over their whole ranges.
+    /// Checks what an expression reads under conditions that hold for some index. All its indices run over their whole
+    /// ranges.
     pub(super) fn guarded(&mut self, body: Body) {
         let model = self.model;
         let mut open: Vec<(TermId, Vec<Condition>)> = vec![(body.root, Vec::new())];

@@ -1,5 +1,6 @@
-//! The elements that reactions change exist: what a reaction makes beyond the end of its array would be lost, and what
-//! it takes from there would come from nothing. Boundaries do not help: they hold no matter.
+//! Checks that the elements that reactions change exist: an amount that a reaction produces beyond the end of its
+//! array would be lost, and an amount that it consumes there would come from nothing. Boundaries do not help, because
+//! they hold no matter.
 
 use super::{SizeCheck, ranges_text};
 use crate::model::arrays::Indexed;
@@ -7,8 +8,8 @@ use crate::model::data::whole;
 use crate::model::{Symbol, TermId, TermKind};
 use crate::report::error;
 
-/// A subscript of a species: the index that it holds and its values in the reaction, what is added to it, and the
-/// smallest and the largest value that come out.
+/// A subscript of a species: its index and the values of the index in the reaction, the offset, and the smallest and
+/// the largest resulting value.
 struct Reach {
     index: Option<(String, i64, i64)>,
     offset: f64,

@@ -1,5 +1,6 @@
-//! What sizes decide: whether index sets have elements, every element has one equation, tables fit, and what is read
-//! exists. Everything here looks at ranges, never at single elements, so that it costs the same for every size.
+//! Checks that depend on sizes: whether index sets have elements, every element has one equation, tables fit, and
+//! everything that is read exists. All checks work on ranges, never on single elements, so their cost does not depend
+//! on the sizes.
 
 mod coverage;
 mod expects;
@@ -21,7 +22,7 @@ use crate::syntax::limits::MAX_NESTING;
 /// First and last index along each axis.
 type Bounds = Vec<(i64, i64)>;
 
-/// Most parts that the elements without an equation are found as; the first ones are shown.
+/// Largest number of ranges of elements without an equation; messages show the first ones.
 const MAX_PARTS: usize = 1000;
 /// Most diagnostics of one kind.
 const MAX_SAID: usize = 20;
@@ -58,7 +59,7 @@ struct SizeCheck<'a> {
 }
 
 impl Model {
-    /// What is wrong with sizes, tables, boundaries, and elements that are given or read, at these values of the
+    /// Mistakes in sizes, tables, boundaries, and elements that are determined or read, at these values of the
     /// constants.
     pub fn check_sizes(&self, values: &Values) -> Vec<Diagnostic> {
         if !self.has_arrays() {
@@ -406,7 +407,7 @@ fn intersection(a: &Bounds, b: &Bounds) -> Option<Bounds> {
     (!empty(&both)).then_some(both)
 }
 
-/// What of the first is not in the second, as boxes that do not meet.
+/// The part of the first box that is not in the second, as disjoint boxes.
 fn subtract(a: &Bounds, b: &Bounds) -> Vec<Bounds> {
     let Some(both) = intersection(a, b) else { return vec![a.clone()] };
     let mut rest = a.clone();

@@ -13,7 +13,7 @@ use crate::syntax::limits::MAX_NESTING;
 pub(super) type Owner = (Symbol, u8, Span);
 
 impl SizeCheck<'_> {
-    /// What is read exists, or a boundary says what it is.
+    /// Checks that everything that is read exists, or a boundary gives its value.
     pub(super) fn accesses(&mut self) {
         let model = self.model;
         let run = model.states.iter().flat_map(|s| s.initial.iter().copied());
@@ -137,8 +137,8 @@ impl SizeCheck<'_> {
         self.outside((symbol, order), indexed, &whole_array, &missing, span, !given.is_empty());
     }
 
-    /// A subscript of a definition that holds this index of it with a factor: no element of a table can stand for the
-    /// index then.
+    /// A subscript of a definition that contains this index with a factor: an element of a table then cannot replace
+    /// the index.
     fn scaled_subscript(&self, symbol: Symbol, local: Option<usize>) -> Option<Span> {
         let (Symbol::Definition(i), Some(local)) = (symbol, local) else { return None };
         let terms = &self.model.terms[self.model.definitions[i].value.range()];

@@ -125,7 +125,7 @@ impl Builder<'_> {
     }
 }
 
-/// What the keys of a block may be.
+/// The permitted keys of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keys {
     /// Settings of a run.

@@ -67,7 +67,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What makes it happen, and the clauses.
+    /// The trigger and the clauses.
     fn event_head(&mut self, rule: Rule, pair: Pair<'_, Rule>) -> (Option<EventHead>, Clauses) {
         let mut head = None;
         let mut clauses = Clauses::default();
@@ -170,7 +170,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `from start`, and nothing else behind a condition.
+    /// `from start`, the only clause of this form after a condition.
     fn start_of_when(&mut self, value: Option<ExprId>, span: Span, clauses: &mut Clauses) {
         let Some(value) = value else { return };
         if self.is_start(value) {
@@ -194,7 +194,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The text has a declaration of this name, as far as that can be told before all of it is read.
+    /// Whether the text declares this name, as far as can be seen before all of it is read.
     fn declares(&self, name: &str) -> bool {
         let begins = |at: usize| {
             let (before, after) = (&self.text[..at], self.text[at + name.len()..].trim_start());

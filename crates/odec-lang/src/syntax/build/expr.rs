@@ -9,7 +9,7 @@ use crate::syntax::grammar::Rule;
 use crate::syntax::limits::MAX_PRIMES;
 use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, Ident, Index, Reference, Unit};
 
-/// What waits on the operator stack.
+/// An entry of the operator stack.
 #[derive(Clone, Copy)]
 enum Waiting {
     Minus(Span),
@@ -39,7 +39,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The grammar allows no empty expression; not a number keeps the tree whole should it ever change.
+    /// The grammar allows no empty expression; NaN keeps the tree complete if that ever changes.
     fn nothing(&mut self, span: Span) -> ExprId {
         self.push(ExprKind::Number(f64::NAN), span)
     }

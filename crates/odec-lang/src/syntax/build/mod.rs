@@ -26,15 +26,15 @@ pub struct Builder<'a> {
     diagnostics: Vec<Diagnostic>,
     /// Start of the line that is being built: pest's positions count from there.
     base: usize,
-    /// End of the last segment that was rejected: what follows it on its line may follow from it.
+    /// End of the last rejected segment: later mistakes on the same line may follow from it.
     rejected: Option<usize>,
-    /// The head of the block that is being read was wrong: what is wrong inside may follow from that.
+    /// The head of the current block was wrong: mistakes inside may follow from it.
     silent: bool,
     /// Place of the declared value that is being built: a unit at its end belongs to the item.
     value: Option<Span>,
     /// That unit.
     trailing: Option<Unit>,
-    /// Units of numbers met since the value began.
+    /// Units of numbers since the start of the value.
     units: Vec<Span>,
 }
 

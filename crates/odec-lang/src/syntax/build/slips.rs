@@ -54,11 +54,11 @@ fn several(line: &str, base: usize, rule: Rule, first: &Diagnostic) -> Option<Ve
     None
 }
 
-/// A line with fixes made, and where its parts come from.
+/// A line with its fixes applied, and the origin of its parts.
 struct Mended {
     text: String,
     base: usize,
-    /// Of each fix, in the order of the line: where it stands in `text`, and what of the line it replaces.
+    /// For each fix, in the order of the line: its range in `text`, and the range of the line that it replaces.
     made: Vec<(std::ops::Range<usize>, std::ops::Range<usize>)>,
 }
 

@@ -110,7 +110,7 @@ impl Builder<'_> {
         items
     }
 
-    /// Runs keep states within bounds, and nothing else.
+    /// Only states can have bounds.
     fn no_limits(&mut self, pair: &Pair<'_, Rule>, what: &str) {
         let items = pair.clone().into_inner().filter(|part| part.as_rule() == Rule::item);
         let limits: Vec<Span> = items

@@ -1,4 +1,4 @@
-//! Heads and actions of events, and what other languages write for them.
+//! Heads and actions of events, and their notation in other languages.
 
 use odec_ir::Span;
 

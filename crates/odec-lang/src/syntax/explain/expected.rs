@@ -1,4 +1,4 @@
-//! What the grammar would have accepted, in the user's words.
+//! The tokens that the grammar would have accepted, in the user's words.
 
 use pest::error::{Error, ErrorVariant};
 

@@ -1,5 +1,5 @@
-//! What the habits of paper and of other languages make of a line: `sin x`, `x'(t)`, `0 to 10`, `0,5`, `5 mV`, `% note`.
-//! Each has an answer of its own; whatever is none of them goes on to the general rules.
+//! Habits from paper and from other languages: `sin x`, `x'(t)`, `0 to 10`, `0,5`, `5 mV`, `% note`. Each has a
+//! specific answer; the general rules cover everything else.
 
 use odec_ir::Span;
 

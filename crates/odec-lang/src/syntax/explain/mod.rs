@@ -1,7 +1,8 @@
-//! Says in the user's words why the grammar does not accept a line: one diagnostic per line, at the first wrong token.
+//! Explains in the user's words why the grammar does not accept a line: one diagnostic per line, at the first wrong
+//! token.
 //!
-//! The grammar tells how far it came. What stands there, what stands before it and what kind of statement it is decide
-//! the message; the list of what the grammar would have taken is only the last resort.
+//! The grammar reports how far it got. The token there, the token before it and the kind of statement determine the
+//! message; the list of tokens that the grammar would have accepted is the last resort.
 
 mod block;
 mod events;
@@ -71,7 +72,7 @@ struct Scene<'a> {
     at: usize,
     /// Positions of the brackets that are open there.
     brackets: Vec<usize>,
-    /// What the grammar would have taken.
+    /// The tokens that the grammar would have accepted.
     expected: Vec<&'static str>,
 }
 
@@ -116,7 +117,7 @@ impl Scene<'_> {
         a.end == b.start
     }
 
-    /// `between a and this`, as far as that can be said shortly.
+    /// `between a and this`, if that is short.
     fn between(&self, before: Token) -> String {
         match before.kind {
             TokenKind::Name | TokenKind::Number => format!("between `{}` and this", self.text(before)),
@@ -144,7 +145,7 @@ impl Scene<'_> {
         Diagnostic::error(code, headline)
     }
 
-    /// What was found and what the grammar would have taken.
+    /// The found token, and the tokens that the grammar would have accepted.
     fn general(&self) -> Diagnostic {
         let mut words = self.expected.clone();
         if let (Some(open), true) = (self.bracket(), self.before().is_some_and(|token| token.ends_value())) {

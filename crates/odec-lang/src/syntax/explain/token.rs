@@ -2,7 +2,7 @@
 
 use crate::syntax::keyword::{RESERVED, first_word, is_name_char};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// A well-formed number.
@@ -78,7 +78,7 @@ impl Token {
     }
 }
 
-/// Longer ones first, so that `<=` is not `<`.
+/// Longer signs first, so that `<=` is not read as `<`.
 const SIGNS: [(&str, TokenKind); 47] = [
     ("<->", TokenKind::Foreign),
     ("..", TokenKind::Range),

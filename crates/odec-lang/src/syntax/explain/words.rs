@@ -161,7 +161,7 @@ fn lone(scene: &Scene<'_>, word: &str) -> Diagnostic {
     }
 }
 
-/// A block behind something that takes none.
+/// A block after a word that takes none.
 pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic {
     let tokens = tokens(line);
     let brace = Span::new(open, open + 1);

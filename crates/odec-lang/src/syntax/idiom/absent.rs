@@ -4,7 +4,7 @@ use super::call::CODE;
 use super::line::{Line, operand};
 use super::{Found, Scene};
 
-/// What the language has not yet, with what can be written instead.
+/// Constructs that the language does not have yet, with alternatives.
 const DELAYS: [&str; 8] = ["delay", "DELAY", "Delay", "delayed", "lag", "lagvalue", "pastvalue", "delay_n"];
 const NOISE: [&str; 22] = [
     "rand",

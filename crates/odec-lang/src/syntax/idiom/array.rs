@@ -8,7 +8,7 @@ use crate::syntax::explain::token::{Token, TokenKind};
 
 const CODE: &str = "E0135";
 
-/// What holds parameters or inputs by number elsewhere.
+/// Names of arrays that hold numbered parameters or inputs in other languages.
 const NUMBERED: [&str; 14] =
     ["par", "p", "pars", "params", "args", "theta", "THETA", "ETA", "eta", "EPS", "ERR", "c", "const_", "inputs"];
 
@@ -327,7 +327,7 @@ fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     )
 }
 
-/// `[a + k]*y`: square brackets for round ones.
+/// `[a + k]*y`: square brackets instead of parentheses.
 fn group(line: &Line<'_>, at: usize) -> Option<Found> {
     let before = at.checked_sub(1)?;
     let value = line.tokens.get(before).is_some_and(Token::ends_value);

@@ -9,7 +9,7 @@ use crate::syntax::operand::Fit;
 
 pub(super) const CODE: &str = "E0131";
 
-/// What a function is here: names, number of arguments, replacement with `$1` for an argument.
+/// Functions of other languages: names, number of arguments, replacement with `$1` for an argument.
 const CALLS: [(&[&str], usize, &str); 69] = [
     (&["pow", "Power", "POWER", "POW", "power", "powf", "powi"], 2, "$1^$2"),
     (&["square", "sqr", "SQR", "Sqr"], 1, "$1^2"),
@@ -90,7 +90,7 @@ const CALLS: [(&[&str], usize, &str); 69] = [
     (&["sat", "saturate", "saturation"], 1, "min(max($1, -1), 1)"),
 ];
 
-/// Values: what they are called elsewhere, and here.
+/// Values: their names in other languages, and in odec.
 const VALUES: [(&[&str], &str); 8] = [
     (&["true", "True", "TRUE"], "1"),
     (&["false", "False", "FALSE"], "0"),
@@ -165,7 +165,7 @@ fn replacement(line: &Line<'_>, word: &str, open: usize) -> Option<String> {
     Some(filled(template, &text))
 }
 
-/// What to write for a function of other languages where the call itself cannot be rewritten.
+/// The alternative to a function of other languages, if the call itself cannot be rewritten.
 pub(super) fn help_for(name: &str) -> Option<String> {
     let rows = || CALLS.iter();
     let (_, count, template) = rows()

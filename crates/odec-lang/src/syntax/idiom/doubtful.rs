@@ -40,7 +40,7 @@ pub(super) fn uncertain(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option
     doubtful(scene, line, at).filter(|_| call && !member)
 }
 
-/// What the call at `at` may mean, if that is not certain.
+/// The possible meanings of the call at `at`, if there are several.
 pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let word = line.text(at);
     let close = line.close(at + 1)?;

@@ -4,7 +4,7 @@ use super::call::CODE;
 use super::line::{Line, operand};
 use super::{Found, Scene};
 
-/// What makes an event in a solver that is called as a function.
+/// Names of events in solvers that are called as functions.
 const CALLBACKS: [&str; 9] = [
     "ContinuousCallback",
     "DiscreteCallback",

@@ -1,4 +1,4 @@
-//! LaTeX: the line is turned into this language, as far as that is certain.
+//! LaTeX: translates the line to odec's language, as far as the translation is certain.
 
 use odec_ir::Span;
 
@@ -9,7 +9,7 @@ use crate::syntax::explain::token::tokens;
 /// Most nested braces that are looked into.
 const MAX_DEPTH: usize = 8;
 
-/// Commands and what they are here; a function keeps its name, a Greek letter too.
+/// Commands and their translations; functions and Greek letters keep their names.
 const COMMANDS: [(&str, &str); 38] = [
     ("cdot", "*"),
     ("times", "*"),
@@ -165,7 +165,7 @@ fn convert(scene: &Scene<'_>, text: &str, depth: usize) -> Option<String> {
     Some(out)
 }
 
-/// One command with its arguments; what is left behind it.
+/// Translates one command with its arguments; returns the rest.
 fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str> {
     let separate = |out: &mut String| {
         if out.ends_with(|c: char| c.is_alphanumeric() || c == '_') {

@@ -1,4 +1,4 @@
-//! A logical line read word by word, without the grammar: what the idioms of other languages are looked for in.
+//! A logical line read word by word, without the grammar: the input of the search for idioms of other languages.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ impl<'a> Line<'a> {
         self.tokens.get(at).map_or("", |token| &self.file[token.start..token.end])
     }
 
-    /// What a token is.
+    /// The kind of a token.
     pub fn kind(&self, at: usize) -> Option<TokenKind> {
         self.tokens.get(at).map(|token| token.kind)
     }
@@ -95,7 +95,7 @@ impl<'a> Line<'a> {
         None
     }
 
-    /// What stands between the bracket at `open` and its partner, cut at the commas: ranges of tokens.
+    /// The arguments between the bracket at `open` and its partner: ranges of tokens.
     pub fn arguments(&self, open: usize) -> Option<Vec<Range<usize>>> {
         let close = self.close(open)?;
         let mut found = Vec::new();

@@ -1,7 +1,7 @@
 //! Idioms of other languages: `np.exp(x)`, `d(x)/dt`, `for` loops, LaTeX. Each is answered once, with the text to type.
 //!
-//! They are looked for only where a model has errors, and only on lines that an error points at, so that no valid model
-//! can meet them. What belongs to one is blanked, and the rest is checked without it: an idiom has no consequences.
+//! The search runs only if a model has errors, and only on lines with errors, so that it never affects a valid model.
+//! The text of an idiom is blanked, and the rest is checked without it, so that an idiom causes no further errors.
 
 mod absent;
 mod array;
@@ -45,7 +45,7 @@ pub struct Found {
     help: String,
     /// The text to type, where it cannot change what was right.
     fixes: Vec<Fix>,
-    /// What is read no further.
+    /// The range that is blanked.
     range: Range<usize>,
 }
 
@@ -77,7 +77,7 @@ impl Found {
         self
     }
 
-    /// The replacement of its own place.
+    /// A replacement of its own range.
     fn mend(self, text: impl Into<String>) -> Found {
         let (text, span) = (text.into(), self.span);
         let help = if self.help.is_empty() { format!("write `{text}`") } else { self.help.clone() };
@@ -90,7 +90,7 @@ impl Found {
     }
 }
 
-/// What the lines of a file say of its names, as far as that can be told without the grammar.
+/// The facts about names from the lines of a file, without the grammar.
 struct Scene<'a> {
     lines: Vec<Line<'a>>,
     /// All names with a meaning in the model.
@@ -207,13 +207,13 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What a search gives: diagnostics, and the text that is left to be checked.
+/// The result of a search: diagnostics, and the remaining text to check.
 pub struct Taken {
     /// One for all places of an idiom.
     pub diagnostics: Vec<Diagnostic>,
     /// The text with the idioms blanked, byte for byte in place.
     pub text: String,
-    /// Names that stand in what was blanked: what is said of them elsewhere may follow from it.
+    /// Names in the blanked text: other messages about them may follow from it.
     pub names: Vec<String>,
 }
 
@@ -239,7 +239,7 @@ pub fn take(masked: &str, errors: &[Span]) -> Option<Taken> {
     Some(blank(&scene, masked, found))
 }
 
-/// What to write for a function of other languages.
+/// The alternative to a function of other languages.
 pub fn foreign_function(name: &str) -> Option<String> {
     call::help_for(name)
 }
@@ -301,7 +301,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<Found>) {
     }
 }
 
-/// What is blanked for an idiom: its line, or the entry of a block if a brace of the line belongs to others.
+/// The range that is blanked for an idiom: its line, or the entry of a block if a brace of the line belongs to others.
 fn blanked(line: &Line<'_>, idiom: &Found) -> Range<usize> {
     if idiom.range != idiom.span.range() {
         return idiom.range.clone();

@@ -9,7 +9,7 @@ use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0134";
 
-/// Letters of other scripts, and the Latin ones that look like them.
+/// Letters of other scripts that look like Latin ones.
 const ALIKE: [(char, char); 47] = [
     ('а', 'a'),
     ('е', 'e'),

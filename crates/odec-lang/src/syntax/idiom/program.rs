@@ -499,7 +499,7 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     Some((found.label("an event").help(format!("write `{better}`")), at + 1))
 }
 
-/// `global -1 h {v=-0.8*v}` of XPP: the direction, what passes through 0, the changes.
+/// `global -1 h {v=-0.8*v}` of XPP: the direction, the expression that crosses 0, the changes.
 fn xpp_event(line: &Line<'_>) -> Option<String> {
     let open = (1..line.tokens.len()).find(|&k| line.text(k) == "{")?;
     let close = line.close(open).unwrap_or(line.tokens.len());

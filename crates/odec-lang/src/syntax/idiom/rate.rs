@@ -11,11 +11,11 @@ const CODE: &str = "E0132";
 const STEP: &str = "write only the rate, not the time step";
 const HEADLINE: &str = "write a derivative with a prime";
 
-/// Functions of one argument that stand for its derivative by time.
+/// Functions of one argument that mean its time derivative.
 const RATES: [&str; 9] = ["D", "Dt", "ddt", "deriv", "derivative", "dot", "Differential", "derivn", "rate"];
 /// Functions of an argument and the time.
 const BY_TIME: [&str; 5] = ["diff", "Diff", "Derivative", "D", "DERIVN"];
-/// What holds the rates one by one elsewhere.
+/// Names of arrays that hold derivatives in other languages.
 const VECTORS: [&str; 17] = [
     "dydt", "dxdt", "dudt", "dydx", "dy", "dx", "du", "dX", "dA", "ydot", "xdot", "yp", "DADT", "dADT", "dzdt",
     "rates", "dstate",

@@ -10,7 +10,7 @@ use crate::syntax::grammar::{Grammar, Rule};
 const CODE: &str = "E0125";
 /// Words of laws.
 const LAWS: [&str; 3] = ["mass", "rate", "flow"];
-/// What a side without species is called elsewhere.
+/// Names of an empty side in other languages.
 const NOTHING: [&str; 10] = ["null", "NULL", "Null", "nil", "None", "none", "nothing", "EmptySet", "emptyset", "empty"];
 /// Calls of Michaelis and Menten's law, and of Hill's.
 const MICHAELIS: [&str; 5] = ["mm", "MM", "michaelis_menten", "MichaelisMenten", "michaelisMenten"];
@@ -100,7 +100,7 @@ fn michaelis(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> 
     Some(found.label("not declared").help(format!("write `{better}`")).over(line.range.clone()))
 }
 
-/// `A -> null  mass k`: what stands for nothing at all is `0`.
+/// `A -> null  mass k`: an empty side is `0`.
 fn nothing(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> {
     let at = (0..line.tokens.len()).find(|&k| NOTHING.contains(&line.text(k)) && !scene.knows(line.text(k)))?;
     let first = at == 0 || matches!(line.text(at - 1), ":") || at == arrow + 1;
@@ -138,7 +138,7 @@ fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found
     Grammar::parse(Rule::reaction_line, &better).is_ok().then(|| found.help(format!("write `{better}`")))
 }
 
-/// What stands between the species and the law: `;`, `,`, `=`, `(`, or a name that follows a name.
+/// The separator between the species and the law: `;`, `,`, `=`, `(`, or a name that follows a name.
 fn separator(line: &Line<'_>, from: usize) -> Option<usize> {
     (from..line.tokens.len()).find(|&k| {
         matches!(line.text(k), ";" | "," | "=" | "(") || (k > from && line.is_name(k) && line.is_name(k - 1))
@@ -165,7 +165,7 @@ fn side(line: &Line<'_>, from: usize, to: usize) -> String {
     if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") }
 }
 
-/// The law as it is to be written.
+/// The law in odec's notation.
 fn law(line: &Line<'_>, (from, end): (usize, usize), given: bool, reactants: &str) -> String {
     if given {
         return line.slice(from, end).to_owned();

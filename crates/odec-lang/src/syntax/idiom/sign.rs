@@ -173,7 +173,7 @@ fn ternary(line: &Line<'_>, at: usize) -> Option<Found> {
 /// Most choices in one another.
 const MAX_CHOICES: usize = 8;
 
-/// The tokens `from..to` with `c ? a : b` as a choice of this language. What follows the last colon goes on as `else if`.
+/// The tokens `from..to` with `c ? a : b` as a conditional. Text after the last colon continues as `else if`.
 fn choice(line: &Line<'_>, from: usize, to: usize, depth: usize) -> Option<String> {
     let find = |from: usize, sign: &str| line.find(from, sign).filter(|&k| k < to);
     let Some(mark) = find(from, "?") else {

@@ -10,7 +10,7 @@ const CODE: &str = "E0133";
 /// Words that show a quantity.
 const PICTURES: [&str; 8] = ["plot", "print", "disp", "show", "display", "DISPLAY", "Plot", "graph"];
 
-/// What stands in a line of its own elsewhere.
+/// Idioms that take a whole line.
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     part(scene, line)
         .or_else(|| dose(scene, line))
@@ -21,7 +21,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         .or_else(|| in_space(scene, line))
 }
 
-/// What stands within a line.
+/// Idioms within a line.
 pub(super) fn within(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
     for at in 0..line.tokens.len() {
         found.extend(any_or_all(scene, line, at).or_else(|| pulse(scene, line, at)));
@@ -83,7 +83,7 @@ fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     })
 }
 
-/// What a dose is here: an event, once or every so often.
+/// A dose as an event, once or repeated.
 fn given(scene: &Scene<'_>, line: &Line<'_>, (name, amount): (&str, &str), head: &str) -> Found {
     let better = format!("{head} {{ {name} += {amount} }}");
     let found = Found::new(CODE, "write a dose as an event", line.span(0, line.tokens.len() - 1)).label("a dose");

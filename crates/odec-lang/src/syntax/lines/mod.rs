@@ -25,7 +25,7 @@ pub struct Segment {
     pub bad: bool,
 }
 
-/// What stands between `{` and `}`.
+/// The text between `{` and `}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// Position of `{`.
@@ -90,7 +90,7 @@ struct Cutter<'a> {
     pos: usize,
     pieces: Vec<Piece>,
     diagnostics: Vec<Diagnostic>,
-    /// The next brace at or after some position that was asked for.
+    /// A cached search: a position, and the next brace from there on.
     brace: Option<(usize, Option<usize>)>,
     /// A stray `;` has been reported.
     semicolons: bool,

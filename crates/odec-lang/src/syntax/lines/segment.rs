@@ -122,7 +122,7 @@ impl Cutter<'_> {
         );
     }
 
-    /// Where a statement goes on after the newline at `newline`, if it does.
+    /// The position at which a statement continues after the newline at `newline`, if it does.
     fn continues(
         &self,
         start: usize,
@@ -155,7 +155,7 @@ impl Cutter<'_> {
         (column > indent && (begins_open(line) || (!in_block && clause()))).then_some(next)
     }
 
-    /// Reports the first mistake of a segment only: what follows from a wrong bracket is rarely a second one.
+    /// Reports only the first mistake of a segment: mistakes after a wrong bracket usually follow from it.
     fn report_in(&mut self, brackets: &mut Brackets, diagnostic: Diagnostic) {
         if !std::mem::replace(&mut brackets.bad, true) {
             self.diagnostics.push(diagnostic);

@@ -24,7 +24,7 @@ enum Part {
 }
 
 impl Printer<'_> {
-    /// Writes an expression where at least `level` is asked for.
+    /// Writes an expression where at least precedence `level` is needed.
     pub(super) fn expr(&mut self, id: ExprId, level: u8) {
         let mut stack = vec![Part::Expr(id, level)];
         while let Some(part) = stack.pop() {

@@ -14,7 +14,7 @@ use super::tree::{ExprId, Ident, Index, Reference, Tree, Unit};
 enum Style {
     /// As a user writes them, with no bracket too many.
     Source,
-    /// `(+ a (* b c))`: what was understood.
+    /// `(+ a (* b c))`: the structure of the expression.
     Prefix,
 }
 
@@ -73,7 +73,7 @@ impl Tree {
         printer.out
     }
 
-    /// What stands in one place of a bracket.
+    /// The text of one position in a bracket.
     pub(crate) fn index_text(&self, index: &Index) -> String {
         match index {
             Index::At(at) => self.expr_text(*at),
@@ -89,7 +89,7 @@ impl Tree {
         printer.out
     }
 
-    /// The model as a user would write it; comments other than `##` are not kept.
+    /// The model as source text; only `##` comments are kept.
     pub fn to_source(&self) -> String {
         self.print(Style::Source)
     }

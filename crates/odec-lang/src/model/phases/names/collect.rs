@@ -257,7 +257,7 @@ impl<'a> Collector<'a> {
         found.initial.push(InitialItem { state, item });
     }
 
-    /// An algebraic unknown is entered as a state: what differs is its equation.
+    /// Enters an algebraic unknown as a state: only its equation differs.
     fn declare_unknown(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
         let name = &item.target.name;
         if item.target.primes > 0 {

@@ -17,22 +17,22 @@ use crate::syntax::tree::{
 };
 pub(super) use left::Left;
 
-/// What a model declares.
+/// The declarations of a model.
 #[derive(Default)]
 pub(super) struct Names<'a> {
     /// Its own name, or that of its file.
     pub name: String,
     pub doc: Option<String>,
     pub time: Time,
-    /// What each name stands for; vectors count as one here.
+    /// The meaning of each name; a vector counts as one name here.
     pub symbols: HashMap<String, Symbol>,
     /// Where each name is declared first.
     pub declared: HashMap<String, Span>,
     /// Names declared more than once.
     pub doubled: Vec<Doubled>,
-    /// Of each name of a function its place in the list.
+    /// The position of each function in the list.
     pub functions: HashMap<String, usize>,
-    /// Of each name of an input its place in the list.
+    /// The position of each input in the list.
     pub inputs: HashMap<String, usize>,
     /// How many indices each name was declared with; none for a scalar.
     pub ranks: HashMap<&'a str, usize>,
@@ -78,7 +78,7 @@ pub(super) struct Declarations<'a> {
     pub indices: Vec<(&'a Ident, ExprId, ExprId)>,
     pub boundaries: Vec<&'a BoundaryItem>,
     pub axes: Vec<&'a Declared>,
-    /// What reactions leave to be checked.
+    /// The facts about reactions that remain to be checked.
     pub matter: Vec<&'a Matter>,
 }
 
@@ -133,7 +133,7 @@ pub(super) struct OtherArgument<'a> {
     pub unit: Option<&'a Unit>,
 }
 
-/// An equation with its left side as far as its form tells.
+/// An equation, and its left side as far as the syntax determines it.
 pub(super) struct EquationItem<'a> {
     pub left: Left<'a>,
     pub lhs: ExprId,
@@ -142,7 +142,7 @@ pub(super) struct EquationItem<'a> {
     pub equals: Span,
 }
 
-/// What is recorded.
+/// A recorded quantity.
 pub(super) enum OutputItem<'a> {
     /// A definition declared by `output`.
     Declared(usize),
@@ -185,7 +185,7 @@ pub(super) fn collect(input: Input<'_>) -> (Names<'_>, Vec<Diagnostic>) {
     (collector.names, collector.reports.into_list())
 }
 
-/// What is collected so far.
+/// The declarations collected so far.
 struct Collector<'a> {
     input: Input<'a>,
     names: Names<'a>,

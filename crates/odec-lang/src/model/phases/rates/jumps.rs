@@ -13,7 +13,7 @@ pub(super) const STEPS: &[&str] =
 const PROBES: u64 = 4;
 const NEAR: f64 = 1e-9;
 
-/// What is known of a choice.
+/// The result for a choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Verdict {
     /// Both branches are equal where the condition changes.
@@ -91,7 +91,7 @@ fn at_surface(terms: &[Term], [a, b]: [TermId; 2], branches: [TermId; 2]) -> Ver
     }
 }
 
-/// Something that changes with time and is computed from nothing in the expression itself.
+/// A quantity that changes with time and is computed from nothing in the expression itself.
 fn is_leaf(kind: &TermKind) -> bool {
     matches!(kind, TermKind::Time | TermKind::State(..) | TermKind::Definition(_) | TermKind::Element(..))
 }
@@ -108,7 +108,7 @@ fn any(terms: &[Term], root: TermId, wanted: &impl Fn(&TermKind) -> bool) -> boo
     false
 }
 
-/// Values at a point where every quantity has a number of its own.
+/// Values at a point where every quantity has a different number.
 struct Probe<'a> {
     terms: &'a [Term],
     number: u64,

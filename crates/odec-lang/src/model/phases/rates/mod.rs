@@ -1,8 +1,9 @@
-//! Derivatives of definitions: `e'`, where `e = r - y`, is a definition of its own, formed exactly from the terms of `e`
+//! Derivatives of definitions: `e'`, where `e = r - y`, becomes a definition, formed exactly from the terms of `e`
 //! along the equations and time.
 //!
-//! A rate that an equation gives as it stands, `y' = ...`, is read as its right side, so that `e'` may stand wherever `e`
-//! may. Where that right side reads `e'` itself, the rate stays what it is, and the equations are solved for it together.
+//! If an equation gives a derivative directly, `y' = ...`, the derivative is replaced by its right-hand side, so that
+//! `e'` can be used wherever `e` can. If that right-hand side reads `e'` itself, the derivative stays, and the
+//! equations are solved for it together.
 
 mod jumps;
 mod slopes;
@@ -19,7 +20,7 @@ use crate::report::{error, warning};
 use crate::syntax::limits::MAX_PRIMES;
 use slopes::{Refused, Slopes};
 
-/// What a definition behind the declared ones is.
+/// The kinds of definitions that follow the declared ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Made {
     /// The derivative of another definition.
@@ -28,7 +29,7 @@ enum Made {
     Side(usize),
 }
 
-/// Makes the definitions that the derivatives in the text stand for.
+/// Makes the definitions for the derivatives in the text.
 pub(super) fn form(model: &mut Model, uses: &mut Uses) -> Vec<Diagnostic> {
     if uses.rates.is_empty() {
         return Vec::new();
@@ -96,9 +97,9 @@ struct Maker<'a> {
     model: &'a mut Model,
     declared: usize,
     made: Vec<Made>,
-    /// How many derivatives of a definition each of them is.
+    /// The order of the derivative of a definition, for each of them.
     depth: Vec<usize>,
-    /// Of the derivatives in the text: the definition depends on it.
+    /// For each derivative in the text: true if the definition depends on it.
     endless: Vec<bool>,
     /// A derivative of too many definitions has been refused.
     too_deep: bool,

@@ -36,7 +36,7 @@ impl Refused {
     }
 }
 
-/// Terms of their own, operands first, and the derivative of each.
+/// A separate list of terms, operands first, and the derivative of each.
 pub(super) struct Slopes<'m, 'a> {
     maker: &'m mut Maker<'a>,
     terms: Vec<Term>,
@@ -46,7 +46,7 @@ pub(super) struct Slopes<'m, 'a> {
     of: Vec<Option<TermId>>,
     /// The place where a value jumps, of each of the first terms.
     jumps: Vec<Option<(Span, String)>>,
-    /// Choices of which it is not known whether they jump.
+    /// Choices that may jump.
     doubtful: Vec<Span>,
 }
 
@@ -79,7 +79,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
         Ok((slopes.keep(root), slopes.doubtful))
     }
 
-    /// The term of this kind: what is written twice is one quantity.
+    /// The term of this kind. Equal terms are shared.
     fn known(&mut self, kind: TermKind, span: Span) -> TermId {
         let key = format!("{kind:?}");
         if let Some(&id) = self.written.get(&key) {
@@ -99,7 +99,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
         self.maker.model
     }
 
-    /// The terms of a body at the end of the own ones, with calls replaced by what they mean.
+    /// The terms of a body, appended to the list, with calls replaced by their bodies.
     fn write_out(&mut self, body: Body, arguments: &[TermId], depth: usize) -> Result<TermId, Refused> {
         let old: Vec<Term> = self.model().terms[body.range()].to_vec();
         let mut live = vec![false; old.len()];

@@ -68,7 +68,7 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
     volumes
 }
 
-/// Where a volume comes from.
+/// The source of a volume.
 enum Volume {
     /// A number.
     Given,

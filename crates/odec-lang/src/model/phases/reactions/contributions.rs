@@ -17,7 +17,7 @@ use crate::syntax::tree::{
 
 /// One reaction in the equation of one state.
 struct Term {
-    /// What comes out less what goes in.
+    /// Amount produced minus amount consumed.
     net: f64,
     rate: Ident,
     axes: Vec<Axis>,
@@ -85,7 +85,7 @@ pub(super) fn of(
     }
 }
 
-/// A name that is declared as something that no reaction changes.
+/// A name that is declared as something that reactions cannot change.
 fn other(facts: &Facts<'_>, species: &Reference) -> Option<Diagnostic> {
     let name = &species.name.name;
     let (what, declared) = facts.others.get(name.as_str())?;

@@ -1,5 +1,5 @@
-//! Events that set the volume of a compartment: they have to say what becomes of the concentrations in it. Amounts stay
-//! where nothing leaves, and then the concentrations jump; a cell that divides keeps them. Both are common.
+//! Events that set the volume of a compartment must also set the concentrations in it. If nothing leaves, amounts stay
+//! and concentrations jump; if a cell divides, concentrations stay. Both are common.
 
 use crate::diagnostic::Diagnostic;
 use crate::report::error;

@@ -103,7 +103,7 @@ fn same(a: &Reference, b: &Reference) -> bool {
     a.name.name == b.name.name && a.indices.is_empty() && b.indices.is_empty()
 }
 
-/// What does not depend on indices.
+/// Checks that do not depend on indices.
 pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut Vec<Diagnostic>) {
     let reaction = line.reaction;
     let changed = || {

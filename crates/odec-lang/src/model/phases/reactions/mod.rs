@@ -27,7 +27,7 @@ use crate::syntax::tree::{
 };
 pub(super) use jumps::check as jumps;
 
-/// What the rest of the text says of the names in reactions.
+/// The facts about the names in reactions from the rest of the text.
 struct Facts<'a> {
     /// States by name, with the items that declare them.
     states: BTreeMap<&'a str, &'a Declared>,

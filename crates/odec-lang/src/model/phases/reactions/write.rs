@@ -11,7 +11,7 @@ use crate::syntax::tree::{
 /// Builds expressions and statements at the end of a tree.
 pub(super) struct Writer {
     tree: Tree,
-    /// What reactions and compartments become.
+    /// The statements that replace reactions and compartments.
     added: Vec<Statement>,
 }
 
@@ -62,7 +62,7 @@ impl Writer {
         self.tree.exprs[id.0 as usize].span
     }
 
-    /// The same expression again: every statement has expressions of its own.
+    /// A copy of the expression: statements do not share expressions.
     pub(super) fn copy(&mut self, id: ExprId) -> ExprId {
         let mut copies = BTreeMap::new();
         for node in self.tree.nodes_of(id) {
@@ -141,7 +141,7 @@ pub(super) fn as_read(writer: &mut Writer, reference: &Reference) -> Reference {
     read
 }
 
-/// A reference as it is written, with expressions of its own.
+/// A copy of a reference as it is written.
 pub(super) fn as_written(writer: &mut Writer, reference: &Reference) -> Reference {
     let mut written = reference.clone();
     for index in &mut written.indices {
@@ -154,7 +154,7 @@ pub(super) fn as_written(writer: &mut Writer, reference: &Reference) -> Referenc
     written
 }
 
-/// Puts other expressions in the place of those that one is made of.
+/// Replaces the operands of an expression.
 fn map_operands(kind: &mut ExprKind, to: impl Fn(ExprId) -> ExprId) {
     let put = |id: &mut ExprId| *id = to(*id);
     match kind {

@@ -197,7 +197,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// What an action changes, and the scope of its right side; `None` after a mistake.
+    /// The target of an action, and the scope of its right side; `None` after a mistake.
     fn action_target(&mut self, target: &'a Reference, scope: Scope) -> (Scope, Option<Target>) {
         let name = target.name.name.as_str();
         let symbol = self.model.symbols.get(name).copied();

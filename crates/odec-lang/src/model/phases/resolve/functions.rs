@@ -27,13 +27,13 @@ pub(super) struct Frame<'a> {
 pub(super) struct Functions<'a> {
     /// By function: it is put in.
     pub open: Vec<bool>,
-    /// From the outermost call to the one at hand.
+    /// From the outermost call to the current one.
     pub frames: Vec<Frame<'a>>,
     /// Ranges of the reductions in functions: their terms must not lie among those of an expression.
     pub ranges: HashMap<ExprId, Body>,
-    /// Terms that functions were put in as, without the outermost call at hand.
+    /// Number of terms that functions were expanded to, without the current outermost call.
     terms: u64,
-    /// The first term of the outermost call at hand.
+    /// The first term of the current outermost call.
     start: u64,
     /// It was said that these are too many.
     too_many: bool,
@@ -145,7 +145,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// The argument of this name of the function at hand.
+    /// The argument with this name of the current function.
     pub(super) fn is_argument(&self, place: Allowed<'a>, name: &str) -> Option<&'a Ident> {
         let arguments = match (self.functions.frames.last(), place) {
             (Some(frame), _) => frame.arguments,

@@ -12,7 +12,7 @@ use crate::syntax::tree::{ExprId, ExprKind, Ident};
 /// How an input is written.
 const FORM: &str = "write for example `input q(t) = table(\"q.csv\", \"flow\", linear)`";
 
-/// What is said of a table so far.
+/// The words of a table so far.
 #[derive(Default)]
 struct Words {
     between: Option<(Between, Span)>,
@@ -174,7 +174,7 @@ impl<'a> Resolver<'a> {
         });
     }
 
-    /// `table(...)` in a formula: what was said of its arguments is of no interest then.
+    /// `table(...)` in a formula: messages about its arguments are dropped.
     pub(super) fn input_in_formula(&mut self, span: Span) {
         let inside = |at: Span| span.start <= at.start && at.end <= span.end;
         self.reports.retain(|report| !report.span().is_some_and(inside));

@@ -56,7 +56,7 @@ pub(super) struct Uses {
     pub undeclared: BTreeMap<String, Vec<Use>>,
     /// Definitions whose derivative is a left side, and where.
     pub primed: BTreeMap<usize, Vec<Span>>,
-    /// Definitions whose derivative is read: each stands for a definition behind those that are declared.
+    /// Definitions whose derivative is read: each gets a definition after the declared ones.
     pub rates: Vec<Rate>,
 }
 
@@ -98,7 +98,7 @@ pub(super) enum UseKind {
     Power(ExprId),
 }
 
-/// Where an expression stands, hence which names it may use.
+/// The position of an expression, which determines the names it may use.
 #[derive(Clone, Copy)]
 enum Allowed<'a> {
     /// Any name.
@@ -160,11 +160,11 @@ struct Instances {
     pending: Vec<(usize, Vec<Dim>)>,
     /// Shapes of the arguments of the function whose body is resolved.
     arguments: Vec<Dim>,
-    /// What calls give.
+    /// The shapes of calls.
     calls: Calls,
 }
 
-/// The names so far, and the terms made of them.
+/// The names so far, and the terms that use them.
 struct Resolver<'a> {
     input: Input<'a>,
     names: &'a Names<'a>,

@@ -156,7 +156,7 @@ impl<'a> Resolver<'a> {
         (self.number_body(1.0, span), self.number_body(1.0, span))
     }
 
-    /// A whole number made of numbers and constants: it is known when the model is compiled.
+    /// An integer expression of numbers and constants: its value is known when the model is compiled.
     pub(super) fn extent(&mut self, e: ExprId) -> Body {
         if let Some(&known) = self.functions.ranges.get(&e) {
             return known;
@@ -170,7 +170,7 @@ impl<'a> Resolver<'a> {
         self.free.entry(key).or_default().push(span);
     }
 
-    /// What an action of an event changes, if this place is in its target.
+    /// The quantity that an action of an event changes, if this place is in its target.
     fn target_at(&self, place: Span) -> Option<&'a str> {
         let events = self.input.tree.statements.iter().filter_map(|s| match &s.kind {
             StatementKind::Event(event) => Some(event),

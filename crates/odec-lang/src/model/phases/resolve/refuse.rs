@@ -167,7 +167,7 @@ impl<'a> Resolver<'a> {
         Some(Span { end: parameter.span.start, ..statement.span })
     }
 
-    /// A call of something that is no function.
+    /// A call of a name that is not a function.
     pub(super) fn unknown_function(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) {
         if self.names.broken.contains(name.name.as_str()) {
             return;

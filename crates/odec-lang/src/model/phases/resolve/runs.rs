@@ -12,7 +12,7 @@ use crate::syntax::tree::{self, Entry, ExprId, ExprKind, Ident};
 /// States by position with the order of their derivative, and which of their elements.
 type Tolerated = (Vec<(usize, u8)>, Vec<Elements>);
 
-/// What each entry takes, in words with an example.
+/// The value that each entry takes, in words with an example.
 fn shape(key: &str) -> &'static str {
     match key {
         "t" => "a range: `t = 0 .. 10`",
@@ -424,7 +424,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A name in `record` that stands for nothing which rows can hold.
+    /// A name in `record` that is not a quantity of a row.
     fn not_recorded(&mut self, name: &str, span: Span) {
         let mut known = self.model.state_names();
         known.extend(self.model.outputs.iter().map(|o| o.name.clone()));
@@ -513,7 +513,7 @@ impl<'a> Resolver<'a> {
 /// The first and the last element along an axis; `None` is all of it.
 type Elements = Option<(model::Body, model::Body)>;
 
-/// The first byte of a statement, where it is said that it is there twice.
+/// The first byte of a statement, for messages about duplicates.
 fn head(span: Span) -> Span {
     Span { end: span.end.min(span.start + 3), ..span }
 }

@@ -9,7 +9,7 @@ use crate::model::{Dimension, Local, Symbol};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind, Ident};
 
-/// A link of a chain of bound names; the innermost is looked at first.
+/// A link of a chain of bound names; the search begins at the innermost.
 #[derive(Clone, Copy)]
 struct Link<'a> {
     parent: Scope,
@@ -24,16 +24,16 @@ pub(super) type Scope = Option<u32>;
 #[derive(Default)]
 pub(super) struct Scopes<'a> {
     links: Vec<Link<'a>>,
-    /// What the statement at hand binds.
+    /// The names that the current statement binds.
     pub base: Scope,
-    /// What is bound around the expression at hand.
+    /// The names that are bound around the current expression.
     pub here: Scope,
-    /// The statement at hand, so that a mistake is said once for each.
+    /// The current statement, so that a mistake is reported once per statement.
     pub statement: u32,
     count: u32,
-    /// Where the left side at hand restricts an index: `m*u[i in 2..N]''`.
+    /// Places where the current left side restricts an index: `m*u[i in 2..N]''`.
     pub restricted: Vec<Span>,
-    /// Indices that the reductions of the expression at hand bind.
+    /// Indices that the reductions of the current expression bind.
     pub reductions: HashMap<ExprId, Vec<usize>>,
 }
 
@@ -176,7 +176,7 @@ impl<'a> Resolver<'a> {
         scope
     }
 
-    /// What a bound name runs over: an index set, or a range of its own.
+    /// The range of a bound name: an index set, or an explicit range.
     pub(super) fn dimension(&mut self, name: &'a Ident, range: Option<(ExprId, ExprId)>) -> Dimension {
         let index = match (self.model.symbols.get(&name.name).copied(), range) {
             (Some(Symbol::Index(_)), _) | (_, None) => self.index_set(name),

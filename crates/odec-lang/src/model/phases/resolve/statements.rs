@@ -522,7 +522,7 @@ impl<'a> Resolver<'a> {
         bodies
     }
 
-    /// Names of functions, the model's and the builtin ones.
+    /// Names of functions: those of the model and the built-in ones.
     pub(super) fn function_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.names.functions.keys().cloned().collect();
         names.sort_unstable();

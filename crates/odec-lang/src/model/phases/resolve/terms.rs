@@ -1,4 +1,4 @@
-//! Expressions: names become what they stand for, calls are checked, and the tree's nodes become a flat list of terms.
+//! Expressions: names are resolved, calls are checked, and the nodes of the tree become a flat list of terms.
 
 use odec_ir::{Span, builtin as table};
 
@@ -34,7 +34,7 @@ impl Value {
         }
     }
 
-    /// One component of a vector; a number stays what it is.
+    /// One component of a vector; a number stays a number.
     pub(super) fn component(self, c: usize) -> TermId {
         match self {
             Value::Scalar(term) => term,
@@ -249,7 +249,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A number, or a vector of which each component is made by itself.
+    /// A number, or a vector whose components are made one by one.
     pub(super) fn each(&mut self, dim: Dim, _: Span, mut make: impl FnMut(&mut Self, usize) -> TermId) -> Value {
         let terms: Vec<TermId> = (0..usize::from(dim.max(1))).map(|c| make(self, c)).collect();
         Value::from_terms(&terms)
@@ -370,7 +370,7 @@ impl<'a> Resolver<'a> {
         Value::Scalar(self.apply(op.0.name, &operands, span))
     }
 
-    /// What a name stands for; a term that computes nothing if that was an error.
+    /// The value of a name; after an error a term that computes nothing.
     fn name(&mut self, reference: &'a Reference, place: Allowed<'a>) -> Value {
         let subscripts = self.subscripts(reference);
         self.reference(reference, &subscripts, place)
@@ -430,7 +430,7 @@ impl<'a> Resolver<'a> {
         )));
     }
 
-    /// What a name with these subscripts stands for.
+    /// The value of a name with these subscripts.
     fn reference(&mut self, reference: &'a Reference, subscripts: &[TermId], place: Allowed<'a>) -> Value {
         let name = reference.name.name.as_str();
         let span = reference.span;
@@ -493,7 +493,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// `.x` of a reference: which component, if one is asked for. `None`: that was a mistake.
+    /// `.x` of a reference: the component, if there is one. `None` after a mistake.
     #[expect(clippy::option_option, reason = "no component, and no answer, are two things")]
     pub(super) fn which_component(&mut self, reference: &'a Reference, dim: Dim) -> Option<Option<usize>> {
         let Some(part) = reference.path.first() else { return Some(None) };

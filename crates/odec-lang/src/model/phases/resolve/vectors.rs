@@ -35,7 +35,7 @@ impl<'a> Resolver<'a> {
         self.say(report.help("use a component, `p.x`, or `norm(p)`"));
     }
 
-    /// A value of another kind than what it is given to.
+    /// A value that does not have the shape of its target.
     pub(super) fn not_this_vector(&mut self, span: Span, found: Dim, expected: Dim) {
         if self.already_wrong(span) {
             return;
@@ -113,8 +113,8 @@ impl<'a> Resolver<'a> {
         self.each(dim, span, |b, c| b.apply(name, &[left.component(c), right.component(c)], span))
     }
 
-    /// `p*q` of vectors with four components: the product of quaternions is one thing only once it is said which
-    /// component is the real part.
+    /// `p*q` of vectors with four components: the product of quaternions is unique only if one knows which component
+    /// is the real part.
     fn product_of_quaternions(&mut self, [p, q]: [&str; 2], span: Span) {
         let report = error("E0528", "the product of two vectors is ambiguous", span, "two vectors");
         let name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');

@@ -107,7 +107,7 @@ impl Conditions<'_> {
         reports.say(error("E0546", headline, self.model.term(at.0).span, "part of a condition").help(help));
     }
 
-    /// The sides of an equality that is met where they cross must not jump across each other.
+    /// The sides of an equality must not jump across each other.
     fn continuous(&self, [a, b]: [TermId; 2], reports: &mut Reports) {
         let Some((id, inside)) = self.jumping([a, b]) else { return };
         let [left, right] = [a, b].map(|side| self.text(side, &None));
@@ -154,7 +154,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// The first function in these terms that jumps while its argument goes on.
+    /// The first function in these terms that jumps while its argument is continuous.
     fn jumping(&self, roots: [TermId; 2]) -> Option<At> {
         let mut open: Vec<At> = roots.into_iter().rev().map(|root| (root, None)).collect();
         let mut seen = HashSet::new();
@@ -183,7 +183,7 @@ impl Conditions<'_> {
         None
     }
 
-    /// What is no comparison may stand in a condition if it is constant between events.
+    /// An expression that is not a comparison is allowed in a condition if it is constant between events.
     fn plain(&self, at: &At, reports: &mut Reports) {
         let number = matches!(self.model.term(at.0).kind, TermKind::Number(_));
         if !number && self.level(at.clone()) < Level::Time {
@@ -200,7 +200,7 @@ impl Conditions<'_> {
         );
     }
 
-    /// What an argument of a function stands for in this call.
+    /// The value of an argument of a function in this call.
     fn given(&self, (mut id, mut inside): At) -> At {
         while let (TermKind::Argument(k), Some(call)) = (&self.model.term(id).kind, inside.clone()) {
             (id, inside) = (call.arguments[*k], call.from.clone());
@@ -247,7 +247,7 @@ impl Conditions<'_> {
         true
     }
 
-    /// A term in the language, with what it stands for in this call.
+    /// A term as source text, with the arguments of this call.
     fn text(&self, id: TermId, inside: &Inside) -> String {
         let given = |argument: &TermId, call: &Call| {
             let text = self.text(*argument, &call.from);

@@ -15,7 +15,7 @@ pub(super) fn find(model: Model, reports: &mut Reports) -> Model {
     cycles.model
 }
 
-/// The model as far as its orders of evaluation are known.
+/// The model with the orders of evaluation found so far.
 struct Cycles<'a> {
     model: Model,
     reports: &'a mut Reports,

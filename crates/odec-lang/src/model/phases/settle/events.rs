@@ -32,7 +32,7 @@ struct Events<'a> {
     model: &'a Model,
 }
 
-/// What an action of an event sets at a fixed time.
+/// An assignment of an event at a fixed time.
 struct Write {
     /// The event, and the number of its action.
     action: (usize, usize),
@@ -52,7 +52,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Of the actions of two events.
+    /// For the actions of two events.
     fn of(a: &Write, b: &Write) -> Option<Pair> {
         let (late, early) = if a.action > b.action { (a, b) } else { (b, a) };
         let apart = late.action.0 != early.action.0;
@@ -91,7 +91,8 @@ impl Events<'_> {
         }
     }
 
-    /// A period is positive, and a delay is not negative, as far as both are known before the run whatever is set for it.
+    /// Checks that a period is positive and a delay is not negative, if they are known before the run whatever the
+    /// user sets.
     fn spans(&self, event: usize, reports: &mut Reports) {
         let of = &self.model.events[event];
         let period = match &of.kind {
@@ -216,7 +217,7 @@ impl Events<'_> {
         (pairs, compared)
     }
 
-    /// What events with fixed times set: by time, quantity and order of derivative.
+    /// The assignments of events with fixed times: by time, quantity and order of derivative.
     fn writes_at_times(&self) -> BTreeMap<(u64, Symbol, u8), Vec<Write>> {
         let mut writes: BTreeMap<_, Vec<Write>> = BTreeMap::new();
         for (event, of) in self.model.events.iter().enumerate() {

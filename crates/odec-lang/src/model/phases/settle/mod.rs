@@ -1,5 +1,5 @@
-//! The last phases: from a model whose expressions are terms to one that can run. They look at the model alone, so
-//! that they serve every front end.
+//! The last phases: from a model whose expressions are terms to one that can run. They use only the model, so that
+//! they work for every front end.
 
 mod axes;
 mod bounds;
@@ -23,18 +23,18 @@ pub(crate) use orders::two_equations;
 pub(crate) struct InitialValue {
     /// An element of [`Model::states`].
     pub state: usize,
-    /// Of which derivative.
+    /// The order of the derivative.
     pub order: u8,
     /// The value, if there is one.
     pub value: Option<Body>,
-    /// What is declared.
+    /// The declaration.
     pub span: Span,
     /// The empty place after the declaration.
     pub end: Span,
 }
 
-/// Finds the order of each state with its initial values, the orders of evaluation, and whose equation each is. With an
-/// error the model is as far as that.
+/// Finds the order of each state with its initial values, the orders of evaluation, and the owner of each equation.
+/// After an error the model is incomplete.
 pub(crate) fn order(model: Model, starts: &[InitialValue], source: &Source) -> (Model, Vec<Diagnostic>) {
     let mut reports = Reports::default();
     let mut model = orders::find(model, starts, source, &mut reports);

@@ -24,7 +24,7 @@ pub(super) fn find(model: Model, starts: &[InitialValue], source: &Source, repor
     orders.model
 }
 
-/// The model as far as its orders are known.
+/// The model with the orders found so far.
 struct Orders<'a> {
     model: Model,
     reports: &'a mut Reports,
@@ -46,7 +46,7 @@ impl Orders<'_> {
     }
 
     /// The order of each state is that of its highest derivative on a left side, else on a right side. Returns for
-    /// each state the place that decides; reports states of which no derivative is in any equation.
+    /// each state the place that determines it; reports states without a derivative in any equation.
     fn find_orders(&mut self) -> Vec<Option<Span>> {
         let n = self.model.states.len();
         let mut left: Vec<(u8, Option<Span>)> = vec![(0, None); n];
@@ -96,7 +96,7 @@ impl Orders<'_> {
         places
     }
 
-    /// An equation without a derivative beside states without an equation.
+    /// An equation without a derivative in a model with states without an equation.
     fn algebraic_equation(&self, equation: Span, without: &[usize], first: usize) -> Diagnostic {
         let name = &self.model.states[first].name;
         let headline = "an equation without a derivative determines an `unknown`, but there is none for this equation";
@@ -314,8 +314,8 @@ pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>)
     }
 }
 
-/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `Dx`, `ẋ`, `x_t`, `d2xdt2`, `xddot`: of which order the derivative of `state` is
-/// that is called so elsewhere.
+/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `Dx`, `ẋ`, `x_t`, `d2xdt2`, `xddot`: the order of the derivative of `state`
+/// that has this name in other languages.
 fn reads_as_derivative(name: &str, state: &str, time: &str) -> Option<usize> {
     let plain: String = name.chars().filter(|c| *c != '_').collect();
     let state_plain: String = state.chars().filter(|c| *c != '_').collect();

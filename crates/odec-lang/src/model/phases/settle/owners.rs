@@ -66,7 +66,7 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
     model
 }
 
-/// Beside arrays each scalar unknown needs an equation of its own; those of arrays are counted by their elements.
+/// In a model with arrays, each scalar unknown needs an equation; those of arrays are counted by their elements.
 fn count_unknowns(model: &Model, reports: &mut Reports) {
     for (i, state) in model.states.iter().enumerate().filter(|(_, state)| state.algebraic && state.indexed.is_scalar())
     {
@@ -160,7 +160,7 @@ impl Model {
         Some((name, index))
     }
 
-    /// The states whose highest derivative at exactly these indices (or, with none, at fixed ones) is in an
+    /// The states whose highest derivative at exactly these indices (or, without indices, at fixed ones) occurs in an
     /// expression.
     fn candidates(&self, terms: std::ops::Range<usize>, locals: &[usize]) -> Vec<Candidate> {
         self.read_at(terms, locals, |state, order| order == self.states[state].order)
@@ -187,7 +187,7 @@ impl Model {
         found
     }
 
-    /// The states that are read at exactly these indices (or, with none, at fixed ones) in an expression.
+    /// The states that an expression reads at exactly these indices (or, without indices, at fixed ones).
     fn read_at(
         &self,
         terms: std::ops::Range<usize>,
@@ -231,7 +231,7 @@ impl Model {
         found
     }
 
-    /// Two places have an element in common, as far as the sizes are known.
+    /// Whether two places have an element in common, as far as the sizes are known.
     fn meet(&self, a: &Candidate, b: &Candidate, values: Option<&Values>) -> bool {
         if a.0 != b.0 {
             return false;

@@ -8,7 +8,7 @@ use crate::model::{self, Body, EntryValue, Level, Model, Overrides, SetEntry, Sy
 use crate::report::error;
 use crate::source::Source;
 
-/// What is wrong with the runs of a model that is settled otherwise.
+/// Mistakes in the runs of an otherwise settled model.
 pub(crate) fn check(model: &Model, source: &Source) -> Vec<Diagnostic> {
     let mut runs = Runs { model, source, reports: Reports::default() };
     runs.check();
@@ -96,7 +96,7 @@ impl Runs<'_> {
         self.check_expects(&values);
     }
 
-    /// What is recorded is a state, its derivative, or an output.
+    /// Checks that every recorded quantity is a state, its derivative, or an output.
     fn check_records(&mut self) {
         let mut known = self.model.state_names();
         known.extend(self.model.outputs.iter().map(|o| o.name.clone()));
@@ -133,7 +133,7 @@ impl Runs<'_> {
         }
     }
 
-    /// Values of a set are computed from the declared ones. One that reads what the set gives too could mean either.
+    /// Values of a set are computed from the declared ones. A value that reads another value of the set is ambiguous.
     fn check_independent(&mut self, set: usize) {
         let entries = &self.model.param_sets[set].entries;
         let mut reports = Vec::new();

@@ -110,7 +110,7 @@ fn leg(p: &Pieces, mode: usize, mut t: f64, mut x: V) -> Leg {
         if rate < SLOW {
             return Leg::Unclear(t);
         }
-        let away = (0.5 * rate / p.bend(mode, &x, CELL)).min(CELL);
+        let away = (0.5 * rate / p.bend(mode, &x, CELL)).min(CELL).min(T - t);
         (x, t) = (p.flow(mode, &x, away), t + away);
     }
     let mut length = CELL;

@@ -41,3 +41,34 @@ fn rows_at_a_jump_but_for_rounding_have_the_values_after_it() {
         assert!(k == 57 || number(&row[3]) == f64::from(u8::from(k > 57)), "{row:?}");
     }
 }
+
+/// What an event stops stays where it is, to the last bit: the condition on it becomes true again by its next move alone. A matrix of
+/// before the event would let it creep, and the block would slip again at once.
+#[test]
+fn what_an_event_stops_does_not_creep() {
+    // x = cos(t - t0) + ... while the block slips, x' = 1/2 while it sticks: the same cycle again and again
+    let text = "discrete stuck = 1, slips = 0\nstate x = 0, v = 0.5\nx' = if stuck == 1 then 0.5 else v\n\
+                v' = if stuck == 1 then 0 else -x + 0.6*sign(0.5 - v)\n\
+                when stuck == 1 and x > 1 { stuck := 0; slips += 1 }\n\
+                when stuck == 0 and v > 0.5 { stuck := 1; v := 0.5 }\noutput stuck, slips\n\
+                run { t = 0 .. 40; samples = 40 }\n";
+    // slips at 2 + k T: x - 0.6 = a cos s + 0.5 sin s with a = 0.4, v = 0.5 again at s = 2 pi - 2 atan(a/0.5), at x = 0.2
+    let slip = std::f64::consts::TAU - 2.0 * (0.4f64 / 0.5).atan();
+    let cycle = slip + (1.0 - 0.2) / 0.5;
+    let folder = scratch("instants-creep");
+    for method in [&METHODS[..], &["tr-bdf2", "sdirk2", "rodas4", "rkf45"]].concat() {
+        for rtol in ["1e-4", "1e-6", "1e-8"] {
+            let ran = odec(&folder, text, &["run", "M", "-q", "--method", method, "--rtol", rtol]).success();
+            for row in table(&ran.text()) {
+                let phase = (number(&row[0]) - 2.0) / cycle;
+                let (slips, part) = ((phase.floor() + 1.0).max(0.0), phase.rem_euclid(1.0) * cycle);
+                let stuck = if number(&row[0]) < 2.0 || part > slip { 1.0 } else { 0.0 };
+                // rows next to an event are decided by the tolerance
+                if [0.0, slip, cycle].iter().all(|edge| (part - edge).abs() > 0.02) {
+                    assert_eq!([number(&row[3]), number(&row[4])], [stuck, slips], "{method} {rtol}: {row:?}");
+                }
+                assert!(stuck == 0.0 || part < slip + 0.02 || number(&row[2]) == 0.5, "{method} {rtol}: {row:?}");
+            }
+        }
+    }
+}

@@ -103,8 +103,8 @@ pub trait Integrator {
     /// Uses a fraction of the requested tolerances from now on; see [`Tolerances::tighten`]. Methods that are as
     /// accurate as rounding allows on short steps may ignore this.
     fn tighten(&mut self, _part: f64) {}
-    /// Continues from another state at a time, which may be the current one. The history is discarded as in
-    /// [`Integrator::set`]; code, matrices and factors are kept as long as they are valid. Evaluates f there; a
+    /// Continues from another state at a time, which may be the current one. f may differ from before, as after an
+    /// event. So everything that was evaluated is discarded as in [`Integrator::set`]; code is kept. Evaluates f there; a
     /// failure of f is the error.
     fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.set(eval, t, y)

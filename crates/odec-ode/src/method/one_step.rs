@@ -23,11 +23,6 @@ pub trait Formula {
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause>;
     /// Discards everything from earlier steps (Jacobian, factors).
     fn forget(&mut self) {}
-    /// The next step begins at another state: discards data of the last step, but not matrices that are still good
-    /// enough.
-    fn moved(&mut self) {
-        self.forget();
-    }
     /// See [`Integrator::tighten`].
     fn tighten(&mut self, _part: f64) {}
     /// The report of its linear solver; `None` if it has none.
@@ -183,14 +178,6 @@ impl Integrator for OneStep {
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.forget();
-        self.resume(eval, t, y)
-    }
-
-    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
-        self.whole.moved();
-        if let Some(half) = &mut self.half {
-            half.moved();
-        }
         self.steps = 0;
         self.control.reset();
         self.end.t = t;

@@ -272,10 +272,6 @@ impl Integrator for Dirk {
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.newton.forget();
-        self.resume(eval, t, y)
-    }
-
-    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
         self.y.copy_from_slice(y);
         self.control.reset();

@@ -67,9 +67,6 @@ impl Formula for BackwardEuler {
         self.newton.forget();
     }
 
-    /// Newton's method detects by itself whether its matrix is still good enough.
-    fn moved(&mut self) {}
-
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
     }

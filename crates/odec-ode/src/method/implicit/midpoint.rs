@@ -98,9 +98,6 @@ impl Formula for Midpoint {
         }
     }
 
-    /// Newton's method detects by itself whether its matrix is still good enough.
-    fn moved(&mut self) {}
-
     fn tighten(&mut self, part: f64) {
         self.tolerances.tighten(part);
     }

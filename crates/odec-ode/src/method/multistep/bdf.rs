@@ -379,10 +379,6 @@ impl Integrator for Bdf {
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.newton.forget();
-        self.resume(eval, t, y)
-    }
-
-    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
         self.past[0].copy_from_slice(y);
         self.known = 1;

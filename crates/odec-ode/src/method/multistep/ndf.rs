@@ -250,10 +250,6 @@ impl Integrator for Ndf {
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.newton.forget();
-        self.resume(eval, t, y)
-    }
-
-    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
         self.differences.reset(y);
         if let Some(earlier) = &mut self.earlier {

@@ -28,6 +28,8 @@ const KEEP: f64 = 1.2;
 const UNITS: f64 = 8.0;
 /// With fixed steps Newton is taken this much further.
 const FIXED_STEP_CARE: f64 = 0.01;
+/// A guess that differs from the state by less than this part of it is the state.
+const STILL: f64 = 4.0 * f64::EPSILON;
 /// Order of the error estimate.
 const ESTIMATE: u32 = 3;
 
@@ -171,8 +173,10 @@ impl Radau {
         for i in 0..STAGES {
             if self.extrapolates {
                 self.dense.value(self.t + C[i] * h, &self.y, &mut self.z[i]);
-                for m in 0..self.y.len() {
-                    self.z[i][m] -= self.y[m];
+                for (z, y) in self.z[i].iter_mut().zip(&self.y) {
+                    let moves = *z - y;
+                    // a state that rests stays where it is: beside a surface f may end within its rounding
+                    *z = if moves.abs() <= STILL * y.abs() { 0.0 } else { moves };
                 }
             } else {
                 self.z[i].fill(0.0);
@@ -448,10 +452,6 @@ impl Integrator for Radau {
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.jacobian = Held::None;
-        self.resume(eval, t, y)
-    }
-
-    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
         self.y.copy_from_slice(y);
         self.control.reset();

@@ -82,7 +82,9 @@ fn two_tanks_with_an_orifice_between_them() {
     // d' = 0.1 - sqrt(d), with u = sqrt(d): t - 4 = -2 u - 0.2 ln(1 - 10 u), u(10) = 0.1 to 1e-14
     let equal = "state h1 = 1, h2 = 0\nq = 0.5*sign(h1 - h2)*sqrt(abs(h1 - h2))\nh1' = -q + (if t > 4 then 0.1 else 0)\n\
                  h2' = q\nrun { t = 0 .. 10; samples = [1, 3, 10] }\n";
-    for method in ["auto", "tsit5", "vern7", "vern9", "dop853", "rodas5p", "rodas4"] {
+    let methods =
+        ["auto", "tsit5", "vern7", "vern9", "dop853", "rodas5p", "rodas4", "radau5", "bdf", "kencarp4", "tr-bdf2"];
+    for method in methods {
         for rtol in ["1e-4", "1e-6", "1e-8"] {
             let ran = odec(&scratch("orifices-3"), equal, &["run", "M", "--method", method, "--rtol", rtol]).success();
             let rows = table(&ran.text());
@@ -102,5 +104,36 @@ fn a_surface_that_is_crossed_does_not_hide_a_place_without_a_value() {
     for method in ["auto", "tsit5", "rodas5p"] {
         let ran = odec(&scratch("orifices-4"), text, &["run", "M", "--method", method]);
         assert!(ran.code == Some(3) && ran.err.contains("E0601"), "{method}: {}{}", ran.text(), ran.err);
+    }
+}
+
+/// Where the derivative of a root is infinite, implicit methods go on with a secant.
+#[test]
+fn every_method_rests_at_a_root_and_starts_from_one() {
+    let methods =
+        ["auto", "tsit5", "vern7", "abm", "rodas4", "rodas5p", "radau5", "bdf", "kencarp4", "tr-bdf2", "sdirk2"];
+    let last = |text: &str, method: &str, rtol: &str| {
+        let ran = odec(&scratch("orifices-5"), text, &["run", "M", "--method", method, "--rtol", rtol]).success();
+        let row = table(&ran.text()).pop().expect("a row");
+        row[1..].iter().map(|x| number(x)).collect::<Vec<_>>()
+    };
+    for method in methods {
+        for rtol in ["1e-4", "1e-6", "1e-8"] {
+            // errors of methods of order 2 add up at tight tolerances
+            let low = ["tr-bdf2", "sdirk2"].contains(&method);
+            let tolerance = if low { 5.0 * number(rtol).powf(2.0 / 3.0) } else { 100.0 * number(rtol) };
+            // x = (1 - t/2)^2 up to t = 2, and 0 from there
+            let rest = "state x = 1\nx' = if x > 0 then -sqrt(x) else sqrt(-x)\nrun { t = 0 .. 4; samples = 1 }\n";
+            assert!(last(rest, method, rtol)[0].abs() < 1e-6, "{method} {rtol}");
+            // one without an inflow: d = (1 - t/2)^2
+            let tanks = "state a = 2, b = 1\nq = if a > b then sqrt(a - b) else -sqrt(b - a)\na' = -q/2\nb' = q/2\n\
+                         run { t = 0 .. 4; samples = 1 }\n";
+            let levels = last(tanks, method, rtol);
+            assert!(levels.iter().all(|level| (level - 1.5).abs() < tolerance), "{method} {rtol}: {levels:?}");
+            // t = 2 (s - ln(1 + s)) with s = sqrt(x)
+            let start = "state x = 0\nx' = 1 + abs(x)^0.5\nrun { t = 0 .. 2; samples = 1 }\n";
+            let s = last(start, method, rtol)[0].sqrt();
+            assert!((2.0 * (s - s.ln_1p()) - 2.0).abs() < tolerance, "{method} {rtol}: {s}");
+        }
     }
 }

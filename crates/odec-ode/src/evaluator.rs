@@ -6,6 +6,13 @@ use crate::pattern::Pattern;
 use crate::problem::{Cause, Stats};
 use crate::system::{EvalError, Mass, Shape, System};
 
+/// A secant is taken over this part of a state,
+const APART: f64 = 1e-8;
+/// which counts as this part of the largest one at least.
+const SMALL: f64 = 1e-3;
+/// For so many states at most: each takes an evaluation of f.
+const SECANTS: usize = 1_000;
+
 /// A system with the counts of its run and the place of its last fault.
 pub struct Evaluator<'a> {
     system: &'a dyn System,
@@ -17,6 +24,8 @@ pub struct Evaluator<'a> {
     faulted: bool,
     /// Faults since it was made.
     faults: u64,
+    /// See [`Paused::secants`].
+    secants: bool,
 }
 
 /// Counts and last fault of a run between two calls of the caller, who may change the parameters of the system meanwhile.
@@ -27,12 +36,14 @@ pub struct Paused {
     fault_t: f64,
     fault_y: Vec<f64>,
     faulted: bool,
+    /// Secants stand for derivatives that have no value where f has one.
+    pub secants: bool,
 }
 
 impl Paused {
     /// Counts at zero and no fault, with the same memory.
     pub fn anew(self) -> Self {
-        Paused { fault_y: self.fault_y, ..Paused::default() }
+        Paused { fault_y: self.fault_y, secants: self.secants, ..Paused::default() }
     }
 }
 
@@ -68,20 +79,21 @@ impl<'a> Evaluator<'a> {
             fault_y: vec![0.0; system.shape().n],
             faulted: false,
             faults: 0,
+            secants: false,
         }
     }
 
     /// Goes on with counts and fault of before, and with their memory.
     pub fn resume(system: &'a dyn System, paused: Paused) -> Self {
-        let Paused { stats, fault_t, mut fault_y, faulted } = paused;
+        let Paused { stats, fault_t, mut fault_y, faulted, secants } = paused;
         fault_y.resize(system.shape().n, 0.0);
-        Evaluator { system, autonomous: system.autonomous(), stats, fault_t, fault_y, faulted, faults: 0 }
+        Evaluator { system, autonomous: system.autonomous(), stats, fault_t, fault_y, faulted, faults: 0, secants }
     }
 
     /// The state from which [`Evaluator::resume`] continues.
     pub fn pause(self) -> Paused {
-        let Evaluator { stats, fault_t, fault_y, faulted, .. } = self;
-        Paused { stats, fault_t, fault_y, faulted }
+        let Evaluator { stats, fault_t, fault_y, faulted, secants, .. } = self;
+        Paused { stats, fault_t, fault_y, faulted, secants }
     }
 
     /// Sizes of the system.
@@ -191,12 +203,50 @@ impl<'a> Evaluator<'a> {
     pub fn jacobian(&mut self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), Cause> {
         self.stats.jacobians += 1;
         let result = self.system.jacobian_values(t, y, values);
+        if self.secants && !matches!(result, Err(EvalError::Fatal)) && !all_finite(values) {
+            self.replace_by_secants(t, y, values);
+        }
         let system = self.system;
         self.checked((t, y), result, values, |entry| {
             let position = system.jacobian().pattern().and_then(|pattern| pattern.positions().nth(entry));
             let (row, col) = position.unwrap_or_default();
             Cause::NonFiniteJacobian { row, col }
         })
+    }
+
+    /// Replaces the derivatives that are not finite by quotients of differences, to a side on which f has a value.
+    fn replace_by_secants(&mut self, t: f64, y: &[f64], values: &mut [f64]) {
+        let system = self.system;
+        let Some(pattern) = system.jacobian().pattern() else { return };
+        let (mut f, mut beside, mut near) = (vec![0.0; y.len()], vec![0.0; y.len()], y.to_vec());
+        self.stats.rhs += 1;
+        if system.rhs(t, y, &mut f).is_err() || !all_finite(&f) {
+            return;
+        }
+        let size = y.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
+        let size = if size > 0.0 { size } else { 1.0 };
+        let mut columns = 0;
+        for col in 0..y.len() {
+            let entries = pattern.column(col);
+            if columns == SECANTS || all_finite(&values[entries.clone()]) {
+                continue;
+            }
+            columns += 1;
+            let apart = APART * y[col].abs().max(SMALL * size);
+            for apart in [apart, -apart] {
+                near[col] = y[col] + apart;
+                self.stats.rhs += 1;
+                let known = system.rhs(t, &near, &mut beside).is_ok();
+                for entry in entries.clone().filter(|_| known) {
+                    let row = row_of(pattern, entry);
+                    let secant = (beside[row] - f[row]) / (near[col] - y[col]);
+                    if !values[entry].is_finite() && secant.is_finite() {
+                        values[entry] = secant;
+                    }
+                }
+            }
+            near[col] = y[col];
+        }
     }
 
     /// M(t, y) on its pattern, where it depends on them.

@@ -246,8 +246,9 @@ impl Runner {
         self.integrator.allow_retreat();
     }
 
-    /// Tells that [`Runner::value`] and [`Runner::defect`] may be called, wherever samples lie. It changes no step.
+    /// Tells that [`Runner::value`] and [`Runner::defect`] may be called. It changes no step where df/dy is finite.
     pub fn watch(&mut self) {
+        self.paused.secants = true;
         self.watched = self.between.may_correct(self.integrator.as_ref());
     }
 

@@ -192,3 +192,40 @@ fn conditions_that_errors_decide_are_warned_of() {
         }
     }
 }
+
+/// A surface that the solution touches, is short of by less than the tolerance, or passes by less: no method can tell.
+#[test]
+fn touches_that_errors_decide_are_warned_of() {
+    let circle = "state x = 0, y = 1, s = 0\nx' = y\ny' = -x\ns' = if x > LIMIT then 1 else 0\n\
+                  run { t = 0 .. 10; samples = 1 }\n";
+    let time_above = |limit: f64| if limit < 1.0 { 4.0 * limit.acos() } else { 0.0 };
+    for (limit, doubtful) in [(1.0, true), (1.000_000_3, true), (0.999_999_7, true), (0.999, false), (1.001, false)] {
+        for method in ["auto", "tsit5", "vern9", "dop853", "taylor", "rodas5p", "radau5", "kencarp4", "bdf", "adams"] {
+            for rtol in ["1e-6", "1e-8"] {
+                let text = circle.replace("LIMIT", &limit.to_string());
+                let args = ["run", "M", "--method", method, "--rtol", rtol];
+                let ran = odec(&scratch("edges-touch"), &text, &args).success();
+                let last = table(&ran.text()).pop().expect("a row");
+                let off = (number(&last[3]) - time_above(limit)).abs();
+                let warned = ran.err.contains("W0621");
+                // an error of x is one of time by the rate at the limit
+                let rate = (1.0 - limit * limit).abs().sqrt();
+                assert!(warned || off <= 100.0 * number(rtol) / rate, "{limit} {method} {rtol}: {off:e}\n{}", ran.err);
+                // 3e-7 is many times a tolerance of 1e-8
+                let unclear = limit == 1.0 || (doubtful && rtol == "1e-6");
+                assert!(warned || !unclear, "{limit} {method} {rtol}: no warning");
+                assert!(!warned || doubtful, "{limit} {method} {rtol}\n{}", ran.err);
+            }
+        }
+    }
+    let warned = |text: &str| odec(&scratch("edges-touch"), text, &["run", "M"]).success().err.contains("W0621");
+    // an event counts, and what moves no state does not
+    let event = "discrete hits = 0\nstate x = 0, y = 1\nx' = y\ny' = -x\nwhen x > 1 { hits += 1 }\noutput hits\n\
+                 run { t = 0 .. 10 }\n";
+    assert!(warned(event));
+    let smooth = "state x = 0, y = 1, s = 0\nx' = y\ny' = -x\ns' = max(x, 1)\nrun { t = 0 .. 10 }\n";
+    assert!(!warned(smooth));
+    // a state that rests on its limit does not turn round
+    let rest = "state x = 0, s = 0\nx' = 1 - x\ns' = if x > 1.0001 then 1 else 0\nrun { t = 0 .. 100 }\n";
+    assert!(!warned(rest));
+}

@@ -27,6 +27,10 @@ const RESOLVED: f64 = 0.1;
 const ROUNDED: f64 = 4.0 * f64::EPSILON;
 /// Parts that a piece of the polynomial is looked at in, for its height.
 const LOBE: u32 = 8;
+/// The least value of a polynomial is looked for to this part of a step.
+const FLAT: f64 = 1e-6;
+/// What turns round within so many tolerances of a surface may as well cross it.
+pub(super) const NEAR: f64 = 16.0;
 /// Halvings of a step on which a relation is no polynomial of the largest degree.
 const HALVINGS: u32 = 6;
 
@@ -37,6 +41,16 @@ pub(super) struct Crossing {
     pub relation: usize,
     /// At this time, to what the interpolant knows.
     pub t: f64,
+}
+
+/// A surface that is come to and not crossed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Touch {
+    pub relation: usize,
+    /// When left - right is least.
+    pub t: f64,
+    /// For so long it would be behind the surface, if it were off by its tolerance.
+    pub worth: f64,
 }
 
 /// The last accepted step of a run.
@@ -77,6 +91,8 @@ pub(super) struct Locator {
     values: Vec<f64>,
     sizes: Vec<f64>,
     finder: RootFinder,
+    /// The first touch in the last step that was looked at.
+    touch: Option<Touch>,
     /// Relations whose interpolant is not known yet, for each halving of the step.
     open: Vec<Vec<usize>>,
     /// A direction, and the rates along it.
@@ -112,6 +128,7 @@ impl Locator {
             values: vec![0.0; relations * chebyshev::MOST_POINTS],
             sizes: vec![0.0; relations],
             finder: RootFinder::default(),
+            touch: None,
             open: vec![Vec::with_capacity(relations); HALVINGS as usize + 1],
             direction: vec![0.0; n],
             rates: vec![0.0; relations],
@@ -184,9 +201,15 @@ impl Locator {
         &self.suspects
     }
 
+    /// The first touch in the last step that was looked at, if it held no crossing.
+    pub fn take_touch(&mut self) -> Option<Touch> {
+        self.touch.take()
+    }
+
     /// The first crossing in a step.
     pub fn first(&mut self, step: &mut Step<'_>) -> Result<Option<Crossing>, SolveError> {
         let relations = step.model.relations().len();
+        self.touch = None;
         if relations == 0 {
             return Ok(None);
         }
@@ -291,7 +314,11 @@ impl Locator {
             let scale = |row: usize| self.tolerances.scale(row, step.y[row].abs());
             let room = terms.iter().map(|(row, a)| a.abs() * scale(*row as usize)).sum();
             let part = Part { from: segment.from, to: segment.from + segment.length, depth: 0 };
-            self.finder.look(&p, Held { relation, truth: held, size, room, begins: number == 0 }, part, first);
+            let held = Held { relation, truth: held, size, room, begins: number == 0 };
+            self.finder.look(&p, held, part, first);
+            if first.is_none() && self.touch.is_none() {
+                self.touch = touch(&p, held, part);
+            }
         }
         true
     }
@@ -356,6 +383,9 @@ impl Locator {
                 let room = self.tolerances.part() * self.tolerances.rtol * size;
                 let held = Held { relation: *relation, truth: held, size, room, begins };
                 self.finder.look(&p, held, part, first);
+                if first.is_none() && self.touch.is_none() {
+                    self.touch = touch(&p, held, part);
+                }
                 false
             });
             if open.is_empty() {
@@ -403,6 +433,33 @@ fn resolved(p: &Bernstein, tail: f64, noise: f64) -> bool {
     let one_sign = b.iter().all(|b| *b > 0.0) || b.iter().all(|b| *b < 0.0);
     let least = b.iter().fold(f64::INFINITY, |least, b| least.min(b.abs()));
     tail <= noise || (one_sign && tail <= RESOLVED * least)
+}
+
+/// Where a polynomial of the sign that is held comes near to zero and turns round. It must go clearly farther from zero in the same
+/// step: the noise of a state that rests turns round all the time.
+fn touch(p: &Bernstein, of: Held, part: Part) -> Option<Touch> {
+    let sign = if of.truth { 1.0 } else { -1.0 };
+    let near = NEAR * of.room;
+    let b = p.coefficients();
+    if b.iter().all(|b| sign * b > near) {
+        return None;
+    }
+    let value = |s: f64| sign * p.value(s);
+    let (mut low, mut high) = (0.0, 1.0);
+    while high - low > FLAT {
+        let third = (high - low) / 3.0;
+        if value(low + third) < value(high - third) { high -= third } else { low += third }
+    }
+    let (s, length) = (0.5 * (low + high), part.to - part.from);
+    let (least, ends) = (value(s), value(0.0).max(value(1.0)));
+    let turns = s > FLAT && s < 1.0 - FLAT && value(0.0).min(value(1.0)) > least;
+    if !turns || least > near || least < -near || ends - least <= near {
+        return None;
+    }
+    // left - right grows like a parabola from its least value on
+    let farther = if value(0.0) < value(1.0) { 1.0 - s } else { s };
+    let worth = 2.0 * length * farther * (of.room / (ends - least)).sqrt();
+    Some(Touch { relation: of.relation, t: part.from + s * length, worth })
 }
 
 /// What is known of a relation at the start of a part.

@@ -30,7 +30,9 @@ mod runner;
 mod stops;
 mod system;
 
-pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Met, Observer, Point};
+pub use outcome::{
+    Doubtful, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Met, Observer, Point,
+};
 pub use rounds::MAX_ROUNDS;
 pub use runner::{HybridRunner, Pushes};
 pub use stops::{resolution, same};

@@ -129,8 +129,19 @@ pub struct HybridOutcome {
     pub executed: u64,
     /// What was done to keep states within their bounds.
     pub pushes: Pushes,
-    /// The first surface that errors of the method alone led across, and when.
-    pub doubtful: Option<(usize, f64)>,
+    /// The first surface whose crossing is decided by errors of the method.
+    pub doubtful: Option<Doubtful>,
+}
+
+/// A surface whose crossing is decided by errors of the method.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Doubtful {
+    /// Of this relation.
+    pub relation: usize,
+    /// From this time on, or at this time.
+    pub t: f64,
+    /// The solution comes to the surface within the tolerances, and turns round. Otherwise it stays there.
+    pub turns: bool,
 }
 
 /// What a search for algebraic unknowns met.

@@ -278,6 +278,7 @@ impl HybridRunner {
                 return Err(error.into());
             }
             landed = self.within(model, (t, made.ahead), landed, !made.quiet)?;
+            self.touched(model);
             (self.on_edge, self.pushed) = (Edge::None, 0);
             let now = self.runner.time();
             let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));

@@ -16,6 +16,7 @@ pub use delays::Piece;
 pub use track::Track;
 
 use odec_ode::StepEnd;
+use odec_ode::hybrid::Doubtful;
 use odec_ode::method::auto::strain_limits;
 use odec_ode::method::{Adaptive, Stability};
 
@@ -141,8 +142,8 @@ pub struct Findings {
     pub steps: u64,
     /// The run came to its end.
     pub ended: bool,
-    /// The first comparison that errors decided, and when.
-    pub doubtful: Option<(usize, f64)>,
+    /// The first comparison that errors decide.
+    pub doubtful: Option<Doubtful>,
 }
 
 /// Watches one run.

@@ -4,6 +4,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_lang::suggest;
+use odec_ode::hybrid::Doubtful;
 use odec_ode::method::auto::{METHOD, Traits, partners};
 
 use super::constant::{self, Case, Fault};
@@ -493,13 +494,27 @@ fn accumulated(judged: &Judged<'_>) -> Option<Diagnostic> {
 /// A comparison that was decided by errors of the method.
 fn doubtful(judged: &Judged<'_>) -> Option<Diagnostic> {
     let Judged { bound, source, findings, .. } = judged;
-    let (relation, t) = findings.doubtful?;
+    let Doubtful { relation, t, turns } = findings.doubtful?;
     let span = bound.located.as_ref()?.relation_span(relation)?;
+    let (condition, time) = (&source.text[span.start as usize..span.end as usize], judged.time());
+    if turns {
+        let headline = format!(
+            "errors decide whether `{condition}` changes at {time} = {}: the solution comes as close to this limit as its \
+             tolerance, and turns round",
+            number(t)
+        );
+        let d = Diagnostic::warning(&codes::W0621, headline).label(span, "the two sides touch, or nearly do");
+        let typed =
+            typed("rtol", &number(power_below(1e-3 * bound.options.rtol).max(1e-12)), bound.asked.rtol.is_some());
+        return Some(d.help(format!(
+            "compare with a value that the solution clearly passes or clearly does not reach; {typed} helps unless the two \
+             sides touch exactly"
+        )));
+    }
     let headline = format!(
-        "from {} = {} on, errors decide whether `{}` is true: its two sides differ by less than their tolerance",
-        judged.time(),
+        "from {time} = {} on, errors decide whether `{condition}` is true: its two sides differ by less than their \
+         tolerance",
         number(t),
-        &source.text[span.start as usize..span.end as usize]
     );
     let d = Diagnostic::warning(&codes::W0621, headline).label(span, "the times at which this changes are meaningless");
     let least = bound.options.atol.iter().copied().fold(f64::INFINITY, f64::min);

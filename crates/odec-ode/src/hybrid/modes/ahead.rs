@@ -70,6 +70,23 @@ impl Modes {
         sure.then(|| [rate, bend / apart])
     }
 
+    /// How far a relation that leaves its mode gets before the motion of that mode turns it round, and how fast its rate changes;
+    /// `None` where it does not turn.
+    pub fn turns(
+        &mut self,
+        model: &dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+        relation: usize,
+    ) -> Option<(f64, f64)> {
+        let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
+        let (ahead, apart) = if known { self.rates_ahead(model, locator, at) } else { (false, 0.0) };
+        let (rate, bend) = (self.rates[relation], self.later[relation] - self.rates[relation]);
+        let sure = ahead && apart > 0.0 && bend.abs() > RATE * self.terms[relation];
+        let bend = bend / apart;
+        (sure && rate * bend <= 0.0).then(|| (0.5 * rate * rate / bend.abs(), bend.abs()))
+    }
+
     /// The rates of all relations a little further along the motion into `later`, and how much further; false where they are
     /// not known.
     fn rates_ahead(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> (bool, f64) {

@@ -203,7 +203,7 @@ impl HybridRunner {
             let wanders = self.wanders(model, crossing.relation, start);
             match self.land(model, crossing, start, ahead)? {
                 Landing::There(landed) => {
-                    self.doubt.suspect = wanders;
+                    self.doubt.suspect = wanders.or_else(|| self.turns(model, landed, start));
                     return Ok(Some(landed));
                 }
                 Landing::Shorter => {}

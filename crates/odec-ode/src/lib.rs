@@ -47,6 +47,7 @@
 #![allow(clippy::needless_range_loop, clippy::neg_cmp_op_on_partial_ord, clippy::excessive_precision)]
 
 pub mod accelerated;
+pub mod adjoint;
 mod checks;
 pub mod consistent;
 pub mod control;

@@ -1,6 +1,7 @@
 //! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
 //! `allocation.rs` is a program of its own, because it measures the whole process.
 
+mod adjoint;
 mod auto;
 mod bead;
 mod by_hand;

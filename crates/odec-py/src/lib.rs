@@ -4,6 +4,7 @@
 mod errors;
 mod files;
 mod fit;
+mod gradient;
 mod kernels;
 mod model;
 mod run;

@@ -126,6 +126,11 @@ impl Core {
         Ok(choices)
     }
 
+    /// The names that are initial values of states that are single numbers.
+    pub fn initial_values(&self, names: &[String]) -> Vec<String> {
+        names.iter().filter(|name| is_initial(self.model(), name)).cloned().collect()
+    }
+
     /// A simulation for these settings. Machine code that fits is taken; else it is made, and kept.
     pub fn simulation(&self, settings: &Settings, runs: bool) -> Result<Simulation, Error> {
         let purpose = if runs { Purpose::Rows } else { Purpose::Steps };

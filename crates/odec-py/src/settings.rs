@@ -28,6 +28,8 @@ pub struct Settings {
     record: Option<Vec<String>>,
     /// Derivatives by these.
     pub sens: Vec<String>,
+    /// Initial values that vary without derivatives.
+    pub open: Vec<String>,
     max_step: Option<f64>,
     max_steps: Option<u64>,
     linear: Option<String>,
@@ -78,7 +80,7 @@ impl Settings {
             atol_for: self.atol_for.clone(),
             samples,
             record,
-            open: self.sens.clone(),
+            open: [&self.sens[..], &self.open].concat(),
             sensitivities: !self.sens.is_empty(),
             max_step: self.max_step,
             max_steps: self.max_steps,

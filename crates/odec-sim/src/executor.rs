@@ -127,6 +127,8 @@ pub struct Executor {
     bound: Arc<BoundProgram>,
     /// Bound on first use, because an explicit method does not need it.
     jacobian: OnceLock<Result<MatrixCode, Unfit>>,
+    /// df/dp, likewise.
+    by_parameters: OnceLock<Option<ByParameters>>,
     mass: BoundMass,
     calls: Calls,
     autonomous: bool,
@@ -204,6 +206,7 @@ impl Executor {
             backend,
             bound,
             jacobian: OnceLock::new(),
+            by_parameters: OnceLock::new(),
             mass: BoundMass::Identity,
             calls: Calls::default(),
             eliminations: Arc::new(Eliminations::new(execution)),
@@ -357,6 +360,7 @@ impl Executor {
             p: self.p.clone(),
             bound: self.bound.clone(),
             jacobian: self.jacobian.clone(),
+            by_parameters: self.by_parameters.clone(),
             mass: self.mass.clone(),
             calls: self.calls.clone(),
             eliminations: self.eliminations.clone(),

@@ -5,6 +5,7 @@
 //! [`bind::RunPlan::bind`] (machine code, initial values, options), [`sample::solve`] (rows). No step touches files, clock or
 //! terminal.
 
+pub mod adjoint;
 pub mod along;
 pub mod bind;
 pub mod blame;

@@ -1,12 +1,14 @@
 //! Exact derivatives: from the kernels of a model to the complete program.
 
 mod assume;
+mod columns;
 mod compare;
 mod gradient;
 mod reductions;
 mod sensitivity;
 mod tangent;
 
+pub use columns::Columns;
 pub use compare::{EntryComparison, MAX_ROWS, MIN_COLUMNS, Variable, compare, dual_column};
 pub use gradient::{MAX_DERIVATIVE_TERMS, gradients};
 pub use sensitivity::{DerivativeArrays, results_by, sensitivities, sensitivities_with};

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._errors import CompileError, Diagnostic, OdecError, OdecWarning, RunError, UsageError
     from ._fit import Data, Fit
+    from ._grad import Gradient
     from ._model import CFunc, Log, Model, Range, check, compile, geom, lin, load, log
     from ._odec import __version__, methods
     from ._scipy import solve_ivp
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "_errors": "CompileError Diagnostic OdecError OdecWarning RunError UsageError",
     "_fit": "Data Fit",
+    "_grad": "Gradient",
     "_model": "CFunc Log Model Range check compile geom lin load log",
     "_odec": "__version__ methods",
     "_scipy": "solve_ivp",
@@ -35,6 +37,7 @@ __all__ = [
     "Diagnostic",
     "Event",
     "Fit",
+    "Gradient",
     "Log",
     "Model",
     "OdecError",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from ._fit import Data, Fit
+    from ._grad import Gradient, Loss
 
 Number = Union[float, int]
 Values = Mapping[str, Union[Number, Floats]]
@@ -79,7 +80,10 @@ _MOST = 2**63 - 1
 
 
 def _names(what: str, given: Any) -> list[str]:
-    names = [given] if isinstance(given, str) else list(given)
+    try:
+        names = [given] if isinstance(given, str) else list(given)
+    except TypeError:
+        raise UsageError(f"`{what}` takes names, not {given!r:.200}") from None
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
         raise UsageError(f"`{what}` takes names, not {wrong[0]!r:.200}")
@@ -105,7 +109,7 @@ def _settings(
     run: str | None = None,
     linear: str | None = None,
 ) -> dict[str, Any]:
-    s = dict(_OPTIONS, atol_for=[], sens=[], method=method, run=run, params=params, linear=linear)
+    s = dict(_OPTIONS, atol_for=[], sens=[], open=[], method=method, run=run, params=params, linear=linear)
     for name in ("method", "run", "params", "linear"):
         if s[name] is not None and not isinstance(s[name], str):
             raise UsageError(f"`{name}` is a name, not {s[name]!r:.200}")
@@ -341,6 +345,35 @@ class Model(Core):
 
         settings = _settings(t=t, rtol=rtol, atol=atol, method=method, max_steps=max_steps, run=run)
         return fit(self, data, params, sigma, starts, seed, _threads(threads), executor, settings)
+
+    def grad(
+        self,
+        loss: Loss,
+        by: str | Sequence[str] | None = None,
+        *,
+        t: tuple[float, float] | float | None = None,
+        samples: Samples | None = None,
+        record: Record | None = None,
+        method: str | None = None,
+        rtol: float | None = None,
+        atol: float | Mapping[str, float] | None = None,
+        step: float | None = None,
+        max_step: float | None = None,
+        max_steps: int | None = None,
+        params: str | None = None,
+        run: str | None = None,
+        linear: str | None = None,
+    ) -> Gradient:
+        """The gradient of a function of the rows by many parameters and initial values, at the cost of a few runs.
+
+        `loss` is called with the `Solution`. It returns its value, and its derivatives by the rows: by name, each an array like `s[name]`, or
+        one array like `s.y`. `by` names parameters, and states for their initial values; without it, all parameters. The other options are
+        those of `run`. The adjoint equations are solved back from the last row, so that the cost does not grow with the number of names.
+        """
+        from ._grad import grad
+
+        settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear)
+        return grad(self, loss, list(self.params) if by is None else _names("by", by), settings)
 
     def jac_sparse(self, t: float, y: Floats) -> Any:
         """df/dy as `scipy.sparse.csc_array`."""

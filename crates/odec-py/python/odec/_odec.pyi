@@ -95,6 +95,9 @@ class Core:
         sets: list[dict[str, Any]],
         quantities: list[tuple[str, float | None, float, float, bool]],
     ) -> Fitting: ...
+    def gradient(
+        self, settings: dict[str, Any], names: list[str], times: _F64, weights: _F64
+    ) -> tuple[list[tuple[list[int], _F64]], dict[str, Any], dict[str, Any], int]: ...
     def sweep_rows(
         self,
         names: list[str],

@@ -1,6 +1,7 @@
 //! Features for hosts that no solver uses: derivatives with respect to parameters, and kernels as C functions.
 
 use odec_ir::KernelRole;
+use odec_ir::derive::Columns;
 use odec_jit::Function;
 use odec_ode::pattern::Pattern;
 
@@ -29,9 +30,19 @@ impl Executor {
         self.bind_matrix(KernelRole::ParameterJacobian).map(|matrix| Some(ByParameters(matrix)))
     }
 
+    /// [`Executor::by_parameters`], bound when it is first asked for; `None` also where it cannot be bound.
+    pub(crate) fn kept_by_parameters(&self) -> Option<&ByParameters> {
+        self.by_parameters.get_or_init(|| self.by_parameters().ok().flatten()).as_ref()
+    }
+
     /// The entries of df/dp, which this executor or one that it was forked from has bound.
     pub fn parameter_derivatives(&self, of: &ByParameters, t: f64, y: &[f64], values: &mut [f64]) {
         self.run(KernelRole::ParameterJacobian, Some(&of.0), t, y, &[], values);
+    }
+
+    /// Derivatives of initial values and outputs, by one variable at a time.
+    pub(crate) fn derivatives(&self) -> Columns<'_> {
+        Columns::new(&self.program, &self.bound)
     }
 
     /// A kernel as a function of C, if its code is one without loops. It takes [`Executor::parameters`].

@@ -1,0 +1,237 @@
+//! The course of a solution, kept as polynomials, so that a later run can ask for the state at any time. Only a part of it is in memory: the
+//! states where parts begin are kept, and a part that is needed again is solved again.
+
+use std::cell::Cell;
+
+use crate::interpolant::{Segment, lagrange};
+use crate::method::Method;
+use crate::problem::{Options, Problem, SolveError, Stats};
+use crate::runner::{Ahead, Reached, Runner};
+use crate::system::System;
+
+/// Nodes of the polynomial through states between the ends of a step whose dense output is not right by itself.
+const NODES: usize = 8;
+
+/// A polynomial of the course.
+struct Piece {
+    segment: Segment,
+    /// Where it ends.
+    to: f64,
+    /// Where its coefficients begin.
+    at: usize,
+}
+
+/// The polynomials of some steps that follow one another.
+pub struct Course {
+    n: usize,
+    forward: bool,
+    pieces: Vec<Piece>,
+    coefficients: Vec<f64>,
+    /// The piece that was asked for last.
+    last: Cell<usize>,
+}
+
+impl Course {
+    fn new(n: usize, forward: bool) -> Course {
+        Course { n, forward, pieces: Vec::new(), coefficients: Vec::new(), last: Cell::new(0) }
+    }
+
+    fn clear(&mut self) {
+        self.pieces.clear();
+        self.coefficients.clear();
+        self.last.set(0);
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&self.coefficients[..]) + size_of_val(&self.pieces[..])
+    }
+
+    /// True if `a` comes before `b` in the direction of the run.
+    fn before(&self, a: f64, b: f64) -> bool {
+        if self.forward { a < b } else { b < a }
+    }
+
+    /// The piece at a time; the one before it where two meet.
+    fn piece(&self, t: f64) -> usize {
+        let holds = |k: usize| {
+            self.pieces
+                .get(k)
+                .is_some_and(|piece| !self.before(piece.to, t) && (k == 0 || self.before(self.pieces[k - 1].to, t)))
+        };
+        // times mostly go back step by step
+        for k in [self.last.get(), self.last.get().saturating_sub(1)] {
+            if holds(k) {
+                self.last.set(k);
+                return k;
+            }
+        }
+        let k = self.pieces.partition_point(|piece| self.before(piece.to, t)).min(self.pieces.len().saturating_sub(1));
+        self.last.set(k);
+        k
+    }
+
+    fn evaluate(&self, piece: &Piece, t: f64, y: &mut [f64]) {
+        let s = piece.segment.variable(t);
+        let c = &self.coefficients[piece.at..piece.at + (piece.segment.degree + 1) * self.n];
+        let mut powers = c.chunks_exact(self.n).rev();
+        if let Some(highest) = powers.next() {
+            y.copy_from_slice(highest);
+        }
+        for c in powers {
+            y.iter_mut().zip(c).for_each(|(y, c)| *y = *y * s + c);
+        }
+    }
+
+    /// The state at a time of these steps.
+    pub fn value(&self, t: f64, y: &mut [f64]) {
+        if let Some(piece) = self.pieces.get(self.piece(t)) {
+            self.evaluate(piece, t, y);
+        }
+    }
+
+    /// The state at `t + shift` on the polynomial of `t`.
+    pub fn near(&self, t: f64, shift: f64, y: &mut [f64]) {
+        if let Some(piece) = self.pieces.get(self.piece(t)) {
+            self.evaluate(piece, t + shift, y);
+        }
+    }
+
+    /// How long the step at a time is.
+    pub fn length(&self, t: f64) -> f64 {
+        self.pieces.get(self.piece(t)).map_or(0.0, |piece| piece.segment.length.abs())
+    }
+
+    /// The time so many pieces before `t`, or where this part begins: `from`.
+    pub fn back(&self, t: f64, pieces: usize, from: f64) -> f64 {
+        let k = self.piece(t);
+        if k < pieces { from } else { self.pieces[k - pieces].to }
+    }
+
+    /// Adds the last step of a run, which began at a time and a state.
+    fn take(
+        &mut self,
+        runner: &mut Runner,
+        system: &dyn System,
+        (from, start): (f64, &[f64]),
+    ) -> Result<(), SolveError> {
+        let (pieces, length) = (self.pieces.len(), self.coefficients.len());
+        let to = runner.time();
+        if let Some(interpolant) = runner.interpolant(system)? {
+            for (segment, c) in interpolant.polynomials().segments() {
+                self.pieces.push(Piece { segment, to: segment.from + segment.length, at: self.coefficients.len() });
+                self.coefficients.extend_from_slice(c);
+            }
+            if let Some(last) = self.pieces.last_mut() {
+                last.to = to;
+            }
+            if runner.defect(system) == 0.0 {
+                return Ok(());
+            }
+        }
+        // the dense output is not right here: a polynomial through what rows would be
+        self.pieces.truncate(pieces);
+        self.coefficients.truncate(length);
+        let segment = Segment { from: 0.5 * (from + to), length: 0.5 * (to - from), degree: NODES - 1 };
+        let nodes: [f64; NODES] =
+            std::array::from_fn(|k| -(std::f64::consts::PI * k as f64 / (NODES - 1) as f64).cos());
+        let mut states = vec![0.0; NODES * self.n];
+        let (first, rest) = states.split_at_mut(self.n);
+        first.copy_from_slice(start);
+        runner.rewind();
+        for (k, state) in rest.chunks_exact_mut(self.n).enumerate() {
+            let t = if k + 2 == NODES { to } else { segment.from + nodes[k + 1] * segment.length };
+            runner.value(system, t, state);
+        }
+        runner.rewind();
+        let at = self.coefficients.len();
+        self.coefficients.resize(at + NODES * self.n, 0.0);
+        lagrange(&mut self.coefficients[at..], self.n, &nodes, states.chunks_exact(self.n));
+        self.pieces.push(Piece { segment, to, at });
+        Ok(())
+    }
+}
+
+/// A run whose course is kept, and solved again part by part from the end to the start.
+pub struct Kept<'a> {
+    system: &'a dyn System,
+    runner: Runner,
+    /// Bytes of polynomials in memory.
+    room: usize,
+    /// Where the parts begin.
+    starts: Vec<(f64, Vec<f64>)>,
+    /// The last part that is not done.
+    pub course: Course,
+    /// The largest size of each state at the ends of steps.
+    pub sizes: Vec<f64>,
+    /// The work so far.
+    pub stats: Stats,
+}
+
+impl<'a> Kept<'a> {
+    /// Solves the problem, and keeps its course. `look` is told the time after each step, and stops the run by `false`, which gives `None`.
+    pub fn solve(
+        system: &'a dyn System,
+        (method, options): (&'static Method, &Options),
+        problem: &Problem,
+        room: usize,
+        look: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Option<Kept<'a>>, SolveError> {
+        let mut runner = Runner::new(system, method, options)?;
+        runner.watch();
+        let course = Course::new(problem.y0.len(), problem.t_end >= problem.t0);
+        let sizes = vec![0.0; problem.y0.len()];
+        let mut kept = Kept { system, runner, room, starts: Vec::new(), course, sizes, stats: Stats::default() };
+        Ok(kept.record((problem.t0, &problem.y0), problem.t_end, true, look)?.then_some(kept))
+    }
+
+    fn record(
+        &mut self,
+        (t0, y0): (f64, &[f64]),
+        t_end: f64,
+        divide: bool,
+        look: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<bool, SolveError> {
+        let Kept { system, runner, room, starts, course, sizes, stats } = self;
+        let (mut t, mut y) = (t0, y0.to_vec());
+        course.clear();
+        runner.begin(*system, &Problem { t0, t_end, y0: y.clone() })?;
+        if divide {
+            starts.push((t, y.clone()));
+        }
+        loop {
+            sizes.iter_mut().zip(&y).for_each(|(size, y)| *size = size.max(y.abs()));
+            if t == t_end {
+                stats.add(runner.stats());
+                return Ok(true);
+            }
+            let reached = runner.advance(*system, Ahead::default())?;
+            if !look(runner.time()) {
+                return Ok(false);
+            }
+            if divide && course.bytes() > *room {
+                course.clear();
+                starts.push((t, y.clone()));
+            }
+            course.take(runner, *system, (t, &y))?;
+            t = if reached == Reached::End { t_end } else { runner.time() };
+            y.copy_from_slice(runner.state());
+        }
+    }
+
+    /// Where the last part that is not done begins.
+    pub fn start(&self) -> f64 {
+        self.starts.last().map_or(f64::NAN, |(t, _)| *t)
+    }
+
+    /// How many parts are not done.
+    pub fn parts(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The last part is done: solves the one before it again. False where the caller stops it.
+    pub fn before(&mut self, look: &mut dyn FnMut(f64) -> bool) -> Result<bool, SolveError> {
+        let Some((t_end, _)) = self.starts.pop() else { return Ok(true) };
+        let Some((t0, y0)) = self.starts.last().cloned() else { return Ok(true) };
+        self.record((t0, &y0), t_end, false, look)
+    }
+}

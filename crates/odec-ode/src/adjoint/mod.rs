@@ -1,0 +1,283 @@
+//! The gradient of a function of the states at some times, by the state at the start and by parameters, at a cost that does not grow with their
+//! number: the adjoint equations (Cao, Li, Petzold & Serban, SIAM J. Sci. Comput. 24 (2003) 1076-1089).
+//!
+//! ```text
+//! L = sum over k of L_k(y(t_k))
+//! l' = -(df/dy)^T l       from the last t_k back to the start; at each t_k, l grows by dL_k/dy
+//! dL/dy(t0) = l(t0)       dL/dp = integral of (df/dp)^T l  +  (dy0/dp)^T l(t0), of which the last term is the caller's
+//! ```
+//!
+//! The course of the solution is kept as polynomials, of which only so many are in memory at a time ([`Kept`]). The integrals are states of the
+//! backward run, so that its steps heed their errors too. No step back is longer than some steps of the solution, so that none passes over
+//! what these have met.
+
+mod backward;
+mod course;
+
+use backward::Backward;
+use course::Kept;
+
+use crate::method::{Method, auto};
+use crate::pattern::Pattern;
+use crate::problem::{Options, Problem, SolveError, Stats};
+use crate::runner::{Ahead, Runner};
+use crate::system::{EvalError, System};
+
+/// Bytes of polynomials in memory at a time, unless another number is asked for.
+pub const ROOM: usize = 64 << 20;
+/// Part of the tolerance that the backward run works to: its errors come on top of those of the solution.
+const PART: f64 = 0.1;
+/// Least relative tolerance of the backward run: rounding is near.
+const LEAST: f64 = 1e-13;
+/// Steps of the solution that one step back may pass.
+const PASSED: usize = 8;
+/// Times so near to each other, in units of rounding, are one.
+const NEAR: f64 = 64.0;
+/// Points at which df/dp is looked at for its size.
+const LOOKS: usize = 32;
+
+/// The derivatives of f by some parameters.
+pub trait ByParameters {
+    /// Where they are: a row for each row of f, a column for each parameter.
+    fn pattern(&self) -> &Pattern;
+    /// Their values on the pattern.
+    fn values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError>;
+}
+
+/// How the function depends on the state at a time.
+#[derive(Clone, Debug)]
+pub struct Weight {
+    /// The time.
+    pub t: f64,
+    /// Its derivatives by the state there, n values.
+    pub by_state: Vec<f64>,
+}
+
+/// What a gradient is asked of.
+pub struct Request<'a> {
+    /// The system, whose mass matrix is the identity.
+    pub system: &'a dyn System,
+    /// Its derivatives by parameters.
+    pub by: &'a dyn ByParameters,
+    /// Values of the columns of `by`, which say what is a small change.
+    pub values: &'a [f64],
+    /// The columns that are wanted.
+    pub wanted: &'a [usize],
+    /// Start and state; the end is the last time with a weight.
+    pub problem: &'a Problem,
+    /// How the solution is made.
+    pub method: &'static Method,
+    /// Its options.
+    pub options: &'a Options,
+    /// In the order of the run, within its span.
+    pub weights: &'a [Weight],
+    /// Bytes of polynomials in memory at a time.
+    pub room: usize,
+}
+
+/// A gradient.
+#[derive(Clone, Debug, Default)]
+pub struct Gradient {
+    /// By the state at the start, n values.
+    pub by_start: Vec<f64>,
+    /// By the wanted parameters through f alone.
+    pub by_parameters: Vec<f64>,
+    /// Work for the solution, with that for parts which were solved again.
+    pub forward: Stats,
+    /// Work for the adjoint equations.
+    pub backward: Stats,
+    /// Parts that the course was divided into.
+    pub parts: usize,
+}
+
+/// Why there is no gradient.
+#[derive(Debug)]
+pub enum AdjointError {
+    /// The solution fails.
+    Solution(SolveError),
+    /// The adjoint equations cannot be solved; the error speaks of their unknowns.
+    Adjoint(SolveError),
+    /// The system has no df/dy with entries.
+    NoJacobian,
+    /// The caller stopped it.
+    Stopped,
+}
+
+/// The transpose of a part of a matrix.
+pub(crate) struct Transposed {
+    /// Row and column of the transpose, and where the value is.
+    entries: Vec<(u32, u32, u32)>,
+    rows: usize,
+    /// Values of the whole matrix.
+    stored: usize,
+}
+
+impl Transposed {
+    /// Of these columns of a matrix, which become rows.
+    fn of(pattern: &Pattern, columns: impl Iterator<Item = usize>) -> Transposed {
+        let mut made = Transposed { entries: Vec::new(), rows: 0, stored: pattern.entries() };
+        for (row, column) in columns.enumerate() {
+            made.entries.extend(pattern.column(column).map(|k| (row as u32, pattern.row_idx[k], k as u32)));
+            made.rows = row + 1;
+        }
+        made
+    }
+
+    /// Adds its product with a vector.
+    fn add(&self, values: &[f64], v: &[f64], out: &mut [f64]) {
+        for (row, column, k) in &self.entries {
+            out[*row as usize] += values[*k as usize] * v[*column as usize];
+        }
+    }
+}
+
+/// The gradient. `look` is told the time after each step, and stops the work by `false`.
+///
+/// # Errors
+/// [`AdjointError`].
+pub fn gradient(request: &Request<'_>, look: &mut dyn FnMut(f64) -> bool) -> Result<Gradient, AdjointError> {
+    let Request { system, problem, .. } = *request;
+    let n = problem.y0.len();
+    let weights = merged(request.weights);
+    let Some(last) = weights.last() else {
+        let by_parameters = vec![0.0; request.wanted.len()];
+        return Ok(Gradient { by_start: vec![0.0; n], by_parameters, ..Gradient::default() });
+    };
+    let pattern = system.jacobian().pattern().ok_or(AdjointError::NoJacobian)?;
+    let span = Problem { t_end: last.t, ..problem.clone() };
+    let plan = (request.method, request.options);
+    let kept = Kept::solve(system, plan, &span, request.room, look).map_err(AdjointError::Solution)?;
+    let kept = kept.ok_or(AdjointError::Stopped)?;
+    let parts = kept.parts();
+    let options = tolerances(request, &weights, &kept);
+    let jacobian = Transposed::of(pattern, 0..n);
+    let parameters = Transposed::of(request.by.pattern(), request.wanted.iter().copied());
+    let backward = Backward::new(system, request.by, kept, jacobian, parameters);
+    let (z, stats) = back(&backward, &options, problem.t0, &weights, look)?;
+    let (by_start, by_parameters) = z.split_at(n);
+    Ok(Gradient {
+        by_start: by_start.to_vec(),
+        by_parameters: by_parameters.to_vec(),
+        forward: backward.into_kept().stats,
+        backward: stats,
+        parts,
+    })
+}
+
+/// The weights that are not zero; those of times that no step can tell apart are one.
+fn merged(weights: &[Weight]) -> Vec<Weight> {
+    let mut list: Vec<Weight> = Vec::new();
+    for weight in weights.iter().filter(|weight| weight.by_state.iter().any(|w| *w != 0.0)) {
+        match list.last_mut() {
+            Some(last) if (last.t - weight.t).abs() <= NEAR * f64::EPSILON * last.t.abs() => {
+                last.by_state.iter_mut().zip(&weight.by_state).for_each(|(sum, w)| *sum += w);
+            }
+            _ => list.push(weight.clone()),
+        }
+    }
+    list
+}
+
+/// The options of the backward run. What is small is measured by the change of L for a change of the states, or parameters, by their own
+/// size: units of neither matter.
+fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &Kept<'_>) -> Options {
+    let Request { options, values, wanted, by, .. } = request;
+    let n = kept.sizes.len();
+    let rtol = (PART * options.rtol).max(LEAST);
+    let size = |i: usize| {
+        let floor = options.atol_at(i) / options.rtol.max(LEAST);
+        let size = kept.sizes[i].max(floor);
+        if size > 0.0 && size.is_finite() { size } else { 1.0 }
+    };
+    let sizes: Vec<f64> = (0..n).map(size).collect();
+    let of = |weight: &Weight| weight.by_state.iter().zip(&sizes).map(|(w, size)| (w * size).abs()).sum::<f64>();
+    let change: f64 = weights.iter().map(of).sum();
+    let change = if change > 0.0 && change.is_finite() { change } else { 1.0 };
+    // how much L may change with a parameter, by what f does at some points of the course
+    let mut most = vec![0.0f64; wanted.len()];
+    let (start, end) = (kept.start(), weights.last().map_or(0.0, |last| last.t));
+    let (mut y, mut entries) = (vec![0.0; n], vec![0.0; by.pattern().entries()]);
+    for k in 0..LOOKS {
+        let t = start + (end - start) * (k as f64 + 0.5) / LOOKS as f64;
+        kept.course.value(t, &mut y);
+        if by.values(t, &y, &mut entries).is_err() {
+            continue;
+        }
+        for (most, column) in most.iter_mut().zip(*wanted) {
+            let of = |k: usize| entries[k].abs() / sizes[by.pattern().row_idx[k] as usize];
+            let sum: f64 = by.pattern().column(*column).map(of).sum();
+            *most = if sum.is_finite() { most.max(sum) } else { *most };
+        }
+    }
+    let length = (end - request.problem.t0).abs();
+    let by_size = |column: usize| (values[column] != 0.0).then(|| change / values[column].abs());
+    let small = |(most, column): (&f64, &usize)| {
+        let by_slope = (*most * length > 0.0).then_some(most * length * change);
+        match (by_slope, by_size(*column)) {
+            (Some(a), Some(b)) => a.min(b),
+            (Some(a), None) | (None, Some(a)) => a,
+            (None, None) => change,
+        }
+    };
+    let parameters = most.iter().zip(*wanted).map(small);
+    let atol = sizes.iter().map(|size| change / size).chain(parameters);
+    let atol = atol.map(|size| (rtol * size).clamp(f64::MIN_POSITIVE, f64::MAX)).collect();
+    Options {
+        rtol,
+        atol,
+        max_steps: options.max_steps,
+        linear: options.linear,
+        clock: options.clock,
+        ..Options::default()
+    }
+}
+
+/// Solves the adjoint equations: l and the integrals at the start, and the work.
+fn back(
+    system: &Backward<'_>,
+    options: &Options,
+    t0: f64,
+    weights: &[Weight],
+    look: &mut dyn FnMut(f64) -> bool,
+) -> Result<(Vec<f64>, Stats), AdjointError> {
+    let mut z = vec![0.0; system.shape().n];
+    let mut left = weights.iter().rev().peekable();
+    let t_last = left.peek().map_or(t0, |weight| weight.t);
+    let add = |z: &mut [f64], weight: &Weight| z.iter_mut().zip(&weight.by_state).for_each(|(z, w)| *z += w);
+    if let Some(weight) = left.next() {
+        add(&mut z, weight);
+    }
+    if t_last == t0 {
+        return Ok((z, Stats::default()));
+    }
+    let failed = AdjointError::Adjoint;
+    let mut runner = Runner::new(system, &auto::METHOD, options).map_err(|refusal| failed(refusal.into()))?;
+    runner.begin(system, &Problem { t0: t_last, t_end: t0, y0: z.clone() }).map_err(failed)?;
+    let mut t = t_last;
+    while t != t0 {
+        let start = system.kept().start();
+        let passed = system.kept().course.back(t, PASSED, start);
+        // the next of: a weight, some steps of the solution, the start of what is in memory
+        let later = |a: f64, b: f64| if (a > b) == (t_last > t0) { a } else { b };
+        let jump = left.peek().map_or(t0, |weight| weight.t);
+        let stop = later(later(start, passed), jump);
+        runner.advance(system, Ahead { stop: Some(stop), sample: None }).map_err(failed)?;
+        t = runner.time();
+        if !look(t) {
+            return Err(AdjointError::Stopped);
+        }
+        if t == start && t != t0 && !system.before(look).map_err(AdjointError::Solution)? {
+            return Err(AdjointError::Stopped);
+        }
+        if let Some(weight) = left.next_if(|weight| weight.t == t) {
+            z.copy_from_slice(runner.state());
+            add(&mut z, weight);
+            if t != t0 {
+                runner.resume(system, &z).map_err(failed)?;
+            }
+        } else if t == t0 {
+            z.copy_from_slice(runner.state());
+        }
+    }
+    Ok((z, *runner.stats()))
+}

@@ -1,0 +1,282 @@
+//! Gradients by the adjoint equations beside closed forms, and beside the sensitivity equations solved as a system of their own.
+
+use odec_ode::adjoint::{AdjointError, ByParameters, Gradient, ROOM, Request, Weight, gradient};
+use odec_ode::method::{self, auto};
+use odec_ode::pattern::Pattern;
+use odec_ode::system::{EvalError, Jacobian, Shape, System};
+use odec_ode::{Options, Problem, Samples, Sink, solve};
+
+/// A system by functions that fill full matrices, row by row.
+struct Full<F, J, P> {
+    n: usize,
+    parameters: usize,
+    f: F,
+    by_state: J,
+    by_parameter: P,
+    patterns: [Pattern; 2],
+}
+
+fn full<F, J, P>(n: usize, parameters: usize, f: F, by_state: J, by_parameter: P) -> Full<F, J, P> {
+    let all = |columns: usize| {
+        Pattern::from_positions(n, columns, (0..n).flat_map(|row| (0..columns).map(move |col| (row, col))))
+    };
+    Full { n, parameters, f, by_state, by_parameter, patterns: [all(n), all(parameters)] }
+}
+
+fn transposed(rows: usize, columns: usize, matrix: &[f64], values: &mut [f64]) {
+    for (k, value) in values.iter_mut().enumerate() {
+        *value = matrix[k % rows * columns + k / rows];
+    }
+}
+
+impl<F: Fn(f64, &[f64], &mut [f64]), J: Fn(f64, &[f64], &mut [f64]), P> System for Full<F, J, P> {
+    fn shape(&self) -> Shape {
+        Shape { n: self.n, second: 0 }
+    }
+    fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+        (self.f)(t, y, f);
+        Ok(())
+    }
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.patterns[0])
+    }
+    fn jacobian_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        let mut matrix = vec![0.0; self.n * self.n];
+        (self.by_state)(t, y, &mut matrix);
+        transposed(self.n, self.n, &matrix, values);
+        Ok(())
+    }
+}
+
+impl<F, J, P: Fn(f64, &[f64], &mut [f64])> ByParameters for Full<F, J, P> {
+    fn pattern(&self) -> &Pattern {
+        &self.patterns[1]
+    }
+    fn values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        let mut matrix = vec![0.0; self.n * self.parameters];
+        (self.by_parameter)(t, y, &mut matrix);
+        transposed(self.n, self.parameters, &matrix, values);
+        Ok(())
+    }
+}
+
+struct Asked<'a> {
+    y0: &'a [f64],
+    p: &'a [f64],
+    rtol: f64,
+    room: usize,
+    weights: &'a [Weight],
+}
+
+fn ask<S: System + ByParameters>(system: &S, asked: &Asked<'_>) -> Gradient {
+    let problem = Problem { t0: 0.0, t_end: 0.0, y0: asked.y0.to_vec() };
+    let options = Options { rtol: asked.rtol, atol: vec![asked.rtol * 1e-3], ..Options::default() };
+    let wanted: Vec<usize> = (0..asked.p.len()).collect();
+    let request = Request {
+        system,
+        by: system,
+        values: asked.p,
+        wanted: &wanted,
+        problem: &problem,
+        method: &auto::METHOD,
+        options: &options,
+        weights: asked.weights,
+        room: asked.room,
+    };
+    gradient(&request, &mut |_| true).unwrap()
+}
+
+fn close(found: &[f64], wanted: &[f64], tolerance: f64) {
+    assert_eq!(found.len(), wanted.len());
+    for (found, wanted) in found.iter().zip(wanted) {
+        assert!((found - wanted).abs() <= tolerance * wanted.abs().max(1e-300), "{found:?} instead of {wanted:?}");
+    }
+}
+
+/// The end of a run of y and of the derivatives S of y by the start and by the parameters, in one system without df/dy.
+struct Sensitivities<'a, S>(&'a S, usize);
+
+impl<S: System + ByParameters> System for Sensitivities<'_, S> {
+    fn shape(&self) -> Shape {
+        let n = self.0.shape().n;
+        Shape { n: n * (1 + n + self.1), second: 0 }
+    }
+    fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+        let n = self.0.shape().n;
+        self.0.rhs(t, &y[..n], &mut f[..n])?;
+        let mut by = vec![0.0; n * self.1];
+        self.0.values(t, &y[..n], &mut by)?;
+        for k in 0..n + self.1 {
+            let at = n * (1 + k)..n * (2 + k);
+            self.0.jacobian_vector(t, &y[..n], &y[at.clone()], &mut f[at.clone()])?;
+            if k >= n {
+                f[at].iter_mut().zip(&by[(k - n) * n..]).for_each(|(f, by)| *f += by);
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Rows(Vec<Vec<f64>>);
+
+impl Sink for Rows {
+    fn row(&mut self, _: f64, y: &[f64]) -> std::ops::ControlFlow<()> {
+        self.0.push(y.to_vec());
+        std::ops::ControlFlow::Continue(())
+    }
+}
+
+/// The gradient by the start and by the parameters, from sensitivities at a tolerance near rounding.
+fn by_sensitivities<S: System + ByParameters>(system: &S, asked: &Asked<'_>, method: &str) -> (Vec<f64>, Vec<f64>) {
+    let (n, m) = (asked.y0.len(), asked.p.len());
+    let mut y0 = asked.y0.to_vec();
+    y0.extend((0..n + m).flat_map(|k| (0..n).map(move |i| f64::from(u8::from(i == k)))));
+    let times: Vec<f64> = asked.weights.iter().map(|w| w.t).collect();
+    let problem = Problem { t0: 0.0, t_end: times[times.len() - 1], y0 };
+    let options = Options { rtol: 1e-13, atol: vec![1e-16], ..Options::default() };
+    let mut rows = Rows(Vec::new());
+    let derived = Sensitivities(system, m);
+    solve(&derived, &problem, method::find(method).unwrap(), &options, &Samples::Times(times), &mut rows).unwrap();
+    let mut by = vec![0.0; n + m];
+    for (row, weight) in rows.0.iter().zip(asked.weights) {
+        for (k, by) in by.iter_mut().enumerate() {
+            *by += row[n * (1 + k)..n * (2 + k)].iter().zip(&weight.by_state).map(|(s, w)| s * w).sum::<f64>();
+        }
+    }
+    (by[..n].to_vec(), by[n..].to_vec())
+}
+
+fn lotka_volterra(p: [f64; 4]) -> impl System + ByParameters {
+    full(
+        2,
+        4,
+        move |_, y: &[f64], f: &mut [f64]| {
+            f.copy_from_slice(&[y[0] * (p[0] - p[1] * y[1]), y[1] * (p[2] * y[0] - p[3])])
+        },
+        move |_, y: &[f64], j: &mut [f64]| {
+            j.copy_from_slice(&[p[0] - p[1] * y[1], -p[1] * y[0], p[2] * y[1], p[2] * y[0] - p[3]])
+        },
+        |_, y: &[f64], j: &mut [f64]| j.copy_from_slice(&[y[0], -y[0] * y[1], 0.0, 0.0, 0.0, 0.0, y[0] * y[1], -y[1]]),
+    )
+}
+
+fn weights(times: &[f64], by: &[[f64; 2]]) -> Vec<Weight> {
+    times.iter().zip(by).map(|(t, by)| Weight { t: *t, by_state: by.to_vec() }).collect()
+}
+
+#[test]
+fn it_is_the_gradient_of_sensitivities_at_every_tolerance() {
+    let p = [1.1, 0.4, 0.1, 0.4];
+    let system = lotka_volterra(p);
+    let weights = weights(&[0.0, 3.0, 7.5, 20.0], &[[0.25, 0.0], [1.0, -0.5], [0.0, 2.0], [1.0, 1.0]]);
+    for (rtol, within) in [(1e-5, 1e-4), (1e-8, 1e-7), (1e-11, 1e-10)] {
+        let asked = Asked { y0: &[10.0, 5.0], p: &p, rtol, room: ROOM, weights: &weights };
+        let found = ask(&system, &asked);
+        let (by_start, by_parameters) = by_sensitivities(&system, &asked, "vern9");
+        close(&found.by_start, &by_start, within);
+        close(&found.by_parameters, &by_parameters, within);
+        assert_eq!(found.parts, 1);
+    }
+}
+
+#[test]
+fn the_course_in_many_parts_gives_the_same() {
+    let p = [1.1, 0.4, 0.1, 0.4];
+    let system = lotka_volterra(p);
+    let weights = weights(&[3.0, 20.0], &[[1.0, -0.5], [1.0, 1.0]]);
+    let asked = Asked { y0: &[10.0, 5.0], p: &p, rtol: 1e-11, room: 2_000, weights: &weights };
+    let (found, whole) = (ask(&system, &asked), ask(&system, &Asked { room: ROOM, ..asked }));
+    assert!(found.parts > 5, "{}", found.parts);
+    // each part but the last is solved twice, in no more steps than there are
+    assert!(found.forward.accepted < 3 * whole.forward.accepted);
+    close(&found.by_start, &whole.by_start, 1e-9);
+    close(&found.by_parameters, &whole.by_parameters, 1e-9);
+}
+
+#[test]
+fn stiff_systems_too() {
+    // Robertson: units of the states differ by five orders, and so do those of the parameters by more
+    let p = [0.04, 3e7, 1e4];
+    let system = full(
+        3,
+        3,
+        move |_, y: &[f64], f: &mut [f64]| {
+            let (a, b, c) = (p[0] * y[0], p[1] * y[1] * y[1], p[2] * y[1] * y[2]);
+            f.copy_from_slice(&[c - a, a - b - c, b]);
+        },
+        move |_, y: &[f64], j: &mut [f64]| {
+            let (a, b, c, d) = (p[0], 2.0 * p[1] * y[1], p[2] * y[2], p[2] * y[1]);
+            j.copy_from_slice(&[-a, c, d, a, -b - c, -d, 0.0, b, 0.0]);
+        },
+        |_, y: &[f64], j: &mut [f64]| {
+            let (a, b, c) = (y[0], y[1] * y[1], y[1] * y[2]);
+            j.copy_from_slice(&[-a, 0.0, c, a, -b, -c, 0.0, b, 0.0]);
+        },
+    );
+    let weight = |t: f64, by: [f64; 3]| Weight { t, by_state: by.to_vec() };
+    let weights = [weight(0.4, [0.0, 1e5, 0.0]), weight(40.0, [1.0, 0.0, 0.5])];
+    for (rtol, within) in [(1e-6, 1e-5), (1e-9, 1e-8), (1e-11, 1e-9)] {
+        let asked = Asked { y0: &[1.0, 0.0, 0.0], p: &p, rtol, room: 20_000, weights: &weights };
+        let found = ask(&system, &asked);
+        let (by_start, by_parameters) = by_sensitivities(&system, &asked, "vern9");
+        close(&found.by_start, &by_start, within);
+        close(&found.by_parameters, &by_parameters, within);
+    }
+}
+
+#[test]
+fn a_parameter_of_value_0_with_what_no_step_sees() {
+    // y = p*(1 - cos(50 t))/50: at p = 0 the solution is constant, and its steps pass over many periods
+    let system = full(
+        1,
+        1,
+        |_, _: &[f64], f: &mut [f64]| f[0] = 0.0,
+        |_, _: &[f64], j: &mut [f64]| j[0] = 0.0,
+        |t: f64, _: &[f64], j: &mut [f64]| j[0] = (50.0 * t).sin(),
+    );
+    let weights = [Weight { t: 10.0, by_state: vec![1.0] }];
+    let found = ask(&system, &Asked { y0: &[1.0], p: &[0.0], rtol: 1e-9, room: ROOM, weights: &weights });
+    close(&found.by_parameters, &[(1.0 - 500f64.cos()) / 50.0], 1e-7);
+    assert_eq!(found.by_start, [1.0]);
+}
+
+#[test]
+fn backwards_in_time_and_without_weights() {
+    let p = [0.5];
+    let system = full(
+        1,
+        1,
+        move |_, y: &[f64], f: &mut [f64]| f[0] = -p[0] * y[0],
+        move |_, _: &[f64], j: &mut [f64]| j[0] = -p[0],
+        |_, y: &[f64], j: &mut [f64]| j[0] = -y[0],
+    );
+    let weights = [Weight { t: -2.0, by_state: vec![3.0] }];
+    let asked = Asked { y0: &[1.5], p: &p, rtol: 1e-10, room: ROOM, weights: &weights };
+    let found = ask(&system, &asked);
+    close(&found.by_start, &[3.0 * 1f64.exp()], 1e-9);
+    close(&found.by_parameters, &[3.0 * 1.5 * 2.0 * 1f64.exp()], 1e-9);
+    let nothing = [Weight { t: 2.0, by_state: vec![0.0] }];
+    let found = ask(&system, &Asked { weights: &nothing, ..asked });
+    assert_eq!((found.by_start, found.by_parameters), (vec![0.0], vec![0.0]));
+}
+
+#[test]
+fn the_caller_stops_it() {
+    let p = [1.1, 0.4, 0.1, 0.4];
+    let system = lotka_volterra(p);
+    let weights = weights(&[20.0], &[[1.0, -0.5]]);
+    let problem = Problem { t0: 0.0, t_end: 20.0, y0: vec![10.0, 5.0] };
+    for most in [1, 10, 60] {
+        let options = Options { rtol: 1e-9, ..Options::default() };
+        let (by, method, wanted) = (&system, &auto::METHOD, &[0usize, 1, 2, 3][..]);
+        let (values, problem, options, weights) = (&p[..], &problem, &options, &weights[..]);
+        let request = Request { system: &system, by, values, wanted, problem, method, options, weights, room: 2_000 };
+        let mut calls = 0;
+        let stopped = gradient(&request, &mut |_| {
+            calls += 1;
+            calls < most
+        });
+        assert!(matches!(stopped, Err(AdjointError::Stopped)), "{most}");
+        assert_eq!(calls, most);
+    }
+}

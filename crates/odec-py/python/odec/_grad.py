@@ -1,0 +1,107 @@
+"""Gradients of functions of a solution by many parameters: `Model.grad`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from ._errors import UsageError
+from ._numbers import numbers, real
+from ._solution import F64, Solution
+
+if TYPE_CHECKING:
+    from ._model import Model
+
+Derivatives = Union[Mapping[str, Any], Any]
+Loss = Callable[[Solution], tuple[Any, Derivatives]]
+
+_RETURNS = (
+    "`loss` returns its value and its derivatives by the rows, `value, {name: array}` with arrays like `s[name]`, or `value, array` "
+    "with an array like `s.y`"
+)
+
+
+class Gradient(Mapping[str, Union[float, F64]]):
+    """A gradient by name: `g["k"]`, of an array with its shape.
+
+    `value` is the value of the function, `solution` what it was given, `stats` counts the work: "forward" for the solution, "backward" for the
+    adjoint equations.
+    """
+
+    def __init__(self, value: float, by: dict[str, float | F64], solution: Solution, stats: dict[str, Any]) -> None:
+        self.value, self.solution, self.stats = value, solution, stats
+        self._by = by
+
+    def __getitem__(self, name: str) -> float | F64:
+        try:
+            return self._by[name]
+        except KeyError:
+            raise UsageError(f"the gradient has no `{name}`; it has {', '.join(self._by) or 'no names'}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by)
+
+    def __len__(self) -> int:
+        return len(self._by)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by
+
+    def to_numpy(self) -> F64:
+        """All derivatives as one vector, in the order of the names."""
+        return np.concatenate([np.ravel(value) for value in self._by.values()]) if self._by else np.empty(0)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}: {of:.6g}" if isinstance(of, float) else f"{name}: {of!r}" for name, of in self._by.items())
+        return f"<odec.Gradient of {self.value:.6g} by {{{shown}}}>"
+
+
+def _add(weights: F64, s: Solution, name: str, given: Any) -> None:
+    like = s[name]
+    array = numbers(f"the derivative by {name}", given)
+    try:
+        array = np.broadcast_to(array, like.shape)
+    except ValueError:
+        raise UsageError(f"the derivative by `{name}` has shape {array.shape}; `s[{name!r}]` has {like.shape}") from None
+    group = s._groups.get(name)
+    start, count = (group[0], int(np.prod(group[1]))) if group is not None else (s._places[name], 1)
+    if start == 0:
+        raise UsageError(f"`{name}` is the time, which does not depend on parameters")
+    weights[:, start - 1 : start - 1 + count] += array.reshape(len(s), count)
+
+
+def _weights(s: Solution, given: Derivatives) -> F64:
+    weights = np.zeros(s.y.shape)
+    if isinstance(given, Mapping):
+        for name, array in given.items():
+            _add(weights, s, name, array)
+    else:
+        array = numbers("the derivative by the rows", given)
+        if array.shape != s.y.shape:
+            raise UsageError(f"the derivative by the rows has shape {array.shape}, and `s.y` has {s.y.shape}. {_RETURNS}")
+        weights += array
+    if not np.isfinite(weights).all():
+        row, column = np.argwhere(~np.isfinite(weights))[0]
+        raise UsageError(f"the derivative by `{s.columns[column]}` is not finite in row {row}")
+    return weights
+
+
+def grad(model: Model, loss: Loss, names: list[str], settings: dict[str, Any]) -> Gradient:
+    if not callable(loss):
+        raise UsageError(f"`loss` is a function of the solution, not {loss!r:.200}")
+    if settings["samples_word"] == "steps":
+        raise UsageError('`grad` needs rows at given times: `samples="steps"` has others for other values')
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise UsageError(f"`by` has `{twice[0]}` twice")
+    solution = model._run(settings, False, None, 4)
+    returned = loss(solution)
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise UsageError(f"{_RETURNS}; it returned {returned!r:.100}")
+    value = real("the value of loss", returned[0])
+    weights = _weights(solution, returned[1])
+    found, forward, backward, parts = model.gradient(settings, names, np.ascontiguousarray(solution.t), weights)
+    by = {name: values.reshape(shape) if shape else float(values[0]) for name, (shape, values) in zip(names, found)}
+    return Gradient(value, by, solution, {"forward": forward, "backward": backward, "parts": parts})

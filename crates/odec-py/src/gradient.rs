@@ -1,0 +1,60 @@
+//! Gradients by the adjoint equations. `_grad.py` defines the public names.
+
+use std::time::{Duration, Instant};
+
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use odec_sim::adjoint::RowWeights;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::errors::{exception, usage};
+use crate::model::Core;
+use crate::run::counts;
+use crate::settings::Settings;
+
+/// Time between looks at signals.
+const PAUSE: Duration = Duration::from_millis(20);
+
+#[pymethods]
+impl Core {
+    /// The gradient of a function of rows by `names`: for each a shape and values; the work for the solution and for the adjoint equations; and
+    /// the number of parts that the solution was divided into. `weights` are the derivatives of the function by the rows at `times`.
+    fn gradient<'py>(
+        &self,
+        py: Python<'py>,
+        mut settings: Settings,
+        names: Vec<String>,
+        times: PyReadonlyArray1<'py, f64>,
+        weights: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyDict>, Bound<'py, PyDict>, usize)> {
+        settings.open = self.initial_values(&names);
+        let (times, width) = (times.as_slice()?, weights.shape()[1]);
+        let weights = weights.as_slice()?;
+        let (mut looked, mut raised) = (Instant::now(), None);
+        let mut look = |_: f64| {
+            if looked.elapsed() < PAUSE {
+                return true;
+            }
+            looked = Instant::now();
+            raised = Python::attach(|py| py.check_signals()).err();
+            raised.is_none()
+        };
+        let made = py.detach(|| {
+            let prepared = self.prepared(&settings)?;
+            let columns = prepared.simulation.bound().columns.len() - 1;
+            if width != columns {
+                return Ok(Err(columns));
+            }
+            prepared.simulation.gradient(&names, &RowWeights { times, weights }, &mut look).map(Ok)
+        });
+        if let Some(raised) = raised {
+            return Err(raised);
+        }
+        let wrong = |columns| usage(py, &format!("there are weights for {width} columns, and the rows have {columns}"));
+        let found = made.map_err(|error| exception(py, &error))?.map_err(wrong)?;
+        let found = found.ok_or_else(|| usage(py, "the gradient was stopped"))?;
+        let slopes = found.slopes.iter().map(|slope| (slope.shape.clone(), PyArray1::from_slice(py, &slope.values)));
+        let slopes = PyList::new(py, slopes.collect::<Vec<_>>())?;
+        Ok((slopes, counts(py, &found.forward)?, counts(py, &found.backward)?, found.parts))
+    }
+}

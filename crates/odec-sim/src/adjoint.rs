@@ -1,0 +1,321 @@
+//! The gradient of a function of the rows of a run by any number of parameters and initial values: [`odec_ode::adjoint`] on a model.
+
+use odec_ir::Span;
+use odec_ir::derive::Variable;
+use odec_lang::diagnostic::{Class, Diagnostic, codes};
+use odec_lang::model::Level;
+use odec_ode::adjoint::{self, AdjointError, ROOM, Request, Weight};
+use odec_ode::pattern::Pattern;
+use odec_ode::problem::{Cause, SolveError, Stats, Stop};
+use odec_ode::system::{EvalError, Mass, System};
+
+use crate::columns::Column;
+use crate::executor::{ByParameters, Executor};
+use crate::quantities::{Chosen, Quantities, Quantity};
+use crate::session::{Error, Simulation};
+
+/// The gradient by one name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slope {
+    /// The name.
+    pub name: String,
+    /// Extents of a whole array; none of a single number.
+    pub shape: Vec<usize>,
+    /// A value for each element.
+    pub values: Vec<f64>,
+}
+
+/// A gradient.
+#[derive(Clone, Debug, Default)]
+pub struct Gradient {
+    /// In the order of the names.
+    pub slopes: Vec<Slope>,
+    /// Work for the solution.
+    pub forward: Stats,
+    /// Work for the adjoint equations.
+    pub backward: Stats,
+    /// Parts that the solution was divided into to fit in memory.
+    pub parts: usize,
+}
+
+/// Rows with the derivatives of the function by their values.
+pub struct RowWeights<'a> {
+    /// Times, in the order of the run.
+    pub times: &'a [f64],
+    /// A value for each column but the time, row by row.
+    pub weights: &'a [f64],
+}
+
+/// What a name stands for.
+enum Target {
+    /// Places in the parameter buffer.
+    Parameters(Vec<usize>),
+    /// Places in y, whose initial values they are.
+    Start(Vec<usize>),
+}
+
+/// df/dp of an executor.
+struct Parameters<'a> {
+    executor: &'a Executor,
+    matrix: &'a ByParameters,
+}
+
+impl adjoint::ByParameters for Parameters<'_> {
+    fn pattern(&self) -> &Pattern {
+        self.matrix.pattern()
+    }
+
+    fn values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.executor.parameter_derivatives(self.matrix, t, y, values);
+        Ok(())
+    }
+}
+
+impl Simulation {
+    /// The gradient of a function of the rows by parameters and initial values. Initial values of states that are single numbers must be among
+    /// [`crate::choices::Choices::open`]. `look` is told the time after each step, and stops the work by `false`, which gives `None`.
+    ///
+    /// # Errors
+    /// A model without such a gradient, names that it does not have, and runs that fail.
+    pub fn gradient(
+        &self,
+        names: &[String],
+        rows: &RowWeights<'_>,
+        look: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Option<Gradient>, Error> {
+        self.has_gradient()?;
+        let executor = &self.bound().executor;
+        let parameters = Quantities::parameters(executor.program(), executor.layout());
+        let target = |name: &String| self.target(name, &parameters);
+        let targets: Vec<(Slope, Target)> = names.iter().map(target).collect::<Result<_, _>>()?;
+        let mut wanted: Vec<usize> = Vec::new();
+        for (_, target) in &targets {
+            if let Target::Parameters(places) = target {
+                wanted.extend(places);
+            }
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        let (weights, mut direct) = self.weights(rows, &wanted)?;
+        let matrix = executor.kept_by_parameters().ok_or_else(|| self.no_matrix())?;
+        let by = Parameters { executor, matrix };
+        let bound = self.bound();
+        let request = Request {
+            system: executor,
+            by: &by,
+            values: executor.parameters(),
+            wanted: &wanted,
+            problem: &bound.problem,
+            method: bound.choice.method,
+            options: &bound.options,
+            weights: &weights,
+            room: ROOM,
+        };
+        let found = match adjoint::gradient(&request, look) {
+            Ok(found) => found,
+            Err(AdjointError::Stopped) => return Ok(None),
+            Err(AdjointError::Solution(why)) => return Err(self.explain(&why)),
+            Err(AdjointError::Adjoint(why)) => return Err(self.unsolved(&why)),
+            Err(AdjointError::NoJacobian) => return Err(self.no_matrix()),
+        };
+        let derivatives = executor.derivatives();
+        let depends = derivatives.start_depends();
+        for (k, (direct, by_f)) in direct.iter_mut().zip(&found.by_parameters).enumerate() {
+            *direct += by_f;
+            if depends && found.by_start.iter().any(|l| *l != 0.0) {
+                let start = derivatives.start(wanted[k], bound.problem.t0, executor.parameters());
+                *direct += start.iter().zip(&found.by_start).map(|(start, l)| start * l).sum::<f64>();
+            }
+        }
+        let value = |place: &usize| wanted.binary_search(place).map_or(0.0, |k| direct[k]);
+        let slopes = targets.into_iter().map(|(slope, target)| {
+            let values = match target {
+                Target::Parameters(places) => places.iter().map(value).collect(),
+                Target::Start(places) => places.iter().map(|place| found.by_start[*place]).collect(),
+            };
+            Slope { values, ..slope }
+        });
+        let slopes: Vec<Slope> = slopes.collect();
+        if let Some(wrong) = slopes.iter().find(|slope| !slope.values.iter().all(|value| value.is_finite())) {
+            return Err(self.overflow(&wrong.name));
+        }
+        Ok(Some(Gradient { slopes, forward: found.forward, backward: found.backward, parts: found.parts }))
+    }
+
+    /// Refuses a model whose solution jumps, or is not that of y' = f(t, y) from given values.
+    fn has_gradient(&self) -> Result<(), Error> {
+        let (model, bound) = (self.model(), self.bound());
+        let refuse = |what: &str, place: Option<(Span, &str)>| {
+            let headline = format!("odec does not compute the gradient of a model with {what}");
+            let report = Diagnostic::error(&codes::E0718, headline);
+            let report = match place {
+                Some((span, text)) => report.label(span, text),
+                None => report,
+            };
+            Err(self.error(vec![report.help("sensitivities give these derivatives: `run(..., sens=[...])`")]))
+        };
+        if let Some(event) = model.events.first() {
+            return refuse("events", Some((event.head, "the model has an event here")));
+        }
+        if let Some(limit) = model.states.iter().flat_map(|state| &state.bounds).next() {
+            return refuse("bounds", Some((limit.span, "the model has a bound here")));
+        }
+        if let Some(unknown) = model.states.iter().find(|state| state.algebraic) {
+            return refuse("algebraic unknowns", Some((unknown.span, "declared here")));
+        }
+        if bound.located.is_some() {
+            return refuse("comparisons, such as in `if`, `min` or `abs`", None);
+        }
+        if !matches!(bound.executor.mass(), Mass::Identity) || bound.executor.invariants().is_some() {
+            return refuse("equations that are coupled in their derivatives, or algebraic", None);
+        }
+        if bound.from_steady {
+            return refuse("a run that starts from a steady state", bound.asked.start.map(|span| (span, "")));
+        }
+        Ok(())
+    }
+
+    fn target(&self, name: &str, parameters: &Quantities) -> Result<(Slope, Target), Error> {
+        let of = |list: &Quantities| {
+            let chosen = list.select(name).unwrap_or_default();
+            let places = |c: &Chosen| {
+                let start = list.list()[c.quantity].start;
+                c.runs.iter().cloned().flatten().map(move |k| start + k).collect::<Vec<_>>()
+            };
+            let shape = match &chosen[..] {
+                [one] if whole(&list.list()[one.quantity], one) => {
+                    list.list()[one.quantity].axes.iter().map(|axis| axis.len).collect()
+                }
+                _ => Vec::new(),
+            };
+            let places: Vec<usize> = chosen.iter().flat_map(places).collect();
+            // some elements of an array are a list
+            let shape = if shape.is_empty() && places.len() > 1 { vec![places.len()] } else { shape };
+            (places, shape)
+        };
+        let slope = |shape| Slope { name: name.to_owned(), shape, values: Vec::new() };
+        let (places, shape) = of(parameters);
+        if !places.is_empty() {
+            return Ok((slope(shape), Target::Parameters(places)));
+        }
+        let (places, shape) = of(&self.bound().states);
+        let model = self.model();
+        if places.is_empty() {
+            let known = odec_lang::suggest::list(parameters.names().chain(self.bound().states.names()));
+            let headline = format!("`{name}` is neither a parameter nor a state of this model");
+            let report = Diagnostic::error(&codes::E0706, headline).help(format!("it has {known}"));
+            return Err(self.error(vec![report]));
+        }
+        // what another initial value makes of this one is known of parameters alone
+        let reads = |state: &&odec_lang::model::State| state.initial.iter().any(|v| model.level(*v) >= Level::State);
+        if let Some(other) = model.states.iter().find(reads) {
+            let headline =
+                format!("odec does not compute the gradient with respect to `{name}`: an initial value reads states");
+            let report = Diagnostic::error(&codes::E0718, headline).label(other.span, "this one");
+            return Err(self.error(vec![report.help("declare what both read as a parameter")]));
+        }
+        Ok((slope(shape), Target::Start(places)))
+    }
+
+    /// The weights of the states at each time, and the derivatives by the wanted parameters that are there without the states.
+    fn weights(&self, rows: &RowWeights<'_>, wanted: &[usize]) -> Result<(Vec<Weight>, Vec<f64>), Error> {
+        let bound = self.bound();
+        let (executor, columns) = (&bound.executor, &bound.columns);
+        let (n, width) = (executor.layout().n, columns.len() - 1);
+        let places: Vec<Option<Column>> = (1..columns.len()).map(|k| columns.at(k)).collect();
+        let derivatives = executor.derivatives();
+        let mut direct = vec![0.0; wanted.len()];
+        let mut made = Vec::with_capacity(rows.times.len());
+        let mut by_output: Vec<(usize, Vec<(usize, f64)>)> = Vec::new();
+        for (k, (t, row)) in rows.times.iter().zip(rows.weights.chunks_exact(width.max(1))).enumerate() {
+            let mut by_state = vec![0.0; n];
+            let mut outputs = Vec::new();
+            for (place, weight) in places.iter().zip(row).filter(|(_, weight)| **weight != 0.0) {
+                match place {
+                    Some(Column::State(i)) => by_state[*i] += weight,
+                    Some(Column::Output(i)) => outputs.push((*i, *weight)),
+                    _ => {}
+                }
+            }
+            if !outputs.is_empty() {
+                by_output.push((k, outputs));
+            }
+            made.push(Weight { t: *t, by_state });
+        }
+        if by_output.is_empty() {
+            return Ok((made, direct));
+        }
+        if executor.program().outputs_read_rates() {
+            let headline = "odec does not compute the gradient of outputs that read derivatives of states";
+            return Err(self.error(vec![Diagnostic::error(&codes::E0718, headline)]));
+        }
+        let states = self.states_at(&by_output.iter().map(|(k, _)| rows.times[*k]).collect::<Vec<_>>())?;
+        for ((k, outputs), y) in by_output.iter().zip(&states) {
+            let (t, p) = (rows.times[*k], executor.parameters());
+            let sum = |variable| {
+                let column = derivatives.outputs(variable, t, y, p);
+                outputs.iter().map(|(i, weight)| column[*i] * weight).sum::<f64>()
+            };
+            for (i, weight) in made[*k].by_state.iter_mut().enumerate() {
+                *weight += sum(Variable::State(i));
+            }
+            for (direct, place) in direct.iter_mut().zip(wanted) {
+                *direct += sum(Variable::Parameter(*place));
+            }
+        }
+        Ok((made, direct))
+    }
+
+    /// The states at these times.
+    fn states_at(&self, times: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
+        struct Keep(Vec<Vec<f64>>);
+        impl odec_ode::Sink for Keep {
+            fn row(&mut self, _: f64, y: &[f64]) -> std::ops::ControlFlow<()> {
+                self.0.push(y.to_vec());
+                std::ops::ControlFlow::Continue(())
+            }
+        }
+        let bound = self.bound();
+        let samples = odec_ode::Samples::Times(times.to_vec());
+        let (method, mut keep) = (bound.choice.method, Keep(Vec::with_capacity(times.len())));
+        let done = odec_ode::solve(&bound.executor, &bound.problem, method, &bound.options, &samples, &mut keep);
+        match done {
+            Ok(outcome) if outcome.stop == Stop::End => Ok(keep.0),
+            Ok(_) => Ok(keep.0),
+            Err(why) => Err(self.explain(&why)),
+        }
+    }
+
+    fn no_matrix(&self) -> Error {
+        let headline = "this model is too large for its gradient: it has no matrix of derivatives";
+        self.error(vec![Diagnostic::error(&codes::E0718, headline)])
+    }
+
+    /// The adjoint equations failed: their unknowns are none of the model, so that little can be said of them.
+    fn unsolved(&self, why: &SolveError) -> Error {
+        let time = &self.model().time.name;
+        let (at, cause) = match why {
+            SolveError::Failed(failure) => (format!(" at {time} = {}", failure.t), Some(failure.cause)),
+            SolveError::Refused(_) => (String::new(), None),
+        };
+        let (code, what) = match cause {
+            Some(Cause::TooManySteps { .. }) => (&codes::E0607, "take too many steps"),
+            Some(Cause::NonFiniteState { .. }) => (&codes::E0608, "overflow: the solution is too sensitive"),
+            _ => (&codes::E0604, "cannot be solved"),
+        };
+        let report = Diagnostic::error(code, format!("the adjoint equations {what}{at}"));
+        let report =
+            report.help("a shorter time or a smaller `rtol` may help; `run(..., sens=[...])` does without them");
+        Error { class: Class::Run, ..self.error(vec![report]) }
+    }
+
+    fn overflow(&self, name: &str) -> Error {
+        let report = Diagnostic::error(&codes::E0608, format!("the derivative with respect to `{name}` is not finite"));
+        Error { class: Class::Run, ..self.error(vec![report]) }
+    }
+}
+
+/// All elements of an array, or a single number.
+fn whole(quantity: &Quantity, chosen: &Chosen) -> bool {
+    chosen.runs.iter().map(std::ops::Range::len).sum::<usize>() == quantity.len
+}

@@ -103,7 +103,9 @@ impl<'a> Backward<'a> {
         let (own, further) = f.split_at_mut(self.n);
         self.jacobian.add(&room.jacobian, z, own);
         self.parameters.add(&room.parameters, z, further);
-        f.iter_mut().for_each(|f| *f = -*f);
+        for f in f.iter_mut() {
+            *f = -*f;
+        }
     }
 }
 

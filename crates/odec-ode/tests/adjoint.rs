@@ -151,10 +151,10 @@ fn lotka_volterra(p: [f64; 4]) -> impl System + ByParameters {
         2,
         4,
         move |_, y: &[f64], f: &mut [f64]| {
-            f.copy_from_slice(&[y[0] * (p[0] - p[1] * y[1]), y[1] * (p[2] * y[0] - p[3])])
+            f.copy_from_slice(&[y[0] * (p[0] - p[1] * y[1]), y[1] * (p[2] * y[0] - p[3])]);
         },
         move |_, y: &[f64], j: &mut [f64]| {
-            j.copy_from_slice(&[p[0] - p[1] * y[1], -p[1] * y[0], p[2] * y[1], p[2] * y[0] - p[3]])
+            j.copy_from_slice(&[p[0] - p[1] * y[1], -p[1] * y[0], p[2] * y[1], p[2] * y[0] - p[3]]);
         },
         |_, y: &[f64], j: &mut [f64]| j.copy_from_slice(&[y[0], -y[0] * y[1], 0.0, 0.0, 0.0, 0.0, y[0] * y[1], -y[1]]),
     )

@@ -19,6 +19,7 @@ mod input;
 mod instants;
 mod interpreter;
 mod library;
+mod magnitudes;
 mod models;
 mod modules;
 mod mutation;

@@ -88,6 +88,11 @@ impl Paths {
         self.paths[node.index()] = Some(joined);
     }
 
+    /// True where a root reads a node under some modes.
+    pub fn reaches(&self, node: NodeId) -> bool {
+        self.paths.get(node.index()).is_some_and(Option::is_some)
+    }
+
     /// When a node is read; `None`: always.
     pub fn to(&self, node: NodeId) -> Option<NodeId> {
         self.paths.get(node.index()).copied().flatten().filter(|path| *path != self.one)

@@ -1,10 +1,12 @@
 //! Replaces comparisons by modes in one kernel.
 
+mod magnitudes;
 mod results;
 mod roots;
 
 use std::f64::consts::PI;
 
+use self::magnitudes::Magnitude;
 use super::keys::Key;
 use super::locate::{Known, Sketch, is_switch};
 use super::reads::Hold;
@@ -43,6 +45,8 @@ pub(super) struct Rewrite<'a> {
     graph_keys: QuickMap<NodeId, NodeId>,
     /// By node of `graph`: how long its value stays as it is.
     holds: Vec<Hold>,
+    /// Nodes of `graph` that are magnitudes.
+    magnitudes: QuickMap<NodeId, Magnitude>,
     /// The new graph.
     graph: Graph,
     /// Relations that this kernel reads, each once.
@@ -122,6 +126,7 @@ impl<'a> Rewrite<'a> {
             clock_keys,
             graph_keys,
             holds,
+            magnitudes: QuickMap::default(),
             graph,
             watched: Vec::new(),
             watching: QuickSet::default(),
@@ -149,6 +154,7 @@ impl<'a> Rewrite<'a> {
                     (None, Some(inner)) => as_was[inner],
                     (None, None) => self.switched(id, &moded),
                 };
+                self.carry_magnitude(new);
                 for &span in self.kernel.graph.spans(id) {
                     self.graph.add_span(new, span);
                 }
@@ -342,7 +348,9 @@ impl<'a> Rewrite<'a> {
             ("le", &[a, b]) => self.truth(id, b, a, true, false),
             ("abs", &[a]) => self.truth(id, a, zero, false, true).map(|positive| {
                 let opposite = self.graph.neg(a);
-                self.graph.apply(&logic::IF, &[positive, a, opposite])
+                let made = self.graph.apply(&logic::IF, &[positive, a, opposite]);
+                self.is_magnitude(made, a, opposite);
+                made
             }),
             ("min", &[a, b]) => {
                 self.truth(id, b, a, true, true).map(|first| self.graph.apply(&logic::IF, &[first, a, b]))
@@ -413,6 +421,9 @@ impl<'a> Rewrite<'a> {
 
     /// The mode of `left > right`.
     fn truth(&mut self, id: NodeId, left: NodeId, right: NodeId, or_equal: bool, bends: bool) -> Option<NodeId> {
+        if self.magnitudes.contains_key(&left) || self.magnitudes.contains_key(&right) {
+            return self.truth_of_magnitude(id, [left, right], or_equal, bends);
+        }
         let loops = self.loops[id.index()].clone();
         let keys = self.key(left, &loops).zip(self.key(right, &loops));
         let key = keys.map(|(a, b)| Key::Relation(a, b, or_equal));

@@ -105,7 +105,9 @@ impl Rewrite<'_> {
         let sets = LoopSets::of(&self.graph, &self.kernel.space);
         for Watched { relation, group, mode, .. } in std::mem::take(&mut self.watched) {
             let loops = self.groups[group].loops.clone();
-            let path = paths.to(mode).filter(|path| sets.is_within(*path, &loops));
+            // what only became part of other comparisons is not read at all
+            let path = if paths.reaches(mode) { paths.to(mode) } else { Some(self.graph.constant(0.0)) };
+            let path = path.filter(|path| sets.is_within(*path, &loops));
             let Some(path) = path else {
                 self.sketch.relations[relation].reads = None;
                 continue;

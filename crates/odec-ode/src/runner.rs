@@ -43,16 +43,16 @@ pub enum Reached {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ahead {
     /// A time that no step may pass: a step that would ends there, exactly. f is not evaluated beyond it, except by
-    /// `yoshida4`, whose parts go beyond the end of a step and back. Stops nearer to each other than some
-    /// units of rounding are one stop, which is the caller's to see to: no method makes a slope of so short a step.
+    /// `yoshida4`, whose substeps go beyond the end of a step and back. The caller must
+    /// merge stops that are only a few units of rounding apart: no method gets a slope from so short a step.
     pub stop: Option<f64>,
     /// The next time at which a state is needed. It changes no step; if that time lies inside, a method whose dense
     /// output costs evaluations of f makes them with the step.
     pub sample: Option<f64>,
 }
 
-/// A method made ready once for many runs on one system, with other initial values, spans and parameters each. Every run is bit for
-/// bit what [`crate::solve()`] makes of it; but buffers, orders of elimination and code are there already.
+/// A method prepared once for many runs on one system, each with other initial values, time spans and parameters. Every
+/// run has the bits of [`crate::solve()`], but shares buffers, orders of elimination and code.
 ///
 /// A run is [`Runner::run`], or step by step [`Runner::begin`] and [`Runner::advance`]. Between two steps the caller may read the state and
 /// the interpolant, take the last step back, change the state, and change the parameters of the system.
@@ -239,14 +239,13 @@ impl Runner {
         Ok(())
     }
 
-    /// Tells that [`Runner::retreat`] may be called: from the next step on, methods that overwrite their history keep
-    /// a copy.
+    /// Permits [`Runner::retreat`]: from the next step on, methods keep a copy of the history that they overwrite.
     pub fn allow_retreat(&mut self) {
         self.retreats = true;
         self.integrator.allow_retreat();
     }
 
-    /// Tells that [`Runner::value`] and [`Runner::defect`] may be called. It changes no step where df/dy is finite.
+    /// Permits [`Runner::value`] and [`Runner::defect`] at any time. It changes no step where df/dy is finite.
     pub fn watch(&mut self) {
         self.paused.secants = true;
         self.watched = self.between.may_correct(self.integrator.as_ref());
@@ -282,8 +281,7 @@ impl Runner {
         self.integrator.set(eval, problem.t0, &problem.y0)
     }
 
-    /// Makes one accepted step, with as many rejected ones as necessary. At the end of the problem, or at the stop, it
-    /// does nothing.
+    /// Makes one accepted step, and the rejected ones before it. Does nothing at the end of the problem or at the stop.
     ///
     /// # Errors
     /// A stop in the past; a run that fails, which then is in the state before the call.
@@ -478,8 +476,7 @@ impl Runner {
         self.between.may_leave(self.integrator.as_ref())
     }
 
-    /// y' at the start and at the end of the last accepted step, n values each, if the method has computed them
-    /// anyway.
+    /// y' at both ends of the last accepted step, n values each, if the method has computed them.
     pub fn slopes(&self) -> Option<[&[f64]; 2]> {
         self.integrator.slopes()
     }
@@ -494,8 +491,8 @@ impl Runner {
         self.integrator.start()
     }
 
-    /// Returns to the start of the last accepted step; see [`Integrator::retreat`]. Returns false, and changes
-    /// nothing, if there is no such step, or if the method needs [`Runner::allow_retreat`] to keep its start.
+    /// Returns to the start of the last accepted step; see [`Integrator::retreat`]. Returns false and changes nothing if
+    /// there is no such step, or if the method needs [`Runner::allow_retreat`].
     pub fn retreat(&mut self) -> bool {
         if !self.integrator.retreat() {
             return false;
@@ -506,8 +503,8 @@ impl Runner {
         true
     }
 
-    /// Goes on from another state at the time reached. The history of the steps before is forgotten; the first step is a quarter of the one that
-    /// the controller wished for.
+    /// Continues from another state at the current time. Discards the history of earlier steps; the first step is a
+    /// quarter of the one that the controller proposed.
     ///
     /// # Errors
     /// A state of another length or that is not finite; a state without a slope.
@@ -515,8 +512,7 @@ impl Runner {
         self.resume_at(system, self.time(), y)
     }
 
-    /// Continues at the current time, where f is continuous and its derivatives jump. The history of earlier steps is
-    /// discarded; the step size that the controller proposed stays.
+    /// Continues at the current time, where derivatives of f jump: discards the history, and keeps the step size.
     ///
     /// # Errors
     /// If the state has no slope.

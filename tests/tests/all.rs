@@ -27,6 +27,7 @@ mod names;
 mod orifices;
 mod reactions;
 mod sbml;
+mod sbml_delays;
 mod sbml_export;
 mod sbml_fast;
 mod sbml_levels;

@@ -1,6 +1,7 @@
 //! What SBML means where amounts, volumes, events and names meet: small models with solutions by hand.
 //!
-//! Formulas stand as lists, operator first: `(times k (plus A 1))`. `time` is the time, `(rateOf x)` a derivative.
+//! Formulas stand as lists, operator first: `(times k (plus A 1))`. `time` is the time, `(rateOf x)` a derivative, `(delay x 1)`
+//! an earlier value.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,7 @@ fn element<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -
     words.next();
     let all = operands.concat();
     match head {
-        "rateOf" => format!("<apply>{}{all}</apply>", symbol("rateOf")),
+        "rateOf" | "delay" => format!("<apply>{}{all}</apply>", symbol(head)),
         "piecewise" => {
             let pieces = operands.chunks(2).map(|pair| match pair {
                 [value, condition] => format!("<piece>{value}{condition}</piece>"),
@@ -87,7 +88,7 @@ impl Parts {
         self
     }
 
-    fn function(mut self, id: &str, arguments: &[&str], body: &str) -> Self {
+    pub fn function(mut self, id: &str, arguments: &[&str], body: &str) -> Self {
         let bound: String = arguments.iter().map(|a| format!("<bvar><ci>{a}</ci></bvar>")).collect();
         let body = math(body).replace(MATHML, "").replace("</math>", "");
         self.functions += &format!(
@@ -101,7 +102,7 @@ impl Parts {
         self
     }
 
-    fn rate(mut self, id: &str, formula: &str) -> Self {
+    pub fn rate(mut self, id: &str, formula: &str) -> Self {
         self.rules += &format!("<rateRule variable='{id}'>{}</rateRule>", math(formula));
         self
     }
@@ -111,7 +112,7 @@ impl Parts {
         self
     }
 
-    fn zero(mut self, formula: &str) -> Self {
+    pub fn zero(mut self, formula: &str) -> Self {
         self.rules += &format!("<algebraicRule>{}</algebraicRule>", math(formula));
         self
     }
@@ -192,11 +193,16 @@ pub fn model() -> Parts {
 
 /// Rows from 0 to 4 in steps of a half, by column.
 pub fn rows(text: &str) -> BTreeMap<String, Vec<f64>> {
+    rows_from(text, "0..4")
+}
+
+/// Rows at eight equal steps of a span, by column.
+pub fn rows_from(text: &str, span: &str) -> BTreeMap<String, Vec<f64>> {
     // tests run side by side, each in a thread of its name
     let test = std::thread::current().name().unwrap_or_default().replace("::", "-");
     let folder = scratch(&format!("sbml-meaning-{test}"));
     std::fs::write(folder.join("m.xml"), text).expect("a folder");
-    let fixed = ["run", "m.xml", "--quiet", "--t", "0..4", "--samples", "8", "--rtol", "1e-10", "--atol", "1e-12"];
+    let fixed = ["run", "m.xml", "--quiet", "--t", span, "--samples", "8", "--rtol", "1e-10", "--atol", "1e-12"];
     let out = run_in(&folder, &fixed, b"").success().text();
     let mut lines = out.lines();
     let head: Vec<&str> = lines.next().expect("a head").split(',').collect();

@@ -18,7 +18,11 @@ pub const MAX_BRACKETS: usize = 100;
 /// Most parts of formulas that are put in place of calls in the conditions of events; beyond, a call stays.
 pub const MAX_INLINED: usize = 50_000;
 
-/// Most quantities, rules, events and parts of formulas that the submodels of a model may come to together.
+/// Deepest calls of functions that are put in place of calls in what a delay is of.
+pub const MAX_INLINED_CALLS: usize = 50;
+
+/// Most quantities, rules, events and parts of formulas that the submodels of a model, or the copies that its
+/// delays need, may come to together.
 pub const MAX_FLATTENED: usize = 1_000_000;
 
 /// Deepest nesting of submodels in submodels.

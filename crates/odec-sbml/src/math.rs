@@ -67,6 +67,8 @@ pub enum Math {
     Time(Span),
     /// The derivative of a quantity by time.
     RateOf(String, Span),
+    /// The value of a formula some time ago; the second formula says how long.
+    Delay(Box<[Math; 2]>, Span),
     /// A function that the file defines.
     Call(String, Vec<Math>, Span),
     /// An operator with its operands.
@@ -104,6 +106,7 @@ impl Math {
     pub fn parts(&self) -> Vec<&Math> {
         match self {
             Math::Call(_, list, _) | Math::Apply(_, list) => list.iter().collect(),
+            Math::Delay(both, _) => both.iter().collect(),
             Math::Piecewise(pieces, otherwise) => {
                 pieces.iter().flat_map(|(a, b)| [a, b]).chain(otherwise.as_deref()).collect()
             }
@@ -133,6 +136,7 @@ impl Math {
         let changed = match self {
             Math::Call(f, list, span) => Math::Call(f, all(list, change), span),
             Math::Apply(op, list) => Math::Apply(op, all(list, change)),
+            Math::Delay(both, span) => Math::Delay(Box::new(both.map(|m| m.map(change))), span),
             Math::Piecewise(pieces, otherwise) => {
                 let pieces = pieces.into_iter().map(|(a, b)| (a.map(change), b.map(change))).collect();
                 Math::Piecewise(pieces, otherwise.map(|m| Box::new(m.map(change))))

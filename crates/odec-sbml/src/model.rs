@@ -120,6 +120,8 @@ pub struct Parameter {
     pub constant: bool,
     /// It belongs to one reaction.
     pub local: bool,
+    /// It is a copy of another quantity that runs behind, for a delay.
+    pub behind: bool,
 }
 
 /// A function of its arguments.
@@ -241,5 +243,31 @@ impl Model {
     /// All reactants and products.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.reactions.iter().flat_map(|r| r.reactants.iter().chain(&r.products))
+    }
+
+    /// All formulas that are no bodies of functions.
+    pub fn formulas(&self) -> impl Iterator<Item = &Math> {
+        let rules = self.rules.iter().chain(&self.initial).map(|rule| &rule.math);
+        let laws = self.reactions.iter().filter_map(|reaction| reaction.law.as_ref());
+        let references = self.references().filter_map(|reference| reference.math.as_ref());
+        let events = self.events.iter().flat_map(|event| {
+            let heads = event.trigger.iter().chain(&event.delay).chain(&event.priority);
+            heads.chain(event.assignments.iter().map(|a| &a.math))
+        });
+        rules.chain(laws).chain(references).chain(events)
+    }
+
+    /// The same, to be changed.
+    pub fn formulas_mut(&mut self) -> impl Iterator<Item = &mut Math> {
+        let rules = self.rules.iter_mut().chain(&mut self.initial).map(|rule| &mut rule.math);
+        let reactions = self.reactions.iter_mut().flat_map(|reaction| {
+            let references = reaction.reactants.iter_mut().chain(&mut reaction.products);
+            reaction.law.iter_mut().chain(references.filter_map(|reference| reference.math.as_mut()))
+        });
+        let events = self.events.iter_mut().flat_map(|event| {
+            let heads = event.trigger.iter_mut().chain(&mut event.delay).chain(&mut event.priority);
+            heads.chain(event.assignments.iter_mut().map(|a| &mut a.math))
+        });
+        rules.chain(reactions).chain(events)
     }
 }

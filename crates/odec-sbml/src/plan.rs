@@ -57,6 +57,8 @@ pub enum Section {
     Reactions,
     /// Derivatives that formulas use.
     Rates,
+    /// Quantities as they were some time ago.
+    Behind,
     /// Values that events keep from their triggers to their executions.
     Kept,
 }

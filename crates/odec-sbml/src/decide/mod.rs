@@ -3,8 +3,10 @@
 
 mod algebraic;
 mod arrows;
+mod delays;
 mod events;
 mod fast;
+mod feedback;
 mod order;
 mod polynomial;
 mod start;
@@ -14,7 +16,7 @@ use odec_ir::Span;
 use odec_lang::diagnostic::codes;
 
 use crate::math::{Math, Op};
-use crate::model::{Model, Rule, RuleKind, Species};
+use crate::model::{Model, Parameter, Rule, RuleKind, Species};
 use crate::plan::{Places, Plan, Quantity, Role, Section, amount, concentration, rate};
 use crate::report::Report;
 use start::Start;
@@ -25,6 +27,14 @@ const APART: u32 = 16;
 
 /// The plan of a model, unless it contradicts itself.
 pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
+    if model.formulas().any(delays::has_delay) || model.functions.iter().any(|f| delays::has_delay(&f.body)) {
+        return delays::replaced(model, report).and_then(|model| planned(&model, report));
+    }
+    planned(model, report)
+}
+
+/// The plan of a model without delays.
+fn planned(model: &Model, report: &mut Report) -> Option<Plan> {
     let mut symbols = Symbols::of(model, report);
     if report.failed() {
         return None;
@@ -164,7 +174,11 @@ impl<'m> Decider<'m, '_> {
     fn parameters(&mut self) {
         for part in &self.symbols.model.parameters {
             let role = self.role(&part.base.id, part.value, part.base.span);
-            let section = if part.local { Section::Locals } else { Section::Parameters };
+            let section = match part {
+                Parameter { local: true, .. } => Section::Locals,
+                Parameter { behind: true, .. } => Section::Behind,
+                _ => Section::Parameters,
+            };
             self.add(&part.base.id, role, section, None);
         }
     }

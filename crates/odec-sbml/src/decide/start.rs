@@ -88,7 +88,7 @@ impl<'q> Start<'q> {
                 let values: Vec<f64> = known.iter().map(|k| k.0).collect();
                 applied(*op, &values).map(|value| (value, known.iter().any(|k| k.1)))
             }
-            Math::RateOf(..) => None,
+            Math::RateOf(..) | Math::Delay(..) => None,
         }
     }
 

@@ -190,23 +190,10 @@ impl<'m> Symbols<'m> {
         }
     }
 
-    /// All formulas that are no bodies of functions.
-    fn formulas(&self) -> Vec<&'m Math> {
-        let model = self.model;
-        let rules = model.rules.iter().chain(&model.initial).map(|rule| &rule.math);
-        let laws = model.reactions.iter().filter_map(|reaction| reaction.law.as_ref());
-        let references = model.references().filter_map(|reference| reference.math.as_ref());
-        let events = model.events.iter().flat_map(|event| {
-            let heads = event.trigger.iter().chain(&event.delay).chain(&event.priority);
-            heads.chain(event.assignments.iter().map(|a| &a.math))
-        });
-        rules.chain(laws).chain(references).chain(events).collect()
-    }
-
     /// Ids that formulas name.
     pub fn names(&self) -> BTreeSet<&'m str> {
         let mut found = BTreeSet::new();
-        for math in self.formulas() {
+        for math in self.model.formulas() {
             math.visit(&mut |m| {
                 if let Math::Name(id, _) = m {
                     found.insert(id.as_str());
@@ -219,7 +206,7 @@ impl<'m> Symbols<'m> {
     /// Quantities whose derivatives formulas use.
     pub fn rated(&self) -> BTreeSet<&'m str> {
         let mut found = BTreeSet::new();
-        for math in self.formulas() {
+        for math in self.model.formulas() {
             math.visit(&mut |m| {
                 if let Math::RateOf(id, _) = m {
                     found.insert(id.as_str());
@@ -230,7 +217,7 @@ impl<'m> Symbols<'m> {
     }
 
     fn check_formulas(&self, report: &mut Report) {
-        for math in self.formulas() {
+        for math in self.model.formulas() {
             self.check_formula(math, None, report);
         }
         for function in &self.model.functions {
@@ -351,7 +338,7 @@ impl<'m> Symbols<'m> {
                 all &= match m {
                     Math::Name(id, _) => self.fixed.contains(id.as_str()),
                     Math::Call(f, ..) => !self.timed.contains(f.as_str()),
-                    Math::Time(_) | Math::RateOf(..) => false,
+                    Math::Time(_) | Math::RateOf(..) | Math::Delay(..) => false,
                     _ => true,
                 }
             });

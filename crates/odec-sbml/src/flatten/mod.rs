@@ -267,6 +267,10 @@ fn convert(model: &mut Model, submodel: &Submodel, replaced: &BTreeSet<String>) 
     change::formulas(model, &mut |math| match math {
         Math::Time(_) => Some(math.clone().over(time.clone())),
         Math::RateOf(..) => Some(math.clone().times(time.clone())),
+        Math::Delay(both, span) => {
+            let [value, lag] = (**both).clone();
+            Some(Math::Delay(Box::new([value, lag.times(time.clone())]), *span))
+        }
         Math::Name(id, _) if reactions.contains(id) => Some(math.clone().times(time.clone()).over(extent.clone())),
         _ => None,
     });

@@ -190,9 +190,10 @@ fn special(head: Element<'_>, operands: &[Math], report: &mut Report) -> Option<
             );
             None
         }
+        ("delay", [value, lag]) => Some(Math::Delay(Box::new([value.clone(), lag.clone()]), span(head))),
         ("delay", _) => {
-            let headline = "the formula contains a delay: `delay(x, tau)` is the value of x at time t - tau";
-            report.error(&codes::E0560, headline, span(head), "this version of odec does not solve delay equations");
+            let headline = format!("`delay` has {} operands", operands.len());
+            report.error(&codes::E0806, headline, span(head), "it takes two: a value and a lag");
             None
         }
         (other, _) => {

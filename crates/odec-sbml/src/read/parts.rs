@@ -121,7 +121,7 @@ impl Reader<'_> {
             base.id = format!("{reaction}.{}", base.id);
         }
         let constant = local || truth(node, "constant", self.level == 2, self.report);
-        Parameter { base, value: real(node, "value", self.report), constant, local }
+        Parameter { base, value: real(node, "value", self.report), constant, local, behind: false }
     }
 
     fn rule(&self, node: Element<'_>, kind: RuleKind, variable: String, math: Math) -> Rule {

@@ -88,6 +88,8 @@ impl<'a> Writer<'a> {
             Math::RateOf(id, _) => (self.name(id), ATOM),
             Math::Time(_) => (self.time(), ATOM),
             Math::Call(f, list, _) => (self.call(f, list), ATOM),
+            // `decide` has put copies in the place of delays
+            Math::Delay(both, _) => (format!("delay({})", self.operands(&both[..])), ATOM),
             Math::Apply(op, list) if op.is_logical() => {
                 // a comparison counts as 1 or 0
                 let _ = list;

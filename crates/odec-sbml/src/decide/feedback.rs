@@ -1,0 +1,192 @@
+//! Which quantities depend on which, for delays: where a quantity depends on its own past, the model needs a solver for delay
+//! differential equations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use odec_ir::Span;
+use odec_lang::diagnostic::{Diagnostic, codes};
+
+use super::symbols::{Kind, Symbols};
+use crate::math::Math;
+use crate::model::RuleKind;
+use crate::report::Report;
+
+/// What each quantity depends on over time, by id.
+pub struct Reads<'m> {
+    of: BTreeMap<&'m str, BTreeSet<&'m str>>,
+    /// Each delay: where, what it determines, what it is a delay of.
+    delays: Vec<(Span, Vec<&'m str>, BTreeSet<&'m str>)>,
+}
+
+/// Ids in a formula.
+fn names(math: &Math) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    math.visit(&mut |m| {
+        if let Math::Name(id, _) | Math::RateOf(id, _) = m {
+            found.insert(id.as_str());
+        }
+    });
+    found
+}
+
+impl<'m> Reads<'m> {
+    /// Of a model.
+    pub fn of(symbols: &Symbols<'m>) -> Reads<'m> {
+        let mut reads = Reads { of: BTreeMap::new(), delays: vec![] };
+        let delaying = delaying(symbols);
+        let model = symbols.model;
+        let unknowns: Vec<&'m str> = symbols.algebraic.iter().copied().collect();
+        for rule in &model.rules {
+            let owners = if rule.kind == RuleKind::Algebraic { unknowns.clone() } else { vec![rule.variable.as_str()] };
+            reads.formula(&owners, &rule.math, &delaying);
+        }
+        for rule in &model.initial {
+            reads.formula(&[&rule.variable], &rule.math, &delaying);
+        }
+        for species in &model.species {
+            let id = species.base.id.as_str();
+            let factor = species.conversion.as_deref().or(model.conversion.as_deref());
+            reads.of.entry(id).or_default().extend(factor.into_iter().chain([species.compartment.as_str()]));
+            for (_, reaction, reference) in symbols.reactive.get(id).into_iter().flatten() {
+                let named = Some(reference.base.id.as_str()).filter(|id| !id.is_empty());
+                reads.of.entry(id).or_default().extend(named.into_iter().chain([reaction.base.id.as_str()]));
+                if let Some(math) = &reference.math {
+                    reads.formula(&[named.unwrap_or(id)], math, &delaying);
+                }
+            }
+        }
+        for reaction in &model.reactions {
+            if let Some(law) = &reaction.law {
+                reads.formula(&[&reaction.base.id], law, &delaying);
+            }
+        }
+        for event in &model.events {
+            let all: Vec<&'m str> = event.assignments.iter().map(|a| a.variable.as_str()).collect();
+            for math in event.trigger.iter().chain(&event.delay).chain(&event.priority) {
+                reads.formula(&all, math, &delaying);
+            }
+            for assignment in &event.assignments {
+                reads.formula(&[&assignment.variable], &assignment.math, &delaying);
+            }
+        }
+        reads
+    }
+
+    fn formula(&mut self, owners: &[&'m str], math: &'m Math, delaying: &BTreeSet<&str>) {
+        for owner in owners {
+            self.of.entry(owner).or_default().extend(names(math));
+        }
+        math.visit(&mut |m| match m {
+            Math::Delay(both, span) => self.delays.push((*span, owners.to_vec(), names(&both[0]))),
+            Math::Call(f, list, span) if delaying.contains(f.as_str()) => {
+                self.delays.push((*span, owners.to_vec(), list.iter().flat_map(names).collect()));
+            }
+            _ => {}
+        });
+    }
+
+    /// A number for each quantity; those that depend on one another have the same.
+    fn circles(&self) -> BTreeMap<&'m str, usize> {
+        let mut back: BTreeMap<&str, Vec<&'m str>> = BTreeMap::new();
+        for (id, read) in &self.of {
+            for other in read {
+                back.entry(other).or_default().push(id);
+            }
+        }
+        // in the order in which a walk along what is read leaves them
+        let (mut seen, mut left) = (BTreeSet::new(), vec![]);
+        for start in self.of.keys().copied() {
+            let mut open = vec![(start, false)];
+            while let Some((id, done)) = open.pop() {
+                if done {
+                    left.push(id);
+                } else if seen.insert(id) {
+                    open.push((id, true));
+                    open.extend(self.of.get(id).into_iter().flatten().map(|other| (*other, false)));
+                }
+            }
+        }
+        // a walk the other way, from the last of them, stays in its circle
+        let mut circle = BTreeMap::new();
+        for (number, start) in left.into_iter().rev().enumerate() {
+            let mut open = vec![start];
+            while let Some(id) = open.pop() {
+                if circle.contains_key(id) {
+                    continue;
+                }
+                circle.insert(id, number);
+                open.extend(back.get(id).into_iter().flatten());
+            }
+        }
+        circle
+    }
+}
+
+/// Refuses quantities that depend on their own past.
+pub fn refuse(symbols: &Symbols<'_>, reads: &Reads<'_>, report: &mut Report) {
+    let circles = reads.circles();
+    for (span, owners, of) in &reads.delays {
+        let own = |id: &&&str| {
+            let circle = circles.get(**id);
+            owners.iter().any(|owner| owner == *id || circle.is_some() && circles.get(owner) == circle)
+        };
+        if let Some(id) = of.iter().find(own) {
+            let what = if symbols.kind(id) == Kind::State { "the derivative" } else { "the value" };
+            let headline = format!("{what} of `{id}` depends on an earlier value of `{id}`");
+            let report_it = Diagnostic::error(&codes::E0560, headline);
+            report.push(report_it.label(*span, "this version of odec does not solve delay equations"));
+        }
+    }
+}
+
+/// Functions whose bodies contain delays, also through others.
+pub fn delaying<'m>(symbols: &Symbols<'m>) -> BTreeSet<&'m str> {
+    let mut callers: BTreeMap<&str, Vec<&'m str>> = BTreeMap::new();
+    let mut open = vec![];
+    for function in &symbols.model.functions {
+        let id = function.base.id.as_str();
+        function.body.visit(&mut |m| match m {
+            Math::Delay(..) => open.push(id),
+            Math::Call(other, ..) => callers.entry(other).or_default().push(id),
+            _ => {}
+        });
+    }
+    spread(open, &callers)
+}
+
+/// Quantities whose initial values depend on the time, also through others.
+pub fn moving_starts<'m>(symbols: &Symbols<'m>) -> BTreeSet<&'m str> {
+    let model = symbols.model;
+    let mut readers: BTreeMap<&str, Vec<&'m str>> = BTreeMap::new();
+    let mut open = vec![];
+    let mut add = |id: &'m str, math: &'m Math| {
+        math.visit(&mut |m| match m {
+            Math::Time(_) | Math::Delay(..) => open.push(id),
+            Math::Call(f, ..) if symbols.timed.contains(f.as_str()) => open.push(id),
+            Math::Name(other, _) => readers.entry(other).or_default().push(id),
+            _ => {}
+        });
+    };
+    let rules = model.rules.iter().filter(|rule| rule.kind == RuleKind::Assignment);
+    for rule in rules.chain(&model.initial) {
+        add(&rule.variable, &rule.math);
+    }
+    for reaction in &model.reactions {
+        reaction.law.iter().for_each(|law| add(&reaction.base.id, law));
+    }
+    for reference in model.references() {
+        reference.math.iter().for_each(|math| add(&reference.base.id, math));
+    }
+    spread(open, &readers)
+}
+
+/// These, and all that follow from them.
+fn spread<'m>(mut open: Vec<&'m str>, followers: &BTreeMap<&str, Vec<&'m str>>) -> BTreeSet<&'m str> {
+    let mut found = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if found.insert(id) {
+            open.extend(followers.get(id).into_iter().flatten());
+        }
+    }
+    found
+}

@@ -88,7 +88,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Of `12.5`, `0.125`, `1.25e-7`.
+    /// Parses `12.5`, `0.125`, `1.25e-7`.
     fn of(text: &str) -> Decimal {
         let mut decimal = Decimal { digits: [b'0'; LONGEST], count: 0, point: 0 };
         let (mut whole, mut exponent) = (true, 0);
@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// The same by the formatting of the standard library: both spellings, of which the shorter one counts.
+    /// The same by the formatting of the standard library: the shorter of both spellings.
     fn expected(v: f64) -> Vec<u8> {
         if v.is_nan() {
             return b"nan".to_vec();

@@ -1,5 +1,5 @@
-//! Exit codes of the process: part of the interface, hence named once and never renumbered. Which diagnostic ends with which
-//! stands in the table of codes.
+//! Exit codes of the process. They are part of the interface: each is named once and never renumbered. The table of
+//! codes defines the exit code of each diagnostic.
 
 use odec_lang::diagnostic::Class;
 
@@ -10,7 +10,7 @@ pub enum Exit {
     Success,
     /// A diagnostic of this class says why.
     Because(Class),
-    /// Stopped by Ctrl-C or another signal that asks to end; the rows so far are kept.
+    /// Stopped by Ctrl-C or another termination signal; the rows so far are kept.
     Interrupted,
 }
 
@@ -19,7 +19,7 @@ impl Exit {
     pub const USAGE: Exit = Exit::Because(Class::Usage);
     /// The run failed.
     pub const RUN: Exit = Exit::Because(Class::Run);
-    /// An expectation of the model is not kept.
+    /// An expectation of the model does not hold.
     pub const PROMISE: Exit = Exit::Because(Class::Promise);
     /// odec itself is wrong.
     pub const INTERNAL: Exit = Exit::Because(Class::Internal);

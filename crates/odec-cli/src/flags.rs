@@ -1,4 +1,4 @@
-//! From the text of the flags to choices; what makes no sense is answered with the flag's name and an example.
+//! Parses the text of flags; errors name the flag and give an example.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
@@ -156,7 +156,7 @@ pub fn count(flag: &str, text: &str) -> Result<u64> {
     count_like(flag, text, "100000")
 }
 
-/// A whole number above 0, of which `example` is an ordinary one.
+/// A positive integer; `example` is a typical one.
 pub fn count_like(flag: &str, text: &str, example: &str) -> Result<u64> {
     let v = finite(flag, text)?;
     if v >= 1.0 && v.fract() == 0.0 && v < 1e18 {
@@ -216,7 +216,8 @@ impl Ranges {
     }
 }
 
-/// The ranges among the values of `--set`, and the other ones. `drawn`: points are drawn, and no range needs a number of values.
+/// The ranges among the values of `--set`, and the other values. With `drawn`, points are random, and a range needs no
+/// count.
 pub fn ranges(set: &[String], drawn: bool) -> Result<Ranges> {
     let (mut ranges, mut units, mut plain) = (Vec::<Range>::new(), vec![], vec![]);
     for text in set {

@@ -13,7 +13,7 @@ use crate::input::{neighbour, plain};
 pub struct Folder {
     own: PathBuf,
     allowed: Vec<PathBuf>,
-    /// Where parts are looked for beside the folder of the file that uses them.
+    /// Folders to search for parts, in addition to the folder of the file that uses them.
     paths: Vec<PathBuf>,
 }
 

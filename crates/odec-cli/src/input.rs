@@ -77,7 +77,7 @@ impl Inputs {
         self
     }
 
-    /// The files of the model beside its text.
+    /// The files of the model, without its text.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().skip(1).map(|(path, _)| path.as_path())
     }
@@ -106,8 +106,8 @@ fn one_file(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
     false
 }
 
-/// Refuses to write over what the model is made of, or two things into one file. `outputs` are paths with the flags that name
-/// them.
+/// Refuses to overwrite a file of the model, or to write two outputs into one file. `outputs` are paths with their
+/// flags.
 pub fn keep_apart(inputs: &Inputs, outputs: &[(&str, Option<&Path>)]) -> Result<(), Box<Diagnostic>> {
     let stdin = Path::new("-");
     let named = outputs.iter().filter_map(|(flag, path)| Some((*flag, (*path)?)));

@@ -47,7 +47,7 @@ pub fn command(words: &[OsString]) -> u8 {
     exit.code()
 }
 
-/// How a command ends. One that panics ends as a bug in odec does; what is to be reported was said by the hook.
+/// Runs a command. A panic ends it with the exit code of a bug in odec; the panic hook has printed the report.
 fn guarded(command: impl FnOnce() -> Exit + std::panic::UnwindSafe) -> Exit {
     std::panic::catch_unwind(command).unwrap_or(Exit::INTERNAL)
 }
@@ -76,7 +76,7 @@ fn refuse(e: &clap::Error, json: bool) -> Exit {
     Exit::USAGE
 }
 
-/// What to type where the command does not exist.
+/// The suggestion for a command that does not exist.
 fn instead_of(e: &clap::Error) -> Option<String> {
     let clap::error::ContextValue::String(word) = e.get(clap::error::ContextKind::InvalidSubcommand)? else {
         return None;

@@ -1,4 +1,5 @@
-//! How much memory the process took, how much a run may take, and how long a file may become: what the system tells (Linux).
+//! System limits and usage (Linux): the memory of the process, the memory that a run may take, and the largest length
+//! of a file.
 
 use std::fs::read_to_string;
 

@@ -73,7 +73,7 @@ impl Progress {
         if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Does something that writes on standard error, without the bar in between.
+    /// Hides the bar while `write` writes to standard error.
     pub fn suspend(&self, write: impl FnOnce()) {
         match &self.bar {
             Some(bar) => bar.suspend(write),
@@ -99,12 +99,12 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// For so many runs; `wanted` as for [`Progress::new`].
+    /// For a sweep of `all` runs; `wanted` as for [`Progress::new`].
     pub fn new(wanted: bool, all: u64) -> Runs {
         Runs { bar: None, wanted, started: Instant::now(), all }
     }
 
-    /// With so many of them done.
+    /// Updates the number of finished runs.
     pub fn done(&mut self, done: u64) {
         if !self.wanted || (self.bar.is_none() && self.started.elapsed() < MOMENT) {
             return;

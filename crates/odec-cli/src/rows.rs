@@ -62,7 +62,8 @@ pub struct Rows {
 
 /// Significant digits in an aligned table.
 const DIGITS: usize = 9;
-/// Least width of its columns, which holds any number of so many digits with two blanks before it, and of the first one.
+/// Smallest width of its columns, which fits any number of this many digits with two blanks before it, and of the
+/// first one.
 const WIDTH: usize = DIGITS + 9;
 const STEP_WIDTH: usize = 7;
 
@@ -81,8 +82,7 @@ impl Rows {
         }
     }
 
-    /// The same in the form that the extension of the file asks for; `meta` is said of the rows as a whole where the form has a place
-    /// for it.
+    /// The rows in the format of the file extension; `meta` describes them in formats with metadata.
     pub fn formatted(output: Option<&Path>, meta: impl FnOnce() -> Meta) -> Result<Rows, Box<Diagnostic>> {
         let Some(path) = output.filter(|path| *path != Path::new("-")) else { return Rows::to_output(output) };
         Rows::in_form(path, Format::of(path)?, meta())
@@ -103,7 +103,7 @@ impl Rows {
         matches!(self.form, Form::Table(..))
     }
 
-    /// Into a new file, or over an old one. What is in it stays until there is something to write.
+    /// Writes to a file. An existing file keeps its contents until there is something to write.
     pub fn file(path: &Path) -> Result<Rows, Box<Diagnostic>> {
         let options = File::options().write(true).create(true).truncate(false).open(path);
         let file = options.map_err(|e| cannot_write(path, &e))?;
@@ -316,7 +316,7 @@ impl Rows {
     }
 }
 
-/// What a closed standard output is told as.
+/// The message about a closed standard output.
 fn closed() -> Box<Diagnostic> {
     let help = "keep it open, or write the rows to a file: `-o rows.csv`".to_string();
     Box::new(error(&codes::E0704, "standard output is closed".to_string(), Some(help)))

@@ -8,10 +8,10 @@ use crate::rows::{Rows, RowsError};
 use crate::table::{Column, Format, Meta};
 use crate::whole::{beside, not_written};
 
-/// Writes rows, one after the other in `values`, as `.csv`, `.jsonl`, `.parquet` or `.npz`.
+/// Writes rows, consecutive in `values`, as `.csv`, `.jsonl`, `.parquet` or `.npz`.
 ///
 /// # Errors
-/// A kind of file that odec does not write, or one that cannot be written.
+/// If odec does not support the format, or cannot write the file.
 pub fn save(path: &Path, columns: Vec<Column>, values: &[f64], meta: Meta) -> Result<(), Box<Diagnostic>> {
     let format = Format::of(path)?;
     let lines = matches!(format, Format::Csv | Format::JsonLines);

@@ -1,5 +1,5 @@
-//! From the command line to a simulation: which file, which folder its tables may come from, which clock; and how a command ends
-//! that cannot have one.
+//! From the command line to a simulation: the file, the folder of its tables, the clock; and how a command without a
+//! simulation ends.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -26,7 +26,7 @@ use crate::folder::Folder;
 use crate::input;
 use crate::report::{Detail, Reporter};
 
-/// Nanoseconds since this was asked for first.
+/// Nanoseconds since the first call.
 pub fn now() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
@@ -37,7 +37,7 @@ pub fn seconds() -> f64 {
     now() as f64 * 1e-9
 }
 
-/// What models get from this process.
+/// The session of this process.
 pub fn host(file: &args::Model) -> Session {
     Session::new().with_clock(now).with_files(Folder::of(file))
 }
@@ -56,7 +56,7 @@ pub fn text(path: &Path, reporter: Reporter, detail: Detail) -> Result<(Source, 
     if odec_sbml::is_xml(&source.text) { imported(source, reporter, detail) } else { Ok((source, Titles::default())) }
 }
 
-/// The text that a file of XML becomes. What is doubtful about it is said.
+/// The text of a model from an XML file. Prints warnings about it.
 pub fn imported(source: Source, reporter: Reporter, detail: Detail) -> Result<(Source, Titles), Error> {
     let Imported { text, titles, places, diagnostics } = odec_sbml::import(&source.text);
     let Some(text) = text else { return Err(Error::new(Some(Arc::new(source)), diagnostics)) };

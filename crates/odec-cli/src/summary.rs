@@ -50,20 +50,20 @@ pub struct Summary {
     /// The constraints that were differentiated: line, and how often.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Differentiated>,
-    /// What was moved to a consistent value at the start: name, guess, value.
+    /// Consistent values at the start that differ from the guess: name, guess, value.
     pub moved: Vec<Started>,
     /// The steady state that the run starts from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady: Option<FromSteady>,
     /// How many of them are velocities.
     pub second_order: usize,
-    /// Parameters by which derivatives of each of them are computed.
+    /// Number of parameters with sensitivities.
     pub sensitivities: usize,
     /// Parameters.
     pub parameters: usize,
     /// Outputs.
     pub outputs: usize,
-    /// Sizes that index sets are made of, as written, with their values.
+    /// Sizes in the bounds of index sets, as written, with their values.
     pub extents: Vec<(String, i64)>,
     /// Entries of the Jacobian's pattern, if it was needed.
     pub jacobian_entries: Option<usize>,
@@ -81,7 +81,7 @@ pub struct Summary {
     pub time: String,
     /// Start.
     pub t0: f64,
-    /// End asked for.
+    /// The requested end.
     pub t_end: f64,
     /// Time reached.
     pub t: f64,
@@ -93,10 +93,10 @@ pub struct Summary {
     pub closed: bool,
     /// Counts.
     pub counts: Counts,
-    /// What events did, if the model has some.
+    /// The effects of events, if the model has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
-    /// What was done to keep states within each bound.
+    /// The corrections for each bound.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Kept>,
     /// Drift of each conserved quantity over the rows.
@@ -117,7 +117,7 @@ pub struct Summary {
     pub seconds: Times,
 }
 
-/// What events did.
+/// The effects of events.
 #[derive(Clone, Debug, Serialize)]
 pub struct Events {
     /// Events that were executed.
@@ -461,7 +461,8 @@ pub fn aligned(lines: &[(String, String)], paint: Paint, terminal: Option<usize>
     out
 }
 
-/// The text in lines of so many columns, broken between words; those after the first are indented. Colours take no room.
+/// The text in lines of at most this many columns, broken between words; later lines are indented. Colours take no
+/// space.
 fn broken(text: &str, room: usize, indent: usize) -> String {
     let visible = |word: &str| {
         let mut hidden = false;
@@ -490,7 +491,7 @@ fn broken(text: &str, room: usize, indent: usize) -> String {
     out
 }
 
-/// From so many states on the memory is worth a line.
+/// From this many states on, the summary shows the memory.
 const MANY: usize = 10_000;
 
 /// Bytes with a unit.

@@ -14,7 +14,7 @@ const MADE_BY: u16 = (3 << 8) | VERSION;
 pub struct Entry {
     /// Its path, with `/` between folders.
     pub path: String,
-    /// What it holds.
+    /// Its contents.
     pub bytes: Vec<u8>,
     /// It can be executed or loaded.
     pub executable: bool,

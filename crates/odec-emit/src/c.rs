@@ -24,8 +24,8 @@ pub fn c_source(program: &Program, options: &Options) -> Result<String, EmitErro
     source(&Settled::of(program)?, checked_prefix(options)?, &[], &[])
 }
 
-/// A function that is no kernel of the model: what its name ends with, what it computes, and the program whose `Outputs`
-/// kernels it is.
+/// A function in addition to the kernels of the model: its suffix, its documentation, and the program whose `Outputs`
+/// kernels it runs.
 pub(crate) type Further<'a> = (&'a str, &'a str, &'a Settled);
 
 /// The source of a program, with further functions and constants.
@@ -180,7 +180,7 @@ impl<'a> Bodies<'a> {
     }
 }
 
-/// What the bodies call: only that, for compilers warn of what is not used.
+/// The helpers that the bodies call; only these, because compilers warn about unused functions.
 fn helpers(text: &mut String, calls: &[Op]) {
     let mut functions: Vec<(&str, u8)> = calls.iter().filter_map(|&op| nests::library(op)).collect();
     functions.sort_unstable();
@@ -305,7 +305,7 @@ fn names(program: &Program, layout: &Layout, role: KernelRole) -> Vec<String> {
 
 /// How the operands of a call are written.
 pub(crate) trait Operands {
-    /// What stands for an operand.
+    /// The type of an operand.
     type Id: Copy;
     /// An operand as a double.
     fn number(&self, id: Self::Id) -> String;

@@ -8,7 +8,7 @@ use odec_ir::{KernelRole, Layout, Program};
 
 use crate::{EmitError, Options, checked_prefix};
 
-/// What the functions are called with.
+/// The arguments of the functions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inputs {
     /// Time.
@@ -21,8 +21,8 @@ pub struct Inputs {
     pub w: Vec<f64>,
 }
 
-/// The C program. It includes `header`, reads what [`driver_input`] writes from standard input (any number of inputs, one
-/// after the other) and prints for each of them the lines of [`driver_transcript`].
+/// The C program. It includes `header`, reads the output of [`driver_input`] from standard input (any number of
+/// inputs) and prints the lines of [`driver_transcript`] for each of them.
 ///
 /// # Errors
 /// [`EmitError::BadPrefix`].
@@ -126,9 +126,9 @@ pub fn driver_input(inputs: &Inputs) -> String {
     words.join(" ") + "\n"
 }
 
-/// What the C program must print for the inputs, with `run(role, t, y, p, w, out)` as the reference that computes a
-/// kernel. For `Prepare`, `out` holds the parameters already, and sizes and tables. The program of one with index sets is
-/// that of [`interface::Settled`].
+/// The expected output of the C program for the inputs; `run(role, t, y, p, w, out)` is the reference that computes a
+/// kernel. For `Prepare`, `out` already contains the parameters, and sizes and tables. For a program with index sets,
+/// pass that of [`interface::Settled`].
 pub fn driver_transcript(
     program: &Program,
     inputs: &Inputs,

@@ -21,7 +21,7 @@ use crate::{EmitError, Options, hybrid};
 /// The functions of the standard, in C, for a model named `model`.
 const FUNCTIONS: &str = include_str!("runtime/fmi3.c");
 
-/// What the names of C begin with in the sources of an FMU.
+/// Prefix of the C names in the sources of an FMU.
 const PREFIX: &str = "model";
 
 /// Most variables of an FMU: each is an element of `modelDescription.xml`, which importers read as a whole.
@@ -36,7 +36,7 @@ pub struct FmuUnit {
     pub base: Option<(Vec<(&'static str, i64)>, f64)>,
 }
 
-/// What the program does not say about the model.
+/// Facts about the model that the program does not contain.
 pub struct FmuContext<'a> {
     /// The name of time.
     pub time: &'a str,
@@ -44,14 +44,14 @@ pub struct FmuContext<'a> {
     pub units: Vec<FmuUnit>,
     /// The unit of a quantity.
     pub unit_of: &'a dyn Fn(&str) -> Option<String>,
-    /// Start, end and relative tolerance of its run, as far as it has one.
+    /// Start, end and relative tolerance of its run, if it has one.
     pub experiment: [Option<f64>; 3],
 }
 
 /// The files of an FMU, without what a compiler makes of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fmu {
-    /// What the compiled library is called, without its extension.
+    /// Name of the compiled library, without its extension.
     pub identifier: String,
     /// Paths and texts.
     pub files: Vec<(String, String)>,
@@ -128,7 +128,7 @@ struct Variable {
     name: String,
     unit: Option<String>,
     about: Option<String>,
-    /// Attributes beside name, value reference, unit and description.
+    /// Attributes other than name, value reference, unit and description.
     rest: String,
     reference: usize,
 }

@@ -7,7 +7,7 @@ use odec_ir::{Layout, Program};
 
 use crate::{EmitError, Options, checked_prefix, literal};
 
-/// A header for C99 and C++ that serves the C source and the object file alike.
+/// A header in C99 and C++, for the C source and for the object file.
 ///
 /// # Errors
 /// [`EmitError::BadPrefix`].

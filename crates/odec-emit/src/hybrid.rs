@@ -1,5 +1,5 @@
-//! C source of a model with events, and its header: what [`EventInterface`] lists, and for hosts that bring a solver of their
-//! own the functions of `runtime/times.h` and `runtime/events.h`, which find out what happens at an instant.
+//! C source of a model with events, and its header: the functions and tables of [`EventInterface`], and for hosts with
+//! their own solver the functions of `runtime/times.h` and `runtime/events.h`, which execute an instant.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use odec_ir::{Program, broken};
 
 use crate::{EmitError, Options, c, checked_prefix, header};
 
-/// What happens at an instant, in C, for a model named `model`.
+/// The C code that executes an instant, for a model named `model`.
 const RUNTIME: &str = concat!(include_str!("runtime/times.h"), include_str!("runtime/events.h"));
 
 /// The source of a program with modes; see [`c::c_source`].

@@ -28,15 +28,15 @@ use odec_ir::interface;
 use odec_ir::nest::bind::BindError;
 use odec_ir::{Malformed, Program};
 
-/// What a caller may choose.
+/// The options of a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What every symbol begins with, before an underscore; see [`interface::is_prefix`].
+    /// The prefix of every symbol, before an underscore; see [`interface::is_prefix`].
     pub prefix: String,
 }
 
 impl Options {
-    /// Options with a prefix made from the name of the program.
+    /// Options with a prefix derived from the name of the program.
     pub fn of(program: &Program) -> Options {
         Options { prefix: interface::prefix_of(&program.name) }
     }
@@ -52,7 +52,7 @@ pub enum EmitError {
     NotBound(BindError),
     /// The model has a mass matrix or algebraic unknowns, and the target holds y' = f alone.
     NotExplicit,
-    /// The model has so many variables, more than [`MAX_VARIABLES`].
+    /// The model has this many variables, more than [`MAX_VARIABLES`].
     TooManyVariables(usize),
     /// The program contradicts itself: one made by hand, for lowering never makes such.
     Malformed(Malformed),
@@ -87,11 +87,11 @@ impl From<BindError> for EmitError {
 /// A language that programs are written in.
 #[derive(Clone, Copy, Debug)]
 pub struct EmitTarget {
-    /// What a user calls it.
+    /// Its name on the command line.
     pub name: &'static str,
     /// Extension of its files, without the dot.
     pub extension: &'static str,
-    /// What it is, in one line.
+    /// One line of documentation.
     pub about: &'static str,
     /// Writes it.
     pub write: fn(&Program, &Options) -> Result<String, EmitError>,

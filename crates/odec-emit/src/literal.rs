@@ -1,6 +1,7 @@
 //! Writes numbers, strings and comments as C literals without loss.
 
-/// A number that reads back with the same bits, NaN payload apart; negative ones in parentheses.
+/// A number as text that reads back with the same bits, except the payload of a NaN; negative numbers are in
+/// parentheses.
 pub(crate) fn number(value: f64) -> String {
     let text = if value.is_nan() {
         "(double)NAN".to_string()

@@ -12,7 +12,7 @@ use odec_ir::{KernelRole, Layout, Lowering, Malformed, Node, NodeId, Op, Primiti
 use crate::c::{self, Operands};
 use crate::literal;
 
-/// What the name of an offset table begins with; its number follows.
+/// Prefix of the names of offset tables; the number follows.
 pub(crate) const TABLE: &str = "list_";
 
 /// A kernel being written.
@@ -53,7 +53,7 @@ impl Operands for KernelWriter<'_> {
 }
 
 impl<'a> KernelWriter<'a> {
-    /// Of a kernel with the words of its argument block.
+    /// For a kernel with the words of its argument block.
     pub(crate) fn new(
         program: &'a Program,
         layout: &'a Layout,
@@ -94,10 +94,11 @@ impl<'a> KernelWriter<'a> {
         calls
     }
 
-    /// Writes its statements: with loops in a block of their own, without them followed by zeros for what it does not store.
+    /// Writes its statements: with loops in a block; without loops followed by zeros for elements that it does not
+    /// store.
     ///
     /// # Errors
-    /// A read of what is no input or a store without a place, which lowering never makes.
+    /// If it reads something that is not an input, or a store has no place, which lowering never produces.
     pub(crate) fn write(&self, text: &mut String, names: &[String]) -> Result<(), Malformed> {
         for (_, node) in self.nest.live() {
             if let Node::Read(element) | Node::Direction(element) = node {

@@ -17,10 +17,10 @@ pub(crate) const W: usize = 3;
 pub(crate) const OUT: usize = 4;
 /// The words of the argument block; a kernel without loops does not look at them.
 pub(crate) const ARGUMENTS: usize = 5;
-/// Room for values that the kernel keeps while it runs.
+/// The argument with the buffer for kept values.
 pub(crate) const BUFFER: usize = 6;
 
-/// What a target prescribes.
+/// The calling convention of a target.
 #[derive(Clone, Copy)]
 pub(crate) struct Abi {
     /// Type of an address.

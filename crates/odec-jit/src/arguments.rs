@@ -1,5 +1,5 @@
-//! Argument blocks of nests as their code reads them. Code checks nothing while it runs, so everything that an argument block leads to is
-//! checked here, once: no address that it gives rise to lies outside the buffers and offset tables.
+//! Argument blocks of nests in the layout of the code. The code checks nothing at run time, so this module checks all
+//! addresses that follow from an argument block once: they lie inside the buffers and offset tables.
 
 use std::collections::HashMap;
 
@@ -14,11 +14,11 @@ use crate::routine::{Origin, Routine};
 /// Lengths of the buffers of a role, in elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lengths {
-    /// Of `y` and `w`.
+    /// Length of `y` and `w`.
     pub(crate) y: usize,
-    /// Of `p`.
+    /// Length of `p`.
     pub(crate) p: usize,
-    /// Of `out`.
+    /// Length of `out`.
     pub(crate) out: usize,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct OffsetTables<'a> {
 }
 
 impl<'a> OffsetTables<'a> {
-    /// Nothing looked at yet.
+    /// Tables that are not checked yet.
     pub(crate) fn new(tables: &'a [Vec<u32>]) -> OffsetTables<'a> {
         OffsetTables { tables, largest: HashMap::new() }
     }
@@ -205,7 +205,7 @@ impl Words<'_> {
         if same { Ok(()) } else { Err(fault("equal subscripts have unequal positions")) }
     }
 
-    /// Refuses two accesses of which one is not where the other says.
+    /// Refuses two accesses that do not have the stated distance.
     fn beside(&self, access: AccessId, head: AccessId, distance: i64) -> Result<(), JitError> {
         let addresses = &self.routine.arguments.addresses;
         let (Some(a), Some(b)) = (&addresses[access.0 as usize], &addresses[head.0 as usize]) else {

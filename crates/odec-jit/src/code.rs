@@ -8,7 +8,7 @@ use crate::host::Effort;
 use crate::routine::Routine;
 use crate::{JitError, Strategy, host, libm, unit};
 
-/// A compiled kernel: time, state, parameters, direction, result, words of the argument block, room for values that it keeps.
+/// A compiled kernel: time, state, parameters, direction, result, words of the argument block, buffer for kept values.
 pub(crate) type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64, *const u64, *mut f64);
 
 /// A module whose memory is freed with it: the library's own leaks it.
@@ -71,13 +71,13 @@ impl Code {
         Ok(Code { entries: functions.iter().map(entry).collect(), bytes, _memory: memory })
     }
 
-    /// Runs the routine of this number.
+    /// Runs the routine with this number.
     ///
     /// # Safety
-    /// `arguments` passed `arguments::check` for the lengths of the buffers, and its lists are alive. A routine without loops looks
-    /// at no argument block: then `y`, `p` and `out` have at least its lengths, `w` that of `y` if it has directions. `buffer` is as
-    /// long as `Routine::kept` says and nobody else's. `out` may be `p` in the kernel that prepares it, which reads no element
-    /// that it writes.
+    /// `arguments` must have passed `arguments::check` for the lengths of the buffers, and its lists must be alive. A
+    /// routine without loops ignores the argument block: then `y`, `p` and `out` must have at least its lengths, and
+    /// `w` that of `y` if it has directions. `buffer` must be as long as `Routine::kept` says, and must not be shared.
+    /// `out` may be `p` in the kernel that prepares it, which reads no element that it writes.
     pub(crate) unsafe fn call(&self, routine: usize, buffers: Buffers, arguments: *const u64, buffer: *mut f64) {
         let Buffers { t, y, p, w, out } = buffers;
         // SAFETY: as this function demands.

@@ -17,25 +17,25 @@ use crate::{JitError, Strategy};
 /// Number of roles of kernels.
 pub(crate) const ROLES: usize = 11;
 
-/// A program as machine code of this process. It does not change once made: any number of threads may call it, with
-/// states and parameters of their own. The memory of the code is freed on drop.
+/// A program as machine code of this process. It is immutable: any number of threads may call it, each with its own
+/// states and parameters. Dropping it frees the memory of the code.
 ///
-/// Every kernel is checked at the start and compiled when it is first needed, or ahead of that by
-/// [`Compiled::compile`]: an explicit method has no use for a Jacobian. Should the operating system refuse memory for
-/// code once checks are past, the kernel is interpreted, with the same results; `compile` tells the reason.
+/// Every kernel is checked at the start and compiled on first use, or earlier by [`Compiled::compile`]: an explicit
+/// method, for example, does not need the Jacobian. If the operating system refuses memory for code after the checks,
+/// the kernel is interpreted, with the same results; `compile` returns the reason.
 ///
-/// Code knows no extent. A program with index sets runs after [`Compiled::load`], and the kernel of a matrix after
-/// [`Compiled::load_matrix`]; a clone shares the code and may be loaded with other extents. A program without index sets is
-/// loaded from the start.
+/// The code does not depend on extents. A program with index sets runs after [`Compiled::load`], and the kernel of a
+/// matrix after [`Compiled::load_matrix`]; a clone shares the code and may be loaded with other extents. A program
+/// without index sets is loaded from the start.
 ///
-/// A method that runs a kernel which the program does not have leaves `out` as it is.
+/// A method that runs a kernel which the program does not have leaves `out` unchanged.
 ///
 /// # Panics
-/// The methods that run a kernel panic if a slice is shorter or longer than documented: a mistake of the caller, not of
-/// a model.
+/// The methods that run a kernel panic if a slice does not have the documented length: this is a mistake of the
+/// caller, not of a model.
 #[derive(Clone)]
 pub struct Compiled {
-    /// What binding and interpretation need of the program.
+    /// The program, for binding and interpretation.
     program: Arc<Program>,
     roles: Roles,
     loaded: Option<Loaded>,
@@ -67,11 +67,11 @@ impl RoleCode {
 }
 
 thread_local! {
-    /// Values that a kernel keeps while it runs. Each thread grows its own to the longest that it needs.
+    /// Values that a kernel keeps while it runs. Each thread has its own buffer, which grows to the largest need.
     static KEPT: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls a function with the thread's buffer of at least so many elements.
+/// Calls a function with the thread's buffer of at least this many elements.
 fn with_buffer(length: usize, run: impl FnOnce(*mut f64)) {
     if length == 0 {
         return run(std::ptr::null_mut());
@@ -85,10 +85,10 @@ fn with_buffer(length: usize, run: impl FnOnce(*mut f64)) {
 }
 
 impl Compiled {
-    /// Checks every kernel of a program and makes it ready to compile; compiles the right-hand side.
+    /// Checks every kernel of a program and prepares its compilation; compiles the right-hand side.
     ///
     /// # Errors
-    /// What no code can be written for; see [`JitError`].
+    /// If a kernel cannot be compiled; see [`JitError`].
     pub fn new(program: &Program) -> Result<Compiled, JitError> {
         Compiled::with(program, Strategy::default())
     }
@@ -141,10 +141,10 @@ impl Compiled {
         loaded.load_matrix((&self.program, &self.roles), role, matrix)
     }
 
-    /// Compiles the kernels of these roles now, as far as the program has them.
+    /// Compiles the kernels of these roles now, if the program has them.
     ///
     /// # Errors
-    /// The first failure of the code generator.
+    /// The first error of the code generator.
     pub fn compile(&self, roles: &[KernelRole]) -> Result<(), JitError> {
         for code in roles.iter().filter_map(|&role| self.roles[role as usize].as_ref()) {
             code.code().map_err(JitError::clone)?;
@@ -284,7 +284,7 @@ impl Compiled {
         unsafe { call(machine, loaded, role, buffers) }
     }
 
-    /// What the code of a role does.
+    /// Interprets the kernels of a role.
     fn interpret(&self, role: KernelRole, inputs: Inputs<'_, f64>, out: &mut [f64]) {
         let Some(Loaded { bound, matrices, .. }) = &self.loaded else { return };
         match &matrices[role as usize] {

@@ -30,7 +30,7 @@ pub enum JitError {
     TooManyLiveValues {
         /// The kernel.
         role: KernelRole,
-        /// Values kept at a time.
+        /// Number of values.
         values: usize,
     },
     /// Loops of a nest are nested deeper than [`MAX_LOOPS`](crate::MAX_LOOPS).
@@ -85,7 +85,7 @@ impl std::fmt::Display for JitError {
     }
 }
 
-/// What a kernel computes, in the words of a model.
+/// The meaning of a kernel, in terms of the model.
 fn of(role: KernelRole) -> &'static str {
     match role {
         KernelRole::Prepare => "values of parameters alone",

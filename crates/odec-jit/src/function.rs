@@ -8,7 +8,8 @@ use crate::arguments::Lengths;
 use crate::code::{self, Buffers, Entry};
 use crate::compiled::RoleCode;
 
-/// A kernel of a program without index sets: what a call costs beside the kernel is a comparison of lengths and a jump.
+/// A kernel of a program without index sets. In addition to the kernel, a call costs a comparison of lengths and a
+/// jump.
 #[derive(Clone)]
 pub struct Function {
     entry: Entry,
@@ -38,11 +39,11 @@ impl Function {
         self.entry as usize
     }
 
-    /// Runs the kernel: `y`, `p` and `out` have the lengths of state, parameter buffer and results; `w` that of the state if
-    /// the kernel has a direction, else it is not looked at.
+    /// Runs the kernel. `y`, `p` and `out` have the lengths of state, parameter buffer and results; `w` has that of
+    /// the state if the kernel has a direction, and is ignored otherwise.
     ///
     /// # Panics
-    /// At a slice that is shorter: a mistake of the caller, not of a model.
+    /// If a slice is shorter: this is a mistake of the caller, not of a model.
     #[inline]
     pub fn call(&self, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
         let given = (y.len() >= self.lengths.y) & (p.len() >= self.lengths.p) & (w.len() >= self.w);

@@ -49,8 +49,8 @@ fn build(effort: Effort) -> Result<Arc<dyn TargetIsa>, JitError> {
     builder.finish(settings::Flags::new(flags)).map_err(|error| backend(&error))
 }
 
-/// True if this processor multiplies and adds with one rounding in one instruction. Where it does not, a call stands for
-/// it: right, but slow.
+/// True if this processor has a fused multiply-add instruction. Otherwise the code calls a function, which is correct
+/// but slow.
 #[must_use]
 pub fn fuses() -> bool {
     #[cfg(target_arch = "x86_64")]

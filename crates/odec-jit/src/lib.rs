@@ -36,12 +36,12 @@ pub use object::{object, object_with_events};
 pub use strategy::Strategy;
 pub use text::{asm_text, clif_text};
 
-/// Most elements of a buffer that a kernel without loops may read or write: each stands for code, and addresses stay within
-/// 31 bits.
+/// Largest number of elements of a buffer that a kernel without loops may read or write: each needs code, and
+/// addresses must fit into 31 bits.
 pub const MAX_BUFFER: usize = 1 << 22;
 
-/// Most intermediate values of a kernel that are kept at a time from one part of its code to a later one: they lie on
-/// the stack of the caller's thread, 512 KiB of it at this limit.
+/// Largest number of intermediate values that a kernel keeps at a time from one part of its code to a later one: they
+/// are on the stack of the caller's thread, 512 KiB of it at this limit.
 pub const MAX_SCRATCH: usize = 1 << 16;
 
 /// Most loops that may be nested in one another.

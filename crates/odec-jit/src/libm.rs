@@ -1,6 +1,6 @@
-//! The functions of the C mathematical library that compiled code may call: the same ones that `f64`'s methods call,
-//! so that machine code and interpreter give the same bits. Nothing outside this table is ever looked up. `floor`,
-//! `ceil` and `fma` serve processors that have no instruction for them.
+//! The functions of the C mathematical library that compiled code may call: the same ones that the methods of `f64`
+//! call, so that machine code and interpreter give the same bits. No other symbol is ever resolved. Processors without
+//! instructions for `floor`, `ceil` and `fma` need these functions.
 
 use std::ffi::c_double;
 

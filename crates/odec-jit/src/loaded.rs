@@ -23,7 +23,7 @@ pub(crate) struct Loaded {
     pub(crate) matrices: [Option<Arc<BoundMatrix>>; ROLES],
     /// By role; the offset tables that the argument blocks lead to are those of `bound` and `matrices`.
     calls: [Vec<Call>; ROLES],
-    /// By role: length of the buffer of kept values.
+    /// Length of the buffer of kept values, by role.
     buffers: [usize; ROLES],
 }
 

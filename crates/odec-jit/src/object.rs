@@ -16,11 +16,11 @@ use crate::routine::Source;
 use crate::unit::Filling;
 use crate::{JitError, code, unit};
 
-/// The object file, in the format of this computer, position independent, for its base instruction set; it needs the C
-/// mathematical library and nothing else. Symbols begin with `prefix` and an underscore.
+/// The object file, in the format of this computer, position independent, for its base instruction set. It only needs
+/// the C mathematical library. Symbols begin with `prefix` and an underscore.
 ///
 /// # Errors
-/// [`JitError::BadPrefix`], or what no code can be written for.
+/// [`JitError::BadPrefix`], or an error of a kernel that cannot be compiled.
 pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
     written(program, None, prefix)
 }

@@ -133,7 +133,8 @@ impl Width {
         self.select(pos, invalid, y, least)
     }
 
-    /// The square root of the sum of squares; where that sum leaves its range, the same of scaled arguments in a block apart.
+    /// The square root of the sum of squares. If that sum overflows or underflows, a separate block computes it with
+    /// scaled arguments.
     fn hypot(self, pos: &mut FuncCursor, x: Value, y: Value) -> Value {
         let ty = pos.func.dfg.value_type(x);
         let [fits, ends, apart, join] = [(); 4].map(|()| pos.func.dfg.make_block());

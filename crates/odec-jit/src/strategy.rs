@@ -3,7 +3,7 @@
 use crate::host::Effort;
 use crate::routine::Routine;
 
-/// Where the code of a kernel is cut and how much work goes into it. Results do not depend on it.
+/// Where the code of a kernel is split, and how much it is optimised. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strategy {
     /// Steps (operations and stores) up to which a kernel without loops is one function.
@@ -31,7 +31,7 @@ impl Strategy {
         if routine.steps <= most { Effort::Best } else { Effort::Quick }
     }
 
-    /// After how many steps a kernel without loops is cut, if it has so many.
+    /// Number of steps after which a kernel without loops of this length is split.
     pub(crate) fn cut(self, steps: usize) -> usize {
         if steps <= self.whole { self.whole } else { self.part }.max(1)
     }

@@ -102,7 +102,7 @@ fn each_function(
     Ok(())
 }
 
-/// What a kernel is called in a listing: by its role, and where a role has several, by its number and part.
+/// The name of a kernel in a listing: its role; if a role has several kernels, its number and part too.
 fn name(number: usize, kernel: &Kernel, scalar: bool) -> String {
     if scalar { format!("{:?}", kernel.role) } else { format!("{:?}, nest {number}, {:?}", kernel.role, kernel.region) }
 }

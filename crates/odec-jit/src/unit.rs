@@ -60,16 +60,16 @@ pub(crate) fn define<M: Module>(
     Ok((top, bytes))
 }
 
-/// What is done to `out` before the kernels of a role run.
+/// The initialisation of `out` before the kernels of a role run.
 #[derive(Clone, Copy)]
 pub(crate) enum Filling {
-    /// So many zeros.
+    /// This many zeros.
     Zero(usize),
-    /// From an element on, so many numbers of this data.
+    /// From an element on, this many numbers of this data.
     Copy(DataId, usize, usize),
 }
 
-/// Defines the function `(t, y, p, w, out)` that runs routines one after the other, each with its argument block.
+/// Defines the function `(t, y, p, w, out)` that runs routines one after another, each with its argument block.
 pub(crate) fn define_calls<M: Module>(
     module: &mut M,
     name: &str,

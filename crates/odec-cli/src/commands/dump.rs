@@ -46,7 +46,7 @@ pub fn program(model: &Model, reporter: Reporter) -> Result<Program, Error> {
     session::program(&session::load(model, reporter, Detail::Short)?, model, reporter, Detail::Short)
 }
 
-/// What no machine code can be made of.
+/// The message for a model that cannot be compiled.
 pub fn not_compiled(error: odec_jit::JitError) -> Error {
     odec_sim::blame::not_compiled(&error.into(), None).into()
 }

@@ -70,15 +70,15 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// What is written.
+/// The inputs of an emitter.
 struct Made {
     program: Program,
-    /// Of a model with events: what decides modes, and what events write.
+    /// For a model with events: the description of modes and events.
     switching: Option<Switching>,
 }
 
 impl Made {
-    /// C source and object files hold events, and FMUs all that switches; nothing else does.
+    /// C source and object files support events, and FMUs everything that switches. Other formats support neither.
     fn of(args: &Emit, loaded: &Loaded, reporter: Reporter) -> Result<Made, Error> {
         let events = !loaded.model().events.is_empty();
         if args.to == Target::Fmu || (matches!(args.to, Target::C | Target::Object) && events) {
@@ -98,7 +98,7 @@ impl Made {
     }
 }
 
-/// What names begin with.
+/// The options with the prefix of the names.
 fn options(args: &Emit, program: &Program) -> odec_emit::Options {
     match &args.prefix {
         Some(prefix) => odec_emit::Options { prefix: prefix.clone() },
@@ -179,7 +179,7 @@ pub(super) fn not_emitted(e: EmitError) -> Error {
     }
 }
 
-/// What is emitted looks for no steady state.
+/// Emitted code does not search for steady states.
 fn from_steady(place: Span) -> Diagnostic {
     let headline = "an emitted program cannot start from a steady state, only from initial values";
     Diagnostic::error(&codes::E0323, headline)
@@ -187,7 +187,7 @@ fn from_steady(place: Span) -> Diagnostic {
         .help("find the steady state with `odec steady`, write it as the initial values, and remove this entry")
 }
 
-/// What is emitted makes no projections.
+/// Emitted code does not project onto constraints.
 fn drifts(invariants: &Invariants) -> Diagnostic {
     let headline = "an emitted program cannot satisfy constraints that must be differentiated";
     let report = Diagnostic::error(&codes::E0322, headline);

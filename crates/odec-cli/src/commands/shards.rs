@@ -37,30 +37,30 @@ pub struct Failed {
     pub point: u64,
     /// The values that vary.
     pub values: Vec<(String, f64)>,
-    /// Why, in one sentence; of the first ones alone.
+    /// The reason, in one sentence; only for the first ones.
     pub why: Option<String>,
 }
 
-/// What is said of a part that is whole.
+/// The description of a complete part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Certificate {
-    /// Of the model, what varies, and how it is solved.
+    /// Digest of the model, the ranges, and the settings.
     digest: String,
     part: u64,
     parts: u64,
     runs: u64,
     rows: u64,
     bytes: u64,
-    /// Of the bytes of the table.
+    /// Digest of the bytes of the table.
     check: String,
     failed: Vec<Failed>,
-    /// How many rows a run has, and how many runs one after the other have so many.
+    /// How many rows a run has, and how many consecutive runs have this many.
     #[serde(default)]
     counts: Vec<(u64, u64)>,
-    /// What varies.
+    /// The names of the quantities that vary.
     #[serde(default)]
     names: Vec<String>,
-    /// What a file with types says of the rows.
+    /// The metadata of the rows, for formats with metadata.
     #[serde(default)]
     meta: Meta,
     /// The kind of machine.
@@ -94,7 +94,7 @@ impl Digest {
     }
 }
 
-/// What all parts of a sweep have in common.
+/// A digest that all parts of a sweep have in common.
 fn digest(simulation: &Simulation, points: &Points, inputs: &Inputs) -> Answer<String> {
     let c = simulation.choices();
     let mut digest = Digest::new();
@@ -120,19 +120,19 @@ fn wrong(code: &'static Code, headline: String, help: &str) -> Box<Diagnostic> {
     Box::new(error(code, headline, Some(help.to_string())))
 }
 
-/// What is certified of the rows of a part.
+/// The facts about the rows of a part.
 pub struct Made {
     pub runs: u64,
     pub rows: u64,
     pub failed: Vec<Failed>,
-    /// How many rows a run has, and how many runs one after the other have so many.
+    /// How many rows a run has, and how many consecutive runs have this many.
     pub counts: Vec<(u64, u64)>,
-    /// What varies.
+    /// The names of the quantities that vary.
     pub names: Vec<String>,
     pub meta: Meta,
 }
 
-/// A part that is to be made.
+/// A part to compute.
 pub struct Part {
     folder: PathBuf,
     digest: String,
@@ -210,7 +210,7 @@ impl Part {
         write_file(&place.with_extension("json"), text.as_bytes())
     }
 
-    /// What is said of a part that is there.
+    /// The note about a part that already exists.
     pub fn there(&self) -> String {
         format!("part {} of {} is already in `{}`\n", self.k, self.n, self.folder.display())
     }
@@ -226,7 +226,7 @@ fn table(folder: &Path, k: u64, n: u64) -> PathBuf {
     folder.join(format!("part-{k}-of-{n}.csv"))
 }
 
-/// The kind of processor: other ones may give other last bits.
+/// The kind of processor: on other kinds the last bits may differ.
 fn machine() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -24,7 +24,7 @@ use crate::summary::brief;
 
 /// Points of the grid across the picture, and on either side of the real axis.
 const GRID: (usize, usize) = (181, 70);
-/// A picture is widened up to so many times to hold all of h*lambda.
+/// A picture is enlarged by up to this factor to show all h*lambda.
 const WIDEN: f64 = 2.5;
 /// Width of the boundaries in pixels.
 const LINE: f64 = 2.0;
@@ -82,7 +82,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
     to.write(&draw(method, &regions, Some(&(&simulation, &along)), to.size), reporter)
 }
 
-/// What the eigenvalues ask of the step.
+/// The limits that the eigenvalues set for the step size.
 fn report(along: &Along, simulation: &Simulation, regions: &Names) -> String {
     let bound = simulation.bound();
     let time = &simulation.model().time.name;
@@ -187,7 +187,7 @@ pub(super) fn complex(v: C) -> String {
     }
 }
 
-/// The states that take part most, in the order of the text.
+/// The states with the largest participation, in the order of the text.
 fn states(simulation: &Simulation, shares: &[f64]) -> Vec<String> {
     const MUCH: f64 = 0.5;
     const MOST: usize = 4;

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::flags;
 use crate::rows::{print, shortest};
 
-/// Times shown of a list; of a longer one the first ones and the last.
+/// Largest number of times that are shown of a list; of a longer one the first ones and the last.
 const MAX_TIMES: usize = 5;
 /// Longest text of the model that is repeated.
 const MAX_TEXT: usize = 40;

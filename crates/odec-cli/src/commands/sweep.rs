@@ -31,7 +31,7 @@ use crate::table::{Column, Kind};
 
 /// Seed of drawn points unless another is given.
 const SEED: u64 = 1;
-/// Failed runs of which a part says why.
+/// Number of failed runs for which a part contains the reason.
 const EXPLAINED: usize = 100;
 /// Most ranges that the summary lists.
 const LISTED: usize = 4;
@@ -96,7 +96,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// What a certificate says of runs that failed.
+/// The entries of a certificate about runs that failed.
 fn failures_of(job: &Job<'_>, failed: &[Lost]) -> Vec<Failed> {
     let mut point = vec![0.0; job.points.ranges().len()];
     let of = |(k, trouble): &Lost| {
@@ -108,7 +108,7 @@ fn failures_of(job: &Job<'_>, failed: &[Lost]) -> Vec<Failed> {
     failed.iter().map(of).collect()
 }
 
-/// What the flags of the sweep say.
+/// The flags of the sweep.
 struct Asked {
     points: Points,
     threads: usize,
@@ -265,7 +265,7 @@ fn failures(job: &Job<'_>, k: u64, trouble: &NoValues, writer: &PointWriter) -> 
     error(&codes::E0621, headline, Some(help))
 }
 
-/// A run that failed, and of the first ones why.
+/// A run that failed; for the first ones with the reason.
 type Lost = (u64, Option<NoValues>);
 
 /// The cost of one run.
@@ -299,7 +299,7 @@ struct PointWriter {
     first: Option<(u64, NoValues)>,
     /// All that failed.
     lost: Vec<Lost>,
-    /// How many rows a run has, and how many runs one after the other have so many.
+    /// How many rows a run has, and how many consecutive runs have this many.
     counts: Vec<(u64, u64)>,
     /// By code: how many runs have such a warning, and that of the first.
     warned: BTreeMap<&'static str, (u64, Diagnostic)>,

@@ -41,7 +41,7 @@ impl Ink {
         }
     }
 
-    /// Of a line that is not said to be in dashes.
+    /// The style of a line, solid by default.
     fn style(self) -> Style {
         match self {
             Ink::Series(k) => style(k),
@@ -67,7 +67,7 @@ pub enum Mark {
     Cross,
 }
 
-/// What is drawn, in the units of the axes.
+/// A shape, in the units of the axes.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// The region to the left of closed curves.
@@ -226,7 +226,7 @@ impl<B: DrawingBackend> Board<'_, B> {
         (self.pen.fine(x), self.pen.fine(y))
     }
 
-    /// The names beside the frame, each with its look.
+    /// The names next to the frame, each with its style.
     fn legend(&self, entries: &[(String, Key)]) -> Result<(), String> {
         let frame = self.frame;
         let space = ((frame.bottom - frame.top) / entries.len().max(1) as i32).clamp(SMALLEST, LABEL * 3 / 2);
@@ -365,7 +365,7 @@ impl<B: DrawingBackend> Board<'_, B> {
         self.pen.root.draw(&Polygon::new(corners, colour.filled())).map_err(|e| e.to_string())
     }
 
-    /// What of a line lies in the frame.
+    /// The part of a line inside the frame.
     fn line(&self, points: &[Point], style: Style, width: f64) -> Result<(), String> {
         let places: Vec<Option<Point>> = points.iter().map(|p| self.place(*p)).collect();
         for piece in self.frame.pieces(&places) {

@@ -59,7 +59,7 @@ pub(super) fn widest(axis: &Axis) -> Result<i32, String> {
     axis.ticks.iter().try_fold(0, |w, (_, label)| Ok(w.max(width(label, TICK)?)))
 }
 
-/// A text in at most `lines` lines of this width; what does not fit is left out.
+/// A text in at most `lines` lines of this width; the rest is left out.
 pub(super) fn wrapped(text: &str, size: i32, room: i32, lines: usize) -> Result<Vec<String>, String> {
     let mut list: Vec<String> = vec![];
     for word in text.split_whitespace() {

@@ -19,7 +19,7 @@ const FINE: u32 = 10;
 /// Pixels drawn per pixel of a PNG, averaged.
 const OVERSAMPLING: u32 = 3;
 
-/// What can be drawn on any backend.
+/// A drawing for any backend.
 pub trait Drawing {
     /// Width and height in pixels.
     fn size(&self) -> (u32, u32);

@@ -7,17 +7,17 @@ use super::draw::{Area, Frame, GAP, GREY, INK, LABEL, MARGIN, Pen, Stroke, TICK,
 use super::encode::Drawing;
 use super::{Panel, Picture};
 
-/// Width of a picture of which none is asked for.
+/// Default width of a picture.
 pub const WIDTH: i32 = 1200;
 /// Its height, unless its rows need more.
 const HEIGHT: i32 = 750;
 /// Height of a row if there are many.
 const ROW: i32 = 210;
-/// Largest height of a row with panels of which the shape is given.
+/// Largest height of a row with panels of a given shape.
 const TALL: i32 = 600;
 /// Room below a row for ticks and a label.
 const FEET: i32 = TICK + 2 * GAP + LABEL + 2 * GAP;
-/// Width over height of a panel beside others whose shape is not given, at least.
+/// Smallest ratio of width to height of a panel without a given shape next to other panels.
 const OPEN: f64 = 1.2;
 /// Room between rows that share what is below.
 const TIGHT: i32 = 2 * GAP + 4;
@@ -27,7 +27,7 @@ const NARROW: i32 = 560;
 /// Smallest frame in pixels.
 const SMALLEST: (i32, i32) = (40, 30);
 
-/// The height that a picture of this many rows has if none is asked for, about.
+/// The default height of a picture with this many rows, approximately.
 pub fn height_of(rows: usize) -> i32 {
     HEIGHT.max(rows as i32 * ROW)
 }
@@ -77,7 +77,7 @@ impl Panel {
         }
     }
 
-    /// Pixels beside a frame of this height: on the left, and on the right.
+    /// Pixels on the left and on the right of a frame of this height.
     fn sides(&self, height: i32) -> Result<(i32, i32), String> {
         let (axis, right) = match self {
             Panel::Chart(chart) => (chart.axes((WIDTH, height)).1, chart.legend(height)?.width),
@@ -207,7 +207,7 @@ impl Picture {
         Ok(list)
     }
 
-    /// What panels that share rows with others need beside them, column by column; `height` is that of a frame.
+    /// The space next to panels that share rows with others, column by column; `height` is that of a frame.
     fn columns(&self, height: i32) -> Result<Vec<(i32, i32)>, String> {
         let mut columns: Vec<(i32, i32)> = vec![];
         for row in self.rows.iter().filter(|row| row.iter().any(|p| p.ratio().is_some())) {
@@ -222,7 +222,7 @@ impl Picture {
         Ok(columns)
     }
 
-    /// The height at which panels of which the shape is given fit side by side.
+    /// The height at which panels of a given shape fit side by side.
     fn shaped(&self, row: &[Panel], most: i32) -> Result<i32, String> {
         let across = self.size.map_or(WIDTH, |s| s.0 as i32) - 2 * MARGIN - (row.len() as i32 - 1) * 2 * GAP;
         let sides: i32 = self.columns(most)?.iter().take(row.len()).map(|(left, right)| left + right).sum();
@@ -231,8 +231,8 @@ impl Picture {
     }
 }
 
-/// The frames of a row, each with the right end of what is beside it. `sides` are those of rows of one panel, `columns`
-/// those of panels beside others.
+/// The frames of a row, each with the right end of the space next to it. `sides` is that space in rows with one panel,
+/// `columns` in other rows.
 fn row_frames(
     row: &[Panel],
     (top, height): (i32, i32),

@@ -20,7 +20,7 @@ pub struct Cells {
 /// Values on a grid.
 #[derive(Clone, Debug)]
 pub struct Map {
-    /// What is said of this panel alone, above it.
+    /// The heading of this panel.
     pub heading: String,
     /// Label of the colours.
     pub label: String,
@@ -87,7 +87,7 @@ struct Colours {
     low: f64,
     high: f64,
     list: &'static [(f64, f64, f64)],
-    /// Of the bar.
+    /// The axis of the bar.
     axis: Axis,
 }
 
@@ -139,7 +139,7 @@ impl Map {
         self.y.axis((height / TICK_SPACE.1) as usize)
     }
 
-    /// Width in pixels of the bar with its labels, beside a frame of this height.
+    /// Width in pixels of the bar with its labels, next to a frame of this height.
     pub(super) fn bar_width(&self, height: i32) -> Result<i32, String> {
         let colours = Colours::of(&self.values, height);
         Ok(2 * GAP + BAR + GAP + widest(&colours.axis)? + GAP + LABEL)

@@ -18,7 +18,7 @@ pub use layout::{WIDTH, height_of};
 pub use map::{Cells, MAX_CELLS, Map};
 pub use style::STYLES;
 
-/// What to draw.
+/// The contents of a picture.
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// Headline.
@@ -38,12 +38,12 @@ pub enum Panel {
     Map(Map),
 }
 
-/// A curve that is this many times smaller than another is drawn in a panel of its own: it would be a flat line.
+/// A curve that is this many times smaller than another gets a separate panel, because it would be a flat line.
 const TOO_SMALL: f64 = 12.0;
 /// Most panels that curves of one kind are spread over by their size.
 const MAX_SIZES: usize = 4;
 
-/// Groups curves by size, the larger ones first; within a group they keep their order.
+/// Groups curves by size, larger ones first; within a group the order stays.
 pub fn by_size<T: Clone>(curves: Vec<(Curve, T)>) -> Vec<Vec<(Curve, T)>> {
     let extent = |(c, _): &(Curve, T)| {
         let finite = c.points.iter().map(|p| p.1).filter(|v| v.is_finite());

@@ -2,8 +2,8 @@
 
 use plotters::style::RGBColor;
 
-/// Colours that people with any colour vision tell apart (Okabe and Ito 2008; without the yellow, which is too light on
-/// white), and a dark grey.
+/// Colours that people with any colour vision can distinguish (Okabe and Ito 2008; without the yellow, which is too
+/// light on white), and a dark grey.
 pub(super) const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -14,7 +14,7 @@ pub(super) const COLOURS: [RGBColor; 7] = [
     RGBColor(40, 40, 40),
 ];
 
-/// Lengths in pixels of what is drawn and what is not, in turn; the first is a line without gaps.
+/// Alternating lengths in pixels of dashes and gaps; the first is a solid line.
 const DASHES: [&[f64]; 4] = [&[], &[9.0, 5.0], &[2.5, 4.0], &[12.0, 4.0, 2.5, 4.0]];
 
 /// Curves that look different from one another.

@@ -157,8 +157,8 @@ fn fitting(chars: impl Iterator<Item = char>, mut room: usize) -> usize {
     chars.take_while(within).map(char::len_utf8).sum()
 }
 
-/// What to keep of the line `offset..end` in so much room: all marked places if they fit, else the first one, with what is before and
-/// behind it.
+/// The part of the line `offset..end` that fits into the width: all marked places if possible, otherwise the first one
+/// with its surroundings.
 fn window(text: &str, (offset, end): (usize, usize), marked: &[(usize, usize)], room: usize) -> (usize, usize) {
     // a dot for what is left out on each side
     let room = room - 2;
@@ -176,7 +176,7 @@ fn window(text: &str, (offset, end): (usize, usize), marked: &[(usize, usize)], 
     (from, if to >= line { end } else { to })
 }
 
-/// The text in lines of so many columns, broken between words.
+/// The text in lines of at most this many columns, broken between words.
 fn wrap(text: &str, room: usize) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut used = 0;

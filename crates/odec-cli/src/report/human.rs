@@ -130,7 +130,7 @@ pub fn short(source: Option<&Source>, d: &Diagnostic, paint: Paint) -> String {
     format!("{kind}{place} {}\n", clip(&d.headline))
 }
 
-/// The word for it.
+/// The word for a severity.
 pub fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",

@@ -53,7 +53,7 @@ struct Message<'a> {
     /// The page of the code, from the root of the documentation.
     url: String,
     fixes: Vec<Fix<'a>>,
-    /// Time and state where the run met it.
+    /// Time and state of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     t: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

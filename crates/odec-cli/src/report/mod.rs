@@ -18,7 +18,7 @@ pub use paint::Paint;
 /// Diagnostics shown in full; more are counted. Past the first few they mostly repeat each other.
 const MAX_SHOWN: usize = 20;
 
-/// Warnings that say nothing of the rows: of names, comments and expectations.
+/// Warnings that do not concern the rows: about names, comments and expectations.
 const ASIDE: [&str; 6] = ["W0101", "W0201", "W0202", "W0401", "W0403", "W0505"];
 
 /// Which messages are shown with their source; the others are shown in one line. Errors always are.
@@ -143,7 +143,7 @@ pub fn line(d: &Diagnostic) -> String {
     json::line(None, d)
 }
 
-/// What is said when odec itself is wrong; `what` is where and how.
+/// The message about a bug in odec; `what` describes it and its place.
 pub fn internal(what: &str, json: bool) -> String {
     let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
     let headline = format!("this is a bug in odec, not in your model: {what}");
@@ -156,7 +156,7 @@ pub fn internal(what: &str, json: bool) -> String {
     if json { json::line(None, &d) } else { human::full(None, &d, false, false) }
 }
 
-/// Writes on standard error. If nobody listens, nothing is lost that could be kept.
+/// Writes to standard error. Errors are ignored, because there is nowhere to report them.
 pub fn say(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());

@@ -34,7 +34,7 @@ impl Paint {
         self.wrap("31;1", text)
     }
 
-    /// Of no consequence, but worth knowing.
+    /// For notes.
     pub fn cyan(self, text: &str) -> String {
         self.wrap("36", text)
     }

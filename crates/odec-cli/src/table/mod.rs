@@ -1,4 +1,4 @@
-//! Rows in files that other programs read: Parquet and npz. A file is written beside its place and renamed once it is whole.
+//! Rows in binary files: Parquet and npz. A file is written under a temporary name and renamed when it is complete.
 
 mod npz;
 mod parquet;
@@ -51,7 +51,7 @@ impl Format {
     }
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Real numbers.
@@ -67,7 +67,7 @@ pub enum Kind {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Its type.
     pub kind: Kind,
 }
 
@@ -78,7 +78,7 @@ impl Column {
     }
 }
 
-/// What is said of the rows as a whole: keys and values.
+/// Metadata of the rows: keys and values.
 pub type Meta = Vec<(String, String)>;
 
 enum Form {

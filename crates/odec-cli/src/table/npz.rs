@@ -1,5 +1,5 @@
-//! Files of NumPy with an array for each column: a ZIP archive of `.npy` files, not compressed. Rows wait in a file beside it,
-//! column by column in blocks, so that memory does not grow with their number.
+//! NumPy files with an array for each column: an uncompressed ZIP archive of `.npy` files. Rows are collected in a
+//! temporary file, column by column in blocks, so that memory does not grow with their number.
 //! Sources: the documentation of `numpy.lib.format`; APPNOTE of PKWARE, version 6.3.
 
 use std::fs::File;
@@ -18,7 +18,7 @@ const BLOCK_BYTES: usize = 16 << 20;
 /// Bytes that a ZIP archive without its later extensions has at most, and entries.
 const MAX_BYTES: u64 = u32::MAX as u64;
 const MAX_ENTRIES: usize = u16::MAX as usize;
-/// What its writer counts as: version 2.0, and names in UTF-8.
+/// The version of its writer: 2.0, with names in UTF-8.
 const VERSION: u16 = 20;
 const UTF8: u16 = 1 << 11;
 /// 1 January 1980, the first day of ZIP: the same rows give the same bytes.
@@ -85,7 +85,7 @@ impl Npz {
         Ok(())
     }
 
-    /// Writes the archive: an array for each column, and what is said of them as `odec.json`.
+    /// Writes the archive: an array for each column, and the metadata as `odec.json`.
     pub fn finish(&mut self, meta: &Meta, draft: &mut Draft) -> Written<()> {
         self.block()?;
         let rows: usize = self.blocks.iter().sum();
@@ -180,7 +180,7 @@ fn too_long() -> Box<Diagnostic> {
     too_large(format!("an npz file can hold {} GB, and these rows need more", MAX_BYTES >> 30))
 }
 
-/// What stands in front of the numbers of a `.npy` file, version 1.0.
+/// The header of a `.npy` file, version 1.0.
 fn head(kind: Kind, rows: usize) -> Vec<u8> {
     let word = match kind {
         Kind::Number => "<f8",

@@ -32,11 +32,11 @@ pub struct Parquet {
     columns: Vec<Column>,
     /// Rows of a group.
     most: usize,
-    /// Rows that wait, one after the other.
+    /// Rows that are not written yet, consecutively.
     waiting: Vec<f64>,
     rows: u64,
     groups: usize,
-    /// What the foot of the file says of the groups.
+    /// The description of the groups in the footer of the file.
     described: Vec<u8>,
 }
 
@@ -159,7 +159,8 @@ fn encoding(kind: Kind) -> i32 {
     if kind == Kind::Number { numbers::BYTE_STREAM_SPLIT } else { numbers::PLAIN }
 }
 
-/// The values of a column of a group. Doubles are split: the lowest bytes of all of them, then the next ones, up to the highest.
+/// The values of a column of a group. The bytes of doubles are split: the lowest bytes of all of them first, the
+/// highest last.
 fn encoded(kind: Kind, values: impl Iterator<Item = f64>, rows: usize) -> Vec<u8> {
     match kind {
         Kind::Number => {

@@ -8,7 +8,7 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// What is written so far.
+/// The bytes written so far.
 pub struct Thrift {
     out: Vec<u8>,
     /// Number of the last field of each struct that is open.

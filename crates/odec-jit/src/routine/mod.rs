@@ -24,7 +24,7 @@ use crate::abi::{P, Y};
 use crate::{JitError, MAX_LOOPS, Strategy, libm};
 use walks::Walks;
 
-/// What routines are made of.
+/// The inputs of routines.
 pub(crate) struct Source<'p> {
     program: &'p Program,
     /// Where scalars are, in a program without index sets.
@@ -91,16 +91,16 @@ pub(crate) struct Routine {
     pub(crate) walks: Walks,
     /// Steps in all bodies together.
     pub(crate) steps: usize,
-    /// Values that the code computes first and keeps, one after the other in a buffer.
+    /// Values that the code computes first and stores consecutively in a buffer.
     pub(crate) values: Vec<HoistedValue>,
     /// How many of the first steps of the schedule do that.
     pub(crate) first: usize,
-    /// Of a program without index sets: what is known before the kernel runs.
+    /// For a program without index sets: the facts that are known before the kernel runs.
     pub(crate) scalar: Option<ScalarKernel>,
 }
 
 impl Routine {
-    /// What a store of this number stores.
+    /// The node of the store with this number.
     pub(crate) fn result(&self, store: u32) -> NodeId {
         match (self.kernel.stores.get(store as usize), &self.scalar) {
             (Some(store), _) => store.node,
@@ -109,7 +109,7 @@ impl Routine {
         }
     }
 
-    /// Where the value of a node is kept for later steps, if it is.
+    /// The position at which the value of a node is kept for later steps, if it is.
     pub(crate) fn scratch(&self, node: NodeId) -> Option<u32> {
         self.scalar.as_ref()?.parts.scratch(node)
     }
@@ -119,12 +119,12 @@ impl Routine {
         self.kernel.live().any(|(_, node)| matches!(node, Node::Direction(_)))
     }
 
-    /// Position of the kept value that an access reads.
+    /// The position of the kept value that an access reads.
     pub(crate) fn kept_at(&self, access: AccessId) -> Option<usize> {
         self.values.iter().position(|value| value.access == access)
     }
 
-    /// Length of the buffer of kept values, given the words of an argument block that was checked.
+    /// Length of the buffer of kept values, from the words of a checked argument block.
     pub(crate) fn kept(&self, words: &[u64]) -> usize {
         let rounds = |value: &HoistedValue| words[self.arguments.rounds(Counter::Loop(value.over)) as usize] as usize;
         self.values.iter().map(rounds).sum()

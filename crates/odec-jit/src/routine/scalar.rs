@@ -1,4 +1,5 @@
-//! What is known of a kernel without loops before it runs: positions, the order of its steps, the functions it is cut into.
+//! Facts about a kernel without loops that are known before it runs: positions, the order of its steps, its division
+//! into functions.
 
 use std::sync::Arc;
 
@@ -25,14 +26,14 @@ impl Scalars {
     }
 }
 
-/// What is known of a kernel of a program without index sets.
+/// Facts about a kernel of a program without index sets.
 pub(crate) struct ScalarKernel {
     scalars: Arc<Scalars>,
     /// The number 0.
     pub(super) zero: NodeId,
     /// By store: its element of `out`. Behind the kernel's stores those elements that it does not store to, which become 0.
     positions: Vec<u32>,
-    /// Of the buffers.
+    /// Lengths of the buffers.
     pub(crate) lengths: Lengths,
     /// The functions that the code is cut into.
     pub(crate) parts: SplitKernel,

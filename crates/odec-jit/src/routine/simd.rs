@@ -1,13 +1,13 @@
-//! Puts roots and quotients that do not wait for each other side by side, so that one instruction on two lanes does both:
-//! the divider takes as long for two numbers as for one, and code full of distances or of rate laws waits for nothing else.
+//! Pairs independent roots and quotients, so that one instruction on two lanes computes both: the divider takes as
+//! long for two numbers as for one, and it dominates the time of code with many distances or rate laws.
 
 use std::collections::HashMap;
 
 use odec_ir::nest::schedule::Step;
 use odec_ir::{Graph, Lowering, Node, NodeId, Primitive};
 
-/// Most steps between two operations that are put side by side: what the second one needs is computed earlier by so many,
-/// and waits in registers.
+/// Largest number of steps between two paired operations: the inputs of the second one are computed this much earlier,
+/// and occupy registers.
 const REACH: usize = 64;
 /// Most cycles between the moments at which their operands are there, if nothing but latencies counts.
 const WAIT: u32 = 8;
@@ -59,8 +59,8 @@ pub(super) fn beside(graph: &Graph, steps: &mut Vec<Step>) {
     *steps = order.steps;
 }
 
-/// Who is done with whom. The two of a pair have equally many operations of this kind before them on the longest way from
-/// the inputs: so neither is needed for the other, nor for anything that a pair with fewer needs.
+/// The partner of each operation. Both of a pair have the same number of such operations before them on the longest
+/// path from the inputs, so neither depends on the other, nor does a pair with fewer depend on them.
 fn partners(graph: &Graph, steps: &[Step]) -> HashMap<NodeId, NodeId> {
     let (mut depth, mut ready) = (vec![0u32; graph.len()], vec![0u32; graph.len()]);
     // the last one without a partner, of each kind and depth: its node, its step, the moment at which it may begin

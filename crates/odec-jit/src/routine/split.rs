@@ -1,18 +1,18 @@
-//! Cuts a long kernel without loops into parts that become functions of their own, and places the values that cross a cut,
+//! Splits a long kernel without loops into parts that become separate functions, and places values that cross a split,
 //! or are used long after they were computed, in a scratch buffer.
 //!
-//! Register allocation is worse than linear in the length of a function with many values alive, and machine code of a
-//! long straight line waits for memory anyway. A value that is used behind the next cut is written to scratch where it is
-//! computed, and read from there by the parts that use it; elements of the inputs and numbers are read again instead.
+//! The time of register allocation grows faster than linearly with the length of a function with many live values, and
+//! long straight-line code waits for memory anyway. A value that is used after the next split is written to scratch
+//! where it is computed, and read from there by the parts that use it. Inputs and constants are read again instead.
 
 use std::ops::Range;
 
 use odec_ir::nest::schedule::Step;
 use odec_ir::{Graph, NodeId};
 
-/// Steps after which a value is read from scratch rather than kept in a register. The allocator of registers spills values
-/// too, but later and at worse places: with this a step of a Rosenbrock method takes 0.7 to 0.8 of the time, and compiling
-/// does not take longer (`docs/dev/compile-time.md`).
+/// Number of steps after which a value is read from scratch instead of kept in a register. The register allocator also
+/// spills values, but later and in worse places: with this constant, a step of a Rosenbrock method takes 0.7 to 0.8 of
+/// the time, and compiling takes no longer (`docs/dev/compile-time.md`).
 pub(crate) const FAR: usize = 32;
 
 /// Not in scratch.
@@ -55,7 +55,7 @@ impl SplitKernel {
         parts
     }
 
-    /// Where a value is kept for later parts, if any needs it.
+    /// The position at which a value is kept for later parts, if any needs it.
     pub(crate) fn scratch(&self, node: NodeId) -> Option<u32> {
         Some(self.scratch[node.index()]).filter(|&slot| slot != NOWHERE)
     }

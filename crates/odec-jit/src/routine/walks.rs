@@ -1,5 +1,5 @@
-//! What the code of a kernel walks along: every address that it needs, as an origin and strides. Addresses that differ by a
-//! constant for every extent, such as those of `u[i-1]` and `u[i+1]`, are one walk.
+//! The address sequences of a kernel: every address as an origin and strides. Addresses that differ by the same
+//! constant for every extent, such as those of `u[i-1]` and `u[i+1]`, share one sequence (a walk).
 
 use std::collections::{HashMap, HashSet};
 
@@ -45,7 +45,7 @@ impl Walk {
     }
 }
 
-/// What decides the positions of an access that has an offset table of them: subscripts, guard and shape of the array.
+/// The facts that determine the positions of an access with an offset table: subscripts, guard and shape of the array.
 type Positions<'p> = (Vec<Subscript>, Option<NodeId>, &'p [AxisId]);
 
 /// Where an element lies.
@@ -84,7 +84,7 @@ pub(crate) struct Walks {
     pub(crate) alike: Vec<(AccessId, AccessId)>,
 }
 
-/// What the code computes: what the stores need, and the kept values.
+/// The nodes that the code computes: the inputs of stores, and the kept values.
 pub(super) fn live<'a>(kernel: &'a Kernel, values: &'a [HoistedValue]) -> impl Iterator<Item = (NodeId, Node)> + 'a {
     let stores = kernel.stores.iter().map(|store| store.node);
     kernel.graph.live(stores.chain(values.iter().map(|value| value.node)))
@@ -198,8 +198,8 @@ impl Walks {
     }
 }
 
-/// The access without the constant of its last subscript, and that constant: equal ones lie at a fixed distance. The
-/// last axis goes from one element to the next.
+/// The access without the constant of its last subscript, and that constant: accesses with equal remainders lie at a
+/// fixed distance. Elements along the last axis are adjacent.
 fn neighbourhood(kernel: &Kernel, access: AccessId) -> Option<(Access, i64)> {
     let mut key = kernel.space.access(access).clone();
     for subscript in &mut key.subs {

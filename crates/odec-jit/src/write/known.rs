@@ -1,4 +1,4 @@
-//! What the code being written knows, and how it forgets: what is learnt in a loop does not hold behind it.
+//! The values that are available in registers while code is written. Values from a loop are discarded at its end.
 
 use cranelift_codegen::ir::Value;
 use odec_ir::NodeId;
@@ -6,7 +6,7 @@ use odec_ir::nest::arguments::Counter;
 
 use super::FunctionWriter;
 
-/// What is known of a node.
+/// The available value of a node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
     /// As a double.
@@ -33,7 +33,7 @@ impl Known {
     }
 }
 
-/// What is known of a walk.
+/// The state of a walk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reached {
     /// Where it is, in bytes, when the counters in `done` have moved it.
@@ -41,11 +41,11 @@ pub(super) struct Reached {
     pub(super) done: Vec<Counter>,
     /// Bytes by which the innermost loop moves it, where that is no constant.
     pub(super) stride: Option<Value>,
-    /// What the offset table holds in this round and in the next.
+    /// The entries of the offset table for this round and the next.
     pub(super) listed: [Option<Value>; 2],
 }
 
-/// What was known before.
+/// A previous state.
 pub(super) enum Undo {
     Node(NodeId, Known),
     Walk(u32, Reached),

@@ -49,7 +49,7 @@ impl Table {
     }
 }
 
-/// Nothing that a kernel reads is written while it runs.
+/// A kernel writes nothing that it reads.
 fn flags() -> MemFlagsData {
     MemFlagsData::new().with_notrap().with_readonly().with_can_move()
 }

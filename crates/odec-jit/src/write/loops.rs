@@ -13,7 +13,7 @@ use crate::JitError;
 use crate::ops::Width;
 use crate::routine::Routine;
 
-/// Most numbers that are kept in registers all through an innermost loop.
+/// Largest number of values that stay in registers throughout an innermost loop.
 const MAX_KEPT: usize = 12;
 
 fn arguments(values: &[Value]) -> Vec<BlockArg> {

@@ -1,4 +1,4 @@
-//! Addresses: words of the argument block, walks and where they have come, elements, and what is kept in the buffer.
+//! Addresses: words of the argument block, walks and their positions, elements, and values kept in the buffer.
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use odec_ir::NodeId;
@@ -19,7 +19,7 @@ impl FunctionWriter<'_, '_> {
         self.buffer.ok_or_else(|| broken("a kernel that keeps values has no buffer"))
     }
 
-    /// A value that a part of a long kernel without loops kept, or that was computed long ago.
+    /// A value that another part of a long kernel without loops stored, or that was computed long ago.
     pub(super) fn load_scratch(&mut self, element: u32) -> Result<Value, JitError> {
         let buffer = self.buffer()?;
         Ok(self.pos.ins().load(types::F64, MemFlagsData::trusted(), buffer, FunctionWriter::offset(element as usize)))
@@ -31,12 +31,12 @@ impl FunctionWriter<'_, '_> {
         Ok(())
     }
 
-    /// Bytes of so many doubles.
+    /// Bytes of this many doubles.
     pub(super) fn offset(elements: usize) -> i32 {
         (elements * DOUBLE) as i32
     }
 
-    /// Finds where the values begin that are hoisted out of loops: one after the other, each as long as its loop.
+    /// Computes the positions of hoisted values: consecutive, each as long as its loop.
     pub(super) fn place_kept(&mut self) -> Result<(), JitError> {
         let routine = self.routine;
         if routine.values.is_empty() {
@@ -202,7 +202,7 @@ impl FunctionWriter<'_, '_> {
         strides.iter().find(|(c, _)| *c == counter).map(|(_, stride)| *stride == Stride::One)
     }
 
-    /// An element that an access names, or the value that is kept in its place.
+    /// The element of an access, or the kept value that replaces it.
     pub(super) fn element(&mut self, element: Element, used: Use) -> Result<Known, JitError> {
         if let Some(value) = element.access().and_then(|access| self.routine.kept_at(access)) {
             return self.kept_value(value);

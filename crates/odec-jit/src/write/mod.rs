@@ -1,12 +1,12 @@
 //! Writes a routine as functions `(t, y, p, w, out, arguments, buffer)` of Cranelift's intermediate form.
 //!
-//! Addresses are taken out of loops: before a loop, a walk that it needs is where the loops around it have brought it; in
-//! it, the counter of the loop is added by the addressing mode. An innermost loop whose elements lie side by side runs two
-//! rounds at a time in vector registers, and what remains one by one. What goes to one element of a result from several
-//! rounds is added in the order of the rounds, so that the bits are those of the interpreter.
+//! Address computations are hoisted out of loops: before a loop, the position of a walk is computed from the outer
+//! loops; inside it, the addressing mode adds the counter of the loop. An innermost loop over adjacent elements runs
+//! two rounds at a time in vector registers, and the remaining round alone. Contributions of several rounds to one
+//! element of a result are added in the order of the rounds, so that the bits are those of the interpreter.
 //!
-//! Without loops there are no walks: elements are at positions that are known, and are read again rather than kept in
-//! registers for long. A long kernel is cut into parts that a driver calls one after the other.
+//! Without loops there are no walks: elements have constant positions, and are read again instead of kept in registers
+//! for long. A long kernel is split into parts that a driver calls one after another.
 
 mod known;
 mod lookups;
@@ -28,8 +28,8 @@ use crate::ops::Width;
 use crate::routine::{Routine, pair};
 use known::{Known, Reached, Undo};
 
-/// Steps after which a number or an element of a buffer is read again rather than kept in a register: keeping it
-/// costs a register, and soon a spill, for all that time.
+/// Number of steps after which a constant or an element of a buffer is read again instead of kept in a register:
+/// keeping it occupies a register, and soon causes a spill.
 const WINDOW: u32 = 48;
 
 /// The loop that is being written.
@@ -40,8 +40,8 @@ struct Round {
     k: Value,
 }
 
-/// Writes the functions of a routine one after the other into a context: those of its parts, then the one that is called,
-/// with this signature. After each, `done` takes it away; it is given the number of the part.
+/// Writes the functions of a routine one after another into a context: those of its parts, then the one that is
+/// called, with this signature. After each, `done` takes it; its argument is the number of the part.
 pub(crate) fn functions<I: Imports>(
     routine: &Routine,
     (abi, signature): (Abi, Signature),
@@ -71,7 +71,7 @@ pub(crate) fn functions<I: Imports>(
     done(imports, context, None)
 }
 
-/// Writes the function that gives the parts a scratch buffer on its stack and calls one after the other.
+/// Writes the function that gives the parts a scratch buffer on its stack and calls them one after another.
 fn driver(func: &mut Function, abi: Abi, (parts, scratch): (usize, usize), imports: &mut dyn Imports) {
     let (mut pos, mut args) = abi::begin(func);
     args.truncate(abi::ARGUMENTS);
@@ -85,7 +85,7 @@ fn driver(func: &mut Function, abi: Abi, (parts, scratch): (usize, usize), impor
     pos.ins().return_(&[]);
 }
 
-/// A buffer of so many doubles on the stack.
+/// A buffer of this many doubles on the stack.
 fn scratch_buffer(pos: &mut FuncCursor<'_>, abi: Abi, length: usize) -> Value {
     let bytes = (length.max(1) * DOUBLE) as u32;
     let slot = pos.func.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
@@ -141,7 +141,7 @@ struct FunctionWriter<'a, 'f> {
     imports: &'a mut dyn Imports,
     pos: FuncCursor<'f>,
     args: Vec<Value>,
-    /// Where values are kept for later.
+    /// The address at which values are kept.
     buffer: Option<Value>,
     functions: Vec<(&'static str, FuncRef)>,
     /// By node.

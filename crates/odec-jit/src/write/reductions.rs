@@ -1,5 +1,6 @@
-//! Reductions. The state of a sum or product is its four partial results, that of the next term first: by symmetry the result
-//! does not depend on which one that is. An extremum has itself, and its index where that is asked for.
+//! Reductions. The state of a sum or product is its four partial results, starting with that of the next term: by
+//! symmetry the result does not depend on which one that is. The state of an extremum is its value, and its index if
+//! that is needed.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -35,7 +36,7 @@ fn shares<'a>(
     })
 }
 
-/// What joins two partial results of a sum or product.
+/// The operation that combines two partial results of a sum or product.
 fn join(reduction: ReduceOp) -> Primitive {
     if reduction == ReduceOp::Sum { Primitive::Add } else { Primitive::Mul }
 }

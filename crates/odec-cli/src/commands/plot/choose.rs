@@ -28,7 +28,7 @@ pub struct Group {
     pub equal: bool,
 }
 
-/// What fills a panel, or some.
+/// The contents of a panel, or of several.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// Curves.
@@ -133,13 +133,13 @@ fn paired(name: &str, xs: &[usize], ys: &[usize]) -> Result<Vec<(usize, usize)>,
     }
 }
 
-/// What can share axes with what.
+/// Items of the same kind can share axes.
 #[derive(PartialEq)]
 struct Kind {
     over_time: bool,
     units: (Option<String>, Option<String>),
     primes: usize,
-    /// An array that has axes of its own.
+    /// An array with its own axes.
     array: Option<String>,
     equal: bool,
 }
@@ -267,13 +267,13 @@ impl Choice {
 }
 
 impl Group {
-    /// What is drawn, without what it is drawn against.
+    /// The drawn columns, without those of the horizontal axis.
     fn columns(&self) -> Vec<usize> {
         self.pairs.iter().map(|p| p.1).collect()
     }
 }
 
-/// What a group is called where it is not drawn.
+/// The name of a group, for messages that it is not drawn.
 fn name(columns: &Columns, group: &Group) -> Option<String> {
     let (quantity, _) = columns.quantity(group.pairs.first()?.1)?;
     Some(if group.pairs.len() > 1 && !group.array {

@@ -87,7 +87,8 @@ pub fn with_unit(name: &str, unit: Option<String>) -> String {
     }
 }
 
-/// What an axis with these columns is called: the name of the only one, of their array, or few names; at least their unit.
+/// The label of an axis with these columns: the name of the only one, of their array, or a few names; at least their
+/// unit.
 pub fn axis(simulation: &Simulation, columns: &[usize], few: usize) -> String {
     let all = &simulation.bound().columns;
     let Some(&first) = columns.first() else { return String::new() };

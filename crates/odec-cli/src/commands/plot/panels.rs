@@ -11,16 +11,16 @@ use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_si
 /// Where a logarithmic axis of time begins whose samples do not say it, as a part of its end.
 const FIRST: f64 = 1e-3;
 
-/// What the run is asked for.
+/// The data that the run must provide.
 pub struct Plan {
-    /// Of all items that are curves, in their order.
+    /// The curves of all items, in order.
     pub curves: Vec<Wanted>,
-    /// Of all other items.
+    /// The grids of all other items.
     pub grids: Vec<Grid>,
     /// Edges of the cells of time in maps.
     edges: Vec<f64>,
     log: (bool, bool),
-    /// The logarithmic axes were asked for: they hold for phase planes too.
+    /// The user asked for logarithmic axes: they also apply to phase planes.
     asked: bool,
 }
 
@@ -39,7 +39,7 @@ fn time_axis(simulation: &Simulation, log: bool) -> (std::ops::Range<f64>, bool)
 }
 
 impl Plan {
-    /// For what is to be drawn, with logarithmic axes or not.
+    /// The plan for these items, with or without logarithmic axes.
     pub fn of(
         simulation: &Simulation,
         choice: &Choice,
@@ -73,7 +73,7 @@ impl Plan {
         Plan { curves, grids, edges, log: (log_time, log.1), asked: asked && log.0 }
     }
 
-    /// The panels, row by row: what is over time below each other, what is over two indices side by side.
+    /// The panels, row by row: items over time below each other, items over two indices side by side.
     pub fn rows(&self, simulation: &Simulation, choice: &Choice, traced: Traced) -> Vec<Vec<Panel>> {
         let Traced { curves, rows, reached, .. } = traced;
         let (mut curves, mut grids) = (curves.into_iter(), rows.into_iter());
@@ -151,7 +151,7 @@ impl Plan {
             .collect()
     }
 
-    /// A map as far as the run came.
+    /// A map of the part that the run reached.
     fn over_time(&self, simulation: &Simulation, part: &Part, rows: &[Row], reached: f64) -> crate::picture::Map {
         let mut edges = self.edges[..=rows.len().min(self.edges.len() - 1)].to_vec();
         if let Some(last) = edges.last_mut() {
@@ -162,7 +162,7 @@ impl Plan {
     }
 }
 
-/// What a curve of two quantities is called: `p[1]` for two components of one vector.
+/// The name of a curve of two quantities: `p[1]` for two components of one vector.
 fn orbit(x: &str, y: &str) -> String {
     match (x.rsplit_once('.'), y.rsplit_once('.')) {
         (Some((a, _)), Some((b, _))) if a == b => a.to_string(),

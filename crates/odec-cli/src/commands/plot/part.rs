@@ -29,7 +29,7 @@ struct Along {
 /// Elements of one array, thinned to what a picture can show.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Columns to keep, row by row.
     pub columns: Vec<usize>,
@@ -212,7 +212,7 @@ impl Along {
         (finite && (up || down)).then(|| Coordinates { name: name.clone(), unit: unit.clone(), places })
     }
 
-    /// What the axis is called.
+    /// The label of the axis.
     fn label(&self, simulation: &Simulation) -> String {
         let coordinates = self.coordinates(simulation);
         coordinates.map_or(self.name.clone(), |c| label::with_unit(&c.name, c.unit))
@@ -228,7 +228,7 @@ impl Along {
         coordinates.unwrap_or_else(|| self.indices.iter().map(|i| *i as f64).collect())
     }
 
-    /// A cell about each of them, to the middle between neighbours.
+    /// A cell around each of them, up to the middle between neighbours.
     fn cells(&self, simulation: &Simulation) -> Cells {
         let places = self.places(simulation);
         let mut edges: Vec<f64> = places.windows(2).map(|p| 0.5 * (p[0] + p[1])).collect();
@@ -246,7 +246,7 @@ impl Along {
     }
 }
 
-/// At most so many of them, evenly chosen, the ends among them.
+/// At most `most` of them, evenly chosen, including the ends.
 fn thin(indices: &[i64], most: usize) -> Vec<i64> {
     if indices.len() <= most || most < 2 {
         return indices.to_vec();

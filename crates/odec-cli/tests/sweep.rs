@@ -59,6 +59,19 @@ fn ranges_take_units() {
 }
 
 #[test]
+fn columns_have_units_when_asked() {
+    let text =
+        "param k = 0.1 [1/s], n = 2\ntime t [s]\nstate x = 1 [m]\nx' = -k*x\noutput v = x'\nrun { t = 0 .. 1 }\n";
+    let folder = Folder::new("sweep-header").with("decay.ode", text);
+    let sweep = ["sweep", "decay.ode", "-q", "--set", "k=1:2:2", "--set", "n=1:2:2", "--set", "x=1:2:2"];
+    let plain = folder.run(&sweep).exits(0).out();
+    let with_units = folder.run(&[&sweep[..], &["--units"]].concat()).exits(0).out();
+    assert_eq!(plain.lines().next(), Some("k,n,x,t,x,v"));
+    assert_eq!(with_units.lines().next(), Some("k [1/s],n,x [m],t [s],x [m],v [m/s]"));
+    assert!(plain.lines().skip(1).eq(with_units.lines().skip(1)));
+}
+
+#[test]
 fn the_rows_are_the_bits_of_single_runs() {
     let folder = Folder::new("sweep-single").with("decay.ode", MODEL).with("rod.ode", ROD);
     for (file, set, names) in [

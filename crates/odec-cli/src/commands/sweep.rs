@@ -15,6 +15,7 @@ use odec_sim::{Error, Simulation};
 use serde::Serialize;
 
 use super::meta;
+use super::plot::label;
 use super::run::{after, one_output, write_stats};
 use super::shards::{self, Failed, Made, Part};
 use crate::args::{Model, Sweep};
@@ -164,7 +165,7 @@ fn execute(
     reporter: Reporter,
 ) -> (Exit, Option<Written>) {
     signal::listen();
-    let trouble = begin(&mut rows, job, simulation).err();
+    let trouble = begin(&mut rows, job, simulation, args.units).err();
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let on_terminal = output.is_none() && std::io::IsTerminal::is_terminal(&std::io::stdout());
     let visible = reporter.terminal() && !reporter.quiet() && !on_terminal;
@@ -214,18 +215,25 @@ fn execute(
 }
 
 /// The columns. Rows with types also have the number of the run in front, and behind whether it came to its end.
-fn begin(rows: &mut Rows, job: &Job<'_>, simulation: &Simulation) -> Result<(), RowsError> {
+fn begin(rows: &mut Rows, job: &Job<'_>, simulation: &Simulation, units: bool) -> Result<(), RowsError> {
     let columns = &simulation.bound().columns;
+    // no two columns have one name where they have types: the initial value of x is x(0)
+    let doubled = |name: &str| rows.typed() && columns.names().any(|other| other == name);
+    let point = |name: &str| {
+        let shown = if doubled(name) { format!("{name}(0)") } else { name.to_string() };
+        if units { label::with_unit(&shown, label::unit_of_given(simulation, name)) } else { shown }
+    };
+    let of_row = |k: usize| {
+        let name = columns.name(k);
+        if units { label::with_unit(&name, label::unit_in_header(simulation, k)) } else { name }
+    };
+    let names: Vec<String> = job.points.names().map(point).chain((0..columns.len()).map(of_row)).collect();
     if !rows.typed() {
-        return rows.header(job.points.names().map(str::to_string).chain(columns.names()));
+        return rows.header(names.into_iter());
     }
-    // no two columns have one name: the initial value of x is x(0)
-    let start =
-        |name: &str| if columns.names().any(|other| other == name) { format!("{name}(0)") } else { name.to_string() };
-    let names = job.points.names().map(start).chain(columns.names());
     let point = Column { name: "point".to_string(), kind: Kind::Whole };
     let ok = Column { name: "ok".to_string(), kind: Kind::Flag };
-    rows.columns(std::iter::once(point).chain(names.map(Column::number)).chain([ok]).collect())
+    rows.columns(std::iter::once(point).chain(names.into_iter().map(Column::number)).chain([ok]).collect())
 }
 
 /// One warning for each kind, with the number of the runs that it is about.

@@ -73,6 +73,13 @@ pub fn unit_in_header(simulation: &Simulation, column: usize) -> Option<String> 
     written.or_else(|| model.units.text_of(&name, &model.time.name))
 }
 
+/// The same of a parameter or initial value by its name.
+pub fn unit_of_given(simulation: &Simulation, name: &str) -> Option<String> {
+    let model = simulation.model();
+    let written = model.parameters.iter().find(|p| p.name == name).and_then(|p| p.unit.clone());
+    written.or_else(|| model.units.text_of(name, &model.time.name))
+}
+
 /// How many primes its name has.
 pub fn primes(quantity: &Quantity) -> usize {
     quantity.name.matches('\'').count()

@@ -15,7 +15,6 @@ import numpy as np
 from ._errors import Diagnostic, RunError, UsageError
 from ._numbers import numbers, real, whole
 from ._odec import MAX_RUNS, Core, check as _check, doubts, drawn_points, named_files, range_values
-from ._parts import Parts, Swept, swept
 from ._solution import F64, Event, Floats, Solution, Sweep, need, warn
 
 if TYPE_CHECKING:
@@ -303,6 +302,9 @@ class Model(Core):
         names, table = _points(over, random, seed)
         threads = _threads(threads)
         settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear)
+        # what only a sweep needs takes as long to import as the rest
+        from ._parts import Parts, Swept, swept
+
         if executor is None and shards is None and out is None:
             found: Swept = swept(self, names, table, settings, threads)
         else:

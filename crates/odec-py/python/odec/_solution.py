@@ -9,16 +9,20 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Union, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from ._errors import Diagnostic, RunError, UsageError
 from ._numbers import numbers
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ._model import Model
 
-F64 = npt.NDArray[np.float64]
-Floats = Union[Sequence[float], npt.NDArray[np.floating[Any]]]
+    F64 = npt.NDArray[np.float64]
+    Floats = Union[Sequence[float], npt.NDArray[np.floating[Any]]]
+else:
+    # numpy.typing takes some milliseconds to import, and only type checkers read it
+    F64 = Floats = np.ndarray
 Groups = Mapping[str, tuple[int, list[int], list[tuple[str, int]]]]
 
 

@@ -387,8 +387,7 @@ impl<'a> Rewrite<'a> {
         Some(self.graph.apply(&logic::IF, &[positive, one, otherwise]))
     }
 
-    /// An angle that continues across its cut, where x < 0 and y = 0: there it is the angle of the opposite point plus
-    /// or minus half a turn.
+    /// An angle that continues across its cut, where x < 0 and y = 0: the opposite angle plus or minus half a turn.
     fn angle(&mut self, id: NodeId, [y, x]: [NodeId; 2], zero: NodeId, moded: &NodeMap) -> Option<NodeId> {
         let Node::Call(op, _) = self.kernel.graph.node(id) else { return None };
         let right = self.truth(id, x, zero, false, true)?;

@@ -366,7 +366,7 @@ class Model(Core):
         run: str | None = None,
         linear: str | None = None,
     ) -> Gradient:
-        """The gradient of a function of the rows by many parameters and initial values, at the cost of a few runs.
+        """The gradient of a function of the rows by many parameters and initial values.
 
         `loss` is called with the `Solution`. It returns its value, and its derivatives by the rows: by name, each an array like `s[name]`, or
         one array like `s.y`. `by` names parameters, and states for their initial values; without it, all parameters. The other options are

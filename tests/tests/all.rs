@@ -33,6 +33,7 @@ mod sbml_fast;
 mod sbml_levels;
 mod sbml_lines;
 mod sbml_meaning;
+mod sbml_truth;
 mod sizes;
 mod smoke;
 mod steady;

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{Names, argument};
+use super::steady::Steady;
 use crate::math::{Math, Op, simplified};
 use crate::model::Function;
 
@@ -20,6 +21,9 @@ const ATOM: u8 = 9;
 
 /// The largest number whose factorial is a double.
 const MAX_FACTORIAL: f64 = 170.0;
+
+/// Longest operands of an equality that are written twice: each operand may contain equalities itself.
+const MAX_REPEATED: usize = 5000;
 
 /// What is put in place of calls in the conditions of events: odec has no equality beside other conditions there, so that a
 /// function that is true or false cannot be compared with 0.
@@ -38,6 +42,8 @@ pub struct Writer<'a> {
     pub arguments: &'a [String],
     /// Functions whose value depends on the time: they get it as one more argument.
     pub timed: &'a BTreeSet<String>,
+    /// What changes by jumps only, so that odec accepts `==` and `!=` of it.
+    pub steady: &'a Steady<'a>,
     /// Of the condition of an event: what is put in place of calls there.
     pub head: Option<&'a Inlined<'a>>,
 }
@@ -51,8 +57,8 @@ fn within((text, tight): Text, least: u8) -> String {
 
 impl<'a> Writer<'a> {
     /// A writer of formulas outside of functions and conditions of events.
-    pub fn new(names: &'a Names, timed: &'a BTreeSet<String>) -> Writer<'a> {
-        Writer { names, arguments: &[], timed, head: None }
+    pub fn new(names: &'a Names, timed: &'a BTreeSet<String>, steady: &'a Steady<'a>) -> Writer<'a> {
+        Writer { names, arguments: &[], timed, steady, head: None }
     }
 
     /// A formula as the right side of a definition.
@@ -208,7 +214,7 @@ impl<'a> Writer<'a> {
             other => match self.opened(other) {
                 Some(condition) => self.condition(&condition),
                 None if self.head.is_some() => (format!("abs({}) > 0", self.operand(other)), COMPARE),
-                None => (format!("{} != 0", within(self.value(other), SUM)), COMPARE),
+                None => self.logical(Op::Compare("!="), &[other.clone(), Math::Number(0.0)]),
             },
         }
     }
@@ -279,6 +285,11 @@ impl<'a> Writer<'a> {
                 let more = Math::Apply(both.1, vec![a.clone(), b.clone()]);
                 self.logical(Op::Or, &[less, more])
             }
+            (Op::Compare(sign @ ("==" | "!=")), _)
+                if self.head.is_none() && !list.iter().all(|m| self.steady.holds(m, self.arguments)) =>
+            {
+                self.between(sign == "==", list)
+            }
             (Op::Compare(sign), _) => {
                 let parts: Vec<String> = list.iter().map(|m| within(self.value(m), SUM)).collect();
                 let pairs: Vec<String> = parts.windows(2).map(|p| format!("{} {sign} {}", p[0], p[1])).collect();
@@ -287,6 +298,21 @@ impl<'a> Writer<'a> {
             }
             _ => self.condition(&Math::Bool(false)),
         }
+    }
+
+    /// Equality, or its opposite, of what changes continuously: odec locates `<=` and `>=` there, but no `==`. NaN is
+    /// unequal to all.
+    fn between(&self, equal: bool, list: &[Math]) -> Text {
+        let parts: Vec<String> = list.iter().map(|m| within(self.value(m), SUM)).collect();
+        let pairs = parts.windows(2);
+        if parts.iter().map(String::len).sum::<usize>() > MAX_REPEATED {
+            let sign = if equal { "==" } else { "!=" };
+            let pairs: Vec<String> = pairs.map(|p| format!("{} {sign} {}", p[0], p[1])).collect();
+            return (pairs.join(" and "), AND);
+        }
+        let pairs: Vec<String> = pairs.map(|p| format!("{0} <= {1} and {0} >= {1}", p[0], p[1])).collect();
+        let text = pairs.join(" and ");
+        if equal { (text, AND) } else { (format!("not ({text})"), NOT) }
     }
 }
 
@@ -326,7 +352,7 @@ mod tests {
     fn written(math: Math) -> String {
         let mut names = Names::default();
         names.time = "t".to_string();
-        Writer::new(&names, &BTreeSet::new()).whole(&simplified(math))
+        Writer::new(&names, &BTreeSet::new(), &Steady::default()).whole(&simplified(math))
     }
 
     fn apply(op: Op, list: &[Math]) -> Math {

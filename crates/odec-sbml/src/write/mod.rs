@@ -2,6 +2,7 @@
 
 mod formula;
 mod names;
+mod steady;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use crate::math::{Math, Op};
 use crate::plan::{Arrow, Plan, PlannedEvent, Quantity, Role, Section, Term};
 use formula::{Inlined, Writer, time_argument};
 use names::{Names, argument};
+use steady::Steady;
 
 /// Longest line that names are put into.
 const WIDTH: usize = 100;
@@ -33,7 +35,8 @@ pub fn write(plan: &Plan) -> Written {
     let names = Names::of(plan);
     let functions = plan.functions.iter().map(|f| (f.base.id.as_str(), f)).collect();
     let inlined = Inlined { functions, budget: Cell::new(MAX_INLINED) };
-    let mut out = Out { plan, names, inlined, text: String::new(), places: vec![] };
+    let steady = Steady::of(plan);
+    let mut out = Out { plan, names, inlined, steady, text: String::new(), places: vec![] };
     out.head();
     out.functions();
     out.section(Section::Parameters, "Parameters");
@@ -55,6 +58,7 @@ struct Out<'p> {
     plan: &'p Plan,
     names: Names,
     inlined: Inlined<'p>,
+    steady: Steady<'p>,
     text: String,
     places: Vec<(Range<usize>, Span)>,
 }
@@ -81,7 +85,7 @@ impl Out<'_> {
     }
 
     fn writer(&self) -> Writer<'_> {
-        Writer::new(&self.names, &self.plan.timed)
+        Writer::new(&self.names, &self.plan.timed, &self.steady)
     }
 
     fn formula(&self, math: &Math) -> String {

@@ -318,6 +318,7 @@ fn lowered(seed: u64, folder: &Path) -> usize {
 #[ignore = "a fuzz target; .ci/run asks for it"]
 fn fuzz_lowering() {
     let folder = scratch("fuzz-lowering");
+    odec();
     let (mut models, mut compared) = (0, 0);
     for seed in Seeds::new("lowering") {
         models += 1;

@@ -20,6 +20,11 @@ use crate::table::{Column, Format, Meta, Table};
 const BLOCK: usize = 1 << 16;
 /// Longest time that rows wait to be written.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// Most rows and steps between two looks at the clock: a look takes longer than a step of a small model. Where they follow
+/// one another slowly, each is a look.
+const GLANCE: u32 = 16;
+/// Time between two looks below which the next one may wait.
+const FAST: Duration = Duration::from_millis(1);
 
 /// Why rows cannot be written.
 #[derive(Debug)]
@@ -53,6 +58,9 @@ pub struct Rows {
     /// Bytes of the file that are whole rows.
     written: u64,
     flushed: Instant,
+    /// The last look at the clock, and the rows and steps until the next one.
+    looked: Instant,
+    until: u32,
     /// Bytes that a file may have.
     limit: Option<u64>,
     form: Form,
@@ -116,6 +124,8 @@ impl Rows {
             buffer: Vec::with_capacity(BLOCK + 4096),
             written: 0,
             flushed: Instant::now(),
+            looked: Instant::now(),
+            until: 1,
             limit: file_limit(),
             form: Form::Csv,
             count: 0,
@@ -243,7 +253,16 @@ impl Rows {
     }
 
     fn write_if_due(&mut self) -> Result<(), RowsError> {
-        if self.buffer.len() >= BLOCK || self.flushed.elapsed() >= PATIENCE { self.flush() } else { Ok(()) }
+        if self.buffer.len() >= BLOCK {
+            return self.flush();
+        }
+        self.until -= 1;
+        if self.until > 0 {
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut self.looked, Instant::now());
+        self.until = if self.looked - before < FAST { GLANCE } else { 1 };
+        if self.looked - self.flushed >= PATIENCE { self.flush() } else { Ok(()) }
     }
 
     /// Bytes of these rows that go into the file below the limit of the system, whole rows only: where it is passed, the system

@@ -46,6 +46,9 @@ const TABLES: [&str; 14] = [
     "CubicSpline",
     "Interpolation",
 ];
+/// A value that is not there.
+const NOTHING: [&str; 12] =
+    ["NaN", "nan", "NAN", "NaN64", "NA_real_", "None", "null", "NULL", "nil", "undefined", "Nothing", "nothing"];
 const PULSES: [&str; 9] =
     ["dirac", "DiracDelta", "Dirac", "pulse", "PULSE", "squarepulse", "impulse", "rectpuls", "pulse_train"];
 
@@ -59,6 +62,37 @@ pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<F
         return Some(noise(line.span(at, at)));
     }
     absent(line, at, at)
+}
+
+/// `NaN`, `None`
+pub(super) fn nothing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let alone = !matches!(line.text(at + 1), "(" | "[" | "." | "=") && (at == 0 || line.text(at - 1) != ".");
+    if !line.is_name(at) || !NOTHING.contains(&word) || scene.knows(word) || !alone {
+        return None;
+    }
+    Some(no_value(line, at, at))
+}
+
+/// A missing value at `at`, whose name begins at `from`.
+pub(super) fn no_value(line: &Line<'_>, from: usize, at: usize) -> Found {
+    let declares = matches!(line.text(0), "param" | "const" | "state") && from > 1 && line.text(from - 1) == "=";
+    let condition = (0..from).rev().find(|&k| line.text(k) == "if").map(|k| k + 1);
+    let then = condition.and_then(|k| line.find(k, "then"));
+    let help = match (condition, then) {
+        _ if declares && line.is_name(from - 2) => {
+            format!("write a number: `{} {} = 1`", line.text(0), line.text(from - 2))
+        }
+        (Some(start), Some(then)) if then + 1 == from => {
+            format!("write a number, or end the run there: `when {} {{ stop }}`", line.slice(start, then))
+        }
+        (Some(start), Some(then)) if then < from && line.text(from - 1) == "else" => {
+            format!("write a number, or end the run there: `when not ({}) {{ stop }}`", line.slice(start, then))
+        }
+        _ => "write a number".to_owned(),
+    };
+    let word = line.slice(from, at + 1);
+    Found::new(CODE, format!("odec has no value `{word}`"), line.span(from, at)).label("not a number").help(help)
 }
 
 fn noise(span: odec_ir::Span) -> Found {

@@ -1,6 +1,6 @@
 //! Functions and values of other languages: `np.exp(x)`, `pow(x, 2)`, `log(x, 10)`, `sin^2(x)`, `true`, `delay`.
 
-use super::absent::{absent, missing};
+use super::absent::{absent, missing, no_value, nothing};
 use super::doubtful::{doubtful, filled, log_of, logarithm, uncertain};
 use super::line::Line;
 use super::{Found, Scene};
@@ -134,6 +134,8 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
     for at in 0..line.tokens.len() {
         let idiom = module(scene, line, at)
             .or_else(|| missing(scene, line, at))
+            .or_else(|| nothing(scene, line, at))
+            .or_else(|| constant(line, at))
             .or_else(|| uncertain(scene, line, at))
             .or_else(|| logarithm(scene, line, at))
             .or_else(|| power_of_function(line, at))
@@ -273,6 +275,7 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         "pi" | "PI" | "Pi" => "pi",
         "e" | "E" => "exp(1)",
         "inf" | "infty" | "Infinity" => "inf",
+        "nan" | "NaN" | "NAN" => return Some(no_value(line, at, last)),
         _ => return None,
     };
     Some(Found::new(CODE, headline, line.span(at, last)).label(format!("write `{better}`")).mend(better))
@@ -445,6 +448,31 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
             .label(format!("write `{better}`"))
             .mend(*better),
     )
+}
+
+/// `%pi`, `%e^x` of Maxima and Scilab. Where a value stands before it, `%` may be a remainder.
+fn constant(line: &Line<'_>, at: usize) -> Option<Found> {
+    let begins = at > 0 && !line.tokens[at - 1].ends_value();
+    if line.text(at) != "%" || !begins || !line.touches(at) {
+        return None;
+    }
+    let word = line.text(at + 1);
+    let better = match word {
+        "pi" | "inf" => word.to_owned(),
+        "e" if line.text(at + 2) == "^" => {
+            let minus = line.text(at + 3) == "-";
+            let end = line.operand_end(if minus { at + 4 } else { at + 3 })?;
+            let found = Found::new(CODE, "the exponential function is `exp`", line.span(at, end - 1));
+            if matches!(line.text(end), "^" | "**") {
+                return Some(found.label("a power of a power").help("write `exp(...)` around the whole exponent"));
+            }
+            return Some(found.mend(format!("exp({})", super::line::bare(line.slice(at + 3, end)))));
+        }
+        "e" => "exp(1)".to_owned(),
+        _ => return None,
+    };
+    let found = Found::new(CODE, format!("write `%{word}` as `{better}`"), line.span(at, at + 1));
+    Some(found.label(format!("write `{better}`")).mend(better))
 }
 
 /// `sinx`

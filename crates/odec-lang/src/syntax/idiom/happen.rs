@@ -2,7 +2,9 @@
 
 use super::call::CODE;
 use super::line::{Line, operand};
+use super::sign::operand_start;
 use super::{Found, Scene};
+use crate::syntax::explain::token::TokenKind;
 
 /// Names of events in solvers that are called as functions.
 const CALLBACKS: [&str; 9] = [
@@ -21,6 +23,8 @@ const FLAGS: [&str; 2] = ["terminal", "direction"];
 /// A condition that turns true, or turns either way.
 const RISING: [&str; 4] = ["rising", "edge", "posedge", "initial_edge"];
 const FALLING: [&str; 2] = ["falling", "negedge"];
+/// An area that is added at one time.
+const IMPULSES: [&str; 5] = ["delta", "dirac", "Dirac", "DiracDelta", "impulse"];
 /// The value before an event.
 const BEFORE: [&str; 3] = ["pre", "previous", "last"];
 
@@ -60,7 +64,9 @@ fn event(line: &Line<'_>) -> Found {
 /// `rising(x - 0.5)`, `edge(on)`, `pre(h')`, `delta(t - 5)`
 fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let word = line.text(at);
-    if !line.is_name(at) || line.text(at + 1) != "(" || scene.knows(word) || scene.is_function(word) {
+    let impulse = IMPULSES.contains(&word);
+    let open = line.text(at + 1) == "(" || impulse && line.text(at + 1) == "[";
+    if !line.is_name(at) || !open || scene.knows(word) || scene.is_function(word) {
         return None;
     }
     let arguments = line.arguments(at + 1)?;
@@ -84,12 +90,39 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let help = format!("a `when` happens when its condition becomes true: write `{condition}`");
         return Some(found.label("the condition is enough").help(help));
     }
-    if matches!(word, "delta" | "dirac" | "Dirac" | "DiracDelta" | "impulse") {
-        let time = scene.time;
-        let rest = text.strip_prefix(time).map(str::trim_start).and_then(|rest| rest.strip_prefix('-'));
-        let when = rest.map_or("0", str::trim);
-        let help = format!("write an impulse as an event that adds its area: `at {when} {{ x += 100 }}`");
-        return Some(found.label("an impulse").help(help));
+    if impulse {
+        return Some(found.label("an impulse").help(dose(scene, line, at)?));
     }
     None
+}
+
+/// What to write for the impulse at `at`: the event, with the time, the state and the amount that the line tells.
+fn dose(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<String> {
+    let (open, close) = (at + 1, line.close(at + 1)?);
+    let shifted = line.reads(open + 1, &[scene.time, "-"]) && line.operand_end(open + 3) == Some(close);
+    let when = match line.slice(open + 1, close) {
+        text if text == scene.time => "0",
+        _ if shifted => line.slice(open + 3, close),
+        _ => return Some("write an impulse as an event that adds its area: `at 5 { x += 100 }`".to_owned()),
+    };
+    // a term of the rate of a state, with one factor before it at most
+    let term = scene.states.contains(line.text(0))
+        && line.kind(1) == Some(TokenKind::Prime)
+        && line.text(2) == "="
+        && line.span_start(at) == 3
+        && matches!(line.text(close + 1), "" | "+" | "-");
+    let factor = if line.text(at - 1) == "*" { operand_start(line, at - 1) } else { Some(at) };
+    let (Some(start), true) = (factor, term) else {
+        return Some(format!("write an impulse as an event that adds its area: `at {when} {{ x += 100 }}`"));
+    };
+    let amount = if start == at { "1" } else { line.slice(start, at - 1) };
+    let change = match line.text(start - 1) {
+        "=" | "+" => "+=",
+        "-" => "-=",
+        _ => return Some(format!("write an impulse as an event that adds its area: `at {when} {{ x += 100 }}`")),
+    };
+    let event = format!("at {when} {{ {} {change} {amount} }}", line.text(0));
+    let alone = line.text(start - 1) == "=" && close + 1 == line.tokens.len();
+    let here = if alone { format!("write `{}' = 0`", line.text(0)) } else { "remove this term".to_owned() };
+    Some(format!("{here}, and write an event that adds its area: `{event}`"))
 }

@@ -280,6 +280,12 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<Found>) {
         sign::search,
     ];
     let first = found.len();
+    // the words of a comment are no idioms
+    if let Some(idiom) = sign::remark(line) {
+        let range = blanked(line, &idiom);
+        found.push(idiom.over(range));
+        return;
+    }
     for search in searches {
         let mut more = Vec::new();
         search(scene, line, &mut more);

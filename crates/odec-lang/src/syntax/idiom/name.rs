@@ -1,4 +1,4 @@
-//! Names that cannot be written so: `k-on`, `growth rate`, look-alike letters of other scripts.
+//! Names that cannot be written so: `k-on`, `growth rate`, `params['k']`, look-alike letters of other scripts.
 
 use odec_ir::Span;
 use unicode_normalization::UnicodeNormalization;
@@ -8,6 +8,10 @@ use super::{Found, Scene};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0134";
+
+/// What holds the parameters of a model in other languages.
+const HOLDERS: [&str; 12] =
+    ["params", "param_values", "parameters", "pars", "par", "prm", "p", "args", "self", "constants", "theta", "opts"];
 
 /// Letters of other scripts that look like Latin ones.
 const ALIKE: [(char, char); 47] = [
@@ -66,7 +70,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
         return;
     }
     for at in 0..line.tokens.len() {
-        found.extend(alike(scene, line, at));
+        found.extend(alike(scene, line, at).or_else(|| entry(scene, line, at)));
     }
 }
 
@@ -102,6 +106,48 @@ fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
             .help(format!("write `{better}` with the letters of its declaration"))
             .fix(line.span(at, at), *better),
     )
+}
+
+/// `params['k']`, `p["k"]`, `params[["k"]]`, `params.k`, `params$k`: entries of a dictionary, a list or an object.
+fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let holder = line.text(at);
+    let fits = line.is_name(at) && line.touches(at) && !scene.knows(holder) && !scene.is_function(holder);
+    if !fits || at > 0 && line.text(at - 1) == "." {
+        return None;
+    }
+    let (name, last) = match line.text(at + 1) {
+        "[" => {
+            let twice = usize::from(line.text(at + 2) == "[");
+            let inside = at + 2 + twice;
+            let text = line.kind(inside) == Some(TokenKind::Text);
+            let primes = line.kind(inside) == Some(TokenKind::Prime) && line.kind(inside + 2) == Some(TokenKind::Prime);
+            let (name, close) = match (text, primes) {
+                (true, _) => (line.text(inside).trim_matches('"'), inside + 1),
+                (_, true) => (line.text(inside + 1), inside + 3),
+                _ => return None,
+            };
+            let closed = (0..=twice).all(|k| line.text(close + k) == "]");
+            closed.then_some((name, close + twice))?
+        }
+        "." | "$" if HOLDERS.contains(&holder) && line.touches(at + 1) && line.is_name(at + 2) => {
+            (line.text(at + 2), at + 2)
+        }
+        _ => return None,
+    };
+    // a name that stands alone somewhere is more than a holder: the name of a part
+    let holds = |l: &Line<'_>, k: usize| l.text(k) != holder || matches!(l.text(k + 1), "[" | "." | "$");
+    let only = scene.lines.iter().all(|l| (0..l.tokens.len()).all(|k| holds(l, k)));
+    let plain = name.starts_with(|c: char| c.is_alphabetic()) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if !only || !plain {
+        return None;
+    }
+    let found = Found::new(CODE, "write a parameter by its name alone", line.span(at, last));
+    let found = found.label(format!("write `{name}`"));
+    Some(if scene.knows(name) && name != scene.time {
+        found.mend(name)
+    } else {
+        found.help(format!("write `{name}`, and declare it with `param {name} = 1`"))
+    })
 }
 
 /// `param k-on = 1`, `param growth rate = 1`

@@ -367,7 +367,7 @@ fn equations(line: &Line<'_>, head: bool) -> Vec<(String, String)> {
     found
 }
 
-/// `def f(t, y):`, `function dydt = f(t, y)`, `f <- function(t, y, p) {`, `f = lambda x: -x`
+/// `def f(t, y):`, `function dydt = f(t, y)`, `f <- function(t, y, p) {`, and functions without a name
 fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let line = &scene.lines[at];
     let word = line.text(0);
@@ -432,18 +432,45 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     Some((found.help(help), next))
 }
 
-/// `f = lambda x: -x`
+/// `f = lambda x: -x`, `f = @(x) -x`, `f = x -> -x`
 fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
-    if !line.is_name(0) || !line.reads(1, &["=", "lambda"]) {
+    if !line.is_name(0) || line.text(1) != "=" {
         return None;
     }
-    let colon = line.find(3, ":")?;
-    let better =
-        format!("fn {}({}) = {}", line.text(0), line.slice(3, colon), line.slice(colon + 1, line.tokens.len()));
-    let found = Found::new(CODE, "declare a function with `fn`", line.span(2, 2)).label(format!("write `{better}`"));
-    let used = !scene.functions.contains(line.text(0));
-    let found = found.help(format!("write `{better}`")).over(line.range.clone());
-    Some(if used { found.fix(Span::new(line.range.start, line.range.end), better) } else { found })
+    let round = |open: usize| line.close(open).filter(|_| line.text(open) == "(");
+    let (arguments, body) = match line.text(2) {
+        "lambda" => {
+            let colon = line.find(3, ":")?;
+            (3..colon, colon + 1)
+        }
+        "@" => (4..round(3)?, round(3)? + 1),
+        "(" => (3..round(2)?, round(2)? + 2),
+        _ => (2..3, 4),
+    };
+    if !matches!(line.text(2), "lambda" | "@") && !matches!(line.text(body - 1), "->" | "=>") {
+        return None;
+    }
+    let end = line.tokens.len() - usize::from(line.text(line.tokens.len() - 1) == ";");
+    if body >= end || arguments.is_empty() {
+        return None;
+    }
+    let elementwise = |text: &str| text.replace(".^", "^").replace(".*", "*").replace("./", "/");
+    let right = line.slice(body, end);
+    let right = if line.text(2) == "@" { elementwise(right) } else { right.to_owned() };
+    let names: Vec<&str> = arguments.clone().filter(|&k| line.is_name(k)).map(|k| line.text(k)).collect();
+    let found = Found::new(CODE, "declare a function with `fn`", line.span(2, 2)).over(line.range.clone());
+    // the right side of an equation, as a solver wants it
+    let state = names.iter().find(|name| scene.states.contains(*name) && !scene.rates.contains(*name));
+    if let Some(state) = state.filter(|_| names.contains(&scene.time) && line.text(2) != "lambda") {
+        let found = Found { headline: "equations need no function around them".to_owned(), ..found };
+        return Some(found.label("a function for a solver").help(format!("write `{state}' = {right}`")));
+    }
+    let better = format!("fn {}({}) = {right}", line.text(0), line.slice(arguments.start, arguments.end));
+    let found = found.label(format!("write `{better}`")).help(format!("write `{better}`"));
+    let free = !scene.functions.contains(line.text(0));
+    // names with commas between them, and nothing else
+    let plain = 2 * names.len() == arguments.len() + 1;
+    Some(if free && plain { found.fix(Span::new(line.range.start, line.range.end), better) } else { found })
 }
 
 /// `m <- rxode2({ ... })`, `with(as.list(c(y, p)), { ... })`

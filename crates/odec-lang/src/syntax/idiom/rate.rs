@@ -192,7 +192,7 @@ fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     Some(rate(line, at, end, of, order))
 }
 
-/// `Eq(y.diff(t), -y)`, `y.diff(t)`, `y'[t] == ...`
+/// `Eq(y.diff(t), -y)`, `y.diff(t)`, `y.dt`, `y'[t] == ...`
 fn method(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let state = |k: usize| line.is_name(k) && scene.states.contains(line.text(k));
     if line.text(at) == "Eq" && line.text(at + 1) == "(" && at == 0 {
@@ -204,6 +204,13 @@ fn method(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     }
     if state(at) && line.reads(at + 1, &[".", "diff", "(", scene.time, ")"]) {
         return Some(rate(line, at, at + 5, line.text(at), 1));
+    }
+    // y.dt, y.dot
+    let member = line.text(at + 2);
+    let named = matches!(member, "dot" | "der") || member.strip_prefix('d') == Some(scene.time);
+    let ends = !matches!(line.text(at + 3), "(" | "[" | "." | "'");
+    if state(at) && line.text(at + 1) == "." && line.touches(at) && named && ends {
+        return Some(rate(line, at, at + 2, line.text(at), 1));
     }
     // y'[t] == -y[t]
     if state(at) && line.kind(at + 1) == Some(TokenKind::Prime) && at == 0 {

@@ -262,7 +262,7 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// Where the operand begins that ends before `at`.
-fn operand_start(line: &Line<'_>, at: usize) -> Option<usize> {
+pub(super) fn operand_start(line: &Line<'_>, at: usize) -> Option<usize> {
     (0..at).rev().find(|&k| {
         line.operand_end(k) == Some(at) && (k == 0 || !line.touches(k - 1) || !line.tokens[k - 1].ends_value())
     })
@@ -481,6 +481,16 @@ fn comment(line: &Line<'_>) -> Option<Found> {
             .label("write `#`")
             .mend(format!("# {inside}"))
     })
+}
+
+/// `y' = -y ! decay`: behind a value, `!` and a word are no formula.
+pub(super) fn remark(line: &Line<'_>) -> Option<Found> {
+    let at = (1..line.tokens.len()).find(|&k| {
+        let word = matches!(line.kind(k + 1), Some(TokenKind::Name | TokenKind::Number | TokenKind::Reserved));
+        line.text(k) == "!" && word && line.tokens[k - 1].ends_value() && !line.touches(k - 1)
+    })?;
+    let found = Found::new("E0112", "`!` does not begin a comment", line.span(at, at)).label("write `#`");
+    Some(found.mend("#"))
 }
 
 /// `x++`

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use odec_ir::Span;
 
+use super::idiom::without_brackets;
 use super::keyword::{Keyword, REST, classify, first_word};
 use crate::diagnostic::Diagnostic;
 use text::{Lines, action_in_head, begins_clause, equation_in_head, lone_equals, without_texts};
@@ -229,7 +230,12 @@ impl Cutter<'_> {
         } else {
             let inside = self.text[head.range.clone()].trim_start_matches(word.word()).trim();
             let help = match word {
-                Keyword::Run if lone_equals(inside).is_some() => format!("write `run {{ {inside} }}`"),
+                Keyword::Run if lone_equals(without_brackets(inside)).is_some() => {
+                    format!("write `run {{ {} }}`", without_brackets(inside))
+                }
+                Keyword::Run if !inside.contains('=') && without_brackets(inside).contains("..") => {
+                    format!("write `run {{ t = {} }}`", without_brackets(inside))
+                }
                 Keyword::Params if lone_equals(inside).is_some() => {
                     let start = head.range.start;
                     self.report(

@@ -314,7 +314,7 @@ pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>)
     }
 }
 
-/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `Dx`, `ẋ`, `x_t`, `d2xdt2`, `xddot`: the order of the derivative of `state`
+/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `dotx`, `Dx`, `ẋ`, `x_t`, `d2xdt2`, `xddot`: the order of the derivative of `state`
 /// that has this name in other languages.
 fn reads_as_derivative(name: &str, state: &str, time: &str) -> Option<usize> {
     let plain: String = name.chars().filter(|c| *c != '_').collect();
@@ -327,6 +327,7 @@ fn reads_as_derivative(name: &str, state: &str, time: &str) -> Option<usize> {
     }
     let first = is(plain.strip_prefix(['d', 'D']).map(|rest| rest.strip_suffix("dt").unwrap_or(rest)))
         || is(plain.strip_suffix("dot"))
+        || is(plain.strip_prefix("dot"))
         || is(plain.strip_suffix('\u{307}'))
         || name == format!("{state}_{time}")
         || matches!((plain.as_str(), state_text), ("ẋ", "x") | ("ẏ", "y") | ("ż", "z") | ("ṙ", "r"));

@@ -25,6 +25,11 @@ pub fn rate(key: &str) -> String {
     format!("rate {key}")
 }
 
+/// The key of a definition as it is at the start.
+pub fn at_start(key: &str) -> String {
+    format!("start {key}")
+}
+
 /// What a quantity is in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
@@ -57,6 +62,8 @@ pub enum Section {
     Reactions,
     /// Derivatives that formulas use.
     Rates,
+    /// Definitions as they are at the start, for initial values.
+    Initial,
     /// Quantities as they were some time ago.
     Behind,
     /// Values that events keep from their triggers to their executions.
@@ -154,7 +161,7 @@ impl Places {
 
 /// The id that a key is made of.
 fn id_of(key: &str) -> &str {
-    key.trim_start_matches("rate ").trim_matches(['#', '[', ']'])
+    key.trim_start_matches("rate ").trim_start_matches("start ").trim_matches(['#', '[', ']'])
 }
 
 /// All that is written.

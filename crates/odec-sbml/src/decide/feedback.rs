@@ -87,39 +87,44 @@ impl<'m> Reads<'m> {
 
     /// A number for each quantity; those that depend on one another have the same.
     fn circles(&self) -> BTreeMap<&'m str, usize> {
-        let mut back: BTreeMap<&str, Vec<&'m str>> = BTreeMap::new();
-        for (id, read) in &self.of {
-            for other in read {
-                back.entry(other).or_default().push(id);
-            }
-        }
-        // in the order in which a walk along what is read leaves them
-        let (mut seen, mut left) = (BTreeSet::new(), vec![]);
-        for start in self.of.keys().copied() {
-            let mut open = vec![(start, false)];
-            while let Some((id, done)) = open.pop() {
-                if done {
-                    left.push(id);
-                } else if seen.insert(id) {
-                    open.push((id, true));
-                    open.extend(self.of.get(id).into_iter().flatten().map(|other| (*other, false)));
-                }
-            }
-        }
-        // a walk the other way, from the last of them, stays in its circle
-        let mut circle = BTreeMap::new();
-        for (number, start) in left.into_iter().rev().enumerate() {
-            let mut open = vec![start];
-            while let Some(id) = open.pop() {
-                if circle.contains_key(id) {
-                    continue;
-                }
-                circle.insert(id, number);
-                open.extend(back.get(id).into_iter().flatten());
-            }
-        }
-        circle
+        circles(&self.of)
     }
+}
+
+/// A number for each quantity, of those that each reads; those that depend on one another have the same.
+pub fn circles<'m>(reads: &BTreeMap<&'m str, BTreeSet<&'m str>>) -> BTreeMap<&'m str, usize> {
+    let mut back: BTreeMap<&str, Vec<&'m str>> = BTreeMap::new();
+    for (id, read) in reads {
+        for other in read {
+            back.entry(other).or_default().push(id);
+        }
+    }
+    // in the order in which a walk along what is read leaves them
+    let (mut seen, mut left) = (BTreeSet::new(), vec![]);
+    for start in reads.keys().copied() {
+        let mut open = vec![(start, false)];
+        while let Some((id, done)) = open.pop() {
+            if done {
+                left.push(id);
+            } else if seen.insert(id) {
+                open.push((id, true));
+                open.extend(reads.get(id).into_iter().flatten().map(|other| (*other, false)));
+            }
+        }
+    }
+    // a walk the other way, from the last of them, stays in its circle
+    let mut circle = BTreeMap::new();
+    for (number, start) in left.into_iter().rev().enumerate() {
+        let mut open = vec![start];
+        while let Some(id) = open.pop() {
+            if circle.contains_key(id) {
+                continue;
+            }
+            circle.insert(id, number);
+            open.extend(back.get(id).into_iter().flatten());
+        }
+    }
+    circle
 }
 
 /// Refuses quantities that depend on their own past.

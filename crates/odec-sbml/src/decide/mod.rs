@@ -7,10 +7,13 @@ mod delays;
 mod events;
 mod fast;
 mod feedback;
+mod initial;
 mod order;
 mod polynomial;
 mod start;
 mod symbols;
+
+use std::collections::BTreeMap;
 
 use odec_ir::Span;
 use odec_lang::diagnostic::codes;
@@ -41,13 +44,14 @@ fn planned(model: &Model, report: &mut Report) -> Option<Plan> {
     }
     algebraic::match_rules(&mut symbols, report);
     symbols.find_fixed();
-    let mut decider = Decider { symbols, report, quantities: vec![] };
+    let mut decider = Decider { symbols, report, quantities: vec![], given: BTreeMap::new() };
     decider.compartments();
     decider.parameters();
     decider.all_species();
     decider.references();
     let mut arrows = decider.reactions();
     decider.rates();
+    initial::open_circles(&mut decider.quantities, &decider.given);
     let rules = model.rules.iter().filter(|rule| rule.kind == RuleKind::Algebraic);
     let mut equations: Vec<(Math, Span)> = rules.map(|rule| (decider.meaning(&rule.math), rule.base.span)).collect();
     let fast = decider.fast_reactions(&mut arrows, &mut equations);
@@ -73,6 +77,8 @@ pub struct Decider<'m, 'r> {
     symbols: Symbols<'m>,
     report: &'r mut Report,
     quantities: Vec<Quantity>,
+    /// Concentrations at the start, of species whose amounts follow from them.
+    given: BTreeMap<String, Math>,
 }
 
 impl<'m> Decider<'m, '_> {
@@ -215,7 +221,10 @@ impl<'m> Decider<'m, '_> {
         let start = self.start(id, given, species.base.span);
         match (is_amount, as_amount) {
             (true, true) | (false, false) => start,
-            (false, true) => start.times(volume),
+            (false, true) => {
+                self.given.insert(concentration(id), start.clone());
+                start.times(volume)
+            }
             (true, false) => start.over(volume),
         }
     }

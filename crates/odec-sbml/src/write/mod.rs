@@ -47,6 +47,7 @@ pub fn write(plan: &Plan) -> Written {
     out.section(Section::Reactions, "Reactions: amount per time");
     out.section(Section::Rates, "Derivatives that formulas use");
     out.section(Section::Behind, "Values some time ago: `x_lag` is x as it was then");
+    out.section(Section::Initial, "Values at the start, for initial values");
     out.section(Section::Kept, "Values at the trigger, for events that also read values at their execution");
     out.equations();
     out.events();
@@ -305,7 +306,10 @@ impl Out<'_> {
     fn outputs(&mut self) {
         let plan = self.plan;
         let recorded = |q: &&Quantity| {
-            let own = !matches!(q.section, Section::Locals | Section::Rates | Section::Behind | Section::Kept);
+            let own = !matches!(
+                q.section,
+                Section::Locals | Section::Rates | Section::Initial | Section::Behind | Section::Kept
+            );
             own && !matches!(q.role, Role::State(..) | Role::Unknown(_))
         };
         let (constant, varying): (Vec<&Quantity>, Vec<&Quantity>) =

@@ -69,6 +69,11 @@ impl Names {
                     Some(species) => format!("{}_conc_rate", species.trim_end_matches(']')),
                     None => format!("{of}_rate"),
                 }
+            } else if let Some(of) = key.strip_prefix("start ") {
+                match of.strip_prefix('[') {
+                    Some(species) => format!("{}_conc_start", species.trim_end_matches(']')),
+                    None => format!("{}_start", of.trim_start_matches('#')),
+                }
             } else {
                 key.replace('.', "_")
             };

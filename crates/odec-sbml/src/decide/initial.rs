@@ -1,0 +1,64 @@
+//! Initial values that depend on a concentration, and that this concentration depends on through the size of its compartment.
+//!
+//! The state of a species is its amount. Where the file gives its concentration at the start, the amount at the start is this
+//! times the size, and the concentration is the amount over the size: a circle, if the size depends on the concentration. So
+//! initial values on such a circle read copies of definitions, of which that of the concentration has the value of the file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::feedback::circles;
+use crate::math::Math;
+use crate::plan::{Quantity, Role, Section, at_start};
+
+/// Opens the circles. `given`: formulas of concentrations at the start, by key, of species whose amounts are the states.
+pub fn open_circles(quantities: &mut Vec<Quantity>, given: &BTreeMap<String, Math>) {
+    let copied = copied(quantities, given);
+    let renamed = |math: &Math| {
+        math.clone().map(&mut |m| match m {
+            Math::Name(key, span) if copied.contains(key) => Some(Math::Name(at_start(key), *span)),
+            _ => None,
+        })
+    };
+    let mut copies = vec![];
+    for quantity in quantities.iter_mut() {
+        match &mut quantity.role {
+            Role::Defined(math) if copied.contains(&quantity.key) => {
+                let role = Role::Defined(renamed(given.get(&quantity.key).unwrap_or(math)));
+                let key = at_start(&quantity.key);
+                copies.push(Quantity { key, role, section: Section::Initial, note: None, by_arrows: false });
+            }
+            Role::State(start, _) | Role::Discrete(start) | Role::Unknown(start) => *start = renamed(start),
+            Role::Defined(_) | Role::Parameter(_) => {}
+        }
+    }
+    quantities.extend(copies);
+}
+
+/// Definitions on a circle with a concentration that is given.
+fn copied(quantities: &[Quantity], given: &BTreeMap<String, Math>) -> BTreeSet<String> {
+    if given.is_empty() {
+        return BTreeSet::new();
+    }
+    let mut reads: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for quantity in quantities {
+        let own = reads.entry(&quantity.key).or_default();
+        if let Role::Defined(math) | Role::State(math, _) | Role::Discrete(math) | Role::Unknown(math) = &quantity.role
+        {
+            math.visit(&mut |m| {
+                if let Math::Name(key, _) = m {
+                    own.insert(key);
+                }
+            });
+        }
+    }
+    let number = circles(&reads);
+    let mut members: BTreeMap<usize, usize> = BTreeMap::new();
+    for circle in number.values() {
+        *members.entry(*circle).or_default() += 1;
+    }
+    let of = |key: &str| number.get(key).copied();
+    let opened: BTreeSet<usize> = given.keys().filter_map(|key| of(key)).filter(|circle| members[circle] > 1).collect();
+    let defined = quantities.iter().filter(|q| matches!(q.role, Role::Defined(_)));
+    let on = defined.filter(|q| of(&q.key).is_some_and(|circle| opened.contains(&circle)));
+    on.map(|q| q.key.clone()).collect()
+}

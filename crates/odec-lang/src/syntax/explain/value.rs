@@ -349,10 +349,13 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
                 .label(before.map(|before| scene.span(before)).unwrap_or_default(), "remove the comma, or add a value"),
         ),
         TokenKind::Operator if text == "+" && before.is_some() => {
-            Some(scene.error("E0116", format!("a value is missing before `{text}`")).label(
+            let missing = scene.error("E0116", format!("a value is missing before `{text}`")).label(
                 scene.span(here),
                 format!("`{}` is directly before it", before.map(|b| scene.text(b)).unwrap_or_default()),
-            ))
+            );
+            let signed = before.is_some_and(|before| before.kind == TokenKind::Operator)
+                && scene.tokens.get(scene.at + 1).is_some_and(Token::begins_value);
+            Some(if signed { missing.help("if this is the sign of a value, remove it") } else { missing })
         }
         TokenKind::Comma
         | TokenKind::Operator

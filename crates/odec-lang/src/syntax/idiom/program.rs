@@ -465,7 +465,9 @@ fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         let found = Found { headline: "equations need no function around them".to_owned(), ..found };
         return Some(found.label("a function for a solver").help(format!("write `{state}' = {right}`")));
     }
-    let better = format!("fn {}({}) = {right}", line.text(0), line.slice(arguments.start, arguments.end));
+    // `~` is an argument that is not used
+    let list = line.slice(arguments.start, arguments.end).replace('~', "unused");
+    let better = format!("fn {}({list}) = {right}", line.text(0));
     let found = found.label(format!("write `{better}`")).help(format!("write `{better}`"));
     let free = !scene.functions.contains(line.text(0));
     // names with commas between them, and nothing else

@@ -100,3 +100,12 @@ fn nan_is_true_and_equal_to_nothing() {
         .rate("c", "(piecewise 4 (eq n n) 3)");
     follow(&parts, &["a", "b", "c"].map(|column| (column, &(|t| 3.0 * t) as &dyn Fn(f64) -> f64)));
 }
+
+/// Each level of such a trigger would be written twice. An odd number of equal conditions joined by `xor` is the condition.
+#[test]
+fn nested_triggers_have_texts_of_limited_length() {
+    let nested = |operator: &str, one: &str| (0..40).fold(one.to_owned(), |all, _| format!("({operator} {all} {one})"));
+    let parts = model().parameter("p", 0.0).event(&nested("xor", "(gt time 1.25)"), "early", &[("p", "1")]);
+    assert!(odec_sbml::import(&parts.text()).text.is_some_and(|text| text.len() < 50_000));
+    follow(&parts, &[("p", &|t| f64::from(t > 1.25))]);
+}

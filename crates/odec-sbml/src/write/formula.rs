@@ -22,7 +22,7 @@ const ATOM: u8 = 9;
 /// The largest number whose factorial is a double.
 const MAX_FACTORIAL: f64 = 170.0;
 
-/// Longest operands of an equality that are written twice: each operand may contain equalities itself.
+/// Longest operands that are written twice: each may contain others of the kind itself.
 const MAX_REPEATED: usize = 5000;
 
 /// What is put in place of calls in the conditions of events: odec has no equality beside other conditions there, so that a
@@ -264,10 +264,11 @@ impl<'a> Writer<'a> {
             (Op::And, _) => joined(" and ", AND),
             (Op::Or, _) => joined(" or ", OR),
             (Op::Xor, [a, b]) if self.head.is_some() => {
-                let not = |m: &Math| Math::Apply(Op::Not, vec![m.clone()]);
-                let one = Math::Apply(Op::And, vec![a.clone(), not(b)]);
-                let other = Math::Apply(Op::And, vec![not(a), b.clone()]);
-                self.logical(Op::Or, &[one, other])
+                let [a, b] = [a, b].map(|m| within(self.condition(m), ATOM));
+                if a.len() + b.len() > MAX_REPEATED {
+                    return (format!("abs({a} - {b}) > 0"), COMPARE);
+                }
+                (format!("{a} and not {b} or not {a} and {b}"), OR)
             }
             (Op::Xor, [first, rest @ ..]) => {
                 let start = format!("({})", self.condition(first).0);
@@ -280,10 +281,11 @@ impl<'a> Writer<'a> {
                 (format!("not {} or {}", within(self.condition(a), ATOM), within(self.condition(b), AND)), OR)
             }
             (Op::Compare("!="), [a, b]) if self.head.is_some() => {
-                let both = (Op::Compare("<"), Op::Compare(">"));
-                let less = Math::Apply(both.0, vec![a.clone(), b.clone()]);
-                let more = Math::Apply(both.1, vec![a.clone(), b.clone()]);
-                self.logical(Op::Or, &[less, more])
+                let [a, b] = [a, b].map(|m| within(self.value(m), PRODUCT));
+                if a.len() + b.len() > MAX_REPEATED {
+                    return (format!("abs({a} - {b}) > 0"), COMPARE);
+                }
+                (format!("{a} < {b} or {a} > {b}"), OR)
             }
             (Op::Compare(sign @ ("==" | "!=")), _)
                 if self.head.is_none() && !list.iter().all(|m| self.steady.holds(m, self.arguments)) =>

@@ -143,7 +143,11 @@ impl Failed<'_> {
                 &codes::E0602,
                 self.names.state(col),
                 By::State(self.names.rank(col)),
-                "use a method that needs no derivative, `--method dopri5`, or start away from the singular point",
+                if self.model.states.iter().any(|state| state.algebraic) {
+                    "start away from the singular point: change the guess of the unknown, or an initial value"
+                } else {
+                    "use a method that needs no derivative, `--method dopri5`, or start away from the singular point"
+                },
             ),
             None => (
                 &codes::E0603,
@@ -152,7 +156,13 @@ impl Failed<'_> {
                 "use a method that does not need this derivative, `--method bdf`, or start a little later",
             ),
         };
-        let headline = format!("the derivative of `{rate}` with respect to `{by}` has no finite value {}", self.when);
+        let unknown = super::declared(self.model, &self.bound.states, row).filter(|&k| self.model.states[k].algebraic);
+        let headline = if unknown.is_some() {
+            let (state, when) = (self.names.state(row), &self.when);
+            format!("the equation for `{state}` has no finite derivative with respect to `{by}` {when}")
+        } else {
+            format!("the derivative of `{rate}` with respect to `{by}` has no finite value {}", self.when)
+        };
         self.by_term(Diagnostic::error(code, headline), What::Slope(rank, what), row, help)
     }
 

@@ -145,6 +145,7 @@ pub(super) fn resolve<'a>(
         scopes: Scopes::default(),
         free: BTreeMap::new(),
         recorded: HashMap::new(),
+        with_equation: None,
     };
     resolver.resolve_all(&names.found);
     let Resolver { model, starts, uses, reports, .. } = resolver;
@@ -187,6 +188,8 @@ struct Resolver<'a> {
     free: BTreeMap<(u32, String), Vec<Span>>,
     /// Names of outputs, and where they are declared.
     recorded: HashMap<String, Span>,
+    /// States by the first equation with a derivative of them, once a message asks for one.
+    with_equation: Option<HashMap<&'a str, Span>>,
 }
 
 impl Resolver<'_> {

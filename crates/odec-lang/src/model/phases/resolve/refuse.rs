@@ -1,5 +1,7 @@
 //! Messages about names that cannot be used in their place.
 
+use std::collections::HashMap;
+
 use odec_ir::Span;
 
 use super::{Allowed, Resolver};
@@ -26,14 +28,12 @@ impl<'a> Resolver<'a> {
         let declared = self.model.states[state].span;
         let end = Span { start: target.span.end, ..target.span };
         let written = self.input.text(target.span);
-        let own = self.names.found.equations.iter().find(|e| match e.left {
-            crate::model::phases::names::Left::Derivative(other, ..) => other == name.name,
-            _ => false,
-        });
-        if let Some(own) = own.filter(|_| !self.names.found.unknowns.is_empty()) {
+        if !self.names.found.unknowns.is_empty()
+            && let Some(own) = self.equation_of(&name.name)
+        {
             let value = self.input.text(self.input.span_of(equation.rhs));
             let headline = format!("`{}` is a state and already has an equation", name.name);
-            let report = error("E0301", headline, target.span, "").label(own.span, "its equation");
+            let report = error("E0301", headline, target.span, "").label(own, "its equation");
             self.say(report.help(format!("for a constraint write `0 = {written} - ({value})`")));
             return;
         }
@@ -50,6 +50,25 @@ impl<'a> Resolver<'a> {
         ))
         .fix(end, primes);
         self.say(report);
+    }
+
+    /// The first equation with a derivative of this state: `v' = i`, and `C*v' = i` too.
+    fn equation_of(&mut self, state: &str) -> Option<Span> {
+        let (input, names) = (self.input, self.names);
+        let found = self.with_equation.get_or_insert_with(|| {
+            let mut found = HashMap::new();
+            for equation in &names.found.equations {
+                for id in [equation.lhs, equation.rhs].into_iter().flat_map(|side| input.nodes_of(side)) {
+                    if let ExprKind::Name(other) = &input.tree.exprs[id.0 as usize].kind
+                        && other.primes > 0
+                    {
+                        found.entry(other.name.name.as_str()).or_insert(equation.span);
+                    }
+                }
+            }
+            found
+        });
+        found.get(state).copied()
     }
 
     /// `x(0) = 1`.

@@ -7,9 +7,9 @@
 //! dL/dy(t0) = l(t0)       dL/dp = integral of (df/dp)^T l  +  (dy0/dp)^T l(t0), of which the last term is the caller's
 //! ```
 //!
-//! The course of the solution is kept as polynomials, of which only so many are in memory at a time ([`Kept`]). The integrals are states of the
-//! backward run, so that its steps heed their errors too. No step back is longer than some steps of the solution, so that none passes over
-//! what these have met.
+//! The solution is stored as polynomials, of which a limited number are in memory at a time. The integrals are states of
+//! the backward run, so that its step-size control includes their errors. A backward step is at most as long as a few
+//! steps of the solution, so that none passes over a feature that the solution resolved.
 
 mod backward;
 mod course;

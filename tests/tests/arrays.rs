@@ -278,3 +278,36 @@ fn many_states_run_within_their_memory() {
     let (small, large) = (memory(50), memory(150));
     assert!((large / small - 1.0).abs() < 0.1, "{small} and {large} bytes for each state");
 }
+
+/// A sum inside another, over the same range and without its index, is evaluated for itself, in outputs, equations and
+/// derivatives.
+#[test]
+fn sums_that_do_not_vary_with_the_sum_around_them() {
+    let folder = scratch("closed_sums");
+    write(
+        &folder,
+        "closed.ode",
+        "model closed
+const N = 4
+index i = 1..N
+param a[i] = i, K[i in 1..N, j in 1..N] = i + j/10
+state u[i] = 0.3*i
+u[i]' = -u[i] + sum(j in 1..N: sqrt(K[i,j]/prod(m in 1..N: sin(m/3)))*u[j])
+      + sum(j in 1..N: exp(u[j]*a[j]/5)*a[i]/sum(m in 1..N: exp(u[m]*a[m]/5)))
+      + sum(j in 1..N: K[i,j]*sin(u[j]/prod(m in 1..N: u[m] + a[m])))
+      + sum(j in 1..N: sqrt(K[i,j]/prod(m in 1..N: sin(K[i,m]/3) + K[m,i]))*u[j])
+output s[i] = sum(j in 1..N: u[j]*sqrt(K[i,j]/prod(m in 1..N: sin(m/3))))
+run { t = 0 .. 0.01; samples = 2 }
+",
+    );
+    let (_, rows) = table(&odec(&folder, &["run", "closed.ode"]));
+    let product: f64 = (1..=4).map(|m| (f64::from(m) / 3.0).sin()).product();
+    for i in 1..=4 {
+        let term = |j: i32| 0.3 * f64::from(j) * ((f64::from(i) + f64::from(j) / 10.0) / product).sqrt();
+        let expected: f64 = (1..=4).map(term).sum();
+        let got = rows[0][4 + i as usize];
+        assert!((got - expected).abs() < 1e-13 * expected, "s[{i}] is {got}, not {expected}");
+    }
+    let checked = odec(&folder, &["check", "--derivatives", "closed.ode"]).text();
+    assert!(checked.contains("df/dp        44") && !checked.contains("WRONG"), "{checked}");
+}

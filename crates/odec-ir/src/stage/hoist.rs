@@ -105,8 +105,8 @@ struct Hoist<'a> {
     total: Vec<bool>,
     /// Sets of loops that some array varies with.
     arrays: Vec<Vec<LoopId>>,
-    /// By loops that became those of a preparation: where each node and loop went.
-    copies: HashMap<Vec<LoopId>, Copies>,
+    /// By loops that became loops of a preparation, with these: where each node and loop went.
+    copies: HashMap<(usize, Vec<(LoopId, LoopId)>), Copies>,
     /// How many staged values there are.
     staged: usize,
 }
@@ -228,7 +228,8 @@ impl<'a> Hoist<'a> {
             self.prepared.len() - 1
         });
         let axes: Vec<AxisId> = loops.iter().map(|l| axis(&mut self.program.axes, l)).collect();
-        let source = self.prepare(id, &over, at);
+        let iterates = self.prepared[at].iterates.iter().copied();
+        let source = self.prepare(id, &over.iter().copied().zip(iterates).collect::<Vec<_>>(), at);
         let preparation = &mut self.prepared[at];
         let arrays = &mut self.program.arrays;
         let array = *preparation.staged.entry(source).or_insert_with(|| {
@@ -242,23 +243,36 @@ impl<'a> Hoist<'a> {
         element(array, scalar, &over, &mut self.nest.space)
     }
 
-    /// Copies a node and its inputs into a preparation whose loops correspond to `over`.
-    fn prepare(&mut self, id: NodeId, over: &[LoopId], at: usize) -> NodeId {
-        let (nest, preparation) = (&*self.nest, &mut self.prepared[at]);
-        let copies = self.copies.entry(over.to_vec()).or_insert_with(|| {
-            let mut loops: Vec<Option<LoopId>> = vec![None; nest.space.loops().len()];
-            for (l, &new) in over.iter().zip(&preparation.iterates) {
+    /// Copies a node and its inputs into a preparation, where these loops (first here, then there) are iterated. A reduction
+    /// over one of them has a loop of its own there: it is a value like `sum(m: a[m])` in `sqrt(a[j]/sum(m: a[m]))`, whose
+    /// loop was merged with the one around it.
+    fn prepare(&mut self, id: NodeId, over: &[(LoopId, LoopId)], at: usize) -> NodeId {
+        let key = (at, over.to_vec());
+        let mut copies = self.copies.remove(&key).unwrap_or_else(|| {
+            let mut loops: Vec<Option<LoopId>> = vec![None; self.nest.space.loops().len()];
+            for &(l, new) in over {
                 loops[l.0 as usize] = Some(new);
             }
-            Copies { nodes: NodeMap::new(nest.graph.len()), loops }
+            Copies { nodes: NodeMap::new(self.nest.graph.len()), loops }
         });
         let mut wanted = BTreeSet::new();
         let mut stack = vec![id];
         while let Some(id) = stack.pop() {
-            if copies.nodes.get(id).is_none() && wanted.insert(id) {
-                stack.extend(nest.graph.node(id).operands());
+            if copies.nodes.get(id).is_some() || wanted.contains(&id) {
+                continue;
+            }
+            match self.nest.graph.node(id) {
+                Node::Reduce(_, l, _) if over.iter().any(|o| o.0 == l) => {
+                    let others: Vec<_> = over.iter().copied().filter(|o| o.0 != l).collect();
+                    copies.nodes.set(id, self.prepare(id, &others, at));
+                }
+                node => {
+                    wanted.insert(id);
+                    stack.extend(node.operands());
+                }
             }
         }
+        let (nest, preparation) = (&*self.nest, &mut self.prepared[at]);
         for &id in &wanted {
             if let Node::Reduce(_, l, _) = nest.graph.node(id) {
                 let of = &nest.space.loops()[l.0 as usize];
@@ -278,7 +292,9 @@ impl<'a> Hoist<'a> {
             copies.nodes.set(from, new);
         }
         preparation.space = relabel.space;
-        copies.nodes[id]
+        let new = copies.nodes[id];
+        self.copies.insert(key, copies);
+        new
     }
 }
 

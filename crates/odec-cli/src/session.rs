@@ -16,7 +16,7 @@ use odec_sim::bind::Purpose;
 use odec_sim::choices::{Choices, SampleRule};
 use odec_sim::columns::Titles;
 use odec_sim::reference::Unfinished;
-use odec_sim::sample::Seen;
+use odec_sim::sample::Observations;
 use odec_sim::{Error, Loaded, Session, Simulation};
 
 use crate::args::{self, RunBlock};
@@ -138,7 +138,7 @@ pub fn fail(error: &Error, reporter: Reporter) -> Exit {
 pub fn conclude(
     simulation: &Simulation,
     result: &Result<Outcome, SolveError>,
-    seen: &Seen,
+    seen: &Observations,
     mut said: Vec<&'static Code>,
     (reporter, detail): (Reporter, Detail),
 ) -> Result<Exit, Error> {

@@ -98,7 +98,7 @@ pub struct Summary {
     pub events: Option<Events>,
     /// The corrections for each bound.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub bounds: Vec<Kept>,
+    pub bounds: Vec<BoundCorrections>,
     /// Drift of each conserved quantity over the rows.
     pub conserved: Vec<Conserved>,
     /// `jit` or `interpreter`.
@@ -137,7 +137,7 @@ impl Events {
 
 /// The corrections that kept a state within a bound.
 #[derive(Clone, Debug, Serialize)]
-pub struct Kept {
+pub struct BoundCorrections {
     /// As written.
     pub bound: String,
     /// How often odec set the state to its bound.
@@ -148,7 +148,7 @@ pub struct Kept {
     pub terms: Vec<String>,
 }
 
-impl Kept {
+impl BoundCorrections {
     fn line(&self) -> String {
         if self.pushes == 0 {
             return format!("{} never active", self.bound);

@@ -30,7 +30,7 @@ const SMALL: f64 = 1e-9;
 
 /// The fraction of the tolerances that a method uses beside such functions, so that its errors stay proportional to
 /// the tolerance and below 100 tolerances on the pendulum, the car axis and Andrews' squeezer.
-struct Care {
+struct ToleranceFraction {
     method: &'static str,
     /// The part of the tolerance.
     part: f64,
@@ -40,16 +40,16 @@ struct Care {
     order: Option<f64>,
 }
 
-const fn part(method: &'static str, part: f64) -> Care {
-    Care { method, part, order: None }
+const fn part(method: &'static str, part: f64) -> ToleranceFraction {
+    ToleranceFraction { method, part, order: None }
 }
 
-const fn power(method: &'static str, part: f64, order: f64) -> Care {
-    Care { method, part, order: Some(order) }
+const fn power(method: &'static str, part: f64, order: f64) -> ToleranceFraction {
+    ToleranceFraction { method, part, order: Some(order) }
 }
 
 /// Methods of order 1 are not among them: they would need 1/rtol steps and more.
-const CARE: [Care; 13] = [
+const CARE: [ToleranceFraction; 13] = [
     part("bdf", 0.01),
     part("kencarp4", 0.0625),
     part("rodas3", 0.1),
@@ -100,7 +100,7 @@ pub struct Invariants<'a> {
 
 /// A state that does not satisfy the functions, and the nearest value that does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Off {
+pub struct Deviation {
     /// Where in y.
     pub place: usize,
     /// Its value.
@@ -111,23 +111,23 @@ pub struct Off {
 
 /// Why a state that an event wrote is not moved onto the functions.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Struck {
+pub enum NotProjected {
     /// As of [`Projection::project`].
     Failed(Cause),
     /// No impulse can satisfy them without changing a state that the event has set.
-    Far(Vec<Off>),
+    Far(Vec<Deviation>),
 }
 
-impl From<Cause> for Struck {
+impl From<Cause> for NotProjected {
     fn from(cause: Cause) -> Self {
-        Struck::Failed(cause)
+        NotProjected::Failed(cause)
     }
 }
 
 /// The options of a run by a method on a system, as the method has them.
 pub(crate) fn careful(system: &dyn System, method: &Method, options: &Options) -> Options {
     let of = CARE.iter().find(|care| care.method == method.name).filter(|_| system.invariants().is_some());
-    let Some(Care { part, order, .. }) = of.filter(|_| !options.fixed) else { return options.clone() };
+    let Some(ToleranceFraction { part, order, .. }) = of.filter(|_| !options.fixed) else { return options.clone() };
     let more = order.map_or(1.0, |order| options.rtol.min(1.0).powf(order.recip()));
     let rtol = (part * more * options.rtol).max(CLOSEST.min(options.rtol));
     let part = rtol / options.rtol;
@@ -140,7 +140,7 @@ pub(crate) fn careful(system: &dyn System, method: &Method, options: &Options) -
 }
 
 /// Which states move to satisfy a stage.
-enum Way<'a> {
+enum FreeStates<'a> {
     /// By the smallest change.
     Nearest,
     /// Along the columns of the first matrix, by factors to which the rows of the second one give 0.
@@ -192,7 +192,7 @@ impl Projection {
         let Some(Invariants { residual, stages, derived, .. }) = system.invariants() else { return Ok(false) };
         let mut moved = false;
         for stage in stages.iter().chain(derived) {
-            moved |= self.meet(residual, stage, &Way::Nearest, t, y)?;
+            moved |= self.meet(residual, stage, &FreeStates::Nearest, t, y)?;
         }
         Ok(moved)
     }
@@ -202,15 +202,15 @@ impl Projection {
     /// large as the rounding of a value typed with few digits.
     ///
     /// # Errors
-    /// [`Struck::Far`], or the errors of [`Projection::project`]; `y` is then unchanged.
-    pub fn strike(&mut self, system: &dyn System, t: f64, y: &mut [f64], set: &[usize]) -> Result<bool, Struck> {
+    /// [`NotProjected::Far`], or the errors of [`Projection::project`]; `y` is then unchanged.
+    pub fn strike(&mut self, system: &dyn System, t: f64, y: &mut [f64], set: &[usize]) -> Result<bool, NotProjected> {
         let Some(Invariants { residual, stages, unknowns, direct, .. }) = system.invariants() else { return Ok(false) };
         let given = y.to_vec();
         let struck = (|| {
             let mut moved = false;
             let Some((last, before)) = stages.split_last() else { return Ok(false) };
             for stage in before {
-                moved |= self.meet(residual, stage, &Way::Nearest, t, y)?;
+                moved |= self.meet(residual, stage, &FreeStates::Nearest, t, y)?;
                 far(residual, stage, &given, y)?;
             }
             let acts = impulse(system, (t, y), last, (unknowns, direct))?;
@@ -222,11 +222,11 @@ impl Projection {
                 }
             }
             let from = y.to_vec();
-            if let Ok(more) = self.meet(residual, last, &Way::Along(&free, &held), t, y) {
+            if let Ok(more) = self.meet(residual, last, &FreeStates::Along(&free, &held), t, y) {
                 return Ok(moved | more);
             }
             y.copy_from_slice(&from);
-            moved |= self.meet(residual, last, &Way::Along(&columns, &held), t, y)?;
+            moved |= self.meet(residual, last, &FreeStates::Along(&columns, &held), t, y)?;
             far(residual, last, &from, y)?;
             Ok(moved)
         })();
@@ -240,26 +240,26 @@ impl Projection {
     /// move.
     ///
     /// # Errors
-    /// [`Struck::Far`] if the functions have jumped, or the errors of [`Projection::project`]; `y` is then unchanged.
-    pub fn hold(&mut self, system: &dyn System, t: f64, y: &mut [f64]) -> Result<bool, Struck> {
+    /// [`NotProjected::Far`] if the functions have jumped, or the errors of [`Projection::project`]; `y` is then unchanged.
+    pub fn hold(&mut self, system: &dyn System, t: f64, y: &mut [f64]) -> Result<bool, NotProjected> {
         let Some(Invariants { residual, stages, derived, .. }) = system.invariants() else { return Ok(false) };
         let given = y.to_vec();
         let mut moved = false;
         for stage in stages {
-            let met = self.meet(residual, stage, &Way::Nearest, t, y);
+            let met = self.meet(residual, stage, &FreeStates::Nearest, t, y);
             let size = stage.columns.iter().fold(0.0f64, |most, k| most.max(y[*k].abs()).max(given[*k].abs()));
             let far = |k: &&usize| !((y[**k] - given[**k]).abs() <= CONTINUOUS * size.max(UNSEEN));
-            let off: Vec<Off> =
-                stage.columns.iter().filter(far).map(|k| Off { place: *k, from: given[*k], to: y[*k] }).collect();
+            let off: Vec<Deviation> =
+                stage.columns.iter().filter(far).map(|k| Deviation { place: *k, from: given[*k], to: y[*k] }).collect();
             if !off.is_empty() || met.is_err() {
                 y.copy_from_slice(&given);
                 met?;
-                return Err(Struck::Far(off));
+                return Err(NotProjected::Far(off));
             }
             moved |= met?;
         }
         for stage in derived {
-            moved |= self.meet(residual, stage, &Way::Nearest, t, y)?;
+            moved |= self.meet(residual, stage, &FreeStates::Nearest, t, y)?;
         }
         Ok(moved)
     }
@@ -283,7 +283,7 @@ impl Projection {
         &mut self,
         residual: &dyn System,
         stage: &Stage,
-        way: &Way<'_>,
+        way: &FreeStates<'_>,
         t: f64,
         y: &mut [f64],
     ) -> Result<bool, Cause> {
@@ -361,10 +361,10 @@ impl Projection {
     }
 }
 
-impl Way<'_> {
+impl FreeStates<'_> {
     /// The step that satisfies the linearised functions.
     fn step(&self, transposed: DMatrix<f64>, g: DVector<f64>) -> Option<DVector<f64>> {
-        let Way::Along(columns, held) = self else { return smallest(transposed, g) };
+        let FreeStates::Along(columns, held) = self else { return smallest(transposed, g) };
         let (met, kept) = (transposed.ncols(), held.nrows());
         let mut matrix = DMatrix::zeros(columns.ncols(), met + kept);
         matrix.columns_mut(0, met).copy_from(&(columns.transpose() * transposed));
@@ -407,13 +407,13 @@ pub const TYPED: f64 = 1e-2;
 const UNMOVED: f64 = 1e-12;
 
 /// The states of a stage that moved by more than rounding, and whether by more than [`TYPED`].
-pub fn moved(residual: &dyn System, stage: &Stage, from: &[f64], to: &[f64]) -> (Vec<Off>, bool) {
+pub fn moved(residual: &dyn System, stage: &Stage, from: &[f64], to: &[f64]) -> (Vec<Deviation>, bool) {
     let sizes = tied_sizes(residual, stage, |k| from[k].abs().max(to[k].abs()));
     let (mut all, mut far) = (Vec::new(), false);
     for (&place, largest) in stage.columns.iter().zip(sizes) {
         let by = (to[place] - from[place]).abs();
         if by > UNMOVED * largest {
-            all.push(Off { place, from: from[place], to: to[place] });
+            all.push(Deviation { place, from: from[place], to: to[place] });
         }
         far |= by > TYPED * largest;
     }
@@ -421,9 +421,9 @@ pub fn moved(residual: &dyn System, stage: &Stage, from: &[f64], to: &[f64]) -> 
 }
 
 /// Refuses a stage that was moved by more than [`TYPED`].
-fn far(residual: &dyn System, stage: &Stage, from: &[f64], to: &[f64]) -> Result<(), Struck> {
+fn far(residual: &dyn System, stage: &Stage, from: &[f64], to: &[f64]) -> Result<(), NotProjected> {
     match moved(residual, stage, from, to) {
-        (all, true) => Err(Struck::Far(all)),
+        (all, true) => Err(NotProjected::Far(all)),
         _ => Ok(()),
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Pace {
     /// Equal steps.
     Fixed(Grid),
     /// Steps that the error estimate chooses.
-    Adaptive(Wish),
+    Adaptive(StepProposal),
 }
 
 /// `t0 + i*h`, the last step shortened to the end unless the interval is a whole number of steps.
@@ -42,7 +42,7 @@ pub(crate) struct Grid {
 
 /// The step size that the controller proposes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct StepProposal {
     t_end: f64,
     h: f64,
     max: f64,
@@ -91,7 +91,7 @@ impl Pace {
     pub fn adaptive(t0: f64, t_end: f64, first: f64, max: f64, autonomous: bool) -> Pace {
         let h = first.copysign(t_end - t0);
         let rest = if autonomous { None } else { Some(false) };
-        Pace::Adaptive(Wish { t_end, h, max, rest, least: SMALLEST_FRACTION * first, uncut: h })
+        Pace::Adaptive(StepProposal { t_end, h, max, rest, least: SMALLEST_FRACTION * first, uncut: h })
     }
 
     pub fn is_fixed(&self) -> bool {
@@ -135,7 +135,7 @@ impl Pace {
     pub fn collapsed(&self, t: f64) -> bool {
         match self {
             Pace::Fixed(_) => false,
-            Pace::Adaptive(Wish { t_end, h, least, .. }) => {
+            Pace::Adaptive(StepProposal { t_end, h, least, .. }) => {
                 !(h.abs() > *least) || (t + 0.1 * h == t && (*t_end - t).abs() > h.abs())
             }
         }

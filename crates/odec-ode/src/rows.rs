@@ -50,7 +50,7 @@ const ASIDE: u32 = 200;
 
 /// How the rows of a method are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum RowCheck {
     /// Its dense output is as good as the ends of its steps, unless it is doubtful ([`Integrator::doubtful`]).
     None,
     /// By the defect of slow unknowns, once for each step.
@@ -59,16 +59,16 @@ enum Look {
     Full,
 }
 
-fn look(method: &Method) -> Look {
+fn look(method: &Method) -> RowCheck {
     let order = match method.adaptive {
         Adaptive::Embedded(order) => order,
         Adaptive::EmbeddedTwo(..) | Adaptive::Doubling => method.order,
         _ => 0,
     };
     match method.family {
-        Family::Rosenbrock(_) | Family::ImplicitRungeKutta(_) | Family::ImplicitOneStep { .. } => Look::Full,
-        Family::RungeKutta(_) if method.dense_order < order => Look::Slow,
-        _ => Look::None,
+        Family::Rosenbrock(_) | Family::ImplicitRungeKutta(_) | Family::ImplicitOneStep { .. } => RowCheck::Full,
+        Family::RungeKutta(_) if method.dense_order < order => RowCheck::Slow,
+        _ => RowCheck::None,
     }
 }
 
@@ -154,7 +154,7 @@ impl Rows {
             return;
         }
         self.rewind();
-        if look(integrator.next_by(self.method)) == Look::None {
+        if look(integrator.next_by(self.method)) == RowCheck::None {
             return;
         }
         self.start = Some(integrator.time());
@@ -180,7 +180,7 @@ impl Rows {
     pub(crate) fn may_correct(&self, integrator: &dyn Integrator) -> bool {
         // an integrator that chooses has methods of every kind
         let chooses = integrator.course().is_some();
-        !self.fixed && (chooses || look(self.method) != Look::None)
+        !self.fixed && (chooses || look(self.method) != RowCheck::None)
     }
 
     /// The state at `t` inside the last accepted step.
@@ -234,7 +234,7 @@ impl Rows {
             }
         });
         let spent = std::mem::replace(&mut eval.stats, counted);
-        note(&mut eval.stats.between, Made::Interpolated, &spent, &counted);
+        note(&mut eval.stats.between, RowSource::Interpolated, &spent, &counted);
         sizes[0].max(sizes[1])
     }
 
@@ -247,23 +247,23 @@ impl Rows {
 
     /// True if corrections may be large: for fast unknowns of a stiff system, which the polynomial does not capture.
     pub(crate) fn may_leave(&self, integrator: &dyn Integrator) -> bool {
-        !self.fixed && look(integrator.made_by(self.method)) == Look::Full
+        !self.fixed && look(integrator.made_by(self.method)) == RowCheck::Full
     }
 }
 
 /// How a row was had.
 #[derive(Clone, Copy)]
-enum Made {
+enum RowSource {
     Interpolated,
     Corrected,
     Landed,
 }
 
-fn note(between: &mut Between, had: Made, spent: &Stats, before: &Stats) {
+fn note(between: &mut Between, had: RowSource, spent: &Stats, before: &Stats) {
     match had {
-        Made::Interpolated => {}
-        Made::Corrected => between.corrected += 1,
-        Made::Landed => between.landed += 1,
+        RowSource::Interpolated => {}
+        RowSource::Corrected => between.corrected += 1,
+        RowSource::Landed => between.landed += 1,
     }
     between.rhs += spent.rhs - before.rhs;
     between.jacobians += spent.jacobians - before.jacobians;
@@ -305,14 +305,14 @@ impl Work {
     }
 
     /// Improves `y`, the dense output at `t`.
-    fn value(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Made {
-        let full = look(step.made) == Look::Full;
+    fn value(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> RowSource {
+        let full = look(step.made) == RowCheck::Full;
         if self.slow == Slow::Unknown {
             self.slow = if self.fits(step, eval, full) { Slow::Fits } else { Slow::Misses };
         }
         if self.slow == Slow::Fits {
             if !full {
-                return Made::Interpolated;
+                return RowSource::Interpolated;
             }
             self.state.copy_from_slice(y);
             if let Some(made) = self.correct(step, eval, t) {
@@ -320,7 +320,7 @@ impl Work {
                 return made;
             }
         }
-        if self.land(step, eval, t, y) { Made::Landed } else { Made::Interpolated }
+        if self.land(step, eval, t, y) { RowSource::Landed } else { RowSource::Interpolated }
     }
 
     /// True where the slow unknowns follow the polynomial of the step.
@@ -340,10 +340,10 @@ impl Work {
     }
 
     /// Corrects `state`, the dense output at `t`; `None` where that does not settle.
-    fn correct(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<Made> {
+    fn correct(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<RowSource> {
         self.differentiate(step, t);
         if self.measure(step, eval, t)? <= self.clear() {
-            return Some(Made::Interpolated);
+            return Some(RowSource::Interpolated);
         }
         if !self.ready(step, eval, t) {
             return None;
@@ -362,7 +362,7 @@ impl Work {
             let size = weighted_norm(&self.d, &self.weights);
             moved |= size > SETTLED;
             if size <= SETTLED {
-                return Some(if moved { Made::Corrected } else { Made::Interpolated });
+                return Some(if moved { RowSource::Corrected } else { RowSource::Interpolated });
             }
             if !(size < GAIN * before) {
                 if anew || !size.is_finite() {

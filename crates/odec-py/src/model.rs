@@ -400,12 +400,12 @@ pub fn check<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<Bound<'py
 }
 
 /// Files that are at hand, and the names of those that are not.
-struct Wanted {
+struct FileSet {
     files: HashMap<String, Vec<u8>>,
     missing: Arc<Mutex<Vec<String>>>,
 }
 
-impl Files for Wanted {
+impl Files for FileSet {
     fn open(&self, name: &str) -> Result<Opened, Unreadable> {
         let opened = self.files.open(name);
         if opened.is_err() {
@@ -419,7 +419,7 @@ impl Files for Wanted {
 #[pyfunction]
 pub fn named_files(text: &str, name: &str, files: HashMap<String, Vec<u8>>) -> Vec<String> {
     let missing = Arc::new(Mutex::new(Vec::new()));
-    let wanted = Wanted { files: files.clone(), missing: Arc::clone(&missing) };
+    let wanted = FileSet { files: files.clone(), missing: Arc::clone(&missing) };
     let loaded = Session::new().with_files(wanted).load(name, text);
     let mut names = std::mem::take(&mut *missing.lock().unwrap_or_else(PoisonError::into_inner));
     if let Ok(loaded) = loaded {

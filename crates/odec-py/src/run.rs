@@ -147,7 +147,7 @@ enum End {
 }
 
 /// All there is of a run.
-struct Made {
+struct RunOutput {
     rows: Vec<f64>,
     events: Vec<Happened>,
     stats: Stats,
@@ -156,7 +156,7 @@ struct Made {
     end: End,
 }
 
-fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>) -> PyResult<Result<Made, Error>> {
+fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>) -> PyResult<Result<RunOutput, Error>> {
     let simulation = &prepared.simulation;
     let bound = simulation.bound();
     let count = match &bound.samples {
@@ -197,7 +197,7 @@ fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>) -> PyResult<Result<Ma
     };
     let mut warnings = simulation.remarks().to_vec();
     warnings.extend(simulation.warnings(&solved.seen));
-    Ok(Ok(Made { rows, events, stats, method: bound.choice.method.name, warnings, end }))
+    Ok(Ok(RunOutput { rows, events, stats, method: bound.choice.method.name, warnings, end }))
 }
 
 /// Counts by name.

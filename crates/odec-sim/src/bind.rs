@@ -96,7 +96,7 @@ pub struct Bound {
     /// The derivatives of these quantities along the equations, for callers that ask.
     pub balances: Balances,
     /// Entries of the run block that count, to point at when a solver refuses them.
-    pub asked: Asked,
+    pub asked: RunBlockPlaces,
     /// The model declares algebraic unknowns.
     pub guesses: bool,
     /// Unknowns whose guesses initial values read, by place in y, with the initial value.
@@ -111,7 +111,7 @@ pub struct Bound {
 
 /// Places of the run block, where the caller did not choose otherwise.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked {
+pub struct RunBlockPlaces {
     /// `method`
     pub method: Option<Span>,
     /// `step`
@@ -253,9 +253,9 @@ impl RunPlan {
     }
 
     /// Entries of the run block that count.
-    fn asked(&self) -> Asked {
+    fn asked(&self) -> RunBlockPlaces {
         let (s, c) = (&self.settings, &self.choices);
-        Asked {
+        RunBlockPlaces {
             method: s.method.as_ref().map(|e| e.span).filter(|_| c.method.is_none()),
             step: s.step.map(|e| e.span).filter(|_| c.step.is_none()),
             rtol: s.rtol.map(|e| e.span).filter(|_| c.rtol.is_none()),

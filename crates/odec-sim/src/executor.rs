@@ -2,13 +2,13 @@
 //! give the same bits.
 
 mod beyond;
-mod kept;
+mod bound_functions;
 mod parameters;
 mod rounded;
 
 use std::sync::{Arc, OnceLock};
 
-use kept::Kept;
+use bound_functions::BoundFunctions;
 use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::nest::BoundProgram;
@@ -144,7 +144,7 @@ pub struct Executor {
     has_time_derivative: bool,
     has_tangent: bool,
     /// Functions that stay zero along a solution.
-    kept: Option<Box<Kept>>,
+    kept: Option<Box<BoundFunctions>>,
     /// As of [`Accelerated::groups`].
     groups: usize,
 }
@@ -182,7 +182,7 @@ impl Executor {
     /// If extents or tables do not fit the model.
     pub fn bind(code: KernelCode, jacobian: bool) -> Result<Executor, Unfit> {
         let KernelCode { program, mut backend, invariants } = code;
-        let kept = invariants.map(|code| Kept::bind(*code, program.invariants.as_deref())).transpose()?;
+        let kept = invariants.map(|code| BoundFunctions::bind(*code, program.invariants.as_deref())).transpose()?;
         let bound = Arc::new(BoundProgram::of(&program)?);
         if let Backend::Jit(code) = &mut backend {
             code.load(bound.clone())?;
@@ -561,7 +561,7 @@ impl System for Executor {
     }
 
     fn invariants(&self) -> Option<Invariants<'_>> {
-        self.kept.as_deref().map(Kept::invariants)
+        self.kept.as_deref().map(BoundFunctions::invariants)
     }
 
     fn accelerated(&self) -> Option<&dyn Accelerated> {

@@ -7,7 +7,7 @@ use odec_lang::model::Model;
 
 use crate::bind::Bound;
 use crate::blame::number;
-use crate::sample::Seen;
+use crate::sample::Observations;
 
 /// The kind of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +56,7 @@ pub struct Expectation {
 pub const DEFAULT_RELATIVE: f64 = 1e-3;
 
 /// All expectations of a run.
-pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Expectation> {
+pub fn of(model: &Model, bound: &Bound, seen: &Observations) -> Vec<Expectation> {
     let mut list = vec![];
     let events = seen.events.as_ref().map_or(0, |events| events.executed);
     let stopped = seen.events.as_ref().and_then(|events| events.stopped);

@@ -84,11 +84,11 @@ pub struct Drift {
 }
 
 /// Expected quantities as they came out: position among the program's expected quantities and value.
-pub type Found = Vec<(usize, f64)>;
+pub type ExpectedValues = Vec<(usize, f64)>;
 
 /// The observations of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct Observations {
     /// One for each conserved quantity.
     pub drifts: Vec<Drift>,
     /// The first output that was not finite: index among the outputs, time, state, value.
@@ -107,10 +107,10 @@ pub struct Seen {
     pub(crate) discretes: Vec<f64>,
 }
 
-impl Seen {
+impl Observations {
     /// Before the start.
-    pub(crate) fn of(bound: &Bound) -> Seen {
-        Seen { found: vec![f64::NAN; bound.expectations.len()], ..Seen::default() }
+    pub(crate) fn of(bound: &Bound) -> Observations {
+        Observations { found: vec![f64::NAN; bound.expectations.len()], ..Observations::default() }
     }
 
     /// Looks at a state with all outputs there. The first one is the start.
@@ -145,7 +145,7 @@ impl Seen {
 }
 
 /// Runs the model. The observations are valid however the run ends.
-pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, SolveError>, Seen) {
+pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, SolveError>, Observations) {
     solve_again(bound, &mut None, recorder)
 }
 
@@ -155,9 +155,9 @@ pub fn solve_again(
     bound: &Bound,
     driver: &mut Option<Driver>,
     recorder: &mut dyn Recorder,
-) -> (Result<Outcome, SolveError>, Seen) {
+) -> (Result<Outcome, SolveError>, Observations) {
     let layout = bound.executor.layout();
-    let seen = Seen::of(bound);
+    let seen = Observations::of(bound);
     let rates = match Derivatives::of(bound) {
         Ok(rates) => rates,
         Err(refusal) => return (Err(SolveError::Refused(refusal)), seen),
@@ -205,7 +205,7 @@ fn error_with(mut error: SolveError, model: &Located) -> SolveError {
 }
 
 /// The outcome of a run, and the effects of events.
-fn ended(made: HybridOutcome, model: &Located, seen: &mut Seen) -> Result<Outcome, SolveError> {
+fn ended(made: HybridOutcome, model: &Located, seen: &mut Observations) -> Result<Outcome, SolveError> {
     let HybridOutcome { end, instants, executed, ref pushes, doubtful, .. } = made;
     seen.findings.doubtful = doubtful;
     let stopped = match end {
@@ -235,24 +235,24 @@ pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
 /// y' for outputs that hold derivatives which coupled equations give.
 pub(crate) struct Derivatives<'a> {
     /// `None` where outputs hold none.
-    solver: Option<(Evaluator<'a>, Way)>,
+    solver: Option<(Evaluator<'a>, RateSource)>,
     /// Unused if there is no solver.
     values: Vec<f64>,
 }
 
 /// How the coupled equations give y'.
-enum Way {
+enum RateSource {
     /// M(t, y)^-1 f(t, y).
     Regular(Rates),
     /// With algebraic unknowns, whose derivatives follow from the equations without one.
     Unknowns(Box<Consistent>),
 }
 
-impl Way {
+impl RateSource {
     fn solve(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], values: &mut [f64]) {
         let solved = match self {
-            Way::Regular(rates) => eval.rhs(t, y, values).and_then(|()| rates.solve(eval, t, y, values)),
-            Way::Unknowns(consistent) => consistent.slope(eval, t, y, values),
+            RateSource::Regular(rates) => eval.rhs(t, y, values).and_then(|()| rates.solve(eval, t, y, values)),
+            RateSource::Unknowns(consistent) => consistent.slope(eval, t, y, values),
         };
         if solved.is_err() {
             values.fill(f64::NAN);
@@ -271,8 +271,8 @@ impl<'a> Derivatives<'a> {
         let name = bound.choice.method.name;
         let known = if bound.guesses { Consistent::of(executor, &bound.options)? } else { None };
         let way = match known {
-            Some(consistent) => Way::Unknowns(Box::new(consistent)),
-            None => Way::Regular(Rates::new(executor, name).map_err(|refusal| match refusal {
+            Some(consistent) => RateSource::Unknowns(Box::new(consistent)),
+            None => RateSource::Regular(Rates::new(executor, name).map_err(|refusal| match refusal {
                 Refusal::SingularMass { .. } => Refusal::Unsuitable {
                     method: name.to_string(),
                     reason:
@@ -313,7 +313,7 @@ struct Sampler<'a> {
     rates: Derivatives<'a>,
     outputs: Vec<f64>,
     row: Vec<f64>,
-    seen: Seen,
+    seen: Observations,
     monitor: Monitor,
 }
 

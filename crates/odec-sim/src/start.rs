@@ -6,7 +6,7 @@ use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
-use odec_ode::invariants::{self, Invariants, Off, Projection};
+use odec_ode::invariants::{self, Deviation, Invariants, Projection};
 use odec_ode::problem::{Cause, Failure, Stats};
 use odec_ode::system::System;
 
@@ -165,7 +165,7 @@ fn onto_constraints(executor: &Executor, t0: f64, y0: &mut [f64]) -> Result<Vec<
         let (off, is_far) = invariants::moved(residual, stage, &given, y0);
         // derivatives of a start that meets the constraints are those of the projection; elsewhere they are not
         far |= is_far || !derived.is_empty() && !off.is_empty();
-        moved.extend(off.into_iter().map(|Off { place, from, to }| Moved { place, from, to }));
+        moved.extend(off.into_iter().map(|Deviation { place, from, to }| Moved { place, from, to }));
     }
     if far { Err(NoStart::NotKept(moved)) } else { Ok(moved) }
 }

@@ -29,7 +29,7 @@ const MAX_FOR_ONE_RUN: usize = 700;
 const PATIENCE: u32 = 80;
 
 /// The step of one formula.
-struct Kept {
+struct FormulaStep {
     formula: FusedFormula,
     /// How often it was requested before it was compiled.
     asked: u32,
@@ -41,7 +41,7 @@ struct Kept {
 /// Fused steps of one model by formula, compiled on request. A model has at most one for each method.
 #[derive(Default)]
 pub(crate) struct Steps {
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<FormulaStep>>,
     many_runs: AtomicBool,
 }
 
@@ -60,7 +60,7 @@ impl Steps {
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let place = kept.iter().position(|known| known.formula == formula).unwrap_or_else(|| {
-            kept.push(Kept { formula, asked: 0, limit: 0, step: None });
+            kept.push(FormulaStep { formula, asked: 0, limit: 0, step: None });
             kept.len() - 1
         });
         let known = &mut kept[place];

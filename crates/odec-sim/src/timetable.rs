@@ -142,7 +142,7 @@ fn is_state(role: Role) -> bool {
 
 /// The rapid changes of the terms.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct RapidChanges {
     pub narrow: Vec<Narrow>,
     /// The first oscillation with too many cycles to end steps: its place in the source, its period, its quarter
     /// turns.
@@ -295,8 +295,8 @@ impl Timetable {
 
     /// The rapid changes of the terms between two times, the second of which may be infinite; `at` is a time and the
     /// state there.
-    pub(crate) fn look(&self, p: &[f64], at: (f64, &[f64]), span: (f64, f64)) -> Found {
-        let mut found = Found::default();
+    pub(crate) fn look(&self, p: &[f64], at: (f64, &[f64]), span: (f64, f64)) -> RapidChanges {
+        let mut found = RapidChanges::default();
         if self.terms.is_empty() {
             return found;
         }
@@ -399,7 +399,7 @@ struct View<'a> {
 
 impl View<'_> {
     /// True where there is room to look at one more middle.
-    fn may_look(&mut self, cone: &[usize], found: &mut Found) -> bool {
+    fn may_look(&mut self, cone: &[usize], found: &mut RapidChanges) -> bool {
         let values = (2 * VALUES + 3) * cone.len().max(1);
         let may = values <= self.room;
         if may {
@@ -463,7 +463,14 @@ impl View<'_> {
     }
 
     /// The zeros and extremes of a wave: those of a kind are as wide as the first one, and come again after each period.
-    fn waves(&mut self, u: usize, cone: &[usize], (rate, phase): (f64, f64), span: (f64, f64), found: &mut Found) {
+    fn waves(
+        &mut self,
+        u: usize,
+        cone: &[usize],
+        (rate, phase): (f64, f64),
+        span: (f64, f64),
+        found: &mut RapidChanges,
+    ) {
         let turns = |t: f64| (rate * t + phase) / FRAC_PI_2;
         let (start, count) = (turns(span.0), (turns(span.1) - turns(span.0)).abs());
         let period = TAU / rate.abs();

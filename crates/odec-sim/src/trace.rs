@@ -10,7 +10,7 @@ mod pen;
 use std::ops::{ControlFlow, Range};
 
 use odec_ode::Runner;
-use odec_ode::hybrid::{self, Made, Observer};
+use odec_ode::hybrid::{self, AcceptedStep, Observer};
 use odec_ode::problem::{Outcome, Samples, SolveError, Stop};
 use odec_ode::runner::{Ahead, Reached};
 
@@ -20,7 +20,7 @@ use crate::executor::Executor;
 use crate::hybrid::Located;
 use crate::hybrid::drive::{Driver, Hybrid};
 use crate::monitor::Monitor;
-use crate::sample::{Derivatives, Seen};
+use crate::sample::{Derivatives, Observations};
 use pen::{Pen, Ruler, bulge};
 
 pub use crate::outline::Point;
@@ -53,7 +53,7 @@ pub struct Scale {
 
 /// The quantities on the axes.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct AxisQuantities {
     /// Columns of the rows: the horizontal one, and the vertical one.
     pub columns: (usize, usize),
     /// Their axes.
@@ -72,7 +72,7 @@ pub struct Grid {
 /// The data that a picture needs from a run.
 pub struct Request<'a> {
     /// Curves.
-    pub curves: &'a [Wanted],
+    pub curves: &'a [AxisQuantities],
     /// Rows.
     pub grids: &'a [Grid],
 }
@@ -91,7 +91,7 @@ pub struct Traced {
     /// How the run ended.
     pub result: Result<Outcome, SolveError>,
     /// The observations of the run.
-    pub seen: Seen,
+    pub seen: Observations,
 }
 
 /// Runs, and follows the curves. `stop` ends the run.
@@ -100,7 +100,7 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
         Ok(tracer) => tracer,
         Err(why) => {
             let (curves, rows) = (vec![vec![]; request.curves.len()], vec![vec![]; request.grids.len()]);
-            return Traced { curves, rows, reached: bound.problem.t0, result: Err(why), seen: Seen::of(bound) };
+            return Traced { curves, rows, reached: bound.problem.t0, result: Err(why), seen: Observations::of(bound) };
         }
     };
     let problem = &bound.problem;
@@ -124,13 +124,13 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
     let executor = view.as_ref().map_or(&bound.executor, Located::executor);
     for k in 0..tracer.rows.len() {
         if tracer.rows[k].is_empty() {
-            tracer.row(&mut Plain { executor, runner: None }, k, reached);
+            tracer.row(&mut SmoothStep { executor, runner: None }, k, reached);
         }
     }
     let curves = tracer.pens.into_iter().map(|pen| pen.points).collect();
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
     let findings = tracer.monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice())));
-    Traced { curves, rows: tracer.rows, reached, result, seen: Seen { findings, ..tracer.seen } }
+    Traced { curves, rows: tracer.rows, reached, result, seen: Observations { findings, ..tracer.seen } }
 }
 
 /// The first sample of a run after its start; where logarithmic axes of time begin.
@@ -158,13 +158,13 @@ trait Looked {
 }
 
 /// A step of a run without modes.
-struct Plain<'a> {
+struct SmoothStep<'a> {
     executor: &'a Executor,
     /// None where the state is put already.
     runner: Option<&'a mut Runner>,
 }
 
-impl Looked for Plain<'_> {
+impl Looked for SmoothStep<'_> {
     fn state(&mut self, t: f64, y: &mut [f64]) {
         match &mut self.runner {
             Some(runner) if t == runner.time() => y.copy_from_slice(runner.state()),
@@ -180,7 +180,7 @@ impl Looked for Plain<'_> {
 
 /// A step of a run with modes, which are those of the step.
 struct Switched<'a, 'b> {
-    made: &'a mut Made<'b>,
+    made: &'a mut AcceptedStep<'b>,
     view: &'a Located,
 }
 
@@ -214,7 +214,7 @@ impl Observer for Watch<'_, '_> {
 
     fn instant(&mut self, _: hybrid::Point<'_>, after: hybrid::Point<'_>, _: &[hybrid::Executed]) {
         self.view.show(after.modes, after.discretes);
-        let step = &mut Plain { executor: self.view.executor(), runner: None };
+        let step = &mut SmoothStep { executor: self.view.executor(), runner: None };
         if self.before.is_none() {
             self.tracer.start(step);
         }
@@ -225,7 +225,7 @@ impl Observer for Watch<'_, '_> {
         true
     }
 
-    fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {
+    fn made(&mut self, made: &mut AcceptedStep<'_>) -> ControlFlow<()> {
         self.view.show(made.modes(), made.discretes());
         self.tracer.monitor.step(&mut made.end());
         let now = made.time();
@@ -255,7 +255,7 @@ struct Tracer<'a> {
     log_from: Option<f64>,
     outputs: Vec<f64>,
     y: Vec<f64>,
-    seen: Seen,
+    seen: Observations,
     monitor: Monitor,
 }
 
@@ -281,14 +281,14 @@ impl<'a> Tracer<'a> {
             thinned: THINNED,
         });
         let pens: Vec<Pen> = pens.collect();
-        let log = |wanted: &&Wanted| wanted.columns.0 == 0 && wanted.scales.0.log;
+        let log = |wanted: &&AxisQuantities| wanted.columns.0 == 0 && wanted.scales.0.log;
         let log_from = request.curves.iter().find(log).and_then(|w| w.scales.0.ends.as_ref()).map(|ends| ends.start);
         let columns = |grid: &Grid| grid.columns.iter().filter_map(|&k| bound.columns.at(k)).collect();
         let grids: Vec<Vec<Column>> = request.grids.iter().map(columns).collect();
         let (next, rows) = (vec![0; grids.len()], vec![vec![]; grids.len()]);
         let outputs = vec![0.0; executor.layout().outputs_len()];
         let y = vec![0.0; executor.layout().n];
-        let (seen, monitor) = (Seen::of(bound), Monitor::new(bound));
+        let (seen, monitor) = (Observations::of(bound), Monitor::new(bound));
         let tracer =
             Tracer { bound, request, rates, quantities, pens, grids, next, rows, log_from, outputs, y, seen, monitor };
         Ok(tracer)
@@ -297,14 +297,14 @@ impl<'a> Tracer<'a> {
     fn run(&mut self, runner: &mut Runner, stop: &dyn Fn() -> bool) -> Result<Outcome, SolveError> {
         let (executor, problem) = (&self.bound.executor, &self.bound.problem);
         runner.begin(executor, problem)?;
-        let mut before = self.start(&mut Plain { executor, runner: None });
+        let mut before = self.start(&mut SmoothStep { executor, runner: None });
         loop {
             // values inside of the step will be asked for
             let inside = if problem.t_end > problem.t0 { before.0.next_up() } else { before.0.next_down() };
             let reached = runner.advance(executor, Ahead { stop: None, sample: Some(inside) })?;
             let now = runner.time();
             self.monitor.step(&mut runner.step_end());
-            let step = &mut Plain { executor, runner: Some(runner) };
+            let step = &mut SmoothStep { executor, runner: Some(runner) };
             self.rows_until(step, now);
             before = self.step(step, before, now);
             if stop() {

@@ -8,7 +8,7 @@ use odec_lang::model::inputs::{Between, Curve, Outside};
 use odec_ode::method::{self, Adaptive, Method};
 use odec_sim::bind::Purpose;
 use odec_sim::choices::{Choices, SampleRule};
-use odec_sim::hybrid::found::Kind;
+use odec_sim::hybrid::occurrence::Kind;
 use odec_sim::session::Files;
 use odec_sim::{Error, Loaded, Session, Simulation, Solution};
 

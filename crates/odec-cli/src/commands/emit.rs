@@ -23,7 +23,7 @@ use crate::whole::write_files;
 /// Writes them.
 pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     let loaded = session::load(&args.model, reporter, Detail::Short)?;
-    let made_of = Made::of(args, &loaded, reporter)?;
+    let made_of = EmitInputs::of(args, &loaded, reporter)?;
     let program = &made_of.program;
     if let Some(invariants) = &program.invariants {
         return Err(loaded.refuse(drifts(invariants)));
@@ -71,30 +71,30 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
 }
 
 /// The inputs of an emitter.
-struct Made {
+struct EmitInputs {
     program: Program,
     /// For a model with events: the description of modes and events.
     switching: Option<Switching>,
 }
 
-impl Made {
+impl EmitInputs {
     /// C source and object files support events, and FMUs everything that switches. Other formats support neither.
-    fn of(args: &Emit, loaded: &Loaded, reporter: Reporter) -> Result<Made, Error> {
+    fn of(args: &Emit, loaded: &Loaded, reporter: Reporter) -> Result<EmitInputs, Error> {
         let events = !loaded.model().events.is_empty();
         if args.to == Target::Fmu || (matches!(args.to, Target::C | Target::Object) && events) {
             let choices = flags::choices(&args.model, &RunBlock::default())?;
             let (lowered, located) = loaded.located(&choices)?;
             reporter.diagnostics(Some(loaded.source()), &lowered.warnings, Detail::Short);
             if let Some(Located { program, switching }) = located {
-                return Ok(Made { program, switching: Some(switching) });
+                return Ok(EmitInputs { program, switching: Some(switching) });
             }
             if !events {
-                return Ok(Made { program: lowered.program, switching: None });
+                return Ok(EmitInputs { program: lowered.program, switching: None });
             }
         }
         loaded.without_events()?;
         let program = session::program_for_others(loaded, &args.model, reporter, Detail::Short)?;
-        Ok(Made { program, switching: None })
+        Ok(EmitInputs { program, switching: None })
     }
 }
 
@@ -107,7 +107,7 @@ fn options(args: &Emit, program: &Program) -> odec_emit::Options {
 }
 
 /// The bytes of the file, and the text of the header that comes with it.
-fn made(args: &Emit, made: &Made) -> Result<(Vec<u8>, Option<String>), Error> {
+fn made(args: &Emit, made: &EmitInputs) -> Result<(Vec<u8>, Option<String>), Error> {
     let program = &made.program;
     let options = options(args, program);
     let header = match &made.switching {

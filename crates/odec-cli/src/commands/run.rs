@@ -12,7 +12,7 @@ use odec_sim::executor::Execution;
 use odec_sim::hybrid::bounds::BoundCounts;
 use odec_sim::memory::Need;
 use odec_sim::monitor::Findings;
-use odec_sim::sample::{self, Recorder, Seen};
+use odec_sim::sample::{self, Observations, Recorder};
 use odec_sim::select::names;
 use odec_sim::session::Solved;
 use odec_sim::{Error, Simulation};
@@ -31,7 +31,7 @@ use crate::report::{Detail, Reporter, say};
 use crate::rows::{Rows, RowsError, print};
 use crate::session::{conclude, fail, simulate_chosen};
 use crate::signal;
-use crate::summary::{Differentiated, Events, Kept, LinearSummary, Started, Summary, Times, seconds};
+use crate::summary::{BoundCorrections, Differentiated, Events, LinearSummary, Started, Summary, Times, seconds};
 use crate::table::Format;
 use crate::whole::write_file;
 
@@ -171,7 +171,7 @@ fn is_terminal() -> bool {
 
 fn summarise(
     simulation: &Simulation,
-    seen: &Seen,
+    seen: &Observations,
     stats: Stats,
     linear: Option<LinearReport>,
     (t, stop): (f64, &'static str),
@@ -239,9 +239,9 @@ fn summarise(
     }
 }
 
-fn kept(counts: BoundCounts) -> Kept {
+fn kept(counts: BoundCounts) -> BoundCorrections {
     let BoundCounts { text, pushes, most, terms } = counts;
-    Kept { bound: text, pushes, most, terms }
+    BoundCorrections { bound: text, pushes, most, terms }
 }
 
 /// The event that ended a run: its reason, or its line.

@@ -121,7 +121,7 @@ fn wrong(code: &'static Code, headline: String, help: &str) -> Box<Diagnostic> {
 }
 
 /// The facts about the rows of a part.
-pub struct Made {
+pub struct PartFacts {
     pub runs: u64,
     pub rows: u64,
     pub failed: Vec<Failed>,
@@ -186,8 +186,8 @@ impl Part {
     }
 
     /// Gives the rows their name, and certifies them.
-    pub fn publish(self, made: Made) -> Answer<()> {
-        let Made { runs, rows, failed, counts, names, meta } = made;
+    pub fn publish(self, made: PartFacts) -> Answer<()> {
+        let PartFacts { runs, rows, failed, counts, names, meta } = made;
         let (bytes, check) = measured(&self.draft)?;
         let certificate = Certificate {
             digest: self.digest.clone(),

@@ -5,7 +5,7 @@ use odec_sim::bind::Purpose;
 use odec_sim::blame::{self, number};
 use odec_sim::points::Range;
 use odec_sim::stability::C;
-use odec_sim::steady::{Conserved, Found, NoSteady, Search, Steady};
+use odec_sim::steady::{Conserved, NoSteady, Search, Steady, SteadyResult};
 use odec_sim::{Error, Simulation};
 
 use super::stability::complex;
@@ -76,7 +76,7 @@ fn places(simulation: &Simulation, ranges: Vec<Range>, starts: u64) -> Result<Ve
     Ok(found)
 }
 
-fn text(simulation: &Simulation, found: &Found, conserved: &[Conserved], starts: u64) -> String {
+fn text(simulation: &Simulation, found: &SteadyResult, conserved: &[Conserved], starts: u64) -> String {
     let states = &simulation.bound().states;
     let count = match found.list.len() {
         0 => "no steady state".to_owned(),

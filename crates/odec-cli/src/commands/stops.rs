@@ -1,7 +1,7 @@
 //! `odec check --stops`: lists everything that ends a step of a run.
 
 use odec_sim::bind::Purpose;
-use odec_sim::hybrid::found::{Found, Kind};
+use odec_sim::hybrid::occurrence::{Kind, Occurrence};
 use odec_sim::{Error, Loaded};
 
 use crate::args::{Check, RunBlock};
@@ -37,7 +37,7 @@ pub fn list(loaded: &Loaded, args: &Check) -> Result<Exit, Error> {
     print(&shown)
 }
 
-fn line(loaded: &Loaded, found: &Found) -> [String; 3] {
+fn line(loaded: &Loaded, found: &Occurrence) -> [String; 3] {
     let source = loaded.source();
     let file = source.file_at(found.place.start as usize);
     let (name, line, _) = source.place(found.place);

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::meta;
 use super::plot::label;
 use super::run::{after, one_output, write_stats};
-use super::shards::{self, Failed, Made, Part};
+use super::shards::{self, Failed, Part, PartFacts};
 use crate::args::{Model, Sweep};
 use crate::exit::Exit;
 use crate::flags::{self, Ranges};
@@ -43,7 +43,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
         return shards::join(folder, args.output.as_deref(), reporter);
     }
     one_output(args.stats.as_deref(), args.output.as_deref())?;
-    let Asked { points, threads, ranges } = Asked::of(args)?;
+    let SweepOptions { points, threads, ranges } = SweepOptions::of(args)?;
     let model = Model {
         file: args.file.clone().unwrap_or_default(),
         set: ranges.plain.clone(),
@@ -92,7 +92,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     if let (Some(part), Some(Written { rows, lost, counts })) = (part, made) {
         let (runs, failed) = (job.points.len(), failures_of(&job, &lost));
         let names = job.points.names().map(str::to_string).collect();
-        part.publish(Made { runs, rows, failed, counts, names, meta: meta::of(&simulation) })?;
+        part.publish(PartFacts { runs, rows, failed, counts, names, meta: meta::of(&simulation) })?;
     }
     Ok(exit)
 }
@@ -110,14 +110,14 @@ fn failures_of(job: &Job<'_>, failed: &[Lost]) -> Vec<Failed> {
 }
 
 /// The flags of the sweep.
-struct Asked {
+struct SweepOptions {
     points: Points,
     threads: usize,
     ranges: Ranges,
 }
 
-impl Asked {
-    fn of(args: &Sweep) -> Result<Asked, Box<Diagnostic>> {
+impl SweepOptions {
+    fn of(args: &Sweep) -> Result<SweepOptions, Box<Diagnostic>> {
         let runs = args.random.as_deref().map(|text| flags::count("--random", text)).transpose()?;
         let ranges = flags::ranges(&args.set, runs.is_some())?;
         if ranges.list.is_empty() {
@@ -152,7 +152,7 @@ impl Asked {
                 return Err(Box::new(error(&codes::E0705, headline, Some(help))));
             }
         };
-        Ok(Asked { points, threads, ranges })
+        Ok(SweepOptions { points, threads, ranges })
     }
 }
 

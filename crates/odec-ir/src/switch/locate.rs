@@ -25,14 +25,14 @@ pub struct Sketch {
     /// Places where something jumps or bends that is not located.
     pub unlocated: Vec<Span>,
     /// Modes and counters found so far, by their operands.
-    pub(super) known: QuickMap<Key, Known>,
+    pub(super) known: QuickMap<Key, LocatedRelation>,
     pub(super) keys: Keys,
 }
 
 /// A mode or counter found before: the array of the mode, or of the n of a counter, and the number of the relation or
 /// counter.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct LocatedRelation {
     pub array: ArrayId,
     pub number: usize,
 }

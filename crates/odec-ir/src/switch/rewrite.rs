@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 
 use self::magnitudes::Magnitude;
 use super::keys::Key;
-use super::locate::{Known, Sketch, is_switch};
+use super::locate::{LocatedRelation, Sketch, is_switch};
 use super::reads::Hold;
 use super::times::{Clock, Times, knots};
 use super::{Break, Counter, Knots, Timed};
@@ -321,7 +321,7 @@ impl<'a> Rewrite<'a> {
         let exists = self.existence(group, &loops, id);
         self.sketch.timed.push(Timed { mode, value: result, exists, breaks, span: self.span(id) });
         if let Some(key) = self.timed_key(id, value) {
-            self.sketch.known.insert(key, Known { array: mode, number: k });
+            self.sketch.known.insert(key, LocatedRelation { array: mode, number: k });
         }
         mode
     }
@@ -427,7 +427,7 @@ impl<'a> Rewrite<'a> {
         let keys = self.key(left, &loops).zip(self.key(right, &loops));
         let key = keys.map(|(a, b)| Key::Relation(a, b, or_equal));
         let found = key.and_then(|key| self.sketch.known.get(&key).copied());
-        if let Some(Known { array, number }) = found {
+        if let Some(LocatedRelation { array, number }) = found {
             if self.takes != Takes::Known {
                 // a jump wins over a bend
                 self.sketch.relations[number].bends &= bends;
@@ -444,7 +444,7 @@ impl<'a> Rewrite<'a> {
         let number = self.relation(group, &domain, id, Some(array), [left, right], or_equal, bends);
         let mode = self.read(array, &loops);
         self.watch(number, &loops, mode, [left, right]);
-        self.sketch.known.extend(key.map(|key| (key, Known { array, number })));
+        self.sketch.known.extend(key.map(|key| (key, LocatedRelation { array, number })));
         Some(mode)
     }
 
@@ -473,7 +473,7 @@ impl<'a> Rewrite<'a> {
                 let up = self.relation(group, &domain, id, None, [u, high], true, bends);
                 let down = self.relation(group, &domain, id, None, [low, u], false, bends);
                 self.sketch.counters.push(Counter { knots, discretes, up, down, span: self.span(id) });
-                self.sketch.known.extend(key.map(|key| (key, Known { array: discretes[0], number: k })));
+                self.sketch.known.extend(key.map(|key| (key, LocatedRelation { array: discretes[0], number: k })));
                 k
             }
         };

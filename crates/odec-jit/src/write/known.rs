@@ -8,7 +8,7 @@ use super::FunctionWriter;
 
 /// The available value of a node.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct AvailableValue {
     /// As a double.
     pub(super) number: Option<Value>,
     /// As a truth value in a byte.
@@ -21,15 +21,15 @@ pub(super) struct Known {
     pub(super) until: u32,
 }
 
-impl Known {
+impl AvailableValue {
     /// A double, for as long as the body is being written.
-    pub(super) fn number(number: Value) -> Known {
-        Known { number: Some(number), until: u32::MAX, ..Known::default() }
+    pub(super) fn number(number: Value) -> AvailableValue {
+        AvailableValue { number: Some(number), until: u32::MAX, ..AvailableValue::default() }
     }
 
     /// Doubles of two rounds, for as long.
-    pub(super) fn pair(pair: Value) -> Known {
-        Known { pair: Some(pair), until: u32::MAX, ..Known::default() }
+    pub(super) fn pair(pair: Value) -> AvailableValue {
+        AvailableValue { pair: Some(pair), until: u32::MAX, ..AvailableValue::default() }
     }
 }
 
@@ -47,12 +47,12 @@ pub(super) struct Reached {
 
 /// A previous state.
 pub(super) enum Undo {
-    Node(NodeId, Known),
+    Node(NodeId, AvailableValue),
     Walk(u32, Reached),
 }
 
 impl FunctionWriter<'_, '_> {
-    pub(super) fn know(&mut self, node: NodeId, known: Known) {
+    pub(super) fn know(&mut self, node: NodeId, known: AvailableValue) {
         self.undo.push(Undo::Node(node, self.known[node.index()]));
         self.known[node.index()] = known;
     }

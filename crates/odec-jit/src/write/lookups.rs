@@ -7,7 +7,7 @@ use odec_ir::builtin::lookup::{Lookup, steps};
 use odec_ir::nest::Element;
 use odec_ir::{NodeId, Primitive};
 
-use super::known::Known;
+use super::known::AvailableValue;
 use super::{FunctionWriter, broken};
 use crate::JitError;
 use crate::ops::Width;
@@ -56,7 +56,7 @@ fn flags() -> MemFlagsData {
 
 impl FunctionWriter<'_, '_> {
     /// A lookup. Its table is as long as it says: who makes a routine has checked that.
-    pub(super) fn look_up(&mut self, node: NodeId) -> Result<Known, JitError> {
+    pub(super) fn look_up(&mut self, node: NodeId) -> Result<AvailableValue, JitError> {
         let found = self.routine.kernel.graph.lookup(node);
         let (lookup, element, argument, length) = found.ok_or_else(|| broken("a lookup has no table"))?;
         let argument = self.number(argument)?;
@@ -101,7 +101,7 @@ impl FunctionWriter<'_, '_> {
                 pos.ins().select(known, value, none)
             }
         };
-        Ok(Known::number(found))
+        Ok(AvailableValue::number(found))
     }
 
     /// Where the first element of a table is, and an offset to that.

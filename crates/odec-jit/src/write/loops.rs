@@ -7,7 +7,7 @@ use odec_ir::NodeId;
 use odec_ir::nest::arguments::Stride;
 use odec_ir::nest::schedule::{Body, Step};
 
-use super::known::{Known, Reached};
+use super::known::{AvailableValue, Reached};
 use super::{FunctionWriter, Round};
 use crate::JitError;
 use crate::ops::Width;
@@ -156,7 +156,7 @@ impl FunctionWriter<'_, '_> {
             }
             kept += usize::from(constant);
             self.number(node)?;
-            let known = Known { until: u32::MAX, ..self.known[node.index()] };
+            let known = AvailableValue { until: u32::MAX, ..self.known[node.index()] };
             self.know(node, known);
         }
         Ok(())

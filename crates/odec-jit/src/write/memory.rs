@@ -5,7 +5,7 @@ use odec_ir::NodeId;
 use odec_ir::nest::Element;
 use odec_ir::nest::arguments::{Counter, Stride};
 
-use super::known::{Known, Reached};
+use super::known::{AvailableValue, Reached};
 use super::{FunctionWriter, broken};
 use crate::JitError;
 use crate::abi::{ARGUMENTS, DOUBLE};
@@ -73,16 +73,16 @@ impl FunctionWriter<'_, '_> {
         Ok(())
     }
 
-    fn kept_value(&mut self, value: usize) -> Result<Known, JitError> {
+    fn kept_value(&mut self, value: usize) -> Result<AvailableValue, JitError> {
         let (address, innermost) = self.kept_at(value)?;
         let flags = MemFlagsData::new().with_notrap();
         if self.width == Width::Two && innermost {
-            return Ok(Known::pair(self.pos.ins().load(types::F64X2, flags, address, 0)));
+            return Ok(AvailableValue::pair(self.pos.ins().load(types::F64X2, flags, address, 0)));
         }
         let number = self.pos.ins().load(types::F64, flags, address, 0);
         Ok(match self.width {
-            Width::One => Known::number(number),
-            Width::Two => Known::pair(self.pos.ins().splat(types::F64X2, number)),
+            Width::One => AvailableValue::number(number),
+            Width::Two => AvailableValue::pair(self.pos.ins().splat(types::F64X2, number)),
         })
     }
 
@@ -203,15 +203,15 @@ impl FunctionWriter<'_, '_> {
     }
 
     /// The element of an access, or the kept value that replaces it.
-    pub(super) fn element(&mut self, element: Element, used: Use) -> Result<Known, JitError> {
+    pub(super) fn element(&mut self, element: Element, used: Use) -> Result<AvailableValue, JitError> {
         if let Some(value) = element.access().and_then(|access| self.routine.kept_at(access)) {
             return self.kept_value(value);
         }
         let site = self.site(element, used)?;
         if self.width == Width::One {
-            return Ok(Known::number(self.load(site, 0, types::F64)?));
+            return Ok(AvailableValue::number(self.load(site, 0, types::F64)?));
         }
-        Ok(Known::pair(match self.side_by_side(site) {
+        Ok(AvailableValue::pair(match self.side_by_side(site) {
             Some(true) => self.load(site, 0, types::F64X2)?,
             Some(false) => {
                 let (first, second) = (self.load(site, 0, types::F64)?, self.load(site, 1, types::F64)?);

@@ -26,7 +26,7 @@ use crate::JitError;
 use crate::abi::{self, Abi, BUFFER, DOUBLE, Imports};
 use crate::ops::Width;
 use crate::routine::{Routine, pair};
-use known::{Known, Reached, Undo};
+use known::{AvailableValue, Reached, Undo};
 
 /// Number of steps after which a constant or an element of a buffer is read again instead of kept in a register:
 /// keeping it occupies a register, and soon causes a spill.
@@ -53,7 +53,7 @@ pub(crate) fn functions<I: Imports>(
         return Err(JitError::UnsupportedHost("addresses do not have 64 bits".to_string()));
     }
     // By node; kept from part to part, so that the whole takes linear time.
-    let mut known = vec![Known::default(); routine.kernel.graph.len()];
+    let mut known = vec![AvailableValue::default(); routine.kernel.graph.len()];
     let steps = &routine.schedule.steps;
     let parts = routine.scalar.as_ref().map(|scalar| &scalar.parts).filter(|parts| parts.ranges.len() > 1);
     let Some(parts) = parts else {
@@ -98,7 +98,7 @@ fn write(
     (abi, routine): (Abi, &Routine),
     steps: &[Step],
     whole: bool,
-    known: &mut Vec<Known>,
+    known: &mut Vec<AvailableValue>,
     imports: &mut dyn Imports,
 ) -> Result<(), JitError> {
     let (mut pos, args) = abi::begin(func);
@@ -145,7 +145,7 @@ struct FunctionWriter<'a, 'f> {
     buffer: Option<Value>,
     functions: Vec<(&'static str, FuncRef)>,
     /// By node.
-    known: Vec<Known>,
+    known: Vec<AvailableValue>,
     /// By walk.
     reached: Vec<Reached>,
     undo: Vec<Undo>,

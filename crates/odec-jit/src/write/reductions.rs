@@ -9,7 +9,7 @@ use odec_ir::nest::schedule::{Body, LoopReduction};
 use odec_ir::nest::{LoopId, ReduceOp};
 
 use super::FunctionWriter;
-use super::known::Known;
+use super::known::AvailableValue;
 use crate::JitError;
 use crate::ops::Width;
 
@@ -164,7 +164,7 @@ impl FunctionWriter<'_, '_> {
                 // The last one is the index, where that is asked for.
                 _ => mine[mine.len() - 1],
             };
-            self.know(reduction.node, Known::number(number));
+            self.know(reduction.node, AvailableValue::number(number));
         }
     }
 }

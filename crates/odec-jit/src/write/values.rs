@@ -5,7 +5,7 @@ use odec_ir::nest::arguments::Counter;
 use odec_ir::nest::{Element, LoopId};
 use odec_ir::{Lowering, Node, NodeId, Primitive};
 
-use super::known::Known;
+use super::known::AvailableValue;
 use super::{FunctionWriter, WINDOW, broken};
 use crate::JitError;
 use crate::abi::{TIME, W};
@@ -39,17 +39,21 @@ impl FunctionWriter<'_, '_> {
         self.know(
             node,
             match self.width {
-                Width::One => Known { number: Some(number), ..known },
-                Width::Two => Known { pair: Some(number), ..known },
+                Width::One => AvailableValue { number: Some(number), ..known },
+                Width::Two => AvailableValue { pair: Some(number), ..known },
             },
         );
         Ok(number)
     }
 
     /// What may be used of a node at this step.
-    fn known_now(&self, node: NodeId) -> Known {
+    fn known_now(&self, node: NodeId) -> AvailableValue {
         let known = self.known[node.index()];
-        if known.until < self.step { Known { until: self.step + WINDOW, ..Known::default() } } else { known }
+        if known.until < self.step {
+            AvailableValue { until: self.step + WINDOW, ..AvailableValue::default() }
+        } else {
+            known
+        }
     }
 
     /// A number that no step computes, or that was computed long ago.
@@ -84,8 +88,8 @@ impl FunctionWriter<'_, '_> {
         self.know(
             node,
             match self.width {
-                Width::One => Known { truth: Some(truth), ..known },
-                Width::Two => Known { mask: Some(truth), ..known },
+                Width::One => AvailableValue { truth: Some(truth), ..known },
+                Width::Two => AvailableValue { mask: Some(truth), ..known },
             },
         );
         Ok(truth)
@@ -105,7 +109,7 @@ impl FunctionWriter<'_, '_> {
                     let function = self.function(name, args.len())?;
                     let call = self.pos.ins().call(function, &args);
                     match *self.pos.func.dfg.inst_results(call) {
-                        [number] => Known::number(number),
+                        [number] => AvailableValue::number(number),
                         _ => return Err(broken("a function of the C library has one result")),
                     }
                 }
@@ -120,10 +124,10 @@ impl FunctionWriter<'_, '_> {
     }
 
     /// Takes in what was computed at this step.
-    fn keep_result(&mut self, node: NodeId, known: Known) -> Result<(), JitError> {
+    fn keep_result(&mut self, node: NodeId, known: AvailableValue) -> Result<(), JitError> {
         let scratch = self.routine.scratch(node);
         let until = if scratch.is_some() { self.step + FAR as u32 } else { u32::MAX };
-        self.know(node, Known { until, ..known });
+        self.know(node, AvailableValue { until, ..known });
         if let Some(element) = scratch {
             let number = self.number(node)?;
             self.store_scratch(number, element)?;
@@ -147,12 +151,12 @@ impl FunctionWriter<'_, '_> {
         for (lane, node) in nodes.into_iter().enumerate() {
             self.step += lane as u32;
             let number = self.pos.ins().extractlane(both, lane as u8);
-            self.keep_result(node, Known::number(number))?;
+            self.keep_result(node, AvailableValue::number(number))?;
         }
         Ok(())
     }
 
-    fn call(&mut self, primitive: Primitive, [a, b, c]: [NodeId; 3]) -> Result<Known, JitError> {
+    fn call(&mut self, primitive: Primitive, [a, b, c]: [NodeId; 3]) -> Result<AvailableValue, JitError> {
         let width = self.width;
         let truth = match primitive {
             Primitive::And => {
@@ -176,10 +180,10 @@ impl FunctionWriter<'_, '_> {
             },
         };
         if let Some(truth) = truth {
-            let known = Known { until: u32::MAX, ..Known::default() };
+            let known = AvailableValue { until: u32::MAX, ..AvailableValue::default() };
             return Ok(match width {
-                Width::One => Known { truth: Some(truth), ..known },
-                Width::Two => Known { mask: Some(truth), ..known },
+                Width::One => AvailableValue { truth: Some(truth), ..known },
+                Width::Two => AvailableValue { mask: Some(truth), ..known },
             });
         }
         let number = if primitive == Primitive::Select {
@@ -194,7 +198,7 @@ impl FunctionWriter<'_, '_> {
                 width.arithmetic(&mut self.pos, primitive, x, y)
             }
         };
-        Ok(if width == Width::One { Known::number(number) } else { Known::pair(number) })
+        Ok(if width == Width::One { AvailableValue::number(number) } else { AvailableValue::pair(number) })
     }
 
     fn function(&mut self, name: &'static str, arity: usize) -> Result<FuncRef, JitError> {
@@ -208,7 +212,7 @@ impl FunctionWriter<'_, '_> {
     }
 
     /// The value of a loop's index: in both rounds, where there are two.
-    fn index(&mut self, l: LoopId) -> Result<Known, JitError> {
+    fn index(&mut self, l: LoopId) -> Result<AvailableValue, JitError> {
         let first = self.word(self.routine.arguments.index[l.0 as usize].first);
         let round = self.rounds.iter().rfind(|round| round.counter == Counter::Loop(l)).map(|round| round.k);
         let offset = match (self.routine.walks.indices[l.0 as usize], round) {
@@ -222,9 +226,9 @@ impl FunctionWriter<'_, '_> {
         if self.width == Width::Two && moves {
             let both = self.pos.ins().splat(types::F64X2, number);
             let ahead = ops::pair(&mut self.pos, [0, 1.0f64.to_bits()]);
-            return Ok(Known::pair(self.pos.ins().fadd(both, ahead)));
+            return Ok(AvailableValue::pair(self.pos.ins().fadd(both, ahead)));
         }
-        Ok(Known::number(number))
+        Ok(AvailableValue::number(number))
     }
 
     /// Two doubles in a vector register.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use odec_ir::Span;
 
 use super::interface::{Kind, outer};
-use super::{Given, Instance, functions, reports};
+use super::{Instance, PassedParameter, functions, reports};
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{
@@ -65,8 +65,8 @@ fn is_dropped(kind: &StatementKind) -> bool {
 }
 
 /// Takes the declarations of what is given out of a part.
-fn take_given<'a>(instance: &'a Instance, part: &mut Tree) -> Vec<(&'a Given, Option<Declared>)> {
-    let mut taken: Vec<(&Given, Option<Declared>)> = Vec::new();
+fn take_given<'a>(instance: &'a Instance, part: &mut Tree) -> Vec<(&'a PassedParameter, Option<Declared>)> {
+    let mut taken: Vec<(&PassedParameter, Option<Declared>)> = Vec::new();
     let find = |name: &str| instance.given.iter().find(|given| given.name == name);
     for statement in &mut part.statements {
         match &mut statement.kind {
@@ -321,7 +321,7 @@ fn indexed(instance: &Instance, name: &Ident, tree: &mut Tree) -> Reference {
 }
 
 /// The declaration of what is given: a parameter with another default, or a definition.
-fn give(instance: &Instance, given: &Given, item: Option<Declared>) -> Option<Statement> {
+fn give(instance: &Instance, given: &PassedParameter, item: Option<Declared>) -> Option<Statement> {
     let mut item = item?;
     item.value = Some(given.value);
     let span = item.target.span;

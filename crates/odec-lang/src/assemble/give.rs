@@ -2,7 +2,7 @@
 
 use super::interface::{Interface, Kind};
 use super::volumes::{self, is_steady};
-use super::{Given, Instance, reports};
+use super::{Instance, PassedParameter, reports};
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{EntryValue, ExprId, ExprKind, Tree, UsedPart};
@@ -45,7 +45,7 @@ pub(super) fn parameters(
             said.push(reports::given_volume(entry, tree.exprs[value.0 as usize].span, &species));
             continue;
         }
-        instance.given.push(Given { name: name.clone(), value, varies, input, span: entry.key.span });
+        instance.given.push(PassedParameter { name: name.clone(), value, varies, input, span: entry.key.span });
         if varies {
             instance.interface.becomes(&name, Kind::Definition);
         }

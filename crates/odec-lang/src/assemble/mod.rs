@@ -57,13 +57,13 @@ struct Instance {
     flat: Rc<Flat>,
     /// The names of the part, as what they are here.
     interface: Interface,
-    given: Vec<Given>,
+    given: Vec<PassedParameter>,
     /// What time is called here, and in the part.
     time: (String, String),
 }
 
 /// A parameter of a part that is given here.
-struct Given {
+struct PassedParameter {
     /// As the tree of the part calls it.
     name: String,
     value: ExprId,

@@ -3,7 +3,7 @@
 use odec_ir::{Span, names};
 
 use super::interface::{Interface, Kind, Member};
-use super::{Flat, Given, Instance};
+use super::{Flat, Instance, PassedParameter};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
 use crate::source::Source;
@@ -180,7 +180,7 @@ pub(super) fn given_volume(entry: &Entry, value: Span, (species, compartment): &
 }
 
 /// An input of a part is a quantity here, and is read at another time.
-pub(super) fn input_elsewhere(at: Span, given: &Given) -> Diagnostic {
+pub(super) fn input_elsewhere(at: Span, given: &PassedParameter) -> Diagnostic {
     let headline = format!("`{}` is read at another time, but only its current value is known", given.name);
     error("E0583", headline, at, "read here")
         .label(given.span, "a quantity of the model replaces it")

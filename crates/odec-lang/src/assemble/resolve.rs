@@ -44,7 +44,7 @@ struct Resolver<'a> {
 }
 
 /// What a dotted name leads to.
-struct Found<'a> {
+struct Referent<'a> {
     /// Of the whole tree.
     name: String,
     member: &'a Member,
@@ -55,17 +55,17 @@ struct Found<'a> {
 
 impl<'a> Resolver<'a> {
     /// The longest name of a part that a path begins with.
-    fn find(&self, part: &str, path: &[&str]) -> Option<Found<'a>> {
+    fn find(&self, part: &str, path: &[&str]) -> Option<Referent<'a>> {
         let instance = self.instances.get(part)?;
         (1..=path.len()).rev().find_map(|used| {
             let (name, member) = instance.interface.find(&path[..used].join("."))?;
             let name = outer(part, instance.axes.len(), name, Some(member));
-            Some(Found { name, member, instance, used })
+            Some(Referent { name, member, instance, used })
         })
     }
 
     /// The brackets of a reference stand where those of the name do, or are left out all together.
-    fn fits(reference: &Reference, found: &Found<'_>) -> bool {
+    fn fits(reference: &Reference, found: &Referent<'_>) -> bool {
         let plain = [(reference.lead, reference.indices.len())];
         let brackets = if reference.brackets.is_empty() { &plain[..] } else { &reference.brackets };
         let mut form = String::new();

@@ -96,16 +96,16 @@ fn short(x: f64) -> String {
 /// The effects of the equations on the conserved quantities of a model, computed on request: a run asks if a quantity
 /// drifts too far, and most never do.
 #[derive(Clone, Default)]
-pub struct Balances(Option<Arc<Asked>>);
+pub struct Balances(Option<Arc<BalanceRequest>>);
 
-struct Asked {
+struct BalanceRequest {
     draft: Draft,
     answer: OnceLock<Vec<Balance>>,
 }
 
 impl Balances {
     fn open(draft: &Draft) -> Balances {
-        Balances(Some(Arc::new(Asked { draft: draft.clone(), answer: OnceLock::new() })))
+        Balances(Some(Arc::new(BalanceRequest { draft: draft.clone(), answer: OnceLock::new() })))
     }
 
     /// The balance of each of [`Model::conserved`] of the model that was lowered.

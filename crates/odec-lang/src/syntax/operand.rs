@@ -52,7 +52,7 @@ pub fn between(before: &str, text: &str, after: &str) -> Fit {
 }
 
 /// The text around a place, as far as it can split an operand: both ends, with names for the operands.
-struct Beside {
+struct Surroundings {
     before: String,
     after: String,
     /// A suffix of the operand: a prime, a superscript digit, a bracket without a space.
@@ -92,7 +92,7 @@ fn around(masked: &str, range: &Range<usize>) -> Vec<Token> {
     tokens(&masked[before..after]).into_iter().map(shift).collect()
 }
 
-fn beside(masked: &str, range: Range<usize>) -> Beside {
+fn beside(masked: &str, range: Range<usize>) -> Surroundings {
     let tokens = around(masked, &range);
     let first = tokens.partition_point(|token| token.end <= range.start);
     let last = tokens.partition_point(|token| token.start < range.end);
@@ -140,7 +140,7 @@ fn beside(masked: &str, range: Range<usize>) -> Beside {
         },
         None => String::new(),
     };
-    Beside { before, after, bound }
+    Surroundings { before, after, bound }
 }
 
 /// An operator in this language's signs.

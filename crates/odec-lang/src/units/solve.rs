@@ -20,7 +20,7 @@ pub enum Outcome {
 
 /// An equation that determined a unit: the quotient of its sides is 1.
 #[derive(Clone, Debug)]
-pub struct Kept<S> {
+pub struct UnitEquation<S> {
     /// The quotient, as it was written.
     pub quotient: Vector,
     /// Where it was written.
@@ -34,7 +34,7 @@ pub struct Kept<S> {
 pub struct Solver<S> {
     /// Of each variable its unit in terms of others.
     found: Vec<Option<Vector>>,
-    kept: Vec<Kept<S>>,
+    kept: Vec<UnitEquation<S>>,
     /// Position in `kept` of what determined each variable.
     why: Vec<Option<u32>>,
     /// Atoms that were looked at: what the elimination costs.
@@ -59,7 +59,7 @@ impl<S> Solver<S> {
     }
 
     /// Equations that determined something.
-    pub fn kept(&self) -> &[Kept<S>] {
+    pub fn kept(&self) -> &[UnitEquation<S>] {
         &self.kept
     }
 
@@ -113,7 +113,7 @@ impl<S> Solver<S> {
         }
         self.found[v as usize] = Some(others.power(-Rational::ONE / r));
         self.why[v as usize] = Some(self.kept.len() as u32);
-        self.kept.push(Kept { quotient, site, variable: v });
+        self.kept.push(UnitEquation { quotient, site, variable: v });
         scale.map_or(Outcome::Holds, Outcome::Scale)
     }
 

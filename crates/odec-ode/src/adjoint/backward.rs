@@ -3,7 +3,7 @@
 
 use std::cell::{Ref, RefCell};
 
-use super::course::Kept;
+use super::course::RecordedRun;
 use super::{ByParameters, Transposed};
 use crate::pattern::Pattern;
 use crate::system::{EvalError, Jacobian, Shape, System};
@@ -16,7 +16,7 @@ const WEIGHTS: [f64; 3] = [3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0];
 pub struct Backward<'a> {
     system: &'a dyn System,
     by: &'a dyn ByParameters,
-    kept: RefCell<Kept<'a>>,
+    kept: RefCell<RecordedRun<'a>>,
     jacobian: Transposed,
     parameters: Transposed,
     n: usize,
@@ -38,7 +38,7 @@ impl<'a> Backward<'a> {
     pub fn new(
         system: &'a dyn System,
         by: &'a dyn ByParameters,
-        kept: Kept<'a>,
+        kept: RecordedRun<'a>,
         jacobian: Transposed,
         parameters: Transposed,
     ) -> Backward<'a> {
@@ -70,7 +70,7 @@ impl<'a> Backward<'a> {
         }
     }
 
-    pub fn kept(&self) -> Ref<'_, Kept<'a>> {
+    pub fn kept(&self) -> Ref<'_, RecordedRun<'a>> {
         self.kept.borrow()
     }
 
@@ -79,7 +79,7 @@ impl<'a> Backward<'a> {
         self.kept.borrow_mut().before(look)
     }
 
-    pub fn into_kept(self) -> Kept<'a> {
+    pub fn into_kept(self) -> RecordedRun<'a> {
         self.kept.into_inner()
     }
 

@@ -152,7 +152,7 @@ impl Course {
 }
 
 /// A run whose course is kept, and solved again part by part from the end to the start.
-pub struct Kept<'a> {
+pub struct RecordedRun<'a> {
     system: &'a dyn System,
     runner: Runner,
     /// Bytes of polynomials in memory.
@@ -167,7 +167,7 @@ pub struct Kept<'a> {
     pub stats: Stats,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> RecordedRun<'a> {
     /// Solves the problem, and keeps its course. `look` is told the time after each step, and stops the run by `false`, which gives `None`.
     pub fn solve(
         system: &'a dyn System,
@@ -175,12 +175,12 @@ impl<'a> Kept<'a> {
         problem: &Problem,
         room: usize,
         look: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Option<Kept<'a>>, SolveError> {
+    ) -> Result<Option<RecordedRun<'a>>, SolveError> {
         let mut runner = Runner::new(system, method, options)?;
         runner.watch();
         let course = Course::new(problem.y0.len(), problem.t_end >= problem.t0);
         let sizes = vec![0.0; problem.y0.len()];
-        let mut kept = Kept { system, runner, room, starts: Vec::new(), course, sizes, stats: Stats::default() };
+        let mut kept = RecordedRun { system, runner, room, starts: Vec::new(), course, sizes, stats: Stats::default() };
         Ok(kept.record((problem.t0, &problem.y0), problem.t_end, true, look)?.then_some(kept))
     }
 
@@ -191,7 +191,7 @@ impl<'a> Kept<'a> {
         divide: bool,
         look: &mut dyn FnMut(f64) -> bool,
     ) -> Result<bool, SolveError> {
-        let Kept { system, runner, room, starts, course, sizes, stats } = self;
+        let RecordedRun { system, runner, room, starts, course, sizes, stats } = self;
         let (mut t, mut y) = (t0, y0.to_vec());
         course.clear();
         runner.begin(*system, &Problem { t0, t_end, y0: y.clone() })?;

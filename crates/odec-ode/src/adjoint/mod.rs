@@ -15,7 +15,7 @@ mod backward;
 mod course;
 
 use backward::Backward;
-use course::Kept;
+use course::RecordedRun;
 
 use crate::method::{Method, auto};
 use crate::pattern::Pattern;
@@ -146,7 +146,7 @@ pub fn gradient(request: &Request<'_>, look: &mut dyn FnMut(f64) -> bool) -> Res
     let pattern = system.jacobian().pattern().ok_or(AdjointError::NoJacobian)?;
     let span = Problem { t_end: last.t, ..problem.clone() };
     let plan = (request.method, request.options);
-    let kept = Kept::solve(system, plan, &span, request.room, look).map_err(AdjointError::Solution)?;
+    let kept = RecordedRun::solve(system, plan, &span, request.room, look).map_err(AdjointError::Solution)?;
     let kept = kept.ok_or(AdjointError::Stopped)?;
     let parts = kept.parts();
     let options = tolerances(request, &weights, &kept);
@@ -180,7 +180,7 @@ fn merged(weights: &[Weight]) -> Vec<Weight> {
 
 /// The options of the backward run. What is small is measured by the change of L for a change of the states, or parameters, by their own
 /// size: units of neither matter.
-fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &Kept<'_>) -> Options {
+fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>) -> Options {
     let Request { options, values, wanted, by, .. } = request;
     let n = kept.sizes.len();
     let rtol = (PART * options.rtol).max(LEAST);

@@ -314,7 +314,7 @@ impl Locator {
             let scale = |row: usize| self.tolerances.scale(row, step.y[row].abs());
             let room = terms.iter().map(|(row, a)| a.abs() * scale(*row as usize)).sum();
             let part = Part { from: segment.from, to: segment.from + segment.length, depth: 0 };
-            let held = Held { relation, truth: held, size, room, begins: number == 0 };
+            let held = RelationState { relation, truth: held, size, room, begins: number == 0 };
             self.finder.look(&p, held, part, first);
             if first.is_none() && self.touch.is_none() {
                 self.touch = touch(&p, held, part);
@@ -381,7 +381,7 @@ impl Locator {
                 }
                 let size = self.sizes[*relation];
                 let room = self.tolerances.part() * self.tolerances.rtol * size;
-                let held = Held { relation: *relation, truth: held, size, room, begins };
+                let held = RelationState { relation: *relation, truth: held, size, room, begins };
                 self.finder.look(&p, held, part, first);
                 if first.is_none() && self.touch.is_none() {
                     self.touch = touch(&p, held, part);
@@ -437,7 +437,7 @@ fn resolved(p: &Bernstein, tail: f64, noise: f64) -> bool {
 
 /// Where a polynomial of the sign that is held comes near to zero and turns round. It must go clearly farther from zero in the same
 /// step: the noise of a state that rests turns round all the time.
-fn touch(p: &Bernstein, of: Held, part: Part) -> Option<Touch> {
+fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
     let sign = if of.truth { 1.0 } else { -1.0 };
     let near = NEAR * of.room;
     let b = p.coefficients();
@@ -464,7 +464,7 @@ fn touch(p: &Bernstein, of: Held, part: Part) -> Option<Touch> {
 
 /// What is known of a relation at the start of a part.
 #[derive(Clone, Copy)]
-struct Held {
+struct RelationState {
     relation: usize,
     truth: bool,
     /// The size of both sides.
@@ -477,7 +477,7 @@ struct Held {
 
 impl RootFinder {
     /// Looks for a root in a part of a step before the one that is known.
-    fn look(&mut self, p: &Bernstein, of: Held, part: Part, first: &mut Option<Crossing>) {
+    fn look(&mut self, p: &Bernstein, of: RelationState, part: Part, first: &mut Option<Crossing>) {
         let length = part.to - part.from;
         if first.is_some_and(|first| first.t <= part.from) {
             return;
@@ -505,7 +505,7 @@ impl RootFinder {
 
     /// The first root of a polynomial that goes to the wrong side at once. The mode says to which side the motion leads from the
     /// surface, exactly. So where the polynomial comes back, and was within the tolerances until then, that was its error.
-    fn behind_start(&mut self, p: &Bernstein, of: Held, noise: f64) -> Option<f64> {
+    fn behind_start(&mut self, p: &Bernstein, of: RelationState, noise: f64) -> Option<f64> {
         let all = self.all(p, of.truth, noise);
         let Some(back) = all.get(1) else { return Some(0.0) };
         let height = (1..LOBE).map(|k| p.value(back * f64::from(k) / f64::from(LOBE)).abs()).fold(0.0, f64::max);

@@ -31,7 +31,7 @@ mod stops;
 mod system;
 
 pub use outcome::{
-    Doubtful, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Met, Observer, Point,
+    AcceptedStep, Doubtful, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Met, Observer, Point,
 };
 pub use rounds::MAX_ROUNDS;
 pub use runner::{HybridRunner, Pushes};

@@ -36,7 +36,7 @@ pub(super) struct Landed {
 
 /// A relation on its surface as an instant has ended, and where the motion leads it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ahead {
+pub(super) struct Departure {
     pub relation: usize,
     /// What it is about to be.
     pub leads: bool,

@@ -4,7 +4,7 @@ use crate::consistent::Consistent;
 use crate::evaluator::Evaluator;
 use crate::hybrid::outcome::{HybridCause, Met};
 use crate::hybrid::system::HybridSystem;
-use crate::invariants::{Projection, Struck};
+use crate::invariants::{NotProjected, Projection};
 use crate::linear::Rates;
 use crate::problem::{Cause, Options, Refusal};
 
@@ -33,7 +33,7 @@ pub(super) struct Wrote {
 
 /// y' at a point, and algebraic unknowns that follow the rest of the state.
 pub(super) struct Motion {
-    way: Way,
+    way: RateSource,
     /// Onto what stays zero along a solution, if anything does.
     projection: Option<Projection>,
     /// Evaluations of f.
@@ -41,7 +41,7 @@ pub(super) struct Motion {
 }
 
 /// Where y' comes from.
-enum Way {
+enum RateSource {
     /// M^-1 f.
     Regular(Rates),
     /// A constant M is singular.
@@ -57,8 +57,8 @@ impl Motion {
     /// A system with algebraic unknowns that has no Jacobian which can be factored.
     pub fn new(model: &dyn HybridSystem, options: &Options) -> Result<Self, Refusal> {
         let way = match Consistent::of(model.system(), options)? {
-            Some(consistent) => Way::Unknowns(Box::new(consistent)),
-            None => Rates::new(model.system(), "events").map_or(Way::None, Way::Regular),
+            Some(consistent) => RateSource::Unknowns(Box::new(consistent)),
+            None => Rates::new(model.system(), "events").map_or(RateSource::None, RateSource::Regular),
         };
         Ok(Motion { way, projection: Projection::of(model.system()), evaluations: 0 })
     }
@@ -66,17 +66,17 @@ impl Motion {
     /// y' at a point; false where there is none.
     pub fn slope(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64], slope: &mut [f64]) -> bool {
         let made = match &mut self.way {
-            Way::None => return false,
-            Way::Regular(rates) if rates.is_identity() => {
+            RateSource::None => return false,
+            RateSource::Regular(rates) if rates.is_identity() => {
                 self.evaluations += 1;
                 model.system().rhs(t, y, slope).is_ok()
             }
-            Way::Regular(rates) => {
+            RateSource::Regular(rates) => {
                 self.evaluations += 1;
                 let mut eval = Evaluator::new(model.system());
                 eval.rhs(t, y, slope).is_ok() && rates.solve(&mut eval, t, y, slope).is_ok()
             }
-            Way::Unknowns(consistent) => {
+            RateSource::Unknowns(consistent) => {
                 // modes may have changed since the unknowns were found
                 let mut eval = Evaluator::new(model.system());
                 let mut there = y.to_vec();
@@ -91,7 +91,7 @@ impl Motion {
 
     /// Whether some of the state are algebraic unknowns.
     pub fn has_unknowns(&self) -> bool {
-        matches!(self.way, Way::Unknowns(_))
+        matches!(self.way, RateSource::Unknowns(_))
     }
 
     /// Whether something stays zero along a solution that steps drift from.
@@ -156,16 +156,16 @@ impl Motion {
             Wrote { moves: false, .. } => projection.hold(model.system(), t, y),
         };
         kept.map_err(|why| match why {
-            Struck::Far(off) => HybridCause::Unmet { off, events: wrote.events.clone() },
-            Struck::Failed(cause) => HybridCause::NoUnknowns(Box::new(Met { cause, at: None })),
+            NotProjected::Far(off) => HybridCause::Unmet { off, events: wrote.events.clone() },
+            NotProjected::Failed(cause) => HybridCause::NoUnknowns(Box::new(Met { cause, at: None })),
         })
     }
 
     /// Whether two states differ by more than a small part of the tolerances.
     pub fn differ(&mut self, from: &[f64], to: &[f64]) -> bool {
         match &mut self.way {
-            Way::Unknowns(consistent) => consistent.differ(from, to),
-            Way::Regular(_) | Way::None => from != to,
+            RateSource::Unknowns(consistent) => consistent.differ(from, to),
+            RateSource::Regular(_) | RateSource::None => from != to,
         }
     }
 
@@ -174,7 +174,7 @@ impl Motion {
         model: &dyn HybridSystem,
         act: impl FnOnce(&mut Consistent, &mut Evaluator<'_>) -> Result<T, Cause>,
     ) -> Result<Option<T>, HybridCause> {
-        let Way::Unknowns(consistent) = &mut self.way else { return Ok(None) };
+        let RateSource::Unknowns(consistent) = &mut self.way else { return Ok(None) };
         let mut eval = Evaluator::new(model.system());
         let done = act(consistent, &mut eval);
         self.evaluations += eval.stats.rhs;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::hybrid::runner::Pushes;
 use crate::hybrid::system::{HybridSystem, Target};
-use crate::invariants::Off;
+use crate::invariants::Deviation;
 use crate::method::auto::Course;
 use crate::observer::StepEnd;
 use crate::problem::{Cause, Failure, Outcome, Refusal, SolveError, Stats};
@@ -50,7 +50,7 @@ pub trait Observer {
         self.step(end.t)
     }
     /// The same for who looks at the step itself, if [`Observer::looks`]; the run calls this or [`Observer::ended`].
-    fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {
+    fn made(&mut self, made: &mut AcceptedStep<'_>) -> ControlFlow<()> {
         self.ended(&mut made.end())
     }
     /// Every step is wanted with the states inside it.
@@ -60,12 +60,12 @@ pub trait Observer {
 }
 
 /// A step that stands. Modes and discretes are the same all along it.
-pub struct Made<'a> {
+pub struct AcceptedStep<'a> {
     pub(super) runner: &'a mut Runner,
     pub(super) model: &'a dyn HybridSystem,
 }
 
-impl Made<'_> {
+impl AcceptedStep<'_> {
     /// Time reached.
     pub fn time(&self) -> f64 {
         self.runner.time()
@@ -231,7 +231,7 @@ pub enum HybridCause {
     /// the constraints have switched.
     Unmet {
         /// The states of the stage that is not met.
-        off: Vec<Off>,
+        off: Vec<Deviation>,
         /// The events, each once; none where constraints have switched.
         events: Vec<usize>,
     },

@@ -13,7 +13,7 @@ mod bounds;
 mod doubt;
 mod flight;
 mod landing;
-mod wanted;
+mod row_times;
 
 use std::ops::ControlFlow;
 
@@ -21,7 +21,7 @@ use bounds::Bounds;
 pub use bounds::Pushes;
 use doubt::Doubt;
 use landing::Edge;
-use wanted::{Wanted, rows_at};
+use row_times::{RowTimes, rows_at};
 
 use crate::checks::{bad, in_order};
 use crate::control::Tolerances;
@@ -31,7 +31,7 @@ use crate::hybrid::derived::Derivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Landed, Modes, Place};
 use crate::hybrid::outcome::{
-    End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Observer, Point,
+    AcceptedStep, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point,
 };
 use crate::hybrid::rounds::{Begins, Rounds};
 use crate::hybrid::stops::{Stops, resolution, same, timed};
@@ -175,7 +175,7 @@ impl HybridRunner {
         if problem.y0.len() != self.y.len() {
             return Err(bad(format!("{} initial values for {} unknowns", problem.y0.len(), self.y.len())).into());
         }
-        let mut wanted = Wanted::new(samples, problem);
+        let mut wanted = RowTimes::new(samples, problem);
         (self.instants, self.executed, self.span) = (0, 0, (problem.t0, problem.t_end));
         self.chatter = Chatter::default();
         self.limits.clear();
@@ -212,7 +212,7 @@ impl HybridRunner {
         &mut self,
         model: &mut dyn HybridSystem,
         problem: &Problem,
-        wanted: &mut Wanted<'_>,
+        wanted: &mut RowTimes<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Option<End>, HybridError> {
         self.y.copy_from_slice(&problem.y0);
@@ -250,7 +250,7 @@ impl HybridRunner {
     fn steps(
         &mut self,
         model: &mut dyn HybridSystem,
-        wanted: &mut Wanted<'_>,
+        wanted: &mut RowTimes<'_>,
         observer: &mut dyn Observer,
     ) -> Result<End, HybridError> {
         let smooth = is_smooth(model);
@@ -283,7 +283,7 @@ impl HybridRunner {
             let now = self.runner.time();
             let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
             let broken = self.rows_inside(model, landed.is_some() || stopped, wanted, observer).is_break();
-            if broken || observer.made(&mut Made { runner: &mut self.runner, model }).is_break() {
+            if broken || observer.made(&mut AcceptedStep { runner: &mut self.runner, model }).is_break() {
                 return Ok(End::Interrupted);
             }
             self.push(model, t, landed.is_some() || stopped)?;
@@ -346,7 +346,7 @@ impl HybridRunner {
         &mut self,
         model: &dyn HybridSystem,
         stop: Option<f64>,
-        wanted: &mut Wanted<'_>,
+        wanted: &mut RowTimes<'_>,
         observer: &mut dyn Observer,
     ) -> Option<Attempted> {
         let relations = !model.relations().is_empty();
@@ -410,7 +410,7 @@ impl HybridRunner {
         model: &mut dyn HybridSystem,
         begins: &Begins,
         scale: f64,
-        wanted: &mut Wanted<'_>,
+        wanted: &mut RowTimes<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Option<End>, HybridError> {
         let t = self.runner.time();
@@ -544,7 +544,7 @@ impl HybridRunner {
         &mut self,
         model: &dyn HybridSystem,
         is_instant: bool,
-        wanted: &mut Wanted<'_>,
+        wanted: &mut RowTimes<'_>,
         observer: &mut dyn Observer,
     ) -> Flow {
         let now = self.runner.time();

@@ -50,19 +50,19 @@ impl LinearSolver {
 }
 
 /// A solver of one of the two kinds.
-pub(super) enum Way<S> {
+pub(super) enum DirectOrIterative<S> {
     /// By factors.
     Direct(Box<dyn Factor<S>>),
     /// By an iteration.
     Iterative(Box<dyn Iterate<S>>),
 }
 
-impl<S> Way<S> {
+impl<S> DirectOrIterative<S> {
     /// The report about this solver.
     pub fn report(&self) -> LinearReport {
         match self {
-            Way::Direct(factor) => factor.report(),
-            Way::Iterative(iteration) => iteration.report(),
+            DirectOrIterative::Direct(factor) => factor.report(),
+            DirectOrIterative::Iterative(iteration) => iteration.report(),
         }
     }
 }
@@ -358,19 +358,19 @@ fn long<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Option<Box<dyn Fa
 }
 
 /// Like [`direct`], for methods that iterate themselves: an iterative solver if it is requested or promises less work.
-pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Way<f64>, Refusal> {
+pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<DirectOrIterative<f64>, Refusal> {
     if let Some(eliminator) = request.eliminator
         && let Some(structure) = eliminator.cache().structure(pattern, request.wish)
     {
-        return Ok(Way::Iterative(Box::new(Eisenstat::new(structure))));
+        return Ok(DirectOrIterative::Iterative(Box::new(Eisenstat::new(structure))));
     }
     match request.wish {
         LinearSolver::Krylov => {
             let graph = band::symmetric(pattern);
-            return Ok(Way::Iterative(krylov(pattern, &graph, band::narrow(&graph), request)));
+            return Ok(DirectOrIterative::Iterative(krylov(pattern, &graph, band::narrow(&graph), request)));
         }
         LinearSolver::Auto => {}
-        _ => return direct(pattern, request).map(Way::Direct),
+        _ => return direct(pattern, request).map(DirectOrIterative::Direct),
     }
     let n = pattern.cols();
     if n >= KRYLOV_FROM && (pattern.entries() as f64) < SPARSE_DENSITY * n as f64 * n as f64 {
@@ -378,10 +378,10 @@ pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Way<f
         let (order, width) = band::narrow(&graph);
         let most = KRYLOV_PAYS * pattern.entries() as f64;
         if width > NARROW && (n > ANALYSED || ordering::of_graph(&graph, MAX_FILL, most).is_none()) {
-            return Ok(Way::Iterative(krylov(pattern, &graph, (order, width), request)));
+            return Ok(DirectOrIterative::Iterative(krylov(pattern, &graph, (order, width), request)));
         }
     }
-    direct(pattern, request).map(Way::Direct)
+    direct(pattern, request).map(DirectOrIterative::Direct)
 }
 
 /// Iteration with an order that brings entries near the diagonal, and the half bandwidth in it.

@@ -47,7 +47,7 @@ pub(super) struct Structure {
 /// precision takes over.
 pub(super) struct Eisenstat {
     structure: Arc<Structure>,
-    plain: Plain,
+    plain: DoubleParts,
     numbers: Numbers,
     /// The units are those of some weights.
     measured: bool,
@@ -57,7 +57,7 @@ pub(super) struct Eisenstat {
 }
 
 /// The part that is always stored in double precision.
-struct Plain {
+struct DoubleParts {
     /// Sums of the rows of the upper triangle; after factors are made, room for a right side.
     sums: Vec<f64>,
     /// The diagonal of the matrix; after factors are made, room for what a solution leaves of a right side.
@@ -154,11 +154,11 @@ impl<T: Real> Iteration<T> {
     }
 
     /// Makes the factors of a matrix. The error is a row without a pivot.
-    fn factor(&mut self, structure: &Structure, plain: &mut Plain, matrix: &Assembled) -> Result<(), usize> {
+    fn factor(&mut self, structure: &Structure, plain: &mut DoubleParts, matrix: &Assembled) -> Result<(), usize> {
         let entries = matrix.values();
         let Structure { order, pivots, opposite, .. } = structure;
         let Scaled { lower, upper, diagonal } = &mut self.scaled;
-        let Plain { sums, diagonal: own, reciprocal, units } = plain;
+        let DoubleParts { sums, diagonal: own, reciprocal, units } = plain;
         for (own, pivot) in own.iter_mut().zip(pivots) {
             *own = entries[*pivot as usize];
         }
@@ -186,7 +186,7 @@ impl<T: Real> Iteration<T> {
     }
 
     /// Solves for a right side to the tolerance; the solution is then taken by [`Iteration::leave`].
-    fn solve(&mut self, structure: &Structure, plain: &Plain, b: &[f64], tolerance: f64) -> Outcome {
+    fn solve(&mut self, structure: &Structure, plain: &DoubleParts, b: &[f64], tolerance: f64) -> Outcome {
         let Work { r, x, .. } = &mut self.work;
         for ((x, i), factor) in x.iter_mut().zip(&structure.order).zip(&plain.reciprocal) {
             *x = T::of(b[*i as usize] * factor);
@@ -196,14 +196,14 @@ impl<T: Real> Iteration<T> {
     }
 
     /// Gives the solution.
-    fn leave(&self, structure: &Structure, plain: &Plain, b: &mut [f64]) {
+    fn leave(&self, structure: &Structure, plain: &DoubleParts, b: &mut [f64]) {
         for ((j, x), of) in structure.order.iter().zip(&self.work.x).zip(&plain.units.of) {
             b[*j as usize] = x.wide() * of;
         }
     }
 
     /// Adds the solution.
-    fn add(&self, structure: &Structure, plain: &Plain, b: &mut [f64]) {
+    fn add(&self, structure: &Structure, plain: &DoubleParts, b: &mut [f64]) {
         for ((j, x), of) in structure.order.iter().zip(&self.work.x).zip(&plain.units.of) {
             b[*j as usize] += x.wide() * of;
         }
@@ -226,7 +226,7 @@ impl Eisenstat {
     pub fn new(structure: Arc<Structure>) -> Self {
         let n = structure.order.len();
         Eisenstat {
-            plain: Plain {
+            plain: DoubleParts {
                 sums: vec![0.0; n],
                 diagonal: vec![0.0; n],
                 reciprocal: vec![0.0; n],

@@ -24,7 +24,7 @@ pub struct IterationMatrix {
     /// Present where M depends on the state.
     moving: Option<Box<Moving>>,
     alpha: f64,
-    way: Way,
+    way: JacobianValues,
 }
 
 /// The parts of W.
@@ -33,7 +33,7 @@ fn parts_of<'a, S>(alpha: S, jacobian: &'a [f64], mass: &'a MassMatrix) -> Parts
 }
 
 /// With the values of J, or without.
-enum Way {
+enum JacobianValues {
     Held(Form<f64>),
     MatrixFree(Box<MatrixFree>),
 }
@@ -197,7 +197,7 @@ impl IterationMatrix {
         if free && matches!(options.linear, LinearSolver::Auto | LinearSolver::Krylov) {
             let (shape, mass) = (system.shape(), MassMatrix::of(system.mass()));
             let second = if options.reduce { shape.second } else { 0 };
-            let way = Way::MatrixFree(Box::new(MatrixFree::new(shape.n, second)));
+            let way = JacobianValues::MatrixFree(Box::new(MatrixFree::new(shape.n, second)));
             return Ok(IterationMatrix { jacobian: Vec::new(), mass, moving: None, alpha: 0.0, way });
         }
         // Incomplete factors need a diagonal, which a singular M may leave empty.
@@ -232,7 +232,13 @@ impl IterationMatrix {
             }));
         }
         let form = Form::new((shape, system.groups()), &pattern, &mass, reduce, make)?;
-        Ok(IterationMatrix { jacobian: vec![0.0; pattern.entries()], mass, moving, alpha: 0.0, way: Way::Held(form) })
+        Ok(IterationMatrix {
+            jacobian: vec![0.0; pattern.entries()],
+            mass,
+            moving,
+            alpha: 0.0,
+            way: JacobianValues::Held(form),
+        })
     }
 
     /// As [`IterationMatrix::new`], for a method that takes the solutions as exact: an iteration is refused.
@@ -244,7 +250,7 @@ impl IterationMatrix {
 
     /// Evaluates df/dy, and M where it varies, at (t, y). The factors stay those of the last `factor`.
     pub fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
-        if let Way::MatrixFree(free) = &mut self.way {
+        if let JacobianValues::MatrixFree(free) = &mut self.way {
             free.place(t, y);
             return self.mass.update(eval, t, y);
         }
@@ -289,8 +295,8 @@ impl IterationMatrix {
         eval.stats.factorisations += 1;
         self.alpha = alpha;
         match &mut self.way {
-            Way::Held(form) => form.factor(parts_of(alpha, &self.jacobian, &self.mass)),
-            Way::MatrixFree(free) => {
+            JacobianValues::Held(form) => form.factor(parts_of(alpha, &self.jacobian, &self.mass)),
+            JacobianValues::MatrixFree(free) => {
                 free.prepare(alpha, &self.mass);
                 Ok(())
             }
@@ -306,8 +312,8 @@ impl IterationMatrix {
     pub fn solve(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64]) {
         eval.stats.solves += 1;
         match &mut self.way {
-            Way::Held(form) => form.solve(parts_of(self.alpha, &self.jacobian, &self.mass), r),
-            Way::MatrixFree(free) => {
+            JacobianValues::Held(form) => form.solve(parts_of(self.alpha, &self.jacobian, &self.mass), r),
+            JacobianValues::MatrixFree(free) => {
                 free.solve(eval.system(), &self.mass, r, None);
             }
         }
@@ -318,8 +324,8 @@ impl IterationMatrix {
     pub fn solve_to(&mut self, eval: &mut Evaluator<'_>, b: &[f64], x: &mut [f64]) {
         eval.stats.solves += 1;
         match &mut self.way {
-            Way::Held(form) => form.solve_to(parts_of(self.alpha, &self.jacobian, &self.mass), b, x),
-            Way::MatrixFree(free) => {
+            JacobianValues::Held(form) => form.solve_to(parts_of(self.alpha, &self.jacobian, &self.mass), b, x),
+            JacobianValues::MatrixFree(free) => {
                 x.copy_from_slice(b);
                 free.solve(eval.system(), &self.mass, x, None);
             }
@@ -330,22 +336,22 @@ impl IterationMatrix {
     pub fn solve_within(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64], goal: Goal<'_>) -> bool {
         eval.stats.solves += 1;
         match &mut self.way {
-            Way::Held(form) => form.solve_within(parts_of(self.alpha, &self.jacobian, &self.mass), r, goal),
-            Way::MatrixFree(free) => free.solve(eval.system(), &self.mass, r, Some(goal)),
+            JacobianValues::Held(form) => form.solve_within(parts_of(self.alpha, &self.jacobian, &self.mass), r, goal),
+            JacobianValues::MatrixFree(free) => free.solve(eval.system(), &self.mass, r, Some(goal)),
         }
     }
 
     /// Makes it what it was when it was built; false where it has to be built anew for that.
     pub fn renew(&mut self) -> bool {
         match &mut self.way {
-            Way::Held(form) => self.mass.is_identity() && form.renew(),
-            Way::MatrixFree(_) => false,
+            JacobianValues::Held(form) => self.mass.is_identity() && form.renew(),
+            JacobianValues::MatrixFree(_) => false,
         }
     }
 
     /// Reports that solutions were worse than expected: the next one is checked more closely.
     pub fn doubt(&mut self) {
-        if let Way::Held(form) = &mut self.way {
+        if let JacobianValues::Held(form) = &mut self.way {
             form.doubt();
         }
     }
@@ -353,16 +359,16 @@ impl IterationMatrix {
     /// True where solutions are iterated for: then factors are cheap and solutions are not.
     pub fn iterates(&self) -> bool {
         match &self.way {
-            Way::Held(form) => form.iterates(),
-            Way::MatrixFree(_) => true,
+            JacobianValues::Held(form) => form.iterates(),
+            JacobianValues::MatrixFree(_) => true,
         }
     }
 
     /// What W is solved with.
     pub fn report(&self) -> LinearReport {
         match &self.way {
-            Way::Held(form) => form.report(),
-            Way::MatrixFree(free) => free.report(),
+            JacobianValues::Held(form) => form.report(),
+            JacobianValues::MatrixFree(free) => free.report(),
         }
     }
 }

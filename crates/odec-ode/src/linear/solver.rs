@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::linear::choice::{ANALYSED, LinearReport, Request, Way, automatic, direct, iterating};
+use crate::linear::choice::{ANALYSED, DirectOrIterative, LinearReport, Request, automatic, direct, iterating};
 use crate::linear::{Assembled, Elimination, Factor, Goal, LinearSolver, Origin, PivotChoice, Scalar, Unrolled};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
@@ -17,7 +17,7 @@ pub const NEGLIGIBLE_RESIDUAL: f64 = 1e-290;
 /// Matrix, factors, and what is needed to look after them.
 pub(super) struct Solver<S = f64> {
     matrix: Assembled<S>,
-    way: Way<S>,
+    way: DirectOrIterative<S>,
     check: Option<Check<S>>,
     unchecked: bool,
     fallbacks: u64,
@@ -73,7 +73,7 @@ impl<S: Scalar> Solver<S> {
 
     /// False where an iteration did not reach the goal; a factorisation always does.
     pub fn solve_within(&mut self, b: &mut [S], goal: Goal<'_>) -> bool {
-        if let Way::Iterative(iteration) = &mut self.way {
+        if let DirectOrIterative::Iterative(iteration) = &mut self.way {
             let met = iteration.solve(&self.matrix, b, Some(goal));
             if !met {
                 self.lose_patience();
@@ -86,14 +86,14 @@ impl<S: Scalar> Solver<S> {
 
     /// Reports that solutions were worse than expected.
     pub fn doubt(&mut self) {
-        if let Way::Iterative(iteration) = &mut self.way {
+        if let DirectOrIterative::Iterative(iteration) = &mut self.way {
             iteration.doubt();
         }
     }
 
     /// Makes it what it was when it was built; false where it has to be built anew for that.
     pub fn renew(&mut self) -> bool {
-        let Way::Iterative(iteration) = &mut self.way else { return false };
+        let DirectOrIterative::Iterative(iteration) = &mut self.way else { return false };
         if self.fallbacks > 0 || !iteration.renew() {
             return false;
         }
@@ -119,17 +119,18 @@ impl<S: Scalar> Solver<S> {
 
     /// True where solutions are iterated for.
     pub fn iterates(&self) -> bool {
-        matches!(self.way, Way::Iterative(_))
+        matches!(self.way, DirectOrIterative::Iterative(_))
     }
 
     /// A solver with this factorisation.
     pub(super) fn with(pattern: &Pattern, factor: Box<dyn Factor<S>>) -> Self {
-        Self::by(pattern, Way::Direct(factor))
+        Self::by(pattern, DirectOrIterative::Direct(factor))
     }
 
-    fn by(pattern: &Pattern, way: Way<S>) -> Self {
+    fn by(pattern: &Pattern, way: DirectOrIterative<S>) -> Self {
         let n = pattern.cols();
-        let checked = matches!(&way, Way::Direct(factor) if factor.pivot_choice() != PivotChoice::Largest);
+        let checked =
+            matches!(&way, DirectOrIterative::Direct(factor) if factor.pivot_choice() != PivotChoice::Largest);
         let check = checked.then(|| Check { b: vec![S::ZERO; n], residual: vec![S::ZERO; n], scale: vec![0.0; n] });
         Solver {
             matrix: Assembled::new(pattern),
@@ -150,8 +151,8 @@ impl<S: Scalar> Solver<S> {
     /// Makes factors or the preconditioner.
     fn make(&mut self) -> Result<(), usize> {
         match &mut self.way {
-            Way::Direct(factor) => factor.factor(&self.matrix),
-            Way::Iterative(iteration) => iteration.precondition(&self.matrix),
+            DirectOrIterative::Direct(factor) => factor.factor(&self.matrix),
+            DirectOrIterative::Iterative(iteration) => iteration.precondition(&self.matrix),
         }
     }
 
@@ -173,7 +174,7 @@ impl<S: Scalar> Solver<S> {
 
     /// Says that the matrices to come are alpha*M - J, and which entries the parts go to.
     pub fn take_apart(&mut self, origin: &Arc<Origin>) {
-        if let Way::Direct(factor) = &mut self.way
+        if let DirectOrIterative::Direct(factor) = &mut self.way
             && let Some(unrolled) = factor.unrolled_mut()
         {
             unrolled.take_apart(origin);
@@ -183,8 +184,8 @@ impl<S: Scalar> Solver<S> {
     /// Its unrolled LU.
     fn unrolled(&self) -> Option<&dyn Unrolled> {
         match &self.way {
-            Way::Direct(factor) => factor.unrolled(),
-            Way::Iterative(_) => None,
+            DirectOrIterative::Direct(factor) => factor.unrolled(),
+            DirectOrIterative::Iterative(_) => None,
         }
     }
 
@@ -214,8 +215,8 @@ impl<S: Scalar> Solver<S> {
             return;
         }
         match &mut self.way {
-            Way::Direct(factor) => factor.solve(b),
-            Way::Iterative(iteration) => {
+            DirectOrIterative::Direct(factor) => factor.solve(b),
+            DirectOrIterative::Iterative(iteration) => {
                 iteration.solve(&self.matrix, b, None);
             }
         }
@@ -224,7 +225,7 @@ impl<S: Scalar> Solver<S> {
     /// Switches to a factorisation that chooses its pivots, if there is one, and factors.
     #[cold]
     fn choose_pivots(&mut self) -> Option<Result<(), usize>> {
-        let Way::Direct(factor) = &mut self.way else { return None };
+        let DirectOrIterative::Direct(factor) = &mut self.way else { return None };
         *factor = factor.pivoting(&self.matrix.pattern())?;
         self.fallbacks += 1;
         if factor.pivot_choice() == PivotChoice::Largest {
@@ -235,7 +236,9 @@ impl<S: Scalar> Solver<S> {
     }
 
     fn solve_checked(&mut self, x: &mut [S]) {
-        let (Some(check), Way::Direct(factor)) = (&mut self.check, &mut self.way) else { return self.solve(x) };
+        let (Some(check), DirectOrIterative::Direct(factor)) = (&mut self.check, &mut self.way) else {
+            return self.solve(x);
+        };
         check.b.copy_from_slice(x);
         factor.solve(x);
         if check.settle(&self.matrix, x, |residual| factor.solve(residual)) {

@@ -121,7 +121,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
 /// The formula of a tableau alone, for the first steps of other methods.
 pub fn formula(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Box<dyn Formula>, Refusal> {
     let k = vec![0.0; setup.system.shape().n * tableau.b.len()];
-    Ok(Box::new(Plain { stages: Stages::new(setup, tableau)?, k }))
+    Ok(Box::new(WithoutEstimate { stages: Stages::new(setup, tableau)?, k }))
 }
 
 /// The stages of one step. The slopes k_1, k_2, ... are consecutive.
@@ -202,12 +202,12 @@ fn slope(rates: &mut Rates, eval: &mut Evaluator<'_>, (t, y): (f64, &[f64]), k: 
 }
 
 /// A method without error estimate.
-struct Plain {
+struct WithoutEstimate {
     stages: Stages,
     k: Vec<f64>,
 }
 
-impl Formula for Plain {
+impl Formula for WithoutEstimate {
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,

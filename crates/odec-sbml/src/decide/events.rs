@@ -22,7 +22,7 @@ const FIRST: f64 = 1e300;
 
 /// What an event becomes: what is set, and of an event that reads in part at its trigger and in part at its execution, the event
 /// that keeps the values of the trigger.
-struct Made<'e> {
+struct ConvertedEvent<'e> {
     event: &'e Event,
     keeper: Option<PlannedEvent>,
     planned: PlannedEvent,
@@ -33,12 +33,12 @@ impl Decider<'_, '_> {
     pub(super) fn events(&mut self, equations: &[(Math, Span)], fast: &[Fast]) -> Vec<PlannedEvent> {
         let model = self.symbols.model;
         let ranked = model.events.iter().any(|event| event.priority.is_some());
-        let mut made: Vec<Made<'_>> = vec![];
+        let mut made: Vec<ConvertedEvent<'_>> = vec![];
         for (number, event) in model.events.iter().enumerate() {
             made.extend(self.event(event, number, ranked));
         }
         let start = Start::of(&self.quantities, equations, &model.functions);
-        for Made { event, planned, .. } in &made {
+        for ConvertedEvent { event, planned, .. } in &made {
             if start.on_an_edge(&planned.trigger) {
                 let headline = "the two sides of a comparison in the trigger of this event are equal at the start";
                 let label = "odec cannot decide whether the event happens at the start";
@@ -52,7 +52,7 @@ impl Decider<'_, '_> {
         all
     }
 
-    fn event<'e>(&mut self, event: &'e Event, number: usize, ranked: bool) -> Option<Made<'e>> {
+    fn event<'e>(&mut self, event: &'e Event, number: usize, ranked: bool) -> Option<ConvertedEvent<'e>> {
         let trigger = self.meaning(event.trigger.as_ref()?);
         if trigger == Math::Bool(false) || event.assignments.is_empty() {
             return None;
@@ -100,7 +100,7 @@ impl Decider<'_, '_> {
             (planned.late, planned.early) = (true, false);
         }
         planned.actions = self.actions(event, &values);
-        Some(Made { event, keeper, planned })
+        Some(ConvertedEvent { event, keeper, planned })
     }
 
     /// Says where an event sets what it cannot.

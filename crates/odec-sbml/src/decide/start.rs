@@ -29,7 +29,7 @@ pub struct Start<'q> {
 }
 
 /// An initial value, and whether it changes by itself.
-type Known = (f64, bool);
+type InitialValue = (f64, bool);
 
 impl<'q> Start<'q> {
     /// Of the quantities of a plan, its algebraic equations and its functions.
@@ -47,7 +47,7 @@ impl<'q> Start<'q> {
     }
 
     /// The value of a formula at the time 0, where it is simple enough to say. A condition is 1 or 0.
-    pub fn value(&self, math: &Math, chain: usize) -> Option<Known> {
+    pub fn value(&self, math: &Math, chain: usize) -> Option<InitialValue> {
         let chain = chain.checked_sub(1)?;
         match math {
             Math::Number(v) => Some((*v, false)),
@@ -83,7 +83,7 @@ impl<'q> Start<'q> {
                 self.value(otherwise.as_deref()?, chain).map(|(v, m)| (v, m || moves))
             }
             Math::Apply(op, list) => {
-                let known: Option<Vec<Known>> = list.iter().map(|m| self.value(m, chain)).collect();
+                let known: Option<Vec<InitialValue>> = list.iter().map(|m| self.value(m, chain)).collect();
                 let known = known?;
                 let values: Vec<f64> = known.iter().map(|k| k.0).collect();
                 applied(*op, &values).map(|value| (value, known.iter().any(|k| k.1)))

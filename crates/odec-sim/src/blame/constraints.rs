@@ -4,7 +4,7 @@
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
-use odec_ode::invariants::Off;
+use odec_ode::invariants::Deviation;
 
 use super::{declared, number};
 use crate::bind::Bound;
@@ -56,14 +56,14 @@ pub fn not_kept(model: &Model, bound: &Bound, moved: &[Moved]) -> Diagnostic {
 }
 
 /// Events set values that do not satisfy the constraints.
-pub(super) fn unmet(bound: &Bound, off: &[Off], events: &[usize], when: &str) -> Diagnostic {
+pub(super) fn unmet(bound: &Bound, off: &[Deviation], events: &[usize], when: &str) -> Diagnostic {
     if events.is_empty() {
         return jump(bound, off, when);
     }
     let headline = format!("the values that an event sets do not satisfy the constraints {when}");
     let places = bound.located.iter().flat_map(|located| located.event_spans(events)).collect();
     let report = super::instant::with(Diagnostic::error(&codes::E0647, headline), places, "this event");
-    let one = |off: &Off| {
+    let one = |off: &Deviation| {
         let (name, from, to) = (bound.states.name(off.place), number(off.from), number(off.to));
         format!("`{name}` {to} instead of {from}")
     };
@@ -76,9 +76,9 @@ pub(super) fn unmet(bound: &Bound, off: &[Off], events: &[usize], when: &str) ->
 }
 
 /// A constraint switches, and the state does not satisfy the new branch.
-fn jump(bound: &Bound, off: &[Off], when: &str) -> Diagnostic {
+fn jump(bound: &Bound, off: &[Deviation], when: &str) -> Diagnostic {
     let headline = format!("a constraint, or a derivative of it, jumps as it switches {when}");
-    let largest = |off: &&Off| (off.to - off.from).abs();
+    let largest = |off: &&Deviation| (off.to - off.from).abs();
     let state = off.iter().max_by(|a, b| largest(a).total_cmp(&largest(b)));
     let jump = state.map_or(String::new(), |off| {
         let (name, from, to) = (bound.states.name(off.place), number(off.from), number(off.to));

@@ -7,13 +7,13 @@ use odec_ode::linear::Misfit;
 use odec_ode::method;
 use odec_ode::problem::Refusal;
 
-use crate::bind::{Asked, Bound};
+use crate::bind::{Bound, RunBlockPlaces};
 use crate::quantities::Quantities;
 use crate::select::Misnamed;
 
 /// A method that cannot be found. `span` is the entry of the run block that asks for it, if one does.
 pub fn unknown_method(refusal: &Refusal, span: Option<Span>) -> Diagnostic {
-    explain(refusal, &Quantities::default(), &Asked { method: span, ..Asked::default() })
+    explain(refusal, &Quantities::default(), &RunBlockPlaces { method: span, ..RunBlockPlaces::default() })
 }
 
 /// Why a method is left out of a comparison, in one sentence.
@@ -29,7 +29,7 @@ pub fn refused(refusal: &Refusal, bound: &Bound) -> Diagnostic {
     explain(refusal, &bound.states, &bound.asked)
 }
 
-fn explain(refusal: &Refusal, states: &Quantities, asked: &Asked) -> Diagnostic {
+fn explain(refusal: &Refusal, states: &Quantities, asked: &RunBlockPlaces) -> Diagnostic {
     let name = |row: usize| states.name(row);
     let d = match refusal {
         Refusal::UnknownMethod(name) => {

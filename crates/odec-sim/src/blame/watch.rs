@@ -11,10 +11,10 @@ use super::{number, with_term};
 use crate::bind::Bound;
 use crate::expectations::drift_help;
 use crate::monitor::report::{self, Judged};
-use crate::sample::Seen;
+use crate::sample::Observations;
 
 /// Warnings about a run.
-pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> Vec<Diagnostic> {
+pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Observations) -> Vec<Diagnostic> {
     let time = &model.time.name;
     let mut list = vec![];
     for (k, (drift, settings)) in seen.drifts.iter().zip(&bound.conservation).enumerate() {

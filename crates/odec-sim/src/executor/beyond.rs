@@ -9,12 +9,12 @@ use odec_ode::step::{FusedFormula, FusedStep};
 use odec_ode::system::EvalError;
 
 use super::Executor;
-use crate::timetable::{Found, Timetable};
+use crate::timetable::{RapidChanges, Timetable};
 
 impl Executor {
     /// The pulses between two times of terms that depend only on t, or on states that count time, for the current
     /// parameters and a time and state.
-    pub(crate) fn pulses(&self, at: (f64, &[f64]), span: (f64, f64)) -> Found {
+    pub(crate) fn pulses(&self, at: (f64, &[f64]), span: (f64, f64)) -> RapidChanges {
         self.timetable.get_or_init(|| Arc::new(Timetable::of(&self.program, &self.layout))).look(&self.p, at, span)
     }
 }

@@ -16,7 +16,7 @@ use crate::choices::{Choices, RecordRule, SampleRule};
 use crate::memory::Need;
 use crate::points::Spacing;
 use crate::quantities::Quantities;
-use crate::sample::{Recorder, Seen};
+use crate::sample::{Observations, Recorder};
 use crate::{Error, Loaded, Simulation};
 
 /// Data, and the simulation that explains them.
@@ -62,7 +62,7 @@ fn usage(headline: String, help: impl Into<String>) -> Error {
 
 /// A point with its errors, in the values of the parameters.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FitPoint {
     /// Values.
     pub values: Vec<f64>,
     /// Standard errors.
@@ -212,7 +212,12 @@ impl Fit {
         choices
     }
 
-    fn run(&self, k: usize, values: &[f64], stop: &(dyn Fn() -> bool + Sync)) -> (Run, Option<(Simulation, Seen)>) {
+    fn run(
+        &self,
+        k: usize,
+        values: &[f64],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> (Run, Option<(Simulation, Observations)>) {
         let set = &self.sets[k];
         let without = |e: Error| Run::Without(Box::new(e));
         let simulation = match set.base.again(&self.choices(k, values)) {
@@ -312,7 +317,7 @@ impl Fit {
     ///
     /// # Errors
     /// A run that fails.
-    pub fn found(&self, point: &[f64], level: f64) -> Result<Found, Error> {
+    pub fn found(&self, point: &[f64], level: f64) -> Result<FitPoint, Error> {
         let evaluation = match self.evaluate(point, &|| false) {
             Ok(Ok(evaluation)) => evaluation,
             Ok(Err(why)) => return Err(*why),
@@ -327,7 +332,7 @@ impl Fit {
             if self.quantities[j].logarithmic() { (ends.0.exp(), ends.1.exp()) } else { ends }
         };
         let intervals = (0..values.len()).map(interval).collect();
-        Ok(Found { errors, intervals, squares: evaluation.squares(), values, estimate, evaluation })
+        Ok(FitPoint { errors, intervals, squares: evaluation.squares(), values, estimate, evaluation })
     }
 
     /// The standard deviations of all data are given.

@@ -20,7 +20,7 @@ pub mod bounds;
 mod derived;
 pub(crate) mod drive;
 mod events;
-pub mod found;
+pub mod occurrence;
 mod pieces;
 mod places;
 mod routine;

@@ -3,7 +3,7 @@
 use odec_ir::builtin::lookup;
 use odec_ode::hybrid::{Times, same};
 
-use super::found::Kind;
+use super::occurrence::Kind;
 use super::places::{Counted, Passing, Table};
 
 /// An end that is never reached.

@@ -84,7 +84,7 @@ pub struct Growth {
 
 /// Steps that stability holds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct StabilityHold {
     /// When that began.
     pub since: f64,
     /// Where it was seen to last.
@@ -95,7 +95,7 @@ pub struct Held {
     pub count: u64,
 }
 
-impl Held {
+impl StabilityHold {
     /// True if an implicit method would need fewer steps in total.
     pub fn many(&self) -> bool {
         self.count >= HELD
@@ -121,9 +121,9 @@ pub struct Findings {
     /// Where a state went up and down from each step to the next.
     pub alternating: Option<Moment>,
     /// Steps that stability holds.
-    pub held: Option<Held>,
+    pub held: Option<StabilityHold>,
     /// Steps of a method that does not show its strain, with their mean length: at some steps, of which each is twice the one before
-    pub paced: Vec<Held>,
+    pub paced: Vec<StabilityHold>,
     /// Constant steps that begin at the last of the steps 1, 2, 3, 4, 6, 8, 12, ...
     pub pairs: Vec<Pair>,
     /// The largest size of each state that was seen.
@@ -394,7 +394,7 @@ impl Monitor {
     /// Looks whether stability holds the steps, and counts them; true once they are many.
     fn test(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
         let held = self.findings.held.as_ref();
-        let Some(limit) = self.strain.filter(|_| !held.is_some_and(Held::many)) else { return false };
+        let Some(limit) = self.strain.filter(|_| !held.is_some_and(StabilityHold::many)) else { return false };
         let Some((strain, real)) = end.strain() else { return self.pace(end, steps) };
         let strained = strain > limit && real < -0.5 * strain;
         if !strained {
@@ -405,7 +405,7 @@ impl Monitor {
             return false;
         }
         let (before, since) = self.tested;
-        let held = self.findings.held.get_or_insert_with(|| Held {
+        let held = self.findings.held.get_or_insert_with(|| StabilityHold {
             since,
             at: Moment { t: end.t, y: end.state().to_vec() },
             h: 0.0,
@@ -430,7 +430,7 @@ impl Monitor {
             paced.remove(0);
         }
         let h = (end.t - since) / (steps - before) as f64;
-        paced.push(Held { since, at: Moment { t: end.t, y: end.state().to_vec() }, h, count: steps });
+        paced.push(StabilityHold { since, at: Moment { t: end.t, y: end.state().to_vec() }, h, count: steps });
         steps >= HELD
     }
 }

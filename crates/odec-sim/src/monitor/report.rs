@@ -9,7 +9,7 @@ use odec_ode::method::auto::{METHOD, Traits, partners};
 
 use super::constant::{self, Case, Fault};
 use super::mode::{self, Mode};
-use super::{Findings, Growth, Held, Moment, delays, dips, folds, rows};
+use super::{Findings, Growth, Moment, StabilityHold, delays, dips, folds, rows};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::spectrum;
@@ -200,7 +200,7 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
     if !held.many() && (judged.findings.ended || 2 * held.count < judged.findings.steps) {
         return None;
     }
-    let Held { since, at, h, .. } = held;
+    let StabilityHold { since, at, h, .. } = held;
     let bound = judged.bound;
     let method = bound.choice.method;
     let regions = stability::of(method).ok()?;
@@ -236,19 +236,19 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
 
 /// Steps of a method without a stiffness indicator that are as long as the largest stable ones whenever they were
 /// examined.
-fn paced(judged: &Judged<'_>) -> Option<Held> {
+fn paced(judged: &Judged<'_>) -> Option<StabilityHold> {
     let paced = &judged.findings.paced;
     let paced = &paced[paced.len().saturating_sub(LOOKS)..];
     let [first, .., last] = paced else { return None };
     let regions = stability::of(judged.bound.choice.method).ok()?;
-    let at_limit = |paced: &Held| {
+    let at_limit = |paced: &StabilityHold| {
         let found = mode::limit(judged, &regions, &[&paced.at]);
         found.is_some_and(|(step, mode)| {
             let real = mode.lambda.re < -0.5 * mode.lambda.norm();
             real && (AT_LIMIT[0]..AT_LIMIT[1]).contains(&(paced.h.abs() / step))
         })
     };
-    let held = Held { since: first.since, at: last.at.clone(), h: last.h, count: last.count };
+    let held = StabilityHold { since: first.since, at: last.at.clone(), h: last.h, count: last.count };
     paced.iter().all(at_limit).then_some(held)
 }
 

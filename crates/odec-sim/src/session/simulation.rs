@@ -13,12 +13,12 @@ use crate::blame;
 use crate::choices::Choices;
 use crate::expectations::{self, Expectation};
 use crate::hybrid::bounds::BoundCounts;
-use crate::hybrid::found::Found;
+use crate::hybrid::occurrence::Occurrence;
 use crate::monitor::report::Judged;
 use crate::monitor::{self, Findings};
 use crate::points::Points;
 use crate::quantities::Quantities;
-use crate::sample::{self, Recorder, Seen};
+use crate::sample::{self, Observations, Recorder};
 use crate::sweep::Job;
 use crate::trace;
 
@@ -41,7 +41,7 @@ pub struct Solved {
     /// How it ended. Rows that were handed out stay valid however it did.
     pub result: Result<Outcome, SolveError>,
     /// The observations of the run.
-    pub seen: Seen,
+    pub seen: Observations,
 }
 
 impl Simulation {
@@ -70,7 +70,7 @@ impl Simulation {
     }
 
     /// The corrections that kept states within the bounds of the model.
-    pub fn bounds(&self, seen: &Seen) -> Vec<BoundCounts> {
+    pub fn bounds(&self, seen: &Observations) -> Vec<BoundCounts> {
         match (&self.bound.located, &seen.pushes) {
             (Some(located), Some(pushes)) => located.counts(pushes, (self.model(), self.source()), &self.bound),
             _ => Vec::new(),
@@ -192,7 +192,7 @@ impl Simulation {
     }
 
     /// Everything that ends a step of a run, except rows; empty for a model that does not switch.
-    pub fn stops(&self) -> Vec<Found> {
+    pub fn stops(&self) -> Vec<Occurrence> {
         let Some(located) = &self.bound.located else { return Vec::new() };
         located.fork().found(self.bound.problem.t0, &self.bound.problem.y0)
     }
@@ -245,12 +245,12 @@ impl Simulation {
     }
 
     /// The expectations of the model, with the results of a run. The purpose of the simulation is [`Purpose::Test`].
-    pub fn expectations(&self, seen: &Seen) -> Vec<Expectation> {
+    pub fn expectations(&self, seen: &Observations) -> Vec<Expectation> {
         expectations::of(self.model(), &self.bound, seen)
     }
 
     /// The warnings after a run.
-    pub fn warnings(&self, seen: &Seen) -> Vec<Diagnostic> {
+    pub fn warnings(&self, seen: &Observations) -> Vec<Diagnostic> {
         blame::warnings(self.model(), self.source(), &self.bound, seen)
     }
 
@@ -262,7 +262,7 @@ impl Simulation {
 
     /// Like [`Simulation::explain`], with the observations of the run before it failed, which may show the cause.
     /// `said` are the warnings that were already printed; they are not repeated.
-    pub fn explain_seen(&self, why: &SolveError, seen: &Seen, said: &[&'static Code]) -> Error {
+    pub fn explain_seen(&self, why: &SolveError, seen: &Observations, said: &[&'static Code]) -> Error {
         let SolveError::Failed(failure) = why else { return self.explain(why) };
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
         self.error(vec![blame::failed_seen(&Judged { model, source, bound, findings }, failure, said)])

@@ -112,7 +112,7 @@ pub fn read(
     for given in model.constants.iter().chain(&model.parameters) {
         if let Some(Table::Csv { file, column, span }) = &given.table {
             let count = elements(&model.ranges_of(&given.indexed, &values).unwrap_or_default());
-            let wanted = Wanted { model, given, column: column.as_deref(), count, span: *span };
+            let wanted = TableRequest { model, given, column: column.as_deref(), count, span: *span };
             match wanted.values(file, files, warnings) {
                 Ok(values) => drop(tables.insert(given.name.clone(), values)),
                 Err(d) => errors.push(*d),
@@ -129,7 +129,7 @@ fn elements(ranges: &[(i64, i64)]) -> u64 {
 }
 
 /// The values that a model needs from a file.
-struct Wanted<'a> {
+struct TableRequest<'a> {
     model: &'a Model,
     /// The constant or parameter.
     given: &'a Given,
@@ -141,7 +141,7 @@ struct Wanted<'a> {
 
 type Numbers = Result<Vec<f64>, Box<Diagnostic>>;
 
-impl Wanted<'_> {
+impl TableRequest<'_> {
     fn wrong(&self, headline: String) -> Box<Diagnostic> {
         Box::new(Diagnostic::error(&codes::E0714, headline).label(self.span, "read here"))
     }

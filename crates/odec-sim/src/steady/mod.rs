@@ -79,7 +79,7 @@ impl Steady {
 
 /// The result of a search.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct SteadyResult {
     /// Distinct steady states: that which the solution reaches, then by their values.
     pub list: Vec<Steady>,
     /// Number of further degenerate ones, which belong to a line or surface of them.
@@ -163,8 +163,8 @@ impl<'a> Search<'a> {
 
     /// From the initial values, and from `count` states that are drawn: from `ranges` (by place in y), else about the initial
     /// values.
-    pub fn find(&self, count: u64, seed: u64, ranges: &[(usize, Range)], stop: &dyn Fn() -> bool) -> Found {
-        let mut found = Found::default();
+    pub fn find(&self, count: u64, seed: u64, ranges: &[(usize, Range)], stop: &dyn Fn() -> bool) -> SteadyResult {
+        let mut found = SteadyResult::default();
         if let Some(y) = self.flow(stop) {
             self.keep(&mut found, y, true);
         }
@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
     /// [`NoSteady::None`]
     pub fn start(&self) -> Result<Steady, NoSteady> {
         let never = || false;
-        let mut found = Found::default();
+        let mut found = SteadyResult::default();
         if let Some(y) = self.flow(&never) {
             self.keep(&mut found, y, true);
         } else if let Some(y) = self.newton(self.y0.clone()).or_else(|| self.continuation(self.y0.clone())) {
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
         found.list.pop().ok_or(NoSteady::None)
     }
 
-    fn keep(&self, found: &mut Found, y: Vec<f64>, reached: bool) {
+    fn keep(&self, found: &mut SteadyResult, y: Vec<f64>, reached: bool) {
         let outside = |(k, y): (usize, &f64)| {
             let (low, high) = self.bounds[k];
             *y < low - self.tolerance(k, low) || *y > high + self.tolerance(k, high)

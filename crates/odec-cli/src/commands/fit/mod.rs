@@ -1,6 +1,6 @@
 //! `odec fit`: parameters and initial values by least squares, with errors and intervals, and which of them the data leave open.
 
-mod asked;
+mod options;
 mod parts;
 mod report;
 
@@ -10,7 +10,7 @@ use odec_lang::diagnostic::codes;
 use odec_sim::Error;
 use odec_sim::fit::{Attempt, Fit, Halted};
 
-use self::asked::Asked;
+use self::options::FitOptions;
 use super::run::write_stats;
 use crate::args;
 use crate::exit::Exit;
@@ -43,7 +43,7 @@ struct Best {
 /// Fits, prints and writes.
 pub fn fit(args: &args::fit::Fit, reporter: Reporter) -> Result<Exit, Error> {
     let loaded = load(&args.model(), reporter, Detail::Short)?;
-    let asked = Asked::of(args, &loaded, reporter)?;
+    let asked = FitOptions::of(args, &loaded, reporter)?;
     let outputs = [
         ("-o", args.output.as_deref().filter(|_| args.shard.is_none())),
         ("--plot", args.plot.as_deref()),
@@ -109,8 +109,14 @@ fn best(attempts: Vec<Attempt>, part: bool) -> Result<Best, Error> {
 }
 
 /// Says what was found, and writes what is wanted.
-fn finish(fit: &Fit, args: &args::fit::Fit, asked: &Asked, best: &Best, reporter: Reporter) -> Result<Exit, Error> {
-    let found = report::Found::of(fit, best, asked.level)?;
+fn finish(
+    fit: &Fit,
+    args: &args::fit::Fit,
+    asked: &FitOptions,
+    best: &Best,
+    reporter: Reporter,
+) -> Result<Exit, Error> {
+    let found = report::FitReport::of(fit, best, asked.level)?;
     reporter.diagnostics(fit.simulation(0).map(odec_sim::Simulation::source), &found.warnings, Detail::Full);
     print(&found.text(args))?;
     if let Some(path) = &args.plot {

@@ -29,7 +29,7 @@ const SIZE: (u32, u32) = (1100, 750);
 const LEGEND: usize = 12;
 
 /// A fit and what it tells.
-pub struct Found<'a> {
+pub struct FitReport<'a> {
     fit: &'a Fit,
     best: &'a Best,
     sets: Vec<&'a Checked>,
@@ -45,14 +45,14 @@ pub struct Found<'a> {
     pub warnings: Vec<Diagnostic>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FitReport<'a> {
     /// Looks at the best point.
-    pub fn of(fit: &'a Fit, best: &'a Best, level: f64) -> Result<Found<'a>, Error> {
+    pub fn of(fit: &'a Fit, best: &'a Best, level: f64) -> Result<FitReport<'a>, Error> {
         let found = fit.found(&best.point, level)?;
         let (compared, mut warnings) = fit.compared(&best.point)?;
         warnings.extend(fit.warnings(&best.point, best.ended, &found.estimate));
         let time = fit.simulation(0).map(|s| s.model().time.name.clone()).unwrap_or_default();
-        Ok(Found {
+        Ok(FitReport {
             sets: fit.sets().collect(),
             values: found.values,
             intervals: found.intervals,

@@ -1,7 +1,7 @@
 //! Translates the selection of a plot into a request for a run, and the run into panels.
 
 use odec_sim::Simulation;
-use odec_sim::trace::{Grid, Row, Scale, Traced, Wanted, first_sample};
+use odec_sim::trace::{AxisQuantities, Grid, Row, Scale, Traced, first_sample};
 
 use super::choose::{Choice, Group, Item, MAX_CURVES};
 use super::label;
@@ -14,7 +14,7 @@ const FIRST: f64 = 1e-3;
 /// The data that the run must provide.
 pub struct Plan {
     /// The curves of all items, in order.
-    pub curves: Vec<Wanted>,
+    pub curves: Vec<AxisQuantities>,
     /// The grids of all other items.
     pub grids: Vec<Grid>,
     /// Edges of the cells of time in maps.
@@ -60,7 +60,7 @@ impl Plan {
                         0 => Scale { pixels: wide, log: log_time, ends: Some(ends.clone()) },
                         _ => Scale { pixels: wide, log: asked && log.0, ends: None },
                     };
-                    Wanted { columns, scales: (x, Scale { pixels: high, log: log.1, ends: None }) }
+                    AxisQuantities { columns, scales: (x, Scale { pixels: high, log: log.1, ends: None }) }
                 })),
                 Item::OverTime(part) => {
                     grids.push(Grid { columns: part.columns.clone(), times: middles(&edges, log_time) });

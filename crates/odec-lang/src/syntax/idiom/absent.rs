@@ -2,7 +2,7 @@
 
 use super::call::CODE;
 use super::line::{Line, operand};
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 
 /// Constructs that the language does not have yet, with alternatives.
 const DELAYS: [&str; 8] = ["delay", "DELAY", "Delay", "delayed", "lag", "lagvalue", "pastvalue", "delay_n"];
@@ -53,7 +53,7 @@ const PULSES: [&str; 9] =
     ["dirac", "DiracDelta", "Dirac", "pulse", "PULSE", "squarepulse", "impulse", "rectpuls", "pulse_train"];
 
 /// Delays, noise, tables and pulses.
-pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if !line.is_name(at) || scene.knows(word) || (at > 0 && line.text(at - 1) == ".") {
         return None;
@@ -65,7 +65,7 @@ pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<F
 }
 
 /// `NaN`, `None`
-pub(super) fn nothing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+pub(super) fn nothing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let alone = !matches!(line.text(at + 1), "(" | "[" | "." | "=") && (at == 0 || line.text(at - 1) != ".");
     if !line.is_name(at) || !NOTHING.contains(&word) || scene.knows(word) || !alone {
@@ -75,7 +75,7 @@ pub(super) fn nothing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<F
 }
 
 /// A missing value at `at`, whose name begins at `from`.
-pub(super) fn no_value(line: &Line<'_>, from: usize, at: usize) -> Found {
+pub(super) fn no_value(line: &Line<'_>, from: usize, at: usize) -> IdiomMatch {
     let declares = matches!(line.text(0), "param" | "const" | "state") && from > 1 && line.text(from - 1) == "=";
     let condition = (0..from).rev().find(|&k| line.text(k) == "if").map(|k| k + 1);
     let then = condition.and_then(|k| line.find(k, "then"));
@@ -92,17 +92,17 @@ pub(super) fn no_value(line: &Line<'_>, from: usize, at: usize) -> Found {
         _ => "write a number".to_owned(),
     };
     let word = line.slice(from, at + 1);
-    Found::new(CODE, format!("odec has no value `{word}`"), line.span(from, at)).label("not a number").help(help)
+    IdiomMatch::new(CODE, format!("odec has no value `{word}`"), line.span(from, at)).label("not a number").help(help)
 }
 
-fn noise(span: odec_ir::Span) -> Found {
-    Found::new("E0561", "odec does not support noise", span)
+fn noise(span: odec_ir::Span) -> IdiomMatch {
+    IdiomMatch::new("E0561", "odec does not support noise", span)
         .label("a random number")
         .help("remove the term, or replace it by a function of time: equations are deterministic")
 }
 
 /// A call of what the language has not yet; its name stands at `at`, and it begins at `from`.
-pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<Found> {
+pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if line.text(at + 1) != "(" {
         return None;
@@ -113,43 +113,47 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<Found> {
         |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
     if DELAYS.contains(&word) {
         let (x, tau) = (text(0, "x"), operand(&text(1, "tau")));
-        return Some(Found::new("E0560", "odec does not support delays", span).label("a past value").help(format!(
-            "a chain of states approximates a delay: `index i = 1..20`, `state z[i] = {x}`, `z[1]' = \
+        return Some(IdiomMatch::new("E0560", "odec does not support delays", span).label("a past value").help(
+            format!(
+                "a chain of states approximates a delay: `index i = 1..20`, `state z[i] = {x}`, `z[1]' = \
                      20/{tau}*({x} - z[1])`, `z[i in 2..20]' = 20/{tau}*(z[i-1] - z[i])`, and `z[20]` here"
-        )));
+            ),
+        ));
     }
     if NOISE.contains(&word) {
         return Some(noise(span));
     }
     if TABLES.contains(&word) {
-        return Some(Found::new("E0505", format!("odec has no function `{word}`"), span).label("a table").help(
+        return Some(IdiomMatch::new("E0505", format!("odec has no function `{word}`"), span).label("a table").help(
             "declare it as an input, and call the input: `input q(t) = table([0, 1, 5], [2, 3, 2], linear)`, \
                  `q(x)`",
         ));
     }
     if word == "linspace" && arguments.len() == 3 {
         let help = format!("write the number of rows: `samples = {}`", text(2, "100"));
-        return Some(Found::new(CODE, "odec has no function `linspace`", span).label("times of rows").help(help));
+        return Some(IdiomMatch::new(CODE, "odec has no function `linspace`", span).label("times of rows").help(help));
     }
     if word == "shift" {
         let help = "read neighbours in an array by their index: `u[i-1]`";
-        return Some(Found::new(CODE, "odec has no function `shift`", span).label("a neighbour").help(help));
+        return Some(IdiomMatch::new(CODE, "odec has no function `shift`", span).label("a neighbour").help(help));
     }
     if matches!(word, "hill" | "Hill") {
         let help = format!("declare it: `fn {word}(x, K, n) = x^n/(K^n + x^n)`");
-        return Some(Found::new(CODE, format!("odec has no function `{word}`"), span).label("not declared").help(help));
+        return Some(
+            IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("not declared").help(help),
+        );
     }
     if let ("PULSE", [_, _, _]) = (word, &arguments[..]) {
         // Berkeley Madonna: an amount, the first time and the interval
         let (amount, first, interval) = (text(0, "100"), text(1, "0"), text(2, "12"));
         let help = format!("write repeated doses as an event: `every {interval} from {first} {{ x += {amount} }}`");
-        return Some(Found::new(CODE, format!("odec has no function `{word}`"), span).label("doses").help(help));
+        return Some(IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("doses").help(help));
     }
     if let ("squarepulse", [_, _]) = (word, &arguments[..]) {
         // Berkeley Madonna: the start and the duration
         let (start, length) = (operand(&text(0, "5")), operand(&text(1, "2")));
         return Some(
-            Found::new(CODE, format!("odec has no function `{word}`"), span)
+            IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span)
                 .label("a pulse")
                 .help(format!("write its start and end: `({start} < t < {start} + {length})`")),
         );
@@ -158,7 +162,7 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<Found> {
         let from =
             if word.eq_ignore_ascii_case("dirac") || word == "DiracDelta" { "1".to_string() } else { text(0, "1") };
         return Some(
-            Found::new(CODE, format!("odec has no function `{word}`"), span)
+            IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span)
                 .label("a pulse")
                 .help(format!("write its height, start and end: `3*({from} < t and t < {from} + 0.1)`")),
         );

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::line::Line;
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::{Token, TokenKind};
 
 const CODE: &str = "E0135";
@@ -12,11 +12,11 @@ const CODE: &str = "E0135";
 const NUMBERED: [&str; 14] =
     ["par", "p", "pars", "params", "args", "theta", "THETA", "ETA", "eta", "EPS", "ERR", "c", "const_", "inputs"];
 
-pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     if line.text(0) == "index" && matches!(line.text(3), "range" | "seq" | "seq_len" | "arange") {
         let end = line.tokens.len();
         found.extend(range_of(line, 3, end).map(|better| {
-            Found::new(CODE, "write a range with two dots", line.span(3, end - 1))
+            IdiomMatch::new(CODE, "write a range with two dots", line.span(3, end - 1))
                 .label(format!("write `{better}`"))
                 .mend(better)
         }));
@@ -40,7 +40,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
 }
 
 /// `u(i)` of an array `u[i]`.
-fn round(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn round(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let name = line.text(at);
     if !line.is_name(at) || line.text(at + 1) != "(" || !line.touches(at) || !scene.arrays.contains_key(name) {
         return None;
@@ -49,7 +49,7 @@ fn round(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let inside = line.slice(at + 2, close);
     (!inside.is_empty() && inside != scene.time).then(|| {
         let better = format!("{name}[{inside}]");
-        Found::new(CODE, "write an index in square brackets", line.span(at, close))
+        IdiomMatch::new(CODE, "write an index in square brackets", line.span(at, close))
             .label(format!("write `{better}`"))
             .help(format!("write `{better}`"))
             .fix(line.span(at + 1, at + 1), "[")
@@ -58,7 +58,7 @@ fn round(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `u[i][j]`
-fn two_brackets(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn two_brackets(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let first = at.checked_sub(1).is_some_and(|before| line.is_name(before) && line.touches(before));
     if line.text(at) != "[" || !first || scene.functions.contains(line.text(at - 1)) {
         return None;
@@ -75,13 +75,13 @@ fn two_brackets(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> 
     if fixes.is_empty() {
         return None;
     }
-    let found = Found::new(CODE, "write several indices in one bracket", line.span(at - 1, close));
+    let found = IdiomMatch::new(CODE, "write several indices in one bracket", line.span(at - 1, close));
     let found = found.label("two brackets").help(format!("write `{}[{inside}]`", line.text(at - 1)));
     Some(fixes.into_iter().fold(found, |found, span| found.fix(span, ", ")))
 }
 
 /// `A*x` and `A @ x` of a matrix and a vector.
-fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let sign = matches!(line.text(at + 1), "*" | "@");
     let (matrix, vector) = (scene.arrays.get(line.text(at))?, scene.arrays.get(line.text(at + 2)));
     let ([i, j], Some([_])) = (matrix.as_slice(), vector.map(Vec::as_slice)) else { return None };
@@ -89,7 +89,7 @@ fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let better = format!("sum({j}: {}[{i},{j}]*{}[{j}])", line.text(at), line.text(at + 2));
-    let found = Found::new(CODE, "write the product of a matrix and a vector as a sum", line.span(at, at + 2))
+    let found = IdiomMatch::new(CODE, "write the product of a matrix and a vector as a sum", line.span(at, at + 2))
         .label("a product of a matrix and a vector")
         .help(format!("write `{better}`"));
     // the left side says which row is meant
@@ -133,7 +133,7 @@ pub(super) fn range_of(line: &Line<'_>, from: usize, to: usize) -> Option<String
 }
 
 /// `w = [2*i for i in range(3)]` and `sum(u[i] for i in range(3))`.
-fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "for" || scene.knows("for") {
         return None;
     }
@@ -151,12 +151,12 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found>
     let reductions = matches!(line.text(open.wrapping_sub(1)), "sum" | "max" | "min" | "prod");
     if line.text(open) == "(" && reductions {
         let word = line.text(open - 1);
-        let found =
-            Found::new(CODE, format!("`{word}` needs its index first"), line.span(open - 1, close)).label("no index");
+        let found = IdiomMatch::new(CODE, format!("`{word}` needs its index first"), line.span(open - 1, close))
+            .label("no index");
         let better = format!("{word}({index} in {}: {term})", range.as_deref().unwrap_or("1..N"));
         return Some(if range.is_some() { found.mend(better) } else { found.help(format!("write `{better}`")) });
     }
-    let found = Found::new(CODE, "define an array by one equation for all elements", line.span(open, close))
+    let found = IdiomMatch::new(CODE, "define an array by one equation for all elements", line.span(open, close))
         .label("a list comprehension");
     let name = line.text(0);
     if open != 2 || line.text(1) != "=" || close + 1 != line.tokens.len() || !line.is_name(0) {
@@ -174,7 +174,7 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found>
 }
 
 /// `Σ(u[i])`, `∑ u[i]`
-fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let sign = line.text(at);
     let word = match sign {
         "Σ" | "∑" => "sum",
@@ -196,14 +196,14 @@ fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let depth_one = |k: usize| line.text(k) == ":" && line.operand_end(next).is_some();
     let named = line.text(next) == "(" && (next..end).any(depth_one);
     let better = if named { format!("{word}({inside})") } else { format!("{word}({index}: {inside})") };
-    let found = Found::new(CODE, format!("write `{sign}` as `{word}`"), line.span(at, end - 1)).label("no index");
+    let found = IdiomMatch::new(CODE, format!("write `{sign}` as `{word}`"), line.span(at, end - 1)).label("no index");
     // how far the sum reaches is certain only where brackets say so, or the line ends
     let certain = line.text(next) == "(" || end == line.tokens.len();
     Some(if certain && next == at + 1 { found.mend(better) } else { found.help(format!("write `{better}`")) })
 }
 
 /// `max([x, y])`
-fn list_call(line: &Line<'_>, at: usize) -> Option<Found> {
+fn list_call(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let fits = matches!(line.text(at), "max" | "min") && line.reads(at + 1, &["(", "["]);
     let close = line.close(at + 1).filter(|_| fits)?;
     let list = line.close(at + 2).filter(|&list| list + 1 == close)?;
@@ -213,7 +213,7 @@ fn list_call(line: &Line<'_>, at: usize) -> Option<Found> {
     let word = line.text(at);
     let better = text.fold(first.to_string(), |so_far, next| format!("{word}({so_far}, {next})"));
     Some(
-        Found::new(CODE, format!("`{word}` takes two values, not a list"), line.span(at, close))
+        IdiomMatch::new(CODE, format!("`{word}` takes two values, not a list"), line.span(at, close))
             .label("a list")
             .mend(better),
     )
@@ -221,25 +221,25 @@ fn list_call(line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `ARRAYSUM(u[*])`, `sum(u[:])`, `sum(0, 9) of (x)`
-fn starred(line: &Line<'_>, at: usize) -> Option<Found> {
+fn starred(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) == "of" && line.text(at + 1) == "(" && at >= 6 && line.text(at - 6) == "sum" {
         let close = line.close(at + 1)?;
         let better = format!("sum(i in {}..{}: {})", line.text(at - 4), line.text(at - 2), line.slice(at + 2, close));
-        let found = Found::new(CODE, "a sum needs its index", line.span(at - 6, close)).label("no index");
+        let found = IdiomMatch::new(CODE, "a sum needs its index", line.span(at - 6, close)).label("no index");
         return Some(found.help(format!("write `{better}`, with `i` as the index")));
     }
     let sum = matches!(line.text(at), "ARRAYSUM" | "arraysum" | "sum" | "SUM") && line.text(at + 1) == "(";
     let fits = sum && line.is_name(at + 2) && line.text(at + 3) == "[" && matches!(line.text(at + 4), "*" | ":");
     fits.then(|| {
         let better = format!("sum(i: {}[i])", line.text(at + 2));
-        Found::new(CODE, "a sum needs its index", line.span(at, at + 6))
+        IdiomMatch::new(CODE, "a sum needs its index", line.span(at, at + 6))
             .label("no index")
             .help(format!("write `{better}`"))
     })
 }
 
 /// `sum(u[j], j=1..3)`, `sum(u[1:3])`, `u[end]`
-fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let array = |k: usize| scene.arrays.get(line.text(k)).and_then(|indices| indices.first()).copied();
     if matches!(word, "sum" | "prod" | "Sum" | "add" | "product") && line.text(at + 1) == "(" && !scene.knows(word) {
@@ -253,13 +253,13 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let name = if matches!(word, "prod" | "product") { "prod" } else { "sum" };
         let (index, range) = (line.text(over.start), line.slice(over.start + 2, close));
         let better = format!("{name}({index} in {range}: {})", line.slice(term.start, term.end));
-        let found = Found::new(CODE, format!("`{name}` needs its index first"), line.span(at, close));
+        let found = IdiomMatch::new(CODE, format!("`{name}` needs its index first"), line.span(at, close));
         return Some(found.label(format!("write `{better}`")).mend(better));
     }
     let index = array(at).filter(|_| line.text(at + 1) == "[" && line.touches(at))?;
     let close = line.close(at + 1)?;
     if line.reads(at + 2, &["end", "]"]) && !scene.knows("end") {
-        let found = Found::new(CODE, "read the last element by its number", line.span(at + 2, at + 2));
+        let found = IdiomMatch::new(CODE, "read the last element by its number", line.span(at + 2, at + 2));
         let help = format!("with `index {index} = 1..N`, the last element is `{word}[N]`");
         return Some(found.label("unknown word").help(help));
     }
@@ -267,14 +267,14 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let (from, to) = (line.slice(at + 2, colon), line.slice(colon + 1, close));
     let range = if from.is_empty() || to.is_empty() { String::new() } else { format!(" in {from}..{to}") };
     Some(
-        Found::new(CODE, "a part of an array is not a value", line.span(at, close))
+        IdiomMatch::new(CODE, "a part of an array is not a value", line.span(at, close))
             .label("several elements")
             .help(format!("write one element, or reduce them: `sum({index}{range}: {word}[{index}])`")),
     )
 }
 
 /// `mean(u)`, `length(u)` of an array.
-fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let index = scene.arrays.get(line.text(at + 2)).and_then(|indices| indices.first()).copied();
     let index = index.filter(|_| line.text(at + 1) == "(" && line.text(at + 3) == ")" && !scene.knows(word))?;
@@ -287,28 +287,28 @@ fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         _ => return None,
     };
     Some(
-        Found::new(CODE, format!("`{word}` does not take an array"), line.span(at, at + 3))
+        IdiomMatch::new(CODE, format!("`{word}` does not take an array"), line.span(at, at + 3))
             .label("an array")
             .help(format!("write `{better}`")),
     )
 }
 
 /// `laplacian(u)`, `∇²u`, `d2u/dx2` in space.
-fn laplacian(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn laplacian(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let called = matches!(word, "laplacian" | "Laplacian" | "laplace" | "del2" | "lap") && line.text(at + 1) == "(";
     if !(called && !scene.knows(word) || word == "∇") {
         return None;
     }
     Some(
-        Found::new(CODE, "write derivatives in space as differences", line.span(at, at))
+        IdiomMatch::new(CODE, "write derivatives in space as differences", line.span(at, at))
             .label("a derivative in space")
             .help("with `index i = 1..N` and `state u[i] = 0`, write `(u[i-1] - 2*u[i] + u[i+1])/dx^2`"),
     )
 }
 
 /// `THETA(1)`, `par[0]`
-fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let bracket = matches!(line.text(at + 1), "(" | "[") && line.touches(at);
     let number = line.kind(at + 2) == Some(TokenKind::Number) && matches!(line.text(at + 3), ")" | "]");
@@ -317,7 +317,7 @@ fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let name = format!("{}{}", word.to_lowercase(), line.text(at + 2));
     Some(
-        Found::new(
+        IdiomMatch::new(
             CODE,
             format!("`{}` refers to a value by number, but odec needs a name", line.slice(at, at + 4)),
             line.span(at, at + 3),
@@ -328,7 +328,7 @@ fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `[a + k]*y`: square brackets instead of parentheses.
-fn group(line: &Line<'_>, at: usize) -> Option<Found> {
+fn group(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     let value = line.tokens.get(before).is_some_and(Token::ends_value);
     if line.text(at) != "[" || value || matches!(line.text(0), "param" | "const" | "state") {
@@ -340,14 +340,14 @@ fn group(line: &Line<'_>, at: usize) -> Option<Found> {
         line.kind(close + 1) == Some(TokenKind::Operator) || matches!(line.kind(before), Some(TokenKind::Operator));
     (single && operator).then(|| {
         let better = format!("({})", line.slice(at + 1, close));
-        Found::new("E0136", "group an expression with round brackets", line.span(at, close))
+        IdiomMatch::new("E0136", "group an expression with round brackets", line.span(at, close))
             .label("write `( )`")
             .mend(better)
     })
 }
 
 /// `{1, 2, 3}` for a table, `{a + b}` for a group, `{decay}` for a comment.
-fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
+fn braces(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     if line.text(at) != "{" {
         return None;
@@ -370,13 +370,13 @@ fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let action = [":=", "+=", "-="].iter().any(|sign| inside.contains(sign));
     if value && !action && close + 1 == line.tokens.len() && line.find(equation + 1, "=").is_none() {
-        let found = Found::new("E0112", "begin a comment with `#`", span).label("is this a comment?");
+        let found = IdiomMatch::new("E0112", "begin a comment with `#`", span).label("is this a comment?");
         return Some(found.mend(format!("# {}", inside.trim())));
     }
     let arguments = line.arguments(at)?;
     if arguments.len() > 1 || line.text(at + 1) == "{" {
         let better: String = line.slice(at, close + 1).replace('{', "[").replace('}', "]");
-        let found = Found::new(CODE, "write a table in square brackets", span).label(format!("write `{better}`"));
+        let found = IdiomMatch::new(CODE, "write a table in square brackets", span).label(format!("write `{better}`"));
         let name = line.text(0);
         let indices = if line.text(at + 1) == "{" { "i,j" } else { "i" };
         if equation == 0 || line.text(equation - 1) == "]" || !line.is_name(equation - 1) {
@@ -389,7 +389,7 @@ fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let group = line.kind(before) == Some(TokenKind::Operator) || before == equation;
     (group && !inside.is_empty()).then(|| {
-        Found::new("E0136", "group an expression with round brackets", span)
+        IdiomMatch::new("E0136", "group an expression with round brackets", span)
             .label("write `( )`")
             .mend(format!("({inside})"))
     })

@@ -3,7 +3,7 @@
 use super::absent::{absent, missing, no_value, nothing};
 use super::doubtful::{doubtful, filled, log_of, logarithm, uncertain};
 use super::line::Line;
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 use crate::syntax::operand::Fit;
 
@@ -130,7 +130,7 @@ const MODULES: [&str; 24] = [
     "anp",
 ];
 
-pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     for at in 0..line.tokens.len() {
         let idiom = module(scene, line, at)
             .or_else(|| missing(scene, line, at))
@@ -230,7 +230,7 @@ fn piecewise(line: &Line<'_>, arguments: &[std::ops::Range<usize>], text: &[&str
 }
 
 /// `np.exp(x)`, `math.pi`
-fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let name = line.text(at);
     let colons = line.reads(at + 1, &[":", ":"]);
     let dot = line.text(at + 1) == ".";
@@ -250,7 +250,7 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let count = line.arguments(open)?.len();
         let builtin = odec_ir::builtin::find_function(word);
         if builtin.is_some_and(|op| usize::from(op.0.arity) == count) || word == "log" && count == 1 {
-            let found = Found::new(CODE, headline, line.span(at, last)).label(format!("write `{word}`"));
+            let found = IdiomMatch::new(CODE, headline, line.span(at, last)).label(format!("write `{word}`"));
             return Some(found.mend(word));
         }
         if let Some(found) = doubtful(scene, line, last).or_else(|| absent(line, last, at)) {
@@ -263,9 +263,9 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         });
         return Some(match replacement(line, word, open).or(logarithm) {
             Some(better) => {
-                Found::new(CODE, headline, line.span(at, close)).label(format!("write `{better}`")).mend(better)
+                IdiomMatch::new(CODE, headline, line.span(at, close)).label(format!("write `{better}`")).mend(better)
             }
-            None => Found::new(CODE, headline, line.span(at, last)).help(format!(
+            None => IdiomMatch::new(CODE, headline, line.span(at, last)).help(format!(
                 "remove `{prefix}`; the manual lists the builtin functions, and you can define others with `fn \
                  {word}(x) = ...`"
             )),
@@ -278,11 +278,11 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         "nan" | "NaN" | "NAN" => return Some(no_value(line, at, last)),
         _ => return None,
     };
-    Some(Found::new(CODE, headline, line.span(at, last)).label(format!("write `{better}`")).mend(better))
+    Some(IdiomMatch::new(CODE, headline, line.span(at, last)).label(format!("write `{better}`")).mend(better))
 }
 
 /// `sin^2(x)`, `sin²(x)`, `sin^-1(x)`
-fn power_of_function(line: &Line<'_>, at: usize) -> Option<Found> {
+fn power_of_function(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let name = line.text(at);
     if !line.is_name(at) || odec_ir::builtin::find_function(name).is_none() {
         return None;
@@ -317,7 +317,7 @@ fn power_of_function(line: &Line<'_>, at: usize) -> Option<Found> {
     let argument = line.slice(open + 1, close);
     let inverse = format!("a{name}");
     let powered = format!("{name}({argument})^{power}");
-    let found = Found::new(CODE, format!("write a power of `{name}` after its argument"), line.span(at, close));
+    let found = IdiomMatch::new(CODE, format!("write a power of `{name}` after its argument"), line.span(at, close));
     let better = match power.as_str() {
         "-1" if odec_ir::builtin::find_function(&inverse).is_some() => format!("{inverse}({argument})"),
         // the inverse function, or one over it?
@@ -328,16 +328,16 @@ fn power_of_function(line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `exp.(y)`
-fn elementwise(line: &Line<'_>, at: usize) -> Option<Found> {
+fn elementwise(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let fits = odec_ir::builtin::find_function(line.text(at)).is_some() && line.reads(at + 1, &[".", "("]);
     (fits && line.touches(at)).then(|| {
         let name = line.text(at);
-        Found::new(CODE, "call a function without a dot", line.span(at, at + 1)).label("this dot").mend(name)
+        IdiomMatch::new(CODE, "call a function without a dot", line.span(at, at + 1)).label("this dot").mend(name)
     })
 }
 
 /// `Sin[y]`, `If[c, a, b]`
-fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if !line.is_name(at) || line.text(at + 1) != "[" || !line.touches(at) || scene.knows(word) {
         return None;
@@ -351,7 +351,7 @@ fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let text: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
         let [c, a, b] = text.as_slice() else { return None };
         return Some(
-            Found::new("E0122", "write a choice as `if ... then ... else`", span)
+            IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", span)
                 .mend(format!("(if {c} then {a} else {b})")),
         );
     }
@@ -370,11 +370,11 @@ fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let known = odec_ir::builtin::find_function(name).is_some();
         known.then(|| format!("{name}({})", line.slice(at + 2, close)))
     })?;
-    Some(Found::new(CODE, headline, span).label(format!("write `{better}`")).mend(better))
+    Some(IdiomMatch::new(CODE, headline, span).label(format!("write `{better}`")).mend(better))
 }
 
 /// `if(c, a, b)`
-fn condition_call(line: &Line<'_>, at: usize) -> Option<Found> {
+fn condition_call(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let brackets = line.text(at).eq_ignore_ascii_case("if") && line.text(at + 1) == "(";
     let arguments = line.arguments(at + 1).filter(|_| brackets)?;
     let close = line.close(at + 1)?;
@@ -382,14 +382,14 @@ fn condition_call(line: &Line<'_>, at: usize) -> Option<Found> {
     let [c, a, b] = text.as_slice() else { return None };
     let better = format!("(if {c} then {a} else {b})");
     Some(
-        Found::new("E0122", "write a choice as `if ... then ... else`", line.span(at, close))
+        IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", line.span(at, close))
             .label("not a function")
             .mend(better),
     )
 }
 
 /// `pow(y, 2)` and its like.
-fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if !line.is_name(at) || line.text(at + 1) != "(" || scene.knows(word) || scene.is_function(word) {
         return None;
@@ -404,18 +404,20 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     Some(
-        Found::new(CODE, format!("odec has no function `{word}`"), line.span(at, close))
+        IdiomMatch::new(CODE, format!("odec has no function `{word}`"), line.span(at, close))
             .label(format!("write `{better}`"))
             .mend(better),
     )
 }
 
 /// `true`, `M_PI`
-fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if matches!(word, "pi" | "PI") && line.reads(at + 1, &["(", ")"]) {
         return Some(
-            Found::new(CODE, "`pi` is a number, not a function", line.span(at, at + 2)).label("write `pi`").mend("pi"),
+            IdiomMatch::new(CODE, "`pi` is a number, not a function", line.span(at, at + 2))
+                .label("write `pi`")
+                .mend("pi"),
         );
     }
     if !line.is_name(at) || scene.knows(word) || matches!(line.text(at + 1), "(" | "[") {
@@ -428,30 +430,30 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     if word == "E" && exponent {
         let end = line.operand_end(at + 2)?;
         if matches!(line.text(end), "^" | "**") {
-            let found = Found::new(CODE, "the exponential function is `exp`", line.span(at, end - 1));
+            let found = IdiomMatch::new(CODE, "the exponential function is `exp`", line.span(at, end - 1));
             return Some(found.label("a power of a power").help("write `exp(...)` around the whole exponent"));
         }
         let better = format!("exp({})", super::line::bare(line.slice(at + 2, end)));
-        return Some(Found::new(CODE, "the exponential function is `exp`", line.span(at, end - 1)).mend(better));
+        return Some(IdiomMatch::new(CODE, "the exponential function is `exp`", line.span(at, end - 1)).mend(better));
     }
     if matches!(word, "time" | "TIME" | "Time" | "T_") && !scene.knows("time") && line.text(at + 1) != "=" && at > 0 {
         let time = scene.time;
         return Some(
-            Found::new(CODE, format!("in this model, time is called `{time}`"), line.span(at, at))
+            IdiomMatch::new(CODE, format!("in this model, time is called `{time}`"), line.span(at, at))
                 .label(format!("write `{time}`"))
                 .mend(time),
         );
     }
     let (_, better) = VALUES.iter().find(|(names, _)| names.contains(&word))?;
     Some(
-        Found::new(CODE, format!("write `{word}` as `{better}`"), line.span(at, at))
+        IdiomMatch::new(CODE, format!("write `{word}` as `{better}`"), line.span(at, at))
             .label(format!("write `{better}`"))
             .mend(*better),
     )
 }
 
 /// `%pi`, `%e^x` of Maxima and Scilab. Where a value stands before it, `%` may be a remainder.
-fn constant(line: &Line<'_>, at: usize) -> Option<Found> {
+fn constant(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let begins = at > 0 && !line.tokens[at - 1].ends_value();
     if line.text(at) != "%" || !begins || !line.touches(at) {
         return None;
@@ -462,7 +464,7 @@ fn constant(line: &Line<'_>, at: usize) -> Option<Found> {
         "e" if line.text(at + 2) == "^" => {
             let minus = line.text(at + 3) == "-";
             let end = line.operand_end(if minus { at + 4 } else { at + 3 })?;
-            let found = Found::new(CODE, "the exponential function is `exp`", line.span(at, end - 1));
+            let found = IdiomMatch::new(CODE, "the exponential function is `exp`", line.span(at, end - 1));
             if matches!(line.text(end), "^" | "**") {
                 return Some(found.label("a power of a power").help("write `exp(...)` around the whole exponent"));
             }
@@ -471,19 +473,19 @@ fn constant(line: &Line<'_>, at: usize) -> Option<Found> {
         "e" => "exp(1)".to_owned(),
         _ => return None,
     };
-    let found = Found::new(CODE, format!("write `%{word}` as `{better}`"), line.span(at, at + 1));
+    let found = IdiomMatch::new(CODE, format!("write `%{word}` as `{better}`"), line.span(at, at + 1));
     Some(found.label(format!("write `{better}`")).mend(better))
 }
 
 /// `sinx`
-fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let functions = ["sin", "cos", "tan", "exp", "ln", "sqrt", "log"];
     let rest = functions.iter().find_map(|name| Some((name, word.strip_prefix(name)?)));
     let (name, argument) = rest.filter(|(_, argument)| scene.knows(argument))?;
     let help = format!("write `{name}({argument})`");
     Some(
-        Found::new(CODE, format!("the argument of `{name}` needs brackets"), line.span(at, at))
+        IdiomMatch::new(CODE, format!("the argument of `{name}` needs brackets"), line.span(at, at))
             .label("is this a function?")
             .help(help),
     )

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::line::Line;
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::{TokenKind, numeral};
 
 const CODE: &str = "E0133";
@@ -60,7 +60,7 @@ const UNITS: [&str; 50] = [
     "bar", "N", "J", "kJ", "W", "mA", "uA", "nA", "pA", "pF", "nF", "uF", "mol",
 ];
 
-pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     let idiom = macros(scene, line)
         .or_else(|| typed(scene, line))
         .or_else(|| attributes(line))
@@ -82,7 +82,7 @@ pub(super) fn is_type(word: &str) -> bool {
 }
 
 /// `@parameters b = 2`, `@variables y(t) = 1`
-fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     if line.text(0) != "@" || !line.is_name(1) {
         return None;
     }
@@ -92,8 +92,8 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         let total = (1..end).find(|&k| line.text(k) == "total" && line.text(k + 1) == "=");
         if let Some(k) = total {
             let better = format!("run {{ t = 0 .. {} }}", line.text(k + 2));
-            let found =
-                Found::new(CODE, "`@` does not begin a statement", line.span(0, end - 1)).label("options of a run");
+            let found = IdiomMatch::new(CODE, "`@` does not begin a statement", line.span(0, end - 1))
+                .label("options of a run");
             return Some(if scene.run || end > k + 3 {
                 found.help(format!("write `{better}`"))
             } else {
@@ -101,7 +101,7 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
             });
         }
         return Some(
-            Found::new(CODE, format!("`@{word}` does not begin a statement"), line.span(0, 1))
+            IdiomMatch::new(CODE, format!("`@{word}` does not begin a statement"), line.span(0, 1))
                 .label("is this a macro?")
                 .help("write equations and declarations: `param k = 1`, `state x = 1`, `x' = -k*x`"),
         );
@@ -118,7 +118,9 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
             continue;
         }
         if !line.is_name(k) {
-            return Some(Found::new(CODE, headline, line.span(0, 1)).help(format!("write `{better} a = 1, b = 2`")));
+            return Some(
+                IdiomMatch::new(CODE, headline, line.span(0, 1)).help(format!("write `{better} a = 1, b = 2`")),
+            );
         }
         k += 1;
         if line.text(k) == "(" {
@@ -141,7 +143,7 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     }
     let better = format!("{better}{out}");
     let found =
-        Found::new(CODE, headline, line.span(0, end - 1)).label("a declaration").help(format!("write `{better}`"));
+        IdiomMatch::new(CODE, headline, line.span(0, end - 1)).label("a declaration").help(format!("write `{better}`"));
     let time = better == format!("time {}", scene.time);
     Some(match (complete, time) {
         (_, true) => {
@@ -153,7 +155,7 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// `double b = 2;`, `real b;`, `parameter Real b = 2`, `Real x(start = 1)`, `real*8 b`
-fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let mut at = 0;
     let mut keyword = "param";
     let prefix = matches!(
@@ -185,7 +187,7 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     }
     let end = line.find(name, ";").unwrap_or(line.tokens.len());
     let whole = line.span(0, line.tokens.len() - 1);
-    let found = Found::new(CODE, "odec has no types", whole).label("a declaration").over(line.range.clone());
+    let found = IdiomMatch::new(CODE, "odec has no types", whole).label("a declaration").over(line.range.clone());
     let label = line.text(name);
     if line.text(name + 1) == "=" && !scene.knows(label) {
         let several = line.find(name, ",").is_some();
@@ -212,7 +214,7 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// `param E(unit = "mV") = -65`, `state x(min = 0) = 1`: attributes of Modelica.
-fn attributes(line: &Line<'_>) -> Option<Found> {
+fn attributes(line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
     if !matches!(word, "state" | "param" | "const") {
         return None;
@@ -260,7 +262,7 @@ fn attributes(line: &Line<'_>) -> Option<Found> {
     };
     let bounded = low.is_some() || high.is_some();
     better.push_str(&bounds.concat());
-    let found = Found::new(CODE, "write the properties of a name after its value", line.span(open, close));
+    let found = IdiomMatch::new(CODE, "write the properties of a name after its value", line.span(open, close));
     let found = found.label("attributes").help(format!("write `{word} {name}{better}`"));
     let span = line.span(open, end - 1);
     // a bound keeps a state here, and is an assertion there
@@ -268,13 +270,13 @@ fn attributes(line: &Line<'_>) -> Option<Found> {
 }
 
 /// `state w(start = 1)`
-fn modifiers(line: &Line<'_>) -> Option<Found> {
+fn modifiers(line: &Line<'_>) -> Option<IdiomMatch> {
     let declares = matches!(line.text(0), "state" | "param" | "const");
     let at = (1..line.tokens.len()).find(|&k| line.reads(k, &["(", "start", "="])).filter(|_| declares)?;
     let close = line.close(at)?;
     let first = line.arguments(at)?.first()?.clone();
     let better = format!(" = {}", line.slice(first.start + 2, first.end));
-    let found = Found::new(CODE, "write an initial value after the name", line.span(at, close))
+    let found = IdiomMatch::new(CODE, "write an initial value after the name", line.span(at, close))
         .label(format!("write `{}`", better.trim()));
     Some(
         found.help(format!("write `{} {}{better}`", line.text(0), line.text(at - 1))).fix(line.span(at, close), better),
@@ -282,15 +284,15 @@ fn modifiers(line: &Line<'_>) -> Option<Found> {
 }
 
 /// `init y = 1`, `number b = 2`
-fn word(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn word(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
     let (_, better) = WORDS.iter().find(|(name, _)| *name == word)?;
     if !line.is_name(0) || !line.is_name(1) || line.touches(0) || line.text(2) != "=" || better.is_empty() {
         return None;
     }
     let name = line.text(1);
-    let found =
-        Found::new(CODE, format!("write `{word}` as `{better}`"), line.span(0, 0)).label(format!("write `{better}`"));
+    let found = IdiomMatch::new(CODE, format!("write `{word}` as `{better}`"), line.span(0, 0))
+        .label(format!("write `{better}`"));
     if scene.states.contains(name) {
         let value = line.slice(3, line.tokens.len());
         return Some(
@@ -301,7 +303,7 @@ fn word(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// `boundary periodic i, j`
-fn boundary(line: &Line<'_>) -> Option<Found> {
+fn boundary(line: &Line<'_>) -> Option<IdiomMatch> {
     let rule = line.text(1);
     if line.text(0) != "boundary" || !matches!(rule, "periodic" | "clamp") {
         return None;
@@ -311,7 +313,7 @@ fn boundary(line: &Line<'_>) -> Option<Found> {
     let missing: Vec<usize> = names.into_iter().filter(|&k| bare(k)).collect();
     let first = *missing.first()?;
     let listed: Vec<String> = missing.iter().map(|&k| format!("{rule} {}", line.text(k))).collect();
-    let found = Found::new("E0128", format!("write `{rule}` for each index"), line.span(first, first))
+    let found = IdiomMatch::new("E0128", format!("write `{rule}` for each index"), line.span(first, first))
         .label(format!("write `{rule} {}`", line.text(first)))
         .help(format!("write `boundary {rule} {}, {}`", line.text(2), listed.join(", ")));
     Some(missing.iter().fold(found, |found, &k| {
@@ -321,7 +323,7 @@ fn boundary(line: &Line<'_>) -> Option<Found> {
 }
 
 /// `2 1/s`, `2 m/s`: a number and a unit of several signs.
-fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let declares = matches!(line.text(0), "param" | "const" | "state");
     let value = at > 0 && line.text(at - 1) == "=" && line.kind(at) == Some(TokenKind::Number);
     let end =
@@ -335,24 +337,24 @@ fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let unit = format!("[{}]", line.slice(at + 1, end));
-    let found = Found::new("E0119", "write a unit in square brackets", line.span(at + 1, end - 1));
+    let found = IdiomMatch::new("E0119", "write a unit in square brackets", line.span(at + 1, end - 1));
     Some(found.label(format!("write `{unit}`")).mend(unit))
 }
 
 /// `30*deg`, `30 deg`
-fn degrees(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn degrees(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let last = if line.text(at + 1) == "*" { at + 2 } else { at + 1 };
     let word = line.text(last);
     if line.kind(at) != Some(TokenKind::Number) || !matches!(word, "deg" | "degree" | "degrees") || scene.knows(word) {
         return None;
     }
     let better = format!("{}*pi/180", line.text(at));
-    let found = Found::new("E0119", "odec needs angles in radians", line.span(at, last));
+    let found = IdiomMatch::new("E0119", "odec needs angles in radians", line.span(at, last));
     Some(found.label(format!("write `{better}`")).mend(better))
 }
 
 /// `5ms`, `30deg`, `5*mV`, `1/s`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
-fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let headline = "write a unit in square brackets";
     let is_unit = |word: &str| UNITS.contains(&word) && !scene.knows(word);
     let ends = |k: usize| k >= line.tokens.len() || matches!(line.text(k), "," | ";" | "}");
@@ -361,12 +363,13 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
         if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.knows(tail) {
             let better = format!("{number}*pi/180");
-            let found = Found::new("E0119", "odec needs angles in radians", line.span(at, at));
+            let found = IdiomMatch::new("E0119", "odec needs angles in radians", line.span(at, at));
             return Some(found.label(format!("write `{better}`")).mend(better));
         }
         let better = format!("{number} [{tail}]");
-        return is_unit(tail)
-            .then(|| Found::new("E0119", headline, line.span(at, at)).label(format!("write `{better}`")).mend(better));
+        return is_unit(tail).then(|| {
+            IdiomMatch::new("E0119", headline, line.span(at, at)).label(format!("write `{better}`")).mend(better)
+        });
     }
     let declares = declares && !(at > 0 && line.kind(at) == Some(TokenKind::Number) && line.text(at - 1) != "=");
     if declares
@@ -377,7 +380,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     {
         let better = format!("{} [1/{}]", line.text(at), line.text(at + 2));
         return Some(
-            Found::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).mend(better),
+            IdiomMatch::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).mend(better),
         );
     }
     if declares
@@ -388,7 +391,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     {
         let better = format!("{} [{}]", line.text(at), line.text(at + 2));
         return Some(
-            Found::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).mend(better),
+            IdiomMatch::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).mend(better),
         );
     }
     if line.text(at) == ":"
@@ -406,14 +409,14 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let span = line.span(at, line.tokens.len() - 1);
         if declares {
             return Some(
-                Found::new("E0119", headline, span).label(format!("write `[{unit}]`")).mend(format!("[{unit}]")),
+                IdiomMatch::new("E0119", headline, span).label(format!("write `[{unit}]`")).mend(format!("[{unit}]")),
             );
         }
         let word = (line.text(at + 1) == "1" || is_unit(line.text(at + 1)))
             && line.kind(at - 1) != Some(TokenKind::Number)
             && at + 2 == line.tokens.len();
         return word.then(|| {
-            Found::new("E0119", "an equation has no unit at its end", span)
+            IdiomMatch::new("E0119", "an equation has no unit at its end", span)
                 .label("not needed")
                 .help("remove it: declarations set the units")
                 .fix(span, "")
@@ -423,7 +426,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let span = Span::new(line.tokens[at].start, line.tokens[at + 1].start);
         let unit = line.slice(at + 1, line.close(at + 1)? + 1);
         return Some(
-            Found::new("E0119", "write a unit without `in`", line.span(at, at))
+            IdiomMatch::new("E0119", "write a unit without `in`", line.span(at, at))
                 .label("not needed")
                 .help(format!("write only `{unit}`"))
                 .fix(span, ""),

@@ -2,7 +2,7 @@
 
 use super::call::CODE;
 use super::line::{Line, operand};
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 use crate::syntax::operand::{Fit, between};
 
@@ -33,7 +33,7 @@ pub(super) fn filled(template: &str, arguments: &[&str]) -> String {
 }
 
 /// Functions that mean one thing here and another thing there: said, and not replaced.
-pub(super) fn uncertain(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+pub(super) fn uncertain(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let call = line.is_name(at) && line.text(at + 1) == "(" && !scene.knows(word) && !scene.is_function(word);
     let member = at > 0 && matches!(line.text(at - 1), "." | "\\");
@@ -41,13 +41,13 @@ pub(super) fn uncertain(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option
 }
 
 /// The possible meanings of the call at `at`, if there are several.
-pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let close = line.close(at + 1)?;
     let arguments = line.arguments(at + 1)?;
     let text: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
     let found = |headline: String, help: String| {
-        Some(Found::new(CODE, headline, line.span(at, close)).label("which one do you mean?").help(help))
+        Some(IdiomMatch::new(CODE, headline, line.span(at, close)).label("which one do you mean?").help(help))
     };
     let unknown = format!("odec has no function `{word}`");
     match (word, text.as_slice()) {
@@ -78,11 +78,11 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
             format!("`{word}` rounds down in one language, but towards 0 in another"),
             format!("write `floor({a})`, or `{}`", filled("sign($1)*floor(abs($1))", &[a])),
         ),
-        ("nthroot" | "Surd", [a, b]) => Some(root(Found::new(CODE, unknown, line.span(at, close)), a, b)),
+        ("nthroot" | "Surd", [a, b]) => Some(root(IdiomMatch::new(CODE, unknown, line.span(at, close)), a, b)),
         ("step" | "STEP", [a, b]) if [a, b].contains(&&scene.time) => {
             let from = if *a == scene.time { b } else { a };
             let better = filled("($1 > $2)", &[scene.time, from]);
-            Some(Found::new(CODE, unknown, line.span(at, close)).label("a step in time").mend(better))
+            Some(IdiomMatch::new(CODE, unknown, line.span(at, close)).label("a step in time").mend(better))
         }
         ("step" | "STEP", [a, b]) => found(
             unknown,
@@ -94,7 +94,7 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
         ("ramp" | "RAMP", [a, b]) if [a, b].contains(&&scene.time) => {
             let from = if *a == scene.time { b } else { a };
             let better = filled("max($1 - $2, 0)", &[scene.time, from]);
-            Some(Found::new(CODE, unknown, line.span(at, close)).label("a ramp in time").mend(better))
+            Some(IdiomMatch::new(CODE, unknown, line.span(at, close)).label("a ramp in time").mend(better))
         }
         ("ramp" | "RAMP", [a]) => found(unknown, format!("write `max({a}, 0)`")),
         ("ramp" | "RAMP", [a, b, ..]) => found(
@@ -116,7 +116,7 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
 }
 
 /// `nthroot(a, b)`
-fn root(known: Found, a: &str, b: &str) -> Found {
+fn root(known: IdiomMatch, a: &str, b: &str) -> IdiomMatch {
     let better = if b == "3" { format!("cbrt({a})") } else { filled("sign($1)*abs($1)^(1/$2)", &[a, b]) };
     // an even root of a negative number is none there either
     if b.parse::<u32>().is_ok_and(|n| n % 2 == 1) {
@@ -129,7 +129,7 @@ fn root(known: Found, a: &str, b: &str) -> Found {
 }
 
 /// `log(x, 10)`
-pub(super) fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+pub(super) fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if !matches!(word, "log" | "ln") || scene.functions.contains(word) || line.text(at + 1) != "(" {
         return None;
@@ -143,7 +143,7 @@ pub(super) fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option
     let text = |r: &std::ops::Range<usize>| line.slice(r.start, r.end);
     let number = |r: &std::ops::Range<usize>| r.len() == 1 && line.kind(r.start) == Some(TokenKind::Number);
     let (last, other) = (log_of(text(first), text(second)), log_of(text(second), text(first)));
-    let found = Found::new(CODE, "a logarithm does not take a base", line.span(at, line.close(at + 1)?));
+    let found = IdiomMatch::new(CODE, "a logarithm does not take a base", line.span(at, line.close(at + 1)?));
     // a number is the base; which of two values it is differs between languages
     Some(if number(second) && !number(first) {
         found.label(format!("write `{last}`")).mend(last)

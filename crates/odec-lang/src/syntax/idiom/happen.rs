@@ -3,7 +3,7 @@
 use super::call::CODE;
 use super::line::{Line, operand};
 use super::sign::operand_start;
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
 /// Names of events in solvers that are called as functions.
@@ -28,7 +28,7 @@ const IMPULSES: [&str; 5] = ["delta", "dirac", "Dirac", "DiracDelta", "impulse"]
 /// The value before an event.
 const BEFORE: [&str; 3] = ["pre", "previous", "last"];
 
-pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     for at in 0..line.tokens.len() {
         let idiom = callback(scene, line, at).or_else(|| flag(scene, line, at)).or_else(|| call(scene, line, at));
         found.extend(idiom);
@@ -36,7 +36,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
 }
 
 /// `cb = ContinuousCallback(condition, affect!)`, `options = odeset('Events', @hit)`
-fn callback(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn callback(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if !CALLBACKS.contains(&word) || scene.knows(word) || line.text(at + 1) != "(" {
         return None;
@@ -45,14 +45,14 @@ fn callback(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `hit.terminal = True`
-fn flag(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn flag(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let known = at != 0 || scene.knows(line.text(0));
     let fits = line.text(1) == "." && FLAGS.contains(&line.text(2)) && line.text(3) == "=";
     (!known && fits).then(|| event(line))
 }
 
-fn event(line: &Line<'_>) -> Found {
-    Found::new("E0133", "write an event with braces", line.span(0, line.tokens.len() - 1))
+fn event(line: &Line<'_>) -> IdiomMatch {
+    IdiomMatch::new("E0133", "write an event with braces", line.span(0, line.tokens.len() - 1))
         .label("an event")
         .help(
             "write `when h < 0 { h' := -0.8*h' }` to change a state at that time, or `when h < 0 { stop }` to end \
@@ -62,7 +62,7 @@ fn event(line: &Line<'_>) -> Found {
 }
 
 /// `rising(x - 0.5)`, `edge(on)`, `pre(h')`, `delta(t - 5)`
-fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let impulse = IMPULSES.contains(&word);
     let open = line.text(at + 1) == "(" || impulse && line.text(at + 1) == "[";
@@ -73,7 +73,7 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let span = line.span(at, line.close(at + 1)?);
     let [argument] = arguments.as_slice() else { return None };
     let text = line.slice(argument.start, argument.end);
-    let found = Found::new(CODE, format!("odec has no function `{word}`"), span);
+    let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span);
     let compares = text.contains(['<', '>']);
     if BEFORE.contains(&word) {
         return Some(

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::line::{Line, operand};
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::tokens;
 
 /// Most nested braces that are looked into.
@@ -54,7 +54,7 @@ const COMMANDS: [(&str, &str); 38] = [
 /// Commands that only say how their argument looks.
 const LOOKS: [&str; 8] = ["mathrm", "text", "mathit", "mathbf", "operatorname", "textrm", "boldsymbol", "mathcal"];
 
-pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     let text = line.whole();
     let command = (0..line.tokens.len())
         .find(|&k| line.text(k) == "\\" && (line.is_name(k + 1) && line.touches(k) || line.text(k + 1) == "\\"));
@@ -69,7 +69,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
     let better = translate(scene, text);
     let span = line.span(at, if command.is_some() { at + 1 } else { at });
     let headline = format!("`{}` is LaTeX", line.slice(at, if command.is_some() { at + 2 } else { at + 1 }));
-    let idiom = Found::new("E0136", headline, span).label("unknown").over(line.range.clone());
+    let idiom = IdiomMatch::new("E0136", headline, span).label("unknown").over(line.range.clone());
     found.push(match better {
         Some(better) => {
             idiom.help(format!("write `{better}`")).fix(Span::new(line.range.start, line.range.end), better)

@@ -36,7 +36,7 @@ const MAX_LINE: usize = 2000;
 
 /// One idiom at its place.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct IdiomMatch {
     code: &'static str,
     /// Alike for all places that are told of together.
     headline: String,
@@ -49,9 +49,9 @@ pub struct Found {
     range: Range<usize>,
 }
 
-impl Found {
-    fn new(code: &'static str, headline: impl Into<String>, span: Span) -> Found {
-        Found {
+impl IdiomMatch {
+    fn new(code: &'static str, headline: impl Into<String>, span: Span) -> IdiomMatch {
+        IdiomMatch {
             code,
             headline: headline.into(),
             span,
@@ -62,29 +62,29 @@ impl Found {
         }
     }
 
-    fn label(mut self, text: impl Into<String>) -> Found {
+    fn label(mut self, text: impl Into<String>) -> IdiomMatch {
         self.label = text.into();
         self
     }
 
-    fn help(mut self, text: impl Into<String>) -> Found {
+    fn help(mut self, text: impl Into<String>) -> IdiomMatch {
         self.help = text.into();
         self
     }
 
-    fn fix(mut self, span: Span, text: impl Into<String>) -> Found {
+    fn fix(mut self, span: Span, text: impl Into<String>) -> IdiomMatch {
         self.fixes.push(Fix { span, text: text.into() });
         self
     }
 
     /// A replacement of its own range.
-    fn mend(self, text: impl Into<String>) -> Found {
+    fn mend(self, text: impl Into<String>) -> IdiomMatch {
         let (text, span) = (text.into(), self.span);
         let help = if self.help.is_empty() { format!("write `{text}`") } else { self.help.clone() };
         self.help(help).fix(span, text)
     }
 
-    fn over(mut self, range: Range<usize>) -> Found {
+    fn over(mut self, range: Range<usize>) -> IdiomMatch {
         self.range = range;
         self
     }
@@ -208,7 +208,7 @@ impl<'a> Scene<'a> {
 }
 
 /// The result of a search: diagnostics, and the remaining text to check.
-pub struct Taken {
+pub struct IdiomSearch {
     /// One for all places of an idiom.
     pub diagnostics: Vec<Diagnostic>,
     /// The text with the idioms blanked, byte for byte in place.
@@ -218,14 +218,14 @@ pub struct Taken {
 }
 
 /// Looks for idioms on the lines that errors point at. `None` if there are none.
-pub fn take(masked: &str, errors: &[Span]) -> Option<Taken> {
+pub fn take(masked: &str, errors: &[Span]) -> Option<IdiomSearch> {
     if masked.len() > MAX_SEARCHED || errors.is_empty() {
         return None;
     }
     let scene = Scene::of(masked);
     let mut found = Vec::new();
     program::search(&scene, &mut found);
-    found.retain(|idiom: &Found| points_at(errors, &idiom.range));
+    found.retain(|idiom: &IdiomMatch| points_at(errors, &idiom.range));
     let block: Vec<Range<usize>> = found.iter().map(|idiom| idiom.range.clone()).collect();
     for (at, line) in scene.lines.iter().enumerate() {
         let free = !block.iter().any(|range| overlap(range, &line.range));
@@ -266,9 +266,9 @@ fn points_at(errors: &[Span], range: &Range<usize>) -> bool {
 }
 
 /// All idioms of one line; of two at one place the first counts.
-fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<Found>) {
+fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<Found>); 9] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 9] = [
         happen::search,
         latex::search,
         needless::search,
@@ -308,7 +308,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<Found>) {
 }
 
 /// The range that is blanked for an idiom: its line, or the entry of a block if a brace of the line belongs to others.
-fn blanked(line: &Line<'_>, idiom: &Found) -> Range<usize> {
+fn blanked(line: &Line<'_>, idiom: &IdiomMatch) -> Range<usize> {
     if idiom.range != idiom.span.range() {
         return idiom.range.clone();
     }
@@ -324,7 +324,7 @@ fn blanked(line: &Line<'_>, idiom: &Found) -> Range<usize> {
 }
 
 /// Tells of idioms with one headline together, and blanks them.
-fn blank(scene: &Scene<'_>, masked: &str, found: Vec<Found>) -> Taken {
+fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch {
     let mut text = masked.as_bytes().to_vec();
     let mut names = Vec::new();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
@@ -364,5 +364,5 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<Found>) -> Taken {
         }
     }
     let text = String::from_utf8(text).unwrap_or_else(|_| masked.to_string());
-    Taken { diagnostics, text, names }
+    IdiomSearch { diagnostics, text, names }
 }

@@ -4,7 +4,7 @@ use odec_ir::Span;
 use unicode_normalization::UnicodeNormalization;
 
 use super::line::Line;
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0134";
@@ -64,7 +64,7 @@ const ALIKE: [(char, char); 47] = [
     ('ϲ', 'c'),
 ];
 
-pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     if let Some(idiom) = joined(scene, line).or_else(|| quoted(scene, line)) {
         found.push(idiom);
         return;
@@ -81,7 +81,7 @@ fn skeleton(name: &str) -> String {
 }
 
 /// `х` where `x` is declared, or the other way round.
-fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if !line.is_name(at) || scene.knows(word) || scene.is_function(word) {
         return None;
@@ -101,7 +101,7 @@ fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         _ => return None,
     };
     Some(
-        Found::new(CODE, headline, line.span(at, at))
+        IdiomMatch::new(CODE, headline, line.span(at, at))
             .label(label)
             .help(format!("write `{better}` with the letters of its declaration"))
             .fix(line.span(at, at), *better),
@@ -109,7 +109,7 @@ fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `params['k']`, `p["k"]`, `params[["k"]]`, `params.k`, `params$k`: entries of a dictionary, a list or an object.
-fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let holder = line.text(at);
     let fits = line.is_name(at) && line.touches(at) && !scene.knows(holder) && !scene.is_function(holder);
     if !fits || at > 0 && line.text(at - 1) == "." {
@@ -141,7 +141,7 @@ fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     if !only || !plain {
         return None;
     }
-    let found = Found::new(CODE, "write a parameter by its name alone", line.span(at, last));
+    let found = IdiomMatch::new(CODE, "write a parameter by its name alone", line.span(at, last));
     let found = found.label(format!("write `{name}`"));
     Some(if scene.knows(name) && name != scene.time {
         found.mend(name)
@@ -151,7 +151,7 @@ fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `param k-on = 1`, `param growth rate = 1`
-fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     if !matches!(line.text(0), "param" | "const" | "state" | "output") {
         return None;
     }
@@ -175,13 +175,13 @@ fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         }
         let better = format!("{a}_{b}");
         if hyphen {
-            let found = Found::new(CODE, "a name cannot contain a hyphen", line.span(at, second))
+            let found = IdiomMatch::new(CODE, "a name cannot contain a hyphen", line.span(at, second))
                 .label(format!("write `{better}`"));
             let found = found.help(format!("write `{better}`"));
             let known = scene.knows(b) || line.kind(second) != Some(TokenKind::Name);
             return Some(if known { found } else { everywhere(scene, found, &[a, "-", b], &better) });
         }
-        let found = Found::new(CODE, "a name cannot contain a space", line.span(at, second))
+        let found = IdiomMatch::new(CODE, "a name cannot contain a space", line.span(at, second))
             .label(format!("`{better}`, or two names?"));
         // the name as it is used tells what is meant
         let spaced = uses(scene, &[a, b]).len() > 1;
@@ -198,7 +198,7 @@ fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// `param "growth rate" = 1`
-fn quoted(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn quoted(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let declares = matches!(line.text(0), "param" | "const" | "state" | "output");
     let text = line.text(1);
     if !declares || line.kind(1) != Some(TokenKind::Text) || text.len() < 3 {
@@ -208,7 +208,8 @@ fn quoted(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-'));
     let better = name.replace([' ', '-'], "_");
     (plain && better.starts_with(char::is_alphabetic)).then(|| {
-        let found = Found::new(CODE, "write a name without quotes", line.span(1, 1)).label(format!("write `{better}`"));
+        let found =
+            IdiomMatch::new(CODE, "write a name without quotes", line.span(1, 1)).label(format!("write `{better}`"));
         everywhere(scene, found.help(format!("write `{better}`")), &[text], &better)
     })
 }
@@ -228,6 +229,6 @@ fn uses(scene: &Scene<'_>, words: &[&str]) -> Vec<Span> {
     found
 }
 
-fn everywhere(scene: &Scene<'_>, found: Found, words: &[&str], better: &str) -> Found {
+fn everywhere(scene: &Scene<'_>, found: IdiomMatch, words: &[&str], better: &str) -> IdiomMatch {
     uses(scene, words).into_iter().fold(found, |found, span| found.fix(span, better))
 }

@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::line::Line;
 use super::program::head_span;
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0133";
@@ -59,7 +59,7 @@ const SOLVERS: [&str; 21] = [
 ];
 
 /// Lines that a model does not need, and headings.
-pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     found.extend(
         super::tool::search(scene, line)
             .or_else(|| needless(scene, line))
@@ -70,17 +70,17 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
     super::tool::within(scene, line, found);
 }
 
-pub(super) fn drop(line: &Line<'_>, headline: String, label: &str) -> Found {
+pub(super) fn drop(line: &Line<'_>, headline: String, label: &str) -> IdiomMatch {
     let newline = usize::from(line.file[line.range.end..].starts_with('\n'));
     let whole = Span::new(line.range.start, line.range.end + newline);
-    Found::new(CODE, headline, head_span(line))
+    IdiomMatch::new(CODE, headline, head_span(line))
         .label(label)
         .help("remove the line")
         .fix(whole, "")
         .over(line.range.clone())
 }
 
-fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
     if !line.is_name(0) || scene.knows(word) {
         return None;
@@ -119,11 +119,11 @@ fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
             drop(line, format!("`{word}` does not begin a statement"), "not needed")
                 .help("write its meaning as an equation, or remove it"),
         )
-        .map(|found| Found { fixes: Vec::new(), ..found });
+        .map(|found| IdiomMatch { fixes: Vec::new(), ..found });
     }
     if SHOWS.contains(&word) && called {
         let found = drop(line, format!("`{word}` does not begin a statement"), "not needed");
-        return Some(Found {
+        return Some(IdiomMatch {
             help: "remove the line: the commands `odec run FILE` and `odec plot FILE` write rows and pictures"
                 .to_string(),
             ..found
@@ -133,7 +133,7 @@ fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// `[membrane]`, `$DES`
-fn section(line: &Line<'_>) -> Option<Found> {
+fn section(line: &Line<'_>) -> Option<IdiomMatch> {
     let end = line.tokens.len();
     if line.text(0) == "[" && line.is_name(1) && line.text(2) == "]" && end == 3 {
         return Some(drop(line, "a model has no headings".to_string(), "a heading"));
@@ -147,7 +147,7 @@ fn section(line: &Line<'_>) -> Option<Found> {
     }
     if line.text(2) == "=" || line.text(2) == "+" {
         let better = format!("param {}", line.slice(1, end));
-        let found = Found::new(CODE, "a name cannot contain `$`", line.span(0, 1)).label("is it constant?");
+        let found = IdiomMatch::new(CODE, "a name cannot contain `$`", line.span(0, 1)).label("is it constant?");
         return Some(if line.text(2) == "=" {
             found.help(format!("write a constant as a parameter: `{better}`")).fix(line.span(0, end - 1), better)
         } else {
@@ -156,31 +156,35 @@ fn section(line: &Line<'_>) -> Option<Found> {
     }
     let upper = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
     upper.then(|| {
-        Found::new(CODE, "a model has no headings", line.span(0, 1)).label("a heading").help(
+        IdiomMatch::new(CODE, "a model has no headings", line.span(0, 1)).label("a heading").help(
             "write `param k = 1` for a parameter, `state A = 1` for a compartment and `A' = -k*A` for its equation",
         )
     })
 }
 
 /// `[t, y] = ode45(@f, [0 10], 1)`, `tspan = [0 10]`
-fn solver(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn solver(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let call = (0..line.tokens.len()).find(|&k| {
         SOLVERS.contains(&line.text(k)) && matches!(line.text(k + 1), "(" | "[") && !scene.knows(line.text(k))
     })?;
     let word = line.text(call);
     Some(
-        Found::new(CODE, format!("a model does not call `{word}`: the command runs the model"), line.span(call, call))
-            .label("a call of a solver")
-            .help("write `run { t = 0 .. 10; method = auto }`, and run the model with `odec run FILE`; remove the line")
-            .over(line.range.clone()),
+        IdiomMatch::new(
+            CODE,
+            format!("a model does not call `{word}`: the command runs the model"),
+            line.span(call, call),
+        )
+        .label("a call of a solver")
+        .help("write `run { t = 0 .. 10; method = auto }`, and run the model with `odec run FILE`; remove the line")
+        .over(line.range.clone()),
     )
 }
 
-fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
     if matches!(word, "wiener" | "markov") && line.is_name(1) && line.tokens.len() == 2 {
         return Some(
-            Found::new("E0561", "odec does not support noise", line.span(0, 1))
+            IdiomMatch::new("E0561", "odec does not support noise", line.span(0, 1))
                 .label("noise")
                 .help("remove the line and its terms: equations are deterministic")
                 .over(line.range.clone()),
@@ -190,7 +194,7 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         .find(|&k| matches!(line.text(k), "Symbol" | "symbols" | "Function") && line.text(k + 1) == "(");
     if symbol.is_some_and(|k| line.kind(k + 2) == Some(TokenKind::Text)) {
         return Some(
-            Found::new(CODE, "a declaration says what a name is", line.span(0, line.tokens.len() - 1))
+            IdiomMatch::new(CODE, "a declaration says what a name is", line.span(0, line.tokens.len() - 1))
                 .label("a symbol")
                 .help(format!("write `param {word} = 1` or `state {word} = 1`"))
                 .over(line.range.clone()),
@@ -198,7 +202,7 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     }
     if word == "use" && line.is_name(1) {
         return Some(
-            Found::new(CODE, "names in the same file need no `use`", line.span(0, line.tokens.len() - 1))
+            IdiomMatch::new(CODE, "names in the same file need no `use`", line.span(0, line.tokens.len() - 1))
                 .label("not needed")
                 .help("every name of the file is visible in all of it")
                 .over(line.range.clone()),
@@ -210,12 +214,13 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     if word == "METHOD" && line.is_name(1) {
         let better = format!("run {{ method = {} }}", line.text(1).to_lowercase());
         return Some(
-            Found::new(CODE, "write the method in the run block", line.span(0, 1)).help(format!("write `{better}`")),
+            IdiomMatch::new(CODE, "write the method in the run block", line.span(0, 1))
+                .help(format!("write `{better}`")),
         );
     }
     if word == "LIMIT" && line.is_name(1) {
         return Some(
-            Found::new(CODE, "odec cannot impose a limit on a state", line.span(0, 0))
+            IdiomMatch::new(CODE, "odec cannot impose a limit on a state", line.span(0, 0))
                 .help(format!(
                     "write the mechanism that keeps it there into its equation: `{0}' = if {0} > 0 then ... else \
                      max(0, ...)`",
@@ -233,14 +238,14 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         let ends: Vec<&str> = inside.split_whitespace().collect();
         let [a, b] = ends.as_slice() else { return None };
         let better = format!("run {{ t = {a} .. {b} }}");
-        let found = Found::new(CODE, "write the time span in the run block", line.span(0, line.tokens.len() - 1))
+        let found = IdiomMatch::new(CODE, "write the time span in the run block", line.span(0, line.tokens.len() - 1))
             .label("a time span");
         return Some(if scene.run { found.help(format!("write `{better}`")) } else { found.mend(better) });
     }
     let start = matches!(word, "u0" | "y0" | "x0" | "Y0" | "U0" | "X0" | "IC" | "ICs" | "init" | "inits");
     let list = matches!(line.text(2), "[" | "c" | "{") && line.text(1) == "=";
     (start && list).then(|| {
-        Found::new(CODE, "give the initial value of each state", line.span(0, line.tokens.len() - 1))
+        IdiomMatch::new(CODE, "give the initial value of each state", line.span(0, line.tokens.len() - 1))
             .label("a list of initial values")
             .help("write `state x = 1, y = 0`")
             .over(line.range.clone())

@@ -6,7 +6,7 @@ use odec_ir::Span;
 
 use super::array::range_of;
 use super::line::{Line, bare};
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0133";
@@ -15,7 +15,7 @@ const CODE: &str = "E0133";
 const MAX_BLOCK: usize = 200;
 
 /// Blocks of several lines.
-pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<Found>) {
+pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
     let mut at = 0;
     while at < scene.lines.len() {
         let taken = choice(scene, at)
@@ -118,7 +118,7 @@ fn assigns(line: &Line<'_>) -> bool {
 }
 
 /// `if c ... y' = 1 ... else ... y' = 2 ... end`
-fn choice(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     if !matches!(line.text(0), "if" | "IF" | "If") || scene.knows(line.text(0)) {
         return None;
@@ -135,7 +135,8 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let whole = range(scene, at, next);
     if let Some((name, value)) = branches[0].equations.first().filter(|_| scene.lines[at..next].iter().any(assigns)) {
         let condition = branches[0].condition.as_deref().unwrap_or("c");
-        let found = Found::new("E0117", "`if` does not begin an event", head_span(line)).label("a conditional action");
+        let found =
+            IdiomMatch::new("E0117", "`if` does not begin an event", head_span(line)).label("a conditional action");
         let help = format!(
             "write `when {condition} {{ {name} := {value} }}`; inside an event, write `{name} := if {condition} then \
              {value} else {name}`"
@@ -143,10 +144,11 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         return Some((found.over(whole).help(help), next));
     }
     if let Some(help) = event_of(scene, &branches) {
-        let found = Found::new("E0117", "`if` does not begin an event", head_span(line)).label("a conditional action");
+        let found =
+            IdiomMatch::new("E0117", "`if` does not begin an event", head_span(line)).label("a conditional action");
         return Some((found.over(whole).help(help), next));
     }
-    let found = Found::new(CODE, "a choice is a value and cannot contain equations", head_span(line))
+    let found = IdiomMatch::new(CODE, "a choice is a value and cannot contain equations", head_span(line))
         .label("a block of statements")
         .over(whole.clone());
     let simple = branches.len() == 2
@@ -262,7 +264,7 @@ fn plain(condition: &str) -> String {
 }
 
 /// `for i = 1:3 ... end`, `for i in range(3):`, `do i = 1, 3`, `for (i = 0; i < 3; i++) { }`, `while`
-fn repeat(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let word = line.text(0);
     let fits = match word {
@@ -275,19 +277,20 @@ fn repeat(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         return None;
     }
     let (next, _) = block_end(scene, at);
-    let found = Found::new(CODE, "odec has no loops: an equation applies to all elements at once", head_span(line))
-        .label("a loop")
-        .over(range(scene, at, next));
+    let found =
+        IdiomMatch::new(CODE, "odec has no loops: an equation applies to all elements at once", head_span(line))
+            .label("a loop")
+            .over(range(scene, at, next));
     if word == "while" {
         let headline = "odec has no loops: equations apply at all times";
         let condition = (1..line.tokens.len()).find(|&k| matches!(line.text(k), "{" | ":" | "do"));
         if let Some(end) = condition.filter(|_| scene.lines[at..next].iter().any(assigns)) {
             let help =
                 format!("write `when {} {{ ... }}`: it happens once, when this becomes true", bare(line.slice(1, end)));
-            return Some((Found { headline: headline.to_string(), ..found }.help(help), next));
+            return Some((IdiomMatch { headline: headline.to_string(), ..found }.help(help), next));
         }
         return Some((
-            Found { headline: headline.to_string(), ..found }
+            IdiomMatch { headline: headline.to_string(), ..found }
                 .help("write an equation that only applies at times as a choice: `x' = if c then a else b`"),
             next,
         ));
@@ -368,7 +371,7 @@ fn equations(line: &Line<'_>, head: bool) -> Vec<(String, String)> {
 }
 
 /// `def f(t, y):`, `function dydt = f(t, y)`, `f <- function(t, y, p) {`, and functions without a name
-fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+fn function(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let word = line.text(0);
     if let Some(found) = lambda(scene, line) {
@@ -396,7 +399,7 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     if let Some(equals) = body {
         let end = line.tokens.len();
         let better = format!("fn {}", line.slice(1, end));
-        let found = Found::new(CODE, "declare a function with `fn`", line.span(0, 0)).label("write `fn`");
+        let found = IdiomMatch::new(CODE, "declare a function with `fn`", line.span(0, 0)).label("write `fn`");
         let found = found.help(format!("write `{better}`")).over(line.range.clone());
         let whole = equals + 1 < end && !line.text(end - 1).ends_with([';', '{']);
         return Some((if whole { found.fix(line.span(0, 0), "fn") } else { found }, at + 1));
@@ -407,7 +410,7 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         next = at + 1;
     }
     let body: Vec<&Line<'_>> = scene.lines[at + 1..next].iter().collect();
-    let found = Found::new(CODE, "equations need no function around them", head_span(line))
+    let found = IdiomMatch::new(CODE, "equations need no function around them", head_span(line))
         .label("the head of a function")
         .over(range(scene, at, next));
     let rates = names
@@ -420,7 +423,7 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     if let (Some(result), false, true) = (single, rates, word == "def" || word == "function") {
         let better = format!("fn {name}({}) = {result}", names.join(", "));
         let whole = range(scene, at, next);
-        let found = Found { headline: "a function consists of one expression".to_string(), ..found };
+        let found = IdiomMatch { headline: "a function consists of one expression".to_string(), ..found };
         return Some((found.help(format!("write `{better}`")).fix(Span::new(whole.start, whole.end), better), next));
     }
     let help = match (single, names.get(1)) {
@@ -433,7 +436,7 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
 }
 
 /// `f = lambda x: -x`, `f = @(x) -x`, `f = x -> -x`
-fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     if !line.is_name(0) || line.text(1) != "=" {
         return None;
     }
@@ -458,11 +461,11 @@ fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let right = line.slice(body, end);
     let right = if line.text(2) == "@" { elementwise(right) } else { right.to_owned() };
     let names: Vec<&str> = arguments.clone().filter(|&k| line.is_name(k)).map(|k| line.text(k)).collect();
-    let found = Found::new(CODE, "declare a function with `fn`", line.span(2, 2)).over(line.range.clone());
+    let found = IdiomMatch::new(CODE, "declare a function with `fn`", line.span(2, 2)).over(line.range.clone());
     // the right side of an equation, as a solver wants it
     let state = names.iter().find(|name| scene.states.contains(*name) && !scene.rates.contains(*name));
     if let Some(state) = state.filter(|_| names.contains(&scene.time) && line.text(2) != "lambda") {
-        let found = Found { headline: "equations need no function around them".to_owned(), ..found };
+        let found = IdiomMatch { headline: "equations need no function around them".to_owned(), ..found };
         return Some(found.label("a function for a solver").help(format!("write `{state}' = {right}`")));
     }
     // `~` is an argument that is not used
@@ -476,7 +479,7 @@ fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// `m <- rxode2({ ... })`, `with(as.list(c(y, p)), { ... })`
-fn wrapper(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+fn wrapper(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let last = line.tokens.len().checked_sub(1)?;
     // the bracket is left open, so the lines behind it are joined
@@ -487,7 +490,7 @@ fn wrapper(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         return None;
     }
     let (first, second) = (line.span(0, head), line.span(close, last));
-    let found = Found::new(CODE, "equations need no call around them", first)
+    let found = IdiomMatch::new(CODE, "equations need no call around them", first)
         .label("not needed")
         .help("remove this line and the one that closes it")
         .over(line.range.clone())
@@ -497,7 +500,7 @@ fn wrapper(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
 }
 
 /// `when c then ... end when;`, `at (c): x = 3`
-fn when_block(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let end = line.tokens.len();
     if line.text(0) == "when" && line.text(end.saturating_sub(1)) == "then" {
@@ -509,7 +512,8 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
             Some(format!("{} := {}", l.slice(name.start, name.end), l.slice(value.start, value.end)))
         });
         let better = format!("when {condition} {{ {} }}", action.unwrap_or_else(|| "x := 1".to_string()));
-        let found = Found::new("E0133", "write an event with braces", head_span(line)).over(range(scene, at, next));
+        let found =
+            IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(range(scene, at, next));
         return Some((found.label("an event").help(format!("write `{better}`")), next));
     }
     // Antimony: `at 2 after (x > 1): x = 0`
@@ -518,13 +522,13 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         let body = line.slice(colon + 1, end).replacen('=', ":=", 1);
         let condition = bare(line.slice(k + 1, colon));
         let better = format!("when {condition} after {} {{ {body} }}", line.slice(1, k));
-        let found = Found::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
+        let found = IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
         return Some((found.label("an event").help(format!("write `{better}`")), at + 1));
     }
     let colon = line.find(1, ":").filter(|_| line.text(0) == "at" && line.text(1) == "(")?;
     let body = line.slice(colon + 1, end).replacen('=', ":=", 1);
     let better = format!("when {} {{ {body} }}", bare(line.slice(1, colon)));
-    let found = Found::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
+    let found = IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
     Some((found.label("an event").help(format!("write `{better}`")), at + 1))
 }
 
@@ -544,11 +548,11 @@ fn xpp_event(line: &Line<'_>) -> Option<String> {
 }
 
 /// `u_i { y = 1 }`, `k { 2 }`, `parameters { real b; }`, `global 1 y-1 {y=0}`
-fn tensor(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+fn tensor(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let word = line.text(0);
     if word == "global" && line.whole().contains('{') {
-        let found = Found::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
+        let found = IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
         let help = xpp_event(line).unwrap_or_else(|| "write `when y > 1 { y := 0 }`".to_owned());
         return Some((found.label("an event").help(help), at + 1));
     }
@@ -559,7 +563,7 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let (next, _) = block_end(scene, at);
     if line.kind(2) == Some(TokenKind::Number) && line.text(3) == "}" && line.tokens.len() == 4 && !scene.knows(word) {
         let better = format!("param {word} = {}", line.text(2));
-        let found = Found::new(CODE, "write a value after `=`", line.span(0, 3))
+        let found = IdiomMatch::new(CODE, "write a value after `=`", line.span(0, 3))
             .label("a value in braces")
             .over(line.range.clone());
         return Some((found.mend(better), next));
@@ -574,8 +578,8 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         _ => "write an equation for each state: `x' = -k*x`",
     };
     (stan || tensor).then(|| {
-        let found =
-            Found::new(CODE, format!("`{word}` does not begin a block"), head_span(line)).over(range(scene, at, next));
+        let found = IdiomMatch::new(CODE, format!("`{word}` does not begin a block"), head_span(line))
+            .over(range(scene, at, next));
         (found.label("a block of another language").help(help), next)
     })
 }

@@ -4,7 +4,7 @@ use odec_ir::Span;
 use unicode_normalization::UnicodeNormalization;
 
 use super::line::{Line, bare};
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0132";
@@ -24,7 +24,7 @@ const VECTORS: [&str; 17] = [
 const INTEGRALS: [&str; 9] =
     ["integral", "Integral", "integrate", "INTEG", "INTGRL", "integ", "quad", "trapz", "cumtrapz"];
 
-pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     if let Some(idiom) =
         stella(scene, line).or_else(|| stepped(scene, line)).or_else(|| positional(scene, line)).or_else(|| list(line))
     {
@@ -53,14 +53,15 @@ fn primes(order: usize) -> String {
 }
 
 /// A derivative of this text between two tokens, with what makes an equation of its line.
-fn rate(line: &Line<'_>, from: usize, to: usize, of: &str, order: usize) -> Found {
+fn rate(line: &Line<'_>, from: usize, to: usize, of: &str, order: usize) -> IdiomMatch {
     let better = format!("{}{}", bare(of), primes(order));
-    let found = Found::new(CODE, HEADLINE, line.span(from, to)).label(format!("write `{better}`")).mend(better.clone());
+    let found =
+        IdiomMatch::new(CODE, HEADLINE, line.span(from, to)).label(format!("write `{better}`")).mend(better.clone());
     equation(line, from, to, found)
 }
 
 /// `D(x) ~ ...` and `x'[t] == ...`: the sign between the sides of an equation.
-fn equation(line: &Line<'_>, from: usize, to: usize, found: Found) -> Found {
+fn equation(line: &Line<'_>, from: usize, to: usize, found: IdiomMatch) -> IdiomMatch {
     if from == 0 && matches!(line.text(to + 1), "~" | "==" | ":=") {
         return found.fix(line.span(to + 1, to + 1), "=");
     }
@@ -68,7 +69,7 @@ fn equation(line: &Line<'_>, from: usize, to: usize, found: Found) -> Found {
 }
 
 /// `dx/dt`, `d2x/dt2`, `d^2x/dt^2`, `d(x)/dt`, `d/dt (x)`.
-fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if !line.is_name(at) || scene.knows(word) || (at > 0 && line.text(at - 1) == ".") {
         return None;
@@ -82,7 +83,7 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         let whole = line.text(close + 1) == "/" && by_time(close + 2);
         if whole && !is_variable(scene, of) && of.contains(['+', '-', '*', '/', '^']) {
             return Some(
-                Found::new(CODE, "only a state has a derivative", line.span(at, close + 2))
+                IdiomMatch::new(CODE, "only a state has a derivative", line.span(at, close + 2))
                     .label("the derivative of an expression")
                     .help("write the derivatives of its states: that of `a*b` is `a'*b + a*b'`"),
             );
@@ -141,7 +142,7 @@ fn is_variable(scene: &Scene<'_>, name: &str) -> bool {
 }
 
 /// `∂y/∂t`
-fn partial(line: &Line<'_>, at: usize) -> Option<Found> {
+fn partial(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let fits = line.text(at) == "∂" && line.reads(at + 2, &["/", "∂"]) && line.is_name(at + 1) && line.is_name(at + 4);
     fits.then(|| {
         let better = format!("{}'", line.text(at + 1));
@@ -149,13 +150,13 @@ fn partial(line: &Line<'_>, at: usize) -> Option<Found> {
             line,
             at,
             at + 4,
-            Found::new(CODE, HEADLINE, line.span(at, at + 4)).label(format!("write `{better}`")).mend(better),
+            IdiomMatch::new(CODE, HEADLINE, line.span(at, at + 4)).label(format!("write `{better}`")).mend(better),
         )
     })
 }
 
 /// `D(x)`, `diff(x, t)`, `diff(x(t), t)`, `D(x)(t)`.
-fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let open = at + 1;
     if !line.is_name(at) || scene.knows(word) || !matches!(line.text(open), "(" | "[") || !line.touches(at) {
@@ -193,14 +194,14 @@ fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `Eq(y.diff(t), -y)`, `y.diff(t)`, `y.dt`, `y'[t] == ...`
-fn method(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn method(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let state = |k: usize| line.is_name(k) && scene.states.contains(line.text(k));
     if line.text(at) == "Eq" && line.text(at + 1) == "(" && at == 0 {
         let arguments = line.arguments(1)?;
         let [left, right] = arguments.as_slice() else { return None };
         let of = state(left.start) && line.text(left.start + 1) == "." && line.text(left.start + 2) == "diff";
         let better = format!("{}' = {}", line.text(left.start), line.slice(right.start, right.end));
-        return of.then(|| Found::new(CODE, HEADLINE, line.span(0, line.close(1).unwrap_or(1))).mend(better));
+        return of.then(|| IdiomMatch::new(CODE, HEADLINE, line.span(0, line.close(1).unwrap_or(1))).mend(better));
     }
     if state(at) && line.reads(at + 1, &[".", "diff", "(", scene.time, ")"]) {
         return Some(rate(line, at, at + 5, line.text(at), 1));
@@ -223,7 +224,7 @@ fn method(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `y(t)`, `y[t]`, `y'(t)`: a state is meant at the present time anyway.
-fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if !scene.states.contains(line.text(at)) || scene.arrays.contains_key(line.text(at)) {
         return None;
     }
@@ -234,7 +235,7 @@ fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         // with a prime the grammar stops, without one it looks like a call
         let primed = line.whole().contains(&format!("'{text}")) || line.whole().contains(&format!("{text}'"));
         let (code, from) = if primed { ("E0118", open) } else { ("E0205", at) };
-        Found::new(code, format!("write a state without `{text}`"), line.span(from, open + 2))
+        IdiomMatch::new(code, format!("write a state without `{text}`"), line.span(from, open + 2))
             .label("not needed")
             .help("a state always means its present value")
             .fix(line.span(open, open + 2), "")
@@ -242,7 +243,7 @@ fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `ẏ`, `ÿ`
-fn dotted(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn dotted(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if word.is_ascii() || scene.knows(word) {
         return None;
@@ -258,7 +259,7 @@ fn dotted(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `dydt(1) = -y(1)`, `du[1] = ...`: rates by number.
-fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let at = if line.text(0) == "NV_Ith_S" { 2 } else { 0 };
     let word = line.text(at);
     let macro_call = at == 2;
@@ -275,7 +276,7 @@ fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     // the state of that name is an array: only the brackets and the prime differ
     let base =
         word.trim_start_matches(['d', 'D']).trim_end_matches("dt").trim_end_matches("dot").trim_end_matches("DT");
-    let found = Found::new(
+    let found = IdiomMatch::new(
         "E0135",
         format!("`{}` gives a rate by number, but odec needs a name", line.slice(0, close + 1)),
         rates,
@@ -326,11 +327,11 @@ fn by_name<'a>(line: &Line<'a>, from: usize) -> (String, Vec<&'a str>) {
 }
 
 /// `eqs = [D(y) ~ -y]`
-fn list(line: &Line<'_>) -> Option<Found> {
+fn list(line: &Line<'_>) -> Option<IdiomMatch> {
     let tilde = (3..line.tokens.len()).any(|k| line.text(k) == "~");
     let fits = line.is_name(0) && line.text(1) == "=" && line.text(2) == "[" && tilde;
     fits.then(|| {
-        Found::new("E0133", "write each equation on its own line, without a list", line.span(0, 2))
+        IdiomMatch::new("E0133", "write each equation on its own line, without a list", line.span(0, 2))
             .label("a list of equations")
             .help("write `x' = ...` for each of them")
             .over(line.range.clone())
@@ -338,7 +339,7 @@ fn list(line: &Line<'_>) -> Option<Found> {
 }
 
 /// `y(t) = y(t - dt) + (x)*dt`
-fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let name = line.text(0);
     let head = [name, "(", "t", ")", "=", name, "(", "t", "-", "dt", ")", "+"];
     if !line.is_name(0) || !line.reads(0, &head) {
@@ -348,7 +349,7 @@ fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let fits =
         line.text(last).eq_ignore_ascii_case("dt") && matches!(line.text(last - 1), "*" | "·") && last > head.len();
     let better = format!("{name}' = {}", bare(line.slice(head.len(), last - 1)));
-    let found = Found::new(CODE, STEP, line.span(0, last));
+    let found = IdiomMatch::new(CODE, STEP, line.span(0, last));
     let found = found.label(format!("write `{better}`"));
     // of several terms only the last one has the factor
     let one = line.operand_end(head.len()) == Some(last - 1);
@@ -365,7 +366,7 @@ fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 const STEPS: [&str; 10] = ["dt", "DT", "Dt", "h", "delta_t", "deltat", "Δt", "dt_", "step", "timestep"];
 
 /// `x = x + v*dt`, `x += v*dt`
-fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let name = line.text(0);
     let (sign, from) = match line.text(1) {
         "+=" => ("+", 2),
@@ -384,7 +385,7 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     if !scene.states.contains(name) || step.is_empty() {
         return None;
     }
-    let found = Found::new(CODE, STEP, line.span(0, end - 1)).label("an assignment of a program");
+    let found = IdiomMatch::new(CODE, STEP, line.span(0, end - 1)).label("an assignment of a program");
     let rest = "write only the rate of change, without the time step";
     // one product, with the step as its first or last factor
     let product = (from + 1..end).all(|k| line.find(from, "+") != Some(k) && line.find(from, "-") != Some(k));
@@ -404,7 +405,7 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// `w = integral(x)`
-fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let sign = matches!(word, "∫");
     let named = INTEGRALS.contains(&word) && line.text(at + 1) == "(" && !scene.knows(word);
@@ -414,14 +415,14 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let headline = "write an integral over time as another state";
     if sign {
         return Some(
-            Found::new(CODE, headline, line.span(at, at)).help("write `state w = 0` and `w' = ...`, and use `w`"),
+            IdiomMatch::new(CODE, headline, line.span(at, at)).help("write `state w = 0` and `w' = ...`, and use `w`"),
         );
     }
     let arguments = line.arguments(at + 1)?;
     let close = line.close(at + 1)?;
     let text = |k: usize| arguments.get(k).map_or("", |r| line.slice(r.start, r.end));
     let start = if arguments.len() == 2 && word.starts_with("INT") { text(1) } else { "0" };
-    let found = Found::new(CODE, headline, line.span(at, close));
+    let found = IdiomMatch::new(CODE, headline, line.span(at, close));
     // between fixed limits it is a number, which no state gives
     let over_time = match arguments.len() {
         1 => true,

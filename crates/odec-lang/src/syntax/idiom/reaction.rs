@@ -3,7 +3,7 @@
 use pest::Parser;
 
 use super::line::{Line, operand};
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 use crate::syntax::grammar::{Grammar, Rule};
 
@@ -17,7 +17,7 @@ const MICHAELIS: [&str; 5] = ["mm", "MM", "michaelis_menten", "MichaelisMenten",
 const HILL: [&str; 2] = ["hill", "Hill"];
 
 /// `J0: S -> P; k*S`, `A -> B, k`, `2A -> B mass k`, `A <- B mass k`
-pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let end = line.tokens.len();
     let arrow = (0..end).find(|&k| matches!(line.text(k), "->" | "=>" | "<-" | "<->"))?;
@@ -54,7 +54,7 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         "this is not the notation for reactions"
     };
     let sign = if both { "<->" } else { "->" };
-    let found = Found::new(CODE, headline, line.span(arrow, arrow)).label("a reaction").over(line.range.clone());
+    let found = IdiomMatch::new(CODE, headline, line.span(arrow, arrow)).label("a reaction").over(line.range.clone());
     let better = format!("{label}{first} {sign} {second}  {law}");
     let help = if Grammar::parse(Rule::reaction_line, &better).is_ok() {
         format!("write `{better}`")
@@ -65,7 +65,7 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
 }
 
 /// `S -> P  mm(Vm, Km)`, `S -> P  mass mm(Vm, Km)`, `S -> P, hill(S, Vm, Km, n)`: the law in full.
-fn michaelis(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> {
+fn michaelis(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<IdiomMatch> {
     let end = line.tokens.len();
     let at = (arrow + 1..end).find(|&k| MICHAELIS.contains(&line.text(k)) || HILL.contains(&line.text(k)))?;
     let word = line.text(at);
@@ -96,17 +96,17 @@ fn michaelis(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> 
         None => format!("{most}*{species}/({half} + {species})"),
     };
     let better = format!("{}  rate {rate}", line.slice(0, law));
-    let found = Found::new(CODE, "write this law of a reaction as its rate", line.span(at, close));
+    let found = IdiomMatch::new(CODE, "write this law of a reaction as its rate", line.span(at, close));
     Some(found.label("not declared").help(format!("write `{better}`")).over(line.range.clone()))
 }
 
 /// `A -> null  mass k`: an empty side is `0`.
-fn nothing(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> {
+fn nothing(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<IdiomMatch> {
     let at = (0..line.tokens.len()).find(|&k| NOTHING.contains(&line.text(k)) && !scene.knows(line.text(k)))?;
     let first = at == 0 || matches!(line.text(at - 1), ":") || at == arrow + 1;
     let last = at + 1 == arrow || LAWS.contains(&line.text(at + 1)) || matches!(line.text(at + 1), ";" | "," | "");
     (first && last).then(|| {
-        Found::new(CODE, "write `0` for a side of a reaction without species", line.span(at, at))
+        IdiomMatch::new(CODE, "write `0` for a side of a reaction without species", line.span(at, at))
             .label("nothing")
             .mend("0")
             .over(line.range.clone())
@@ -114,7 +114,7 @@ fn nothing(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> {
 }
 
 /// `S -> n P  mass k`: the number before a species is none of the model's values.
-fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found> {
+fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<IdiomMatch> {
     let law = (arrow + 1..line.tokens.len()).find(|&k| LAWS.contains(&line.text(k)))?;
     let species = |k: usize| scene.states.contains(line.text(k));
     let at = (0..law).find(|&k| {
@@ -133,7 +133,7 @@ fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Found
         &line.file[line.range.start..line.tokens[at].start],
         line.slice(next, line.tokens.len())
     );
-    let found = Found::new(CODE, "write the coefficient of a species as a number", line.span(at, at));
+    let found = IdiomMatch::new(CODE, "write the coefficient of a species as a number", line.span(at, at));
     let found = found.label("a name").over(line.range.clone());
     Grammar::parse(Rule::reaction_line, &better).is_ok().then(|| found.help(format!("write `{better}`")))
 }

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::line::{Line, operand};
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::{Token, TokenKind};
 
 const CODE: &str = "E0125";
@@ -22,7 +22,7 @@ const DOTTED: [(&str, &str); 10] = [
     ("neqv", "!="),
 ];
 
-pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     found.extend(comment(line).or_else(|| counted(line)).or_else(|| derived(line)));
     for at in 0..line.tokens.len() {
         let idiom = backwards(line, at)
@@ -50,13 +50,13 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
     }
 }
 
-fn sign(line: &Line<'_>, from: usize, to: usize, better: &str) -> Found {
+fn sign(line: &Line<'_>, from: usize, to: usize, better: &str) -> IdiomMatch {
     let headline = format!("odec has no symbol `{}`", line.slice(from, to + 1));
-    Found::new(CODE, headline, line.span(from, to)).label(format!("write `{better}`")).mend(better)
+    IdiomMatch::new(CODE, headline, line.span(from, to)).label(format!("write `{better}`")).mend(better)
 }
 
 /// `=<`, `=>` and `=!` in a comparison.
-fn backwards(line: &Line<'_>, at: usize) -> Option<Found> {
+fn backwards(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.reads(at, &["=", "<"]) && line.touches(at) {
         return Some(sign(line, at, at + 1, "<="));
     }
@@ -65,7 +65,7 @@ fn backwards(line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `.^`, `.*`, `./`, also where the dot has joined a number: `2.*x`.
-fn broadcast(line: &Line<'_>, at: usize) -> Option<Found> {
+fn broadcast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let operator = matches!(line.text(at + 1), "^" | "*" | "/" | "+" | "-" | "'");
     if line.text(at) != "." || !operator || !line.touches(at) {
         return None;
@@ -74,7 +74,7 @@ fn broadcast(line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `.gt.`
-fn fortran(line: &Line<'_>, at: usize) -> Option<Found> {
+fn fortran(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "." && !line.text(at).ends_with('.') || !line.touches(at) || line.text(at + 2) != "." {
         return None;
     }
@@ -85,12 +85,12 @@ fn fortran(line: &Line<'_>, at: usize) -> Option<Found> {
     let left = if at > 0 && line.touches(at - 1) && !number { " " } else { "" };
     let right = if line.touches(at + 2) { " " } else { "" };
     let headline = format!("odec has no operator `.{}.`", line.text(at + 1));
-    let found = Found::new(CODE, headline, line.span(at, at + 2)).label(format!("write `{better}`"));
+    let found = IdiomMatch::new(CODE, headline, line.span(at, at + 2)).label(format!("write `{better}`"));
     Some(found.help(format!("write `{better}`")).fix(line.span(at, at + 2), format!("{left}{better}{right}")))
 }
 
 /// `if y > 1: 2 elif y > 0: 1 else: 0` to the end of the line.
-fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "if" || line.find(at, "then").is_some() || line.find(at, ":").is_none() {
         return None;
     }
@@ -122,26 +122,26 @@ fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     add("", line.slice(from, end));
     let whole = closed && colon.is_none() && from < end;
     whole.then(|| {
-        Found::new("E0122", "write a choice with `then` and `else`", line.span(at, end - 1))
+        IdiomMatch::new("E0122", "write a choice with `then` and `else`", line.span(at, end - 1))
             .label("a choice")
             .mend(better)
     })
 }
 
 /// `elif`
-fn otherwise(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn otherwise(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let earlier = (0..at).any(|k| line.text(k) == "if");
     let known = matches!(word, "elif" | "elseif" | "elsif" | "elsewhen") && !scene.knows(word) && earlier;
     known.then(|| {
-        Found::new("E0122", format!("write `{word}` as `else if`"), line.span(at, at))
+        IdiomMatch::new("E0122", format!("write `{word}` as `else if`"), line.span(at, at))
             .label("write `else if`")
             .mend("else if")
     })
 }
 
 /// `1 if y > 0 else 0`
-fn trailing_condition(line: &Line<'_>, at: usize) -> Option<Found> {
+fn trailing_condition(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     if line.text(at) != "if" || !line.tokens.get(before)?.ends_value() {
         return None;
@@ -157,17 +157,19 @@ fn trailing_condition(line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let better = format!("if {c} then {a} else {b}");
-    Some(Found::new("E0122", "the condition comes first", line.span(start, end - 1)).label("a choice").mend(better))
+    Some(
+        IdiomMatch::new("E0122", "the condition comes first", line.span(start, end - 1)).label("a choice").mend(better),
+    )
 }
 
 /// `c ? a : b`, and one in another.
-fn ternary(line: &Line<'_>, at: usize) -> Option<Found> {
+fn ternary(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let (start, end) = (line.span_start(at), line.span_end(at));
     if line.text(at) != "?" || (start..at).any(|k| line.text(k) == "?") {
         return None;
     }
     let better = choice(line, start, end, 0)?;
-    Some(Found::new(CODE, "odec has no operator `?`", line.span(start, end - 1)).label("a choice").mend(better))
+    Some(IdiomMatch::new(CODE, "odec has no operator `?`", line.span(start, end - 1)).label("a choice").mend(better))
 }
 
 /// Most choices in one another.
@@ -202,7 +204,7 @@ fn choice(line: &Line<'_>, from: usize, to: usize, depth: usize) -> Option<Strin
 }
 
 /// `|x|`
-fn bars(line: &Line<'_>, at: usize) -> Option<Found> {
+fn bars(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "|" || (0..at).any(|k| line.text(k) == "|") {
         return None;
     }
@@ -212,14 +214,14 @@ fn bars(line: &Line<'_>, at: usize) -> Option<Found> {
     let ends = line.tokens.get(close - 1).is_some_and(Token::ends_value);
     let only = (close + 1..line.tokens.len()).all(|k| line.text(k) != "|");
     (begins && ends && only && !inside.is_empty()).then(|| {
-        Found::new(CODE, "write an absolute value as `abs`", line.span(at, close))
+        IdiomMatch::new(CODE, "write an absolute value as `abs`", line.span(at, close))
             .label("two bars")
             .mend(format!("abs({inside})"))
     })
 }
 
 /// `a % b`, `a %% b`
-fn remainder(line: &Line<'_>, at: usize) -> Option<Found> {
+fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     if line.text(at) != "%" || line.text(before) == "%" || line.reads(0, &["expect"]) || line.reads(0, &["conserve"]) {
         return None;
@@ -232,7 +234,7 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<Found> {
     let around = |k: usize| line.kind(k) == Some(TokenKind::Operator);
     let undeclared = line.is_name(next) && next + 1 == line.tokens.len() && !line.touches(at);
     let better = format!("mod({}, {})", line.slice(start, at), line.slice(next, end));
-    let found = Found::new(CODE, "the remainder of a division is `mod`", line.span(start, end - 1))
+    let found = IdiomMatch::new(CODE, "the remainder of a division is `mod`", line.span(start, end - 1))
         .label(format!("write `{better}`"));
     if words
         || undeclared
@@ -240,7 +242,7 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<Found> {
             && line.file[line.tokens[at].end..].starts_with(' ')
             && line.kind(next) == Some(TokenKind::Name)
     {
-        let found = Found::new("E0112", "`%` does not begin a comment", line.span(at, at)).label("write `#`");
+        let found = IdiomMatch::new("E0112", "`%` does not begin a comment", line.span(at, at)).label("write `#`");
         // two words side by side are no formula
         return Some(if words {
             found.mend("#")
@@ -269,7 +271,7 @@ pub(super) fn operand_start(line: &Line<'_>, at: usize) -> Option<usize> {
 }
 
 /// `x mod 2`
-fn spoken_remainder(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn spoken_remainder(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let between = at > 0 && line.tokens[at - 1].ends_value() && line.tokens.get(at + 1)?.begins_value();
     if !matches!(word, "mod" | "MOD" | "Mod" | "rem") || scene.knows(word) || !between || line.text(at + 1) == "(" {
@@ -278,14 +280,14 @@ fn spoken_remainder(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Fou
     let (start, end) = (operand_start(line, at)?, line.operand_end(at + 1)?);
     let better = format!("mod({}, {})", line.slice(start, at), line.slice(at + 1, end));
     Some(
-        Found::new(CODE, "the remainder of a division is the function `mod`", line.span(start, end - 1))
+        IdiomMatch::new(CODE, "the remainder of a division is the function `mod`", line.span(start, end - 1))
             .label("a remainder")
             .help(format!("write `{better}`; it has the sign of its second argument")),
     )
 }
 
 /// `∧`, `∨`, `¬`, and `~` before a bracket, or before a name where no value stands on its left.
-fn connective(line: &Line<'_>, at: usize) -> Option<Found> {
+fn connective(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let better = match line.text(at) {
         "∧" => "and",
         "∨" => "or",
@@ -296,7 +298,7 @@ fn connective(line: &Line<'_>, at: usize) -> Option<Found> {
     };
     let before = if at > 0 && line.touches(at - 1) && better != "not" { " " } else { "" };
     let after = if line.touches(at) { " " } else { "" };
-    let found = Found::new(CODE, format!("write `{}` as `{better}`", line.text(at)), line.span(at, at))
+    let found = IdiomMatch::new(CODE, format!("write `{}` as `{better}`", line.text(at)), line.span(at, at))
         .label(format!("write `{better}`"))
         .help(format!("write `{better}`"));
     // `not` takes the whole comparison that follows
@@ -310,7 +312,7 @@ fn connective(line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `case c: a; else: b`
-fn case(line: &Line<'_>, at: usize) -> Option<Found> {
+fn case(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let value = at > 0 && line.text(at - 1) == "=";
     let end = line.tokens.len();
@@ -320,7 +322,7 @@ fn case(line: &Line<'_>, at: usize) -> Option<Found> {
     let otherwise = (stop..end).find(|&k| line.text(k) == "else").and_then(|k| line.find(k, ":"));
     let no = otherwise.map_or("...", |colon| line.slice(colon + 1, end));
     Some(
-        Found::new("E0122", "write a choice as `if ... then ... else`", line.span(at, end - 1))
+        IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", line.span(at, end - 1))
             .label("a choice")
             .help(format!("write `if {condition} then {yes} else {no}`"))
             .over(line.range.clone()),
@@ -328,7 +330,7 @@ fn case(line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `IF ... THEN ... ELSE`
-fn upper(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn upper(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let words = [
         ("IF", "if"),
         ("THEN", "then"),
@@ -347,14 +349,14 @@ fn upper(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     (chain.is_some() && at > 0).then(|| {
-        Found::new("E0117", "write `if`, `then`, `else`, `and`, `or` and `not` in lower case", line.span(at, at))
+        IdiomMatch::new("E0117", "write `if`, `then`, `else`, `and`, `or` and `not` in lower case", line.span(at, at))
             .label(format!("write `{better}`"))
             .mend(*better)
     })
 }
 
 /// `√y`
-fn root(line: &Line<'_>, at: usize) -> Option<Found> {
+fn root(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let name = match line.text(at) {
         "√" => "sqrt",
         "∛" => "cbrt",
@@ -362,7 +364,7 @@ fn root(line: &Line<'_>, at: usize) -> Option<Found> {
     };
     let end = line.operand_end(at + 1)?;
     let inside = super::line::bare(line.slice(at + 1, end));
-    let found = Found::new("E0106", format!("write `{}` as `{name}`", line.text(at)), line.span(at, end - 1));
+    let found = IdiomMatch::new("E0106", format!("write `{}` as `{name}`", line.text(at)), line.span(at, end - 1));
     let raised = matches!(line.text(end), "^" | "**") || line.kind(end) == Some(TokenKind::Raised);
     // how far the root reaches is said by brackets alone
     Some(if raised || line.kind(at + 1) == Some(TokenKind::Malformed) {
@@ -373,7 +375,7 @@ fn root(line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `...` and `&` and `\` at the end of a line.
-fn continued(line: &Line<'_>, at: usize) -> Option<Found> {
+fn continued(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let dots = line.reads(at, &["..", "."]) && line.touches(at);
     let last = if dots { at + 1 } else { at };
     let breaks = line
@@ -386,7 +388,7 @@ fn continued(line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let span = line.span(at, last);
     Some(
-        Found::new("E0118", "a line continues without a sign at its end", span)
+        IdiomMatch::new("E0118", "a line continues without a sign at its end", span)
             .label("not needed")
             .help("remove it; the next line continues this one if it is indented more and begins with an operator")
             .fix(span, ""),
@@ -394,7 +396,7 @@ fn continued(line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `2.0f`, `1e-3_dp`
-fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if line.kind(at) != Some(TokenKind::Malformed) {
         return None;
@@ -407,7 +409,7 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if matches!(tail, "x10" | "X10") && matches!(line.text(at + 1), "^" | "**") && whole && !scene.knows(tail) {
         let better = format!("{number}e{}{digits}", if minus { "-" } else { "" });
-        let found = Found::new("E0113", "write a power of ten with `e`", line.span(at, exponent));
+        let found = IdiomMatch::new("E0113", "write a power of ten with `e`", line.span(at, exponent));
         return Some(found.label(format!("write `{better}`")).mend(better));
     }
     let float = matches!(tail, "f" | "F" | "l" | "L") && number.contains('.')
@@ -415,27 +417,27 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         || tail.starts_with("_r");
     if float && !scene.knows(tail) {
         return Some(
-            Found::new("E0113", format!("`{word}` is not a number"), line.span(at, at))
+            IdiomMatch::new("E0113", format!("`{word}` is not a number"), line.span(at, at))
                 .label("numbers have no suffix")
                 .mend(number),
         );
     }
     let imaginary = matches!(tail, "j" | "im" | "i") && !scene.knows(tail);
     imaginary.then(|| {
-        Found::new("E0113", "odec has no complex numbers", line.span(at, at))
+        IdiomMatch::new("E0113", "odec has no complex numbers", line.span(at, at))
             .label("an imaginary number?")
             .help("write the real and the imaginary part as two states")
     })
 }
 
 /// `b ~ 2` and `b ~ normal(0, 1)`
-fn tilde(line: &Line<'_>, at: usize) -> Option<Found> {
+fn tilde(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) == "≈" {
         let equation = line.find(0, "if").is_none();
         return Some(if equation {
             sign(line, at, at, "=")
         } else {
-            Found::new(CODE, "odec has no symbol `≈`", line.span(at, at)).help("write `abs(a - b) < 1e-6`")
+            IdiomMatch::new(CODE, "odec has no symbol `≈`", line.span(at, at)).help("write `abs(a - b) < 1e-6`")
         });
     }
     if line.text(at) != "~" || at == 0 {
@@ -447,7 +449,7 @@ fn tilde(line: &Line<'_>, at: usize) -> Option<Found> {
     );
     if random && line.text(at + 2) == "(" {
         return Some(
-            Found::new("E0561", "odec does not support noise and distributions", line.span(at, at + 1))
+            IdiomMatch::new("E0561", "odec does not support noise and distributions", line.span(at, at + 1))
                 .label("a distribution")
                 .help(format!("write one value: `param {} = 1`", line.text(0))),
         );
@@ -456,7 +458,7 @@ fn tilde(line: &Line<'_>, at: usize) -> Option<Found> {
 }
 
 /// `1*^-3`
-fn power_of_ten(line: &Line<'_>, at: usize) -> Option<Found> {
+fn power_of_ten(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if !line.reads(at + 1, &["*", "^"]) || line.kind(at) != Some(TokenKind::Number) || !line.touches(at + 1) {
         return None;
     }
@@ -464,11 +466,11 @@ fn power_of_ten(line: &Line<'_>, at: usize) -> Option<Found> {
     let last = if minus { at + 4 } else { at + 3 };
     let better = format!("{}e{}{}", line.text(at), if minus { "-" } else { "" }, line.text(last));
     let whole = line.kind(last) == Some(TokenKind::Number) && line.text(last).bytes().all(|b| b.is_ascii_digit());
-    whole.then(|| Found::new("E0113", "write a power of ten with `e`", line.span(at, last)).mend(better))
+    whole.then(|| IdiomMatch::new("E0113", "write a power of ten with `e`", line.span(at, last)).mend(better))
 }
 
 /// `/* decay */`, `(* decay *)`
-fn comment(line: &Line<'_>) -> Option<Found> {
+fn comment(line: &Line<'_>) -> Option<IdiomMatch> {
     let text = line.whole();
     let (open, close) =
         [("/*", "*/"), ("(*", "*)")].into_iter().find(|(open, close)| text.contains(open) && text.ends_with(close))?;
@@ -477,37 +479,37 @@ fn comment(line: &Line<'_>) -> Option<Found> {
     let span = Span::new(line.range.start + at, line.range.end);
     let one = !inside.contains(['\n', '*']) && at + 4 <= text.len();
     one.then(|| {
-        Found::new("E0112", format!("`{open}` does not begin a comment"), span)
+        IdiomMatch::new("E0112", format!("`{open}` does not begin a comment"), span)
             .label("write `#`")
             .mend(format!("# {inside}"))
     })
 }
 
 /// `y' = -y ! decay`: behind a value, `!` and a word are no formula.
-pub(super) fn remark(line: &Line<'_>) -> Option<Found> {
+pub(super) fn remark(line: &Line<'_>) -> Option<IdiomMatch> {
     let at = (1..line.tokens.len()).find(|&k| {
         let word = matches!(line.kind(k + 1), Some(TokenKind::Name | TokenKind::Number | TokenKind::Reserved));
         line.text(k) == "!" && word && line.tokens[k - 1].ends_value() && !line.touches(k - 1)
     })?;
-    let found = Found::new("E0112", "`!` does not begin a comment", line.span(at, at)).label("write `#`");
+    let found = IdiomMatch::new("E0112", "`!` does not begin a comment", line.span(at, at)).label("write `#`");
     Some(found.mend("#"))
 }
 
 /// `x++`
-fn counted(line: &Line<'_>) -> Option<Found> {
+fn counted(line: &Line<'_>) -> Option<IdiomMatch> {
     let step = line.reads(1, &["+", "+"]) || line.reads(1, &["-", "-"]);
     let end = line.tokens.len() == 3 || line.text(3) == ";";
     (line.is_name(0) && step && end && line.touches(1)).then(|| {
-        Found::new("E0133", "odec does not execute assignments step by step", line.span(0, 2))
+        IdiomMatch::new("E0133", "odec does not execute assignments step by step", line.span(0, 2))
             .label("an assignment of a program")
             .help(format!("write a definition of `{0}`: `{0} = ...`", line.text(0)))
     })
 }
 
 /// `!b = 2*k`
-fn derived(line: &Line<'_>) -> Option<Found> {
+fn derived(line: &Line<'_>) -> Option<IdiomMatch> {
     (line.text(0) == "!" && line.is_name(1) && line.text(2) == "=").then(|| {
-        Found::new(CODE, "write a definition without `!`", line.span(0, 0))
+        IdiomMatch::new(CODE, "write a definition without `!`", line.span(0, 0))
             .label("not needed")
             .help("remove it")
             .fix(line.span(0, 0), "")
@@ -515,29 +517,33 @@ fn derived(line: &Line<'_>) -> Option<Found> {
 }
 
 /// `5 %` as a value.
-fn percent(line: &Line<'_>, at: usize) -> Option<Found> {
+fn percent(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let whole = at > 1 && line.text(at - 2) == "=";
     let declares = matches!(line.text(0), "param" | "const" | "state");
     let ends = line.tokens.len() == at + 1 || line.text(at + 1) == ",";
     let value: f64 = at.checked_sub(1).and_then(|before| line.text(before).parse().ok())?;
     (line.text(at) == "%" && declares && ends && whole).then(|| {
-        Found::new(CODE, "write a percentage as a number", line.span(at - 1, at)).mend(format!("{}", value / 100.0))
+        IdiomMatch::new(CODE, "write a percentage as a number", line.span(at - 1, at))
+            .mend(format!("{}", value / 100.0))
     })
 }
 
 /// `n!`
-fn factorial(line: &Line<'_>, at: usize) -> Option<Found> {
+fn factorial(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     let value = line.text(at) == "!" && line.touches(before) && line.tokens[before].ends_value();
     let start = (0..=before).rev().find(|&k| line.operand_end(k) == Some(at)).filter(|_| value)?;
     let inside = super::line::bare(line.slice(start, at));
-    Some(Found::new(CODE, "write a factorial as `gamma`", line.span(start, at)).mend(format!("gamma({inside} + 1)")))
+    Some(
+        IdiomMatch::new(CODE, "write a factorial as `gamma`", line.span(start, at))
+            .mend(format!("gamma({inside} + 1)")),
+    )
 }
 
 /// `30°`
-fn degrees(line: &Line<'_>, at: usize) -> Option<Found> {
+fn degrees(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     let start = (0..=before).rev().find(|&k| line.operand_end(k) == Some(at)).filter(|_| line.text(at) == "°")?;
     let better = format!("{}*pi/180", operand(line.slice(start, at)));
-    Some(Found::new("E0106", "odec needs angles in radians", line.span(start, at)).label("degrees").mend(better))
+    Some(IdiomMatch::new("E0106", "odec needs angles in radians", line.span(start, at)).label("degrees").mend(better))
 }

@@ -2,7 +2,7 @@
 //! equations in space, pictures.
 
 use super::line::{Line, operand};
-use super::{Found, Scene};
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0133";
@@ -11,7 +11,7 @@ const CODE: &str = "E0133";
 const PICTURES: [&str; 8] = ["plot", "print", "disp", "show", "display", "DISPLAY", "Plot", "graph"];
 
 /// Idioms that take a whole line.
-pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     part(scene, line)
         .or_else(|| dose(scene, line))
         .or_else(|| dose_called(scene, line))
@@ -22,7 +22,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// Idioms within a line.
-pub(super) fn within(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+pub(super) fn within(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     for at in 0..line.tokens.len() {
         found.extend(any_or_all(scene, line, at).or_else(|| pulse(scene, line, at)));
     }
@@ -37,7 +37,7 @@ fn name_of_file(scene: &Scene<'_>, file: &str) -> String {
 }
 
 /// `import "cell.ode"`, `use cell.ode as c`, `use "cell.ode"`, `use "cell.ode" as c(k = 2)`
-fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let (word, end) = (line.text(0), line.tokens.len());
     if !matches!(word, "use" | "import" | "include") || scene.knows(word) || end < 2 {
         return None;
@@ -76,7 +76,7 @@ fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     };
     let right = word == "use" && quoted && named && (rest >= end || line.text(rest) == "{");
     (!right).then(|| {
-        Found::new(CODE, "write the file and a name to use a part", line.span(0, end - 1))
+        IdiomMatch::new(CODE, "write the file and a name to use a part", line.span(0, end - 1))
             .label("a model of another file")
             .help(format!("write `use \"{file}\" as {name}{values}`"))
             .over(line.range.clone())
@@ -84,14 +84,14 @@ fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// A dose as an event, once or repeated.
-fn given(scene: &Scene<'_>, line: &Line<'_>, (name, amount): (&str, &str), head: &str) -> Found {
+fn given(scene: &Scene<'_>, line: &Line<'_>, (name, amount): (&str, &str), head: &str) -> IdiomMatch {
     let better = format!("{head} {{ {name} += {amount} }}");
-    let found = Found::new(CODE, "write a dose as an event", line.span(0, line.tokens.len() - 1)).label("a dose");
+    let found = IdiomMatch::new(CODE, "write a dose as an event", line.span(0, line.tokens.len() - 1)).label("a dose");
     if scene.states.contains(name) { found.mend(better) } else { found.help(format!("write `{better}`")) }
 }
 
 /// `dose gut 100 at 0 every 12`, `bolus 100 into gut`
-fn dose(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn dose(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let (word, end) = (line.text(0), line.tokens.len());
     if !matches!(word, "dose" | "bolus" | "Dose" | "DOSE") || scene.knows(word) || line.text(1) == "(" {
         return None;
@@ -124,7 +124,7 @@ fn dose(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// `bolus(gut, 100, 0)`, `infusion(gut, 100, 0, 2)`
-fn dose_called(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn dose_called(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
     let pours = matches!(word, "infusion" | "infuse" | "Infusion");
     if !(pours || matches!(word, "bolus" | "dose" | "Bolus" | "addDose")) || scene.knows(word) || line.text(1) != "(" {
@@ -141,7 +141,7 @@ fn dose_called(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         ([name, amount, first, length], true) => {
             let (rate, length) = (operand(amount), operand(length));
             let (begin, time) = (operand(first), scene.time);
-            let found = Found::new(CODE, "write an infusion as a rate", line.span(0, line.tokens.len() - 1));
+            let found = IdiomMatch::new(CODE, "write an infusion as a rate", line.span(0, line.tokens.len() - 1));
             Some(found.label("an infusion").over(line.range.clone()).help(format!(
                 "add it to the equation of `{name}`: `{name}' = ... + {rate}/{length}*({begin} <= {time} < {begin} + {length})`"
             )))
@@ -176,19 +176,19 @@ fn bounds(line: &Line<'_>, from: usize, to: usize) -> Option<(String, String)> {
 }
 
 /// `state x = 1, 0 <= x <= 2`
-fn bound_before_name(line: &Line<'_>) -> Option<Found> {
+fn bound_before_name(line: &Line<'_>) -> Option<IdiomMatch> {
     if line.text(0) != "state" {
         return None;
     }
     let at = (2..line.tokens.len()).find(|&k| line.text(k - 1) == "," && line.kind(k) == Some(TokenKind::Number))?;
     let to = line.span_end(at);
     let (_, better) = bounds(line, at, to)?;
-    let found = Found::new("E0118", "begin a bound with the name of the state", line.span(at, to - 1));
+    let found = IdiomMatch::new("E0118", "begin a bound with the name of the state", line.span(at, to - 1));
     Some(found.label("a bound").mend(better))
 }
 
 /// A line `x >= 0` or `0 <= x <= 2`
-fn bound_alone(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn bound_alone(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let end = line.tokens.len();
     let plain = |k: usize| {
         matches!(
@@ -208,12 +208,12 @@ fn bound_alone(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         let at = (1..other.tokens.len()).find(begins)?;
         Some(other.slice(at, other.span_end(at)))
     })?;
-    let found = Found::new("E0128", "write a bound in the declaration of the state", line.span(0, end - 1));
+    let found = IdiomMatch::new("E0128", "write a bound in the declaration of the state", line.span(0, end - 1));
     Some(found.label("a bound").over(line.range.clone()).help(format!("write `state {item}, {better}`")))
 }
 
 /// `plot x`, `print x, y`
-fn picture(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn picture(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let (word, end) = (line.text(0), line.tokens.len());
     let names = (1..end).all(|k| line.is_name(k) || line.text(k) == ",");
     if !PICTURES.contains(&word) || scene.knows(word) || !line.is_name(1) || !names {
@@ -230,7 +230,7 @@ fn picture(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// `u_t = D*u_xx`
-fn in_space(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+fn in_space(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let end = line.tokens.len();
     let part = |k: usize| {
         let word = line.text(k);
@@ -259,7 +259,7 @@ fn in_space(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         from = token.end;
     }
     text.push_str(&line.file[from..line.tokens[end - 1].end]);
-    let found = Found::new("E0135", "write derivatives in space as differences", line.span(place, place));
+    let found = IdiomMatch::new("E0135", "write derivatives in space as differences", line.span(place, place));
     Some(found.label("a derivative in space").over(line.range.clone()).help(format!(
         "with `index i = 1..100`, `param dx = 0.01`, `state {base}[i] = 0` and `boundary {base}[0] = 0, {base}[101] = 0`, \
          write `{base}[i]' = {text}`"
@@ -267,7 +267,7 @@ fn in_space(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 }
 
 /// `any(u[i] < 1)`, `all(i: u[i] > 0)`, `any(u > 1)`
-fn any_or_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn any_or_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if !matches!(word, "any" | "all") || line.text(at + 1) != "(" || scene.is_function(word) {
         return None;
@@ -302,12 +302,12 @@ fn any_or_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     };
     let alone = at > 0 && line.text(at - 1) == "when" && matches!(line.text(close + 1), "{" | "");
     let better = if alone { each } else { format!("({each})") };
-    let found = Found::new("E0131", format!("odec has no function `{word}`"), line.span(at, close));
+    let found = IdiomMatch::new("E0131", format!("odec has no function `{word}`"), line.span(at, close));
     Some(found.label(format!("write `{better}`")).mend(better))
 }
 
 /// `pulse(t, 0, 1)`
-fn pulse(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+fn pulse(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let is_call = word.eq_ignore_ascii_case("pulse") && line.text(at + 1) == "(" && !scene.is_function(word);
     let arguments = line.arguments(at + 1).filter(|list| is_call && list.len() == 3)?;
@@ -316,7 +316,7 @@ fn pulse(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let (time, begin, last) = (scene.time, operand(text(1)), operand(text(2)));
-    let found = Found::new("E0131", format!("odec has no function `{word}`"), line.span(at, line.close(at + 1)?));
+    let found = IdiomMatch::new("E0131", format!("odec has no function `{word}`"), line.span(at, line.close(at + 1)?));
     let help = if text(1) == "0" {
         format!("write its start and end: `(0 <= {time} < {last})`")
     } else {

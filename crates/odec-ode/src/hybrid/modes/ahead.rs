@@ -1,6 +1,6 @@
 //! The sign that a relation on its surface is about to have, if its rate does not decide.
 
-use super::{Ahead, Landed, Modes, Place};
+use super::{Departure, Landed, Modes, Place};
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::rates::rates_along;
@@ -161,7 +161,7 @@ impl Modes {
         model: &mut dyn HybridSystem,
         locator: &Locator,
         at: Place<'_>,
-        ahead: &mut Vec<Ahead>,
+        ahead: &mut Vec<Departure>,
     ) -> Result<(), HybridCause> {
         ahead.clear();
         self.look(model, at.t, at.y)?;
@@ -186,7 +186,7 @@ impl Modes {
             let rate = self.rates[relation];
             let still = self.leading.iter().find(|(of, _)| *of == relation).and_then(|(_, leads)| *leads);
             let leads = if rate == 0.0 { still } else { Some(rate > 0.0) };
-            ahead.extend(leads.map(|leads| Ahead { relation, leads }));
+            ahead.extend(leads.map(|leads| Departure { relation, leads }));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 
 use super::Rounds;
 use crate::hybrid::locate::Locator;
-use crate::hybrid::modes::{Ahead, Modes, Place};
+use crate::hybrid::modes::{Departure, Modes, Place};
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::system::{Edge, HybridSystem, Target, Trigger};
 
@@ -16,7 +16,7 @@ const MOVED: f64 = 1e-3;
 /// What a look at an instant takes, kept from one to the next.
 #[derive(Debug, Default)]
 pub(super) struct Returning {
-    ahead: Vec<Ahead>,
+    ahead: Vec<Departure>,
     suspects: Vec<usize>,
     kept: Vec<f64>,
     /// The conditions as they would be otherwise.
@@ -46,7 +46,7 @@ impl Rounds {
         model: &mut dyn HybridSystem,
         modes: &mut Modes,
         at: Place<'_>,
-        ahead: &[Ahead],
+        ahead: &[Departure],
     ) -> Result<(), HybridCause> {
         self.led_to(model, at, ahead);
         let mut suspects = std::mem::take(&mut self.returning.suspects);
@@ -69,19 +69,19 @@ impl Rounds {
     }
 
     /// The conditions with these relations as the motion leads to them into `now`, and as they would be else into `other`.
-    fn led_to(&mut self, model: &mut dyn HybridSystem, at: Place<'_>, ahead: &[Ahead]) {
+    fn led_to(&mut self, model: &mut dyn HybridSystem, at: Place<'_>, ahead: &[Departure]) {
         let Returning { kept, other, .. } = &mut self.returning;
         kept.clear();
         kept.extend(ahead.iter().map(|ahead| model.modes()[ahead.relation]));
         other.resize(self.now.len(), false);
         for (opposite, conditions) in [(false, &mut self.now), (true, other)] {
-            for Ahead { relation, leads } in ahead {
+            for Departure { relation, leads } in ahead {
                 model.modes_mut()[*relation] = f64::from(u8::from(*leads != opposite));
             }
             model.refresh();
             model.conditions(at.t, at.y, conditions);
         }
-        for (Ahead { relation, .. }, mode) in ahead.iter().zip(kept) {
+        for (Departure { relation, .. }, mode) in ahead.iter().zip(kept) {
             model.modes_mut()[*relation] = *mode;
         }
         model.refresh();
@@ -110,7 +110,7 @@ fn read(
     modes: &mut Modes,
     events: &[usize],
     at: Place<'_>,
-    ahead: &[Ahead],
+    ahead: &[Departure],
 ) -> Result<Vec<usize>, HybridCause> {
     let sides = model.relations().len();
     let [mut left, mut right] = [vec![0.0; sides], vec![0.0; sides]];

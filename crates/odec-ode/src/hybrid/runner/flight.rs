@@ -6,7 +6,7 @@
 //! from it, and when it is back. Where that is sooner than it took the last time, errors are held until then to a part of the
 //! tolerances that resolves it.
 
-use super::{HybridRunner, Wanted};
+use super::{HybridRunner, RowTimes};
 use crate::control::Tolerances;
 use crate::hybrid::accumulation::Pending;
 use crate::hybrid::modes::Place;
@@ -84,7 +84,7 @@ impl HybridRunner {
         model: &mut dyn HybridSystem,
         due: &[Pending],
         scale: f64,
-        wanted: &mut Wanted<'_>,
+        wanted: &mut RowTimes<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Option<End>, HybridError> {
         let ends = |pending: &Pending| End::Accumulation { event: pending.event, ratio: pending.limit.ratio };

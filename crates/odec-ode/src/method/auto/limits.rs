@@ -21,11 +21,11 @@ const MAX_LIMITS: usize = 64;
 /// The largest h*lambda at which an explicit method is stable, and accurate to the tolerance, on y' = -lambda y. Found once for
 /// each, since it takes some 30,000 instructions, and a sweep asks at every run.
 fn limits(method: &'static Method, rtol: f64, n: usize) -> Option<(f64, f64)> {
-    type Kept = (&'static str, u64, u32, (f64, f64));
-    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+    type CachedLimit = (&'static str, u64, u32, (f64, f64));
+    static KEPT: Mutex<Vec<CachedLimit>> = Mutex::new(Vec::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let order = if matches!(method.family, Family::Taylor) { taylor::order_for(rtol, n) } else { method.order };
-    let same = |kept: &&Kept| (kept.0, kept.1, kept.2) == (method.name, rtol.to_bits(), order);
+    let same = |kept: &&CachedLimit| (kept.0, kept.1, kept.2) == (method.name, rtol.to_bits(), order);
     if let Some((.., limits)) = kept.iter().find(same) {
         return Some(*limits);
     }

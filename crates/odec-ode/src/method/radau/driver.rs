@@ -60,7 +60,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         f: zero(),
         first: true,
         extrapolates: false,
-        jacobian: Held::None,
+        jacobian: JacobianOrigin::None,
         age: 0,
         factored: 0.0,
         eta: 1.0,
@@ -81,7 +81,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
 
 /// Where the Jacobian held is from.
 #[derive(Clone, Copy, PartialEq)]
-enum Held {
+enum JacobianOrigin {
     /// There is none, or none worth keeping.
     None,
     /// An earlier step.
@@ -112,7 +112,7 @@ struct Radau {
     first: bool,
     /// The polynomial of the step before is there, from which stages are guessed.
     extrapolates: bool,
-    jacobian: Held,
+    jacobian: JacobianOrigin,
     /// Steps since the Jacobian was evaluated.
     age: u32,
     /// Step that the factors are for; 0 for none.
@@ -150,10 +150,10 @@ fn row(matrix: &nalgebra::Matrix3<f64>, i: usize) -> [f64; STAGES] {
 
 impl Radau {
     fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64, at_iterate: bool) -> Result<(), Cause> {
-        self.jacobian = Held::None;
+        self.jacobian = JacobianOrigin::None;
         let y = if at_iterate { &self.stage } else { &self.y };
         self.real.evaluate_moving(eval, t, y, &self.slope)?;
-        self.jacobian = Held::Fresh;
+        self.jacobian = JacobianOrigin::Fresh;
         (self.age, self.factored, self.eta) = (0, 0.0, 1.0);
         Ok(())
     }
@@ -189,7 +189,7 @@ impl Radau {
         self.tolerances.weights(&self.y, &mut self.weights);
         self.guess(h);
         let mut renewals = self.accuracy.renewals;
-        if self.jacobian == Held::None || self.age >= MAX_AGE {
+        if self.jacobian == JacobianOrigin::None || self.age >= MAX_AGE {
             self.evaluate(eval, self.t, false)?;
         }
         loop {
@@ -203,7 +203,7 @@ impl Radau {
             if !matches!(cause, Cause::NewtonFailed { .. }) {
                 return Err(cause);
             }
-            if self.jacobian == Held::Old {
+            if self.jacobian == JacobianOrigin::Old {
                 self.evaluate(eval, self.t, false)?;
                 self.guess(h);
                 continue;
@@ -416,7 +416,7 @@ impl Radau {
         self.earlier = (self.control.clone(), self.first);
         (self.first, self.extrapolates) = (false, true);
         self.age += 1;
-        self.jacobian = if self.rate > GOOD_RATE { Held::None } else { Held::Old };
+        self.jacobian = if self.rate > GOOD_RATE { JacobianOrigin::None } else { JacobianOrigin::Old };
     }
 
     /// Everything up to the error test: iterations and weighted error.
@@ -451,7 +451,7 @@ impl Integrator for Radau {
     }
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
-        self.jacobian = Held::None;
+        self.jacobian = JacobianOrigin::None;
         self.t = t;
         self.y.copy_from_slice(y);
         self.control.reset();
@@ -487,8 +487,8 @@ impl Integrator for Radau {
         let (iterations, err) = match self.advance(eval, h, t_new) {
             Ok(done) => done,
             Err(cause) => {
-                if self.jacobian == Held::Old {
-                    self.jacobian = Held::None;
+                if self.jacobian == JacobianOrigin::Old {
+                    self.jacobian = JacobianOrigin::None;
                 }
                 return Attempt::Failed { cause, next: self.control.fail(h) };
             }
@@ -506,7 +506,7 @@ impl Integrator for Radau {
         let effort = (most + 1.0) / (most + f64::from(iterations));
         let next = self.control.accept(h, err) * effort;
         let ratio = next / h;
-        let keep = self.jacobian == Held::Old && (1.0..=KEEP).contains(&ratio);
+        let keep = self.jacobian == JacobianOrigin::Old && (1.0..=KEEP).contains(&ratio);
         Attempt::Accepted { next: if keep { h } else { next } }
     }
 
@@ -535,7 +535,7 @@ impl Integrator for Radau {
         (self.control, self.first) = self.earlier.clone();
         // the polynomial of the step before is gone
         self.extrapolates = false;
-        self.jacobian = Held::None;
+        self.jacobian = JacobianOrigin::None;
         self.slope.fill(0.0);
         true
     }

@@ -22,7 +22,7 @@ use slopes::{Refused, Slopes};
 
 /// The kinds of definitions that follow the declared ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Made {
+enum DerivedKind {
     /// The derivative of another definition.
     Slope(usize),
     /// The right side of the equation for the highest derivative of a state.
@@ -64,13 +64,13 @@ pub(super) fn form(model: &mut Model, uses: &mut Uses) -> Vec<Diagnostic> {
 }
 
 /// States whose right side, read as their rate, would depend on itself.
-fn sides_in_cycles(model: &Model, declared: usize, made: &[Made]) -> Vec<usize> {
+fn sides_in_cycles(model: &Model, declared: usize, made: &[DerivedKind]) -> Vec<usize> {
     let reads = |d: &Definition| model.terms[d.value.range()].iter().filter_map(|t| Model::definition_read(&t.kind));
     let edges: Vec<Vec<usize>> = model.definitions.iter().map(|d| reads(d).collect()).collect();
     let mut found = Vec::new();
     for component in components(&edges).iter().filter(|component| is_cycle(component, &edges)) {
         found.extend(component.iter().filter_map(|i| match i.checked_sub(declared).map(|i| made[i]) {
-            Some(Made::Side(state)) => Some(state),
+            Some(DerivedKind::Side(state)) => Some(state),
             _ => None,
         }));
     }
@@ -96,7 +96,7 @@ fn own_derivatives(model: &Model, declared: usize, rates: &[Rate]) -> Vec<bool> 
 struct Maker<'a> {
     model: &'a mut Model,
     declared: usize,
-    made: Vec<Made>,
+    made: Vec<DerivedKind>,
     /// The order of the derivative of a definition, for each of them.
     depth: Vec<usize>,
     /// For each derivative in the text: true if the definition depends on it.
@@ -110,13 +110,13 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn make(&mut self, rates: &[Rate]) {
-        self.made.extend(rates.iter().map(|rate| Made::Slope(rate.of)));
+        self.made.extend(rates.iter().map(|rate| DerivedKind::Slope(rate.of)));
         let mut next = 0;
         while next < self.made.len() {
             let mut depth = 0;
             match self.made[next] {
-                Made::Side(state) => self.push_side(state),
-                Made::Slope(of) => {
+                DerivedKind::Side(state) => self.push_side(state),
+                DerivedKind::Slope(of) => {
                     let below = of.checked_sub(self.declared).map_or(0, |at| self.depth.get(at).copied().unwrap_or(0));
                     depth = below + 1;
                     match rates.get(next).filter(|_| self.endless[next]) {
@@ -131,7 +131,7 @@ impl Maker<'_> {
     }
 
     /// The definition of this kind, which may not be there yet.
-    fn ask(&mut self, kind: Made) -> usize {
+    fn ask(&mut self, kind: DerivedKind) -> usize {
         let known = self.made.iter().position(|made| *made == kind);
         let at = known.unwrap_or_else(|| {
             self.made.push(kind);

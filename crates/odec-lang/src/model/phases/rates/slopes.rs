@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use odec_ir::derive::call_tangent;
 use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Op, Span};
 
-use super::{Made, Maker, jumps, read};
+use super::{DerivedKind, Maker, jumps, read};
 use crate::model::phases::map_operands;
 use crate::model::walk::{MAX_INLINED_TERMS, operands};
 use crate::model::{Body, Model, Reduction, Symbol, Term, TermId, TermKind};
@@ -142,7 +142,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
             }
             TermKind::Definition(i) | TermKind::Element(Symbol::Definition(i), ..) => {
                 let varies = self.varies(*i);
-                let slope = varies.then(|| read(&kind, Symbol::Definition(self.maker.ask(Made::Slope(*i))), 0));
+                let slope = varies.then(|| read(&kind, Symbol::Definition(self.maker.ask(DerivedKind::Slope(*i))), 0));
                 slope.map(|slope| self.push(slope, span))
             }
             TermKind::Discrete(i) | TermKind::Element(Symbol::Discrete(i), ..) => {
@@ -284,7 +284,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
             return Err(Refused { why, at: span, help });
         }
         Ok(match side {
-            Some(_) if whole => read(kind, Symbol::Definition(self.maker.ask(Made::Side(state))), 0),
+            Some(_) if whole => read(kind, Symbol::Definition(self.maker.ask(DerivedKind::Side(state))), 0),
             _ => read(kind, Symbol::State(state), order + 1),
         })
     }

@@ -6,7 +6,7 @@ use odec_ir::Span;
 
 use super::compartments::Volumes;
 use super::laws::Rate;
-use super::places::{Axis, Spot, spots};
+use super::places::{Axis, BracketPlace, spots};
 use super::write::{Writer, plain};
 use super::{Facts, Line};
 use crate::diagnostic::Diagnostic;
@@ -21,7 +21,7 @@ struct Term {
     net: f64,
     rate: Ident,
     axes: Vec<Axis>,
-    spots: Vec<Spot>,
+    spots: Vec<BracketPlace>,
     /// An amount per time.
     flow: bool,
     /// Where the species stands in the reaction.
@@ -103,10 +103,10 @@ fn other(facts: &Facts<'_>, species: &Reference) -> Option<Diagnostic> {
 
 /// Leaves it to the check of sizes that what the reaction changes is there: a product beyond the end of its array would
 /// be lost.
-fn exist(axes: &[Axis], spots: &[Spot], species: &Reference, writer: &mut Writer) {
+fn exist(axes: &[Axis], spots: &[BracketPlace], species: &Reference, writer: &mut Writer) {
     let mut binders = Vec::new();
     for spot in spots {
-        if let Spot::Axis(axis, _) = spot {
+        if let BracketPlace::Axis(axis, _) = spot {
             let range = axes[*axis].range.map(|(from, to)| (writer.copy(from), writer.copy(to)));
             binders.push((axes[*axis].name.clone(), range));
         }
@@ -126,15 +126,15 @@ fn stands(facts: &Facts<'_>, name: &str) -> bool {
 }
 
 /// The same place of the same species.
-fn alike(tree: &Tree, a: &[Spot], b: &[Spot]) -> bool {
+fn alike(tree: &Tree, a: &[BracketPlace], b: &[BracketPlace]) -> bool {
     let number = |id: &ExprId| match tree.exprs[id.0 as usize].kind {
         ExprKind::Number(value) => Some(value),
         _ => None,
     };
     a.len() == b.len()
         && a.iter().zip(b).all(|pair| match pair {
-            (Spot::Axis(a, c), Spot::Axis(b, d)) => a == b && c == d,
-            (Spot::Fixed(a), Spot::Fixed(b)) => number(a).is_some() && number(a) == number(b),
+            (BracketPlace::Axis(a, c), BracketPlace::Axis(b, d)) => a == b && c == d,
+            (BracketPlace::Fixed(a), BracketPlace::Fixed(b)) => number(a).is_some() && number(a) == number(b),
             _ => false,
         })
 }
@@ -261,11 +261,11 @@ fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> 
     for ((spot, own), index) in term.spots.iter().zip(&own).zip(&item.target.indices) {
         let Some(own) = own else { continue };
         match spot {
-            Spot::Fixed(place) => {
+            BracketPlace::Fixed(place) => {
                 let (here, place) = (writer.name(own, span), writer.copy(*place));
                 conditions.push(writer.compare(here, Compare::Eq, place, span));
             }
-            Spot::Axis(axis, offset) => {
+            BracketPlace::Axis(axis, offset) => {
                 let range = term.axes[*axis].range;
                 let alike = own.name == term.axes[*axis].name.name && matches!(index, Index::At(_));
                 let ends = match range {

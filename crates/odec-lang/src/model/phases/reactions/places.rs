@@ -16,7 +16,7 @@ pub(super) struct Axis {
 }
 
 /// The place of a species in one bracket.
-pub(super) enum Spot {
+pub(super) enum BracketPlace {
     /// Number of the axis, and what is added to it.
     Axis(usize, i64),
     /// A number or a constant.
@@ -74,7 +74,7 @@ pub(super) fn spots(
     facts: &Facts<'_>,
     (reaction, axes): (&Reaction, &[Axis]),
     species: &Reference,
-) -> Result<Vec<Spot>, Diagnostic> {
+) -> Result<Vec<BracketPlace>, Diagnostic> {
     if species.primes > 0 || !species.path.is_empty() {
         let text = "a derivative, or a part of something";
         return Err(error("E0595", "a species must be a name, with indices if it is an array", species.span, text));
@@ -85,7 +85,7 @@ pub(super) fn spots(
             Index::At(at) => *at,
             Index::In(name, ..) => {
                 let axis = axes.iter().position(|axis| axis.name.name == name.name);
-                spots.push(Spot::Axis(axis.ok_or_else(|| beyond_label(reaction, name))?, 0));
+                spots.push(BracketPlace::Axis(axis.ok_or_else(|| beyond_label(reaction, name))?, 0));
                 continue;
             }
             Index::Range(from, _) => return Err(no_index(tree.exprs[from.0 as usize].span)),
@@ -94,7 +94,7 @@ pub(super) fn spots(
         if let Some(name) = name
             && let Some(axis) = axes.iter().position(|axis| axis.name.name == name.name)
         {
-            let taken = spots.iter().any(|spot| matches!(spot, Spot::Axis(other, _) if *other == axis));
+            let taken = spots.iter().any(|spot| matches!(spot, BracketPlace::Axis(other, _) if *other == axis));
             let Some(offset) = offset.filter(|_| !taken) else {
                 let span = tree.exprs[at.0 as usize].span;
                 return Err(error(
@@ -105,7 +105,7 @@ pub(super) fn spots(
                 )
                 .help("for anything else, write the equations of the species"));
             };
-            spots.push(Spot::Axis(axis, offset));
+            spots.push(BracketPlace::Axis(axis, offset));
             continue;
         }
         for name in super::names_in(tree, at) {
@@ -124,7 +124,7 @@ pub(super) fn spots(
                     .help(format!("the elements must be known before the run: `const {} = 2`", name.name.name)));
             }
         }
-        spots.push(Spot::Fixed(at));
+        spots.push(BracketPlace::Fixed(at));
     }
     Ok(spots)
 }

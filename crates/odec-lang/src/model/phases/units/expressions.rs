@@ -1,6 +1,6 @@
 //! The unit of each expression of the tree, operands before their users.
 
-use super::{Beside, Checker, Kind, Site, Value};
+use super::{Checker, Kind, PendingNumber, Site, Value};
 use crate::model::Symbol;
 use crate::model::phases::names::MATHEMATICAL;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Reference};
@@ -172,7 +172,7 @@ impl<'a> Checker<'a> {
         let known = self.solver.reduced(&unit);
         let named = exponent.as_ref().is_some_and(|e| !e.names.is_empty());
         if named && known.is_open() {
-            self.undecided.note(Beside {
+            self.undecided.note(PendingNumber {
                 unit: known.clone(),
                 number: by_expr,
                 is_exponent: true,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::statements::depth_first;
 use super::undecided::MAX_ASKED;
-use super::{Beside, Checker, Kind, Site, Value};
+use super::{Checker, Kind, PendingNumber, Site, Value};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind};
 use crate::units::Mode;
@@ -30,11 +30,11 @@ pub(super) struct Scheme {
     /// The unit of the value.
     value: Value,
     /// Units that numbers without one stand beside, and these numbers: `x^2` in `1 + x^2`.
-    beside: Vec<Beside>,
+    beside: Vec<PendingNumber>,
 }
 
 /// An argument of a call: what is put in for its variable, and its value as an exponent.
-struct Put {
+struct Substitution {
     variable: u32,
     unit: Vector,
     exponent: Option<Exponent>,
@@ -80,7 +80,7 @@ impl<'a> Checker<'a> {
             return Value::Unit(self.fresh());
         }
         let given: Vec<Value> = arguments.iter().map(|&a| self.value_of(a)).collect();
-        let mut put: Vec<Put> = Vec::with_capacity(given.len());
+        let mut put: Vec<Substitution> = Vec::with_capacity(given.len());
         for (k, value) in given.iter().enumerate() {
             let (variable, exponent) = (scheme.arguments[k], self.exponent(arguments[k], MAX_CONSTANTS));
             let met = || (0..given.len()).any(|j| scheme.determined(j) && mentions(&scheme.units[j], variable));
@@ -93,7 +93,7 @@ impl<'a> Checker<'a> {
                 _ if met() => self.fresh(),
                 _ => Vector::default(),
             };
-            put.push(Put { variable, unit, exponent });
+            put.push(Substitution { variable, unit, exponent });
         }
         if self.undecided.may_ask(scheme.beside.len()) {
             self.beside_numbers(&scheme, &given, &mut put, arguments);
@@ -127,8 +127,8 @@ impl<'a> Checker<'a> {
 
     /// What stands beside a number in the function, `s/K` in `1 + s/K`, is a pure number if it has no dimension: an argument
     /// is converted so that its scale is 1, too.
-    fn beside_numbers(&mut self, scheme: &Scheme, given: &[Value], put: &mut [Put], arguments: &[ExprId]) {
-        let scale_of = |checker: &mut Self, unit: &Vector, put: &[Put]| {
+    fn beside_numbers(&mut self, scheme: &Scheme, given: &[Value], put: &mut [Substitution], arguments: &[ExprId]) {
+        let scale_of = |checker: &mut Self, unit: &Vector, put: &[Substitution]| {
             let unit = checker.solver.reduced(&instance(unit, put));
             if unit.is_scale() { Some(unit) } else { None }
         };
@@ -145,7 +145,7 @@ impl<'a> Checker<'a> {
                 put[k].unit = put[k].unit.times(&scale, -Rational::ONE / r);
             }
         }
-        for &Beside { ref unit, number, is_exponent, .. } in &scheme.beside {
+        for &PendingNumber { ref unit, number, is_exponent, .. } in &scheme.beside {
             let of_call = self.solver.reduced(&instance(unit, put));
             if scale_of(self, &plain(unit), put).is_some() || of_call.is_scale() {
                 let other = arguments.first().map_or(self.span(number), |&a| self.span(a));
@@ -153,7 +153,7 @@ impl<'a> Checker<'a> {
             } else if of_call.is_open() {
                 // the function that this call stands in asks again
                 let other = self.span(number);
-                self.undecided.note(Beside { unit: of_call, number, is_exponent, other });
+                self.undecided.note(PendingNumber { unit: of_call, number, is_exponent, other });
             }
         }
     }
@@ -195,7 +195,7 @@ fn mentions(unit: &Vector, variable: u32) -> bool {
 }
 
 /// A unit of a scheme with the arguments of a call put in.
-fn instance(unit: &Vector, put: &[Put]) -> Vector {
+fn instance(unit: &Vector, put: &[Substitution]) -> Vector {
     let mut out = Vector::default();
     for (Key { atom, exponent }, r) in unit.iter() {
         let of = |v: u32| put.iter().find(|p| p.variable == v);
@@ -208,9 +208,9 @@ fn instance(unit: &Vector, put: &[Put]) -> Vector {
             continue;
         }
         let actual = match exponent.checked_sub(ARGUMENTS).and_then(of) {
-            Some(Put { exponent: Some(actual), .. }) => actual.clone(),
+            Some(Substitution { exponent: Some(actual), .. }) => actual.clone(),
             // an exponent that varies: the base was asked to be a pure number, or nothing can be said
-            Some(Put { exponent: None, .. }) => Exponent { number: Some(Rational::LOST), names: Vec::new() },
+            Some(Substitution { exponent: None, .. }) => Exponent { number: Some(Rational::LOST), names: Vec::new() },
             None => Exponent { number: None, names: vec![(exponent, Rational::ONE)] },
         };
         out = out.times(&base.raised(&actual), r);

@@ -38,11 +38,11 @@ use crate::units::vector::Vector;
 use crate::units::{Mode, Units};
 use functions::Scheme;
 use quantities::Quantity;
-use undecided::{Beside, Undecided};
+use undecided::{PendingNumber, Undecided};
 
 /// What the phase finds.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct UnitFindings {
     /// Factors by which the values of expressions are multiplied.
     pub factors: HashMap<ExprId, f64>,
     /// The units of the model.
@@ -167,13 +167,13 @@ pub(crate) fn any_unit(tree: &Tree) -> bool {
 }
 
 /// Checks the units of a model.
-pub(super) fn check<'a>(input: Input<'a>, names: &'a Names<'a>) -> Found {
+pub(super) fn check<'a>(input: Input<'a>, names: &'a Names<'a>) -> UnitFindings {
     let mut reports = Reports::default();
     let (mode, bases) = declared_units(input, &mut reports);
     let mut units = Units { mode, bases, used: any_unit(input.tree), ..Units::default() };
     if mode == Mode::Off || !units.used {
         units.time = Units::second();
-        return Found { units, said: reports.into_list(), ..Found::default() };
+        return UnitFindings { units, said: reports.into_list(), ..UnitFindings::default() };
     }
     let mut checker = Checker::new(input, names, units, reports);
     checker.look_at_all();
@@ -383,14 +383,14 @@ impl<'a> Checker<'a> {
         }
         let unit = self.solver.reduced(left);
         if let Some(number) = site.right_expr.filter(|_| unit.is_open()) {
-            self.undecided.note(Beside { unit: unit.clone(), number, is_exponent: false, other: site.left });
+            self.undecided.note(PendingNumber { unit: unit.clone(), number, is_exponent: false, other: site.left });
         }
         unit.is_scale()
     }
 
     /// Numbers and names without a unit whose place asks for a scale: they might be meant as pure numbers.
     fn say_scales(&mut self) {
-        for Beside { unit, number, other, .. } in self.undecided.take() {
+        for PendingNumber { unit, number, other, .. } in self.undecided.take() {
             if self.solver.reduced(&unit).is_scale() {
                 self.number_in_doubt(number, other);
             }
@@ -409,7 +409,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The result of the phase.
-    fn found(mut self) -> Found {
+    fn found(mut self) -> UnitFindings {
         let factors = self.factors();
         self.report_clashes();
         self.say_scales();
@@ -422,7 +422,7 @@ impl<'a> Checker<'a> {
         }
         self.units.of = of;
         self.units.work = self.solver.work;
-        Found { factors, units: self.units, said: self.reports.into_list() }
+        UnitFindings { factors, units: self.units, said: self.reports.into_list() }
     }
 }
 

@@ -17,7 +17,7 @@ const STEADY: f64 = 0.95;
 
 /// The facts about the unknowns after a step.
 #[derive(Clone, Default)]
-struct Seen {
+struct StepFacts {
     y: Vec<f64>,
     /// Rate of relative growth in the last step; 0 where the unknown did not grow, infinite where others carried it
     /// over 0.
@@ -27,9 +27,9 @@ struct Seen {
     lowered: bool,
 }
 
-impl Seen {
+impl StepFacts {
     /// The same as another, in the memory that is there.
-    fn copy_from(&mut self, other: &Seen) {
+    fn copy_from(&mut self, other: &StepFacts) {
         self.y.copy_from_slice(&other.y);
         self.rate.copy_from_slice(&other.rate);
         self.atol.copy_from_slice(&other.atol);
@@ -42,8 +42,8 @@ pub(super) struct Seeds {
     rtol: f64,
     /// Those of the options; empty if no unknown is followed.
     full: Vec<f64>,
-    now: Seen,
-    before: Seen,
+    now: StepFacts,
+    before: StepFacts,
     /// Absolute tolerances of one of the methods.
     room: Vec<f64>,
 }
@@ -56,7 +56,7 @@ impl Seeds {
             many => many[..n.min(many.len())].to_vec(),
         };
         let zero = || vec![0.0; n];
-        let seen = Seen { y: zero(), rate: zero(), atol: full.clone(), lowered: false };
+        let seen = StepFacts { y: zero(), rate: zero(), atol: full.clone(), lowered: false };
         Seeds { rtol: options.rtol, full, now: seen.clone(), before: seen, room: zero() }
     }
 

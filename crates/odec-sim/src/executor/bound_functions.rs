@@ -7,7 +7,7 @@ use odec_ode::invariants::{self, Stage};
 use super::{Executor, KernelCode, Unfit};
 
 /// The functions, bound.
-pub(super) struct Kept {
+pub(super) struct BoundFunctions {
     executor: Executor,
     stages: Vec<Stage>,
     derived: Vec<Stage>,
@@ -15,8 +15,8 @@ pub(super) struct Kept {
     direct: Vec<usize>,
 }
 
-impl Kept {
-    pub(super) fn bind(code: KernelCode, of: Option<&Invariants>) -> Result<Kept, Unfit> {
+impl BoundFunctions {
+    pub(super) fn bind(code: KernelCode, of: Option<&Invariants>) -> Result<BoundFunctions, Unfit> {
         let executor = Executor::bind(code, true)?;
         let places =
             |arrays: &[ArrayId]| -> Vec<usize> { arrays.iter().map(|array| executor.layout.state(*array)).collect() };
@@ -25,11 +25,11 @@ impl Kept {
         };
         let (stages, derived) = of.map_or((vec![], vec![]), |of| (listed(&of.stages), listed(&of.derived)));
         let (unknowns, direct) = of.map_or((vec![], vec![]), |of| (places(&of.unknowns), places(&of.direct)));
-        Ok(Kept { executor, stages, derived, unknowns, direct })
+        Ok(BoundFunctions { executor, stages, derived, unknowns, direct })
     }
 
-    pub(super) fn fork(&self) -> Kept {
-        Kept {
+    pub(super) fn fork(&self) -> BoundFunctions {
+        BoundFunctions {
             executor: self.executor.fork(),
             stages: self.stages.clone(),
             derived: self.derived.clone(),
@@ -39,7 +39,7 @@ impl Kept {
     }
 
     pub(super) fn invariants(&self) -> invariants::Invariants<'_> {
-        let Kept { executor, stages, derived, unknowns, direct } = self;
+        let BoundFunctions { executor, stages, derived, unknowns, direct } = self;
         invariants::Invariants { residual: executor, stages, derived, unknowns, direct }
     }
 

@@ -5,17 +5,17 @@ use crate::hybrid::outcome::{Observer, Point};
 use crate::problem::{Problem, Samples};
 
 /// The times of rows, and the next of them.
-pub(super) struct Wanted<'a> {
+pub(super) struct RowTimes<'a> {
     /// `None` where each step is a row.
     pub times: Option<&'a [f64]>,
     pub next: usize,
     forward: bool,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> RowTimes<'a> {
     pub fn new(samples: &'a Samples, problem: &Problem) -> Self {
         let times = if let Samples::Times(times) = samples { Some(times.as_slice()) } else { None };
-        Wanted { times, next: 0, forward: problem.t_end >= problem.t0 }
+        RowTimes { times, next: 0, forward: problem.t_end >= problem.t0 }
     }
 
     pub fn time(&self) -> Option<f64> {
@@ -41,7 +41,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// Rows at the time reached, of the state as it is now. Each keeps the time that it is wanted for.
-pub(super) fn rows_at(here: Point<'_>, wanted: &mut Wanted<'_>, observer: &mut dyn Observer) -> Flow {
+pub(super) fn rows_at(here: Point<'_>, wanted: &mut RowTimes<'_>, observer: &mut dyn Observer) -> Flow {
     while let Some(time) = wanted.take(here.t, true) {
         observer.row(Point { wanted: time, ..here })?;
     }

@@ -10,7 +10,7 @@ use super::pieces::PassedKnots;
 
 /// Something that ends a step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct Occurrence {
     /// Where it is written.
     pub place: Span,
     /// Its kind.
@@ -55,7 +55,7 @@ pub enum Kind {
 
 impl Located {
     /// Everything that ends a step of a run that begins at `t0`, in the order of the text.
-    pub fn found(&mut self, t0: f64, y: &[f64]) -> Vec<Found> {
+    pub fn found(&mut self, t0: f64, y: &[f64]) -> Vec<Occurrence> {
         self.begin((t0, t0 + 1.0), y);
         let mut list = self.known();
         list.extend(self.surfaces());
@@ -66,11 +66,11 @@ impl Located {
     }
 
     /// Conditions and inputs that depend only on time.
-    fn known(&self) -> Vec<Found> {
+    fn known(&self) -> Vec<Occurrence> {
         let mut facts = vec![0.0; self.code.facts.len()];
         self.code.facts.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut facts);
         let values = |array: ArrayId| facts[self.code.facts.places(array)].iter().copied();
-        let mut list: Vec<Found> = Vec::new();
+        let mut list: Vec<Occurrence> = Vec::new();
         let mut curves = self.curves.iter();
         for timed in &self.code.switching.timed {
             let mut once: Vec<f64> = Vec::new();
@@ -80,7 +80,7 @@ impl Located {
                     Break::Every(time, period) => {
                         let pairs = values(time).zip(values(period)).filter(|(at, p)| at.is_finite() && *p != 0.0);
                         let every = pairs.map(|(at, period)| Kind::Every { at, period: period.abs() });
-                        list.extend(every.map(|kind| Found { place: timed.span, kind }));
+                        list.extend(every.map(|kind| Occurrence { place: timed.span, kind }));
                     }
                     Break::Knots { at_zero, .. } => {
                         let elements = match timed.exists {
@@ -88,37 +88,37 @@ impl Located {
                             None => values(at_zero).count(),
                         };
                         let own = curves.by_ref().take(elements);
-                        list.extend(own.map(PassedKnots::kind).map(|kind| Found { place: timed.span, kind }));
+                        list.extend(own.map(PassedKnots::kind).map(|kind| Occurrence { place: timed.span, kind }));
                     }
                 }
             }
             if !once.is_empty() {
-                list.push(Found { place: timed.span, kind: Kind::Times(once) });
+                list.push(Occurrence { place: timed.span, kind: Kind::Times(once) });
             }
         }
         joined(list)
     }
 
     /// Relations: the two of a sign, or those of a counter, count as one.
-    fn surfaces(&self) -> Vec<Found> {
-        let mut list: Vec<Found> = Vec::new();
+    fn surfaces(&self) -> Vec<Occurrence> {
+        let mut list: Vec<Occurrence> = Vec::new();
         for (k, relation) in self.code.switching.relations.iter().enumerate() {
             let elements = self.places.of.iter().filter(|of| **of == k).count();
             let known = list.iter_mut().find(|found| found.place == relation.span);
             match known.map(|found| &mut found.kind) {
                 Some(Kind::Surface(most)) => *most = elements.max(*most),
-                _ => list.push(Found { place: relation.span, kind: Kind::Surface(elements) }),
+                _ => list.push(Occurrence { place: relation.span, kind: Kind::Surface(elements) }),
             }
         }
         list
     }
 
     /// The events of the model.
-    fn event_stops(&self) -> Vec<Found> {
-        let mut list: Vec<Found> = Vec::new();
+    fn event_stops(&self) -> Vec<Occurrence> {
+        let mut list: Vec<Occurrence> = Vec::new();
         for statement in &self.code.switching.events.list {
             if let Cause::Condition { .. } = statement.cause {
-                list.push(Found { place: statement.span, kind: Kind::Condition(statement.writes.len()) });
+                list.push(Occurrence { place: statement.span, kind: Kind::Condition(statement.writes.len()) });
             }
         }
         for (event, times) in self.places.event_table.timed().zip(&self.listed) {
@@ -127,17 +127,17 @@ impl Located {
                 Listed::Times(times) => Kind::Event(times.clone()),
                 Listed::Every { from, period, until } => Kind::Repeated { from: *from, period: *period, until: *until },
             };
-            list.push(Found { place, kind });
+            list.push(Occurrence { place, kind });
         }
         joined(list)
     }
 }
 
 /// Times that belong to one place as one list.
-fn joined(list: Vec<Found>) -> Vec<Found> {
-    let mut all: Vec<Found> = Vec::new();
+fn joined(list: Vec<Occurrence>) -> Vec<Occurrence> {
+    let mut all: Vec<Occurrence> = Vec::new();
     for found in list {
-        let same = |before: &&mut Found| {
+        let same = |before: &&mut Occurrence| {
             before.place == found.place && std::mem::discriminant(&before.kind) == std::mem::discriminant(&found.kind)
         };
         match (all.iter_mut().find(same).map(|before| &mut before.kind), &found.kind) {

@@ -22,7 +22,7 @@ const SEED: u64 = 1;
 type Answer<T> = Result<T, Box<Diagnostic>>;
 
 /// The flags as numbers and names.
-pub struct Asked {
+pub struct FitOptions {
     pub choices: Choices,
     pub sets: Vec<DataSet>,
     pub quantities: Vec<Quantity>,
@@ -34,9 +34,9 @@ pub struct Asked {
     pub inputs: Inputs,
 }
 
-impl Asked {
+impl FitOptions {
     /// Reads the flags and the data. What is doubtful about the data is said.
-    pub fn of(args: &args::fit::Fit, loaded: &Loaded, reporter: Reporter) -> Result<Asked, Error> {
+    pub fn of(args: &args::fit::Fit, loaded: &Loaded, reporter: Reporter) -> Result<FitOptions, Error> {
         let file = args.model();
         for (flag, given) in [("--samples", &args.block.samples), ("--record", &args.block.record)] {
             if given.is_some() {
@@ -71,7 +71,7 @@ impl Asked {
             let help = Some("for example `--seed 7`".to_string());
             Box::new(error(&codes::E0705, "`--seed` takes a whole number from 0 on".into(), help))
         })?;
-        Ok(Asked {
+        Ok(FitOptions {
             choices,
             sets,
             quantities,

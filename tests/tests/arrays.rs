@@ -311,3 +311,57 @@ run { t = 0 .. 0.01; samples = 2 }
     let checked = odec(&folder, &["check", "--derivatives", "closed.ode"]).text();
     assert!(checked.contains("df/dp        44") && !checked.contains("WRONG"), "{checked}");
 }
+
+/// A comparison inside a minimum over an index is located for each element, with a sum over the same range and without
+/// that index on one side.
+#[test]
+fn comparisons_of_an_element_with_a_sum_over_the_same_range() {
+    let folder = scratch("closed_comparisons");
+    write(
+        &folder,
+        "closed.ode",
+        "model closed
+const N = 3
+index j = 1..N, k = 1..N
+state x = 0, s = 1
+total = sum(k: if k >= N then k else 0*s)
+over[j] = sum(m in 1..2 where total > (if j == 1 then 2*s else 2.5*s): 1)
+x' = min(j: over[j]) + sum(j: exp(over[j]))
+s' = 1
+run { t = 0 .. 1; samples = 1 }
+",
+    );
+    let (_, rows) = table(&odec(&folder, &["run", "closed.ode"]));
+    // 3 > 2.5*s until t = 0.2, 3 > 2*s until t = 0.5
+    let e = f64::exp(2.0);
+    let expected = 0.2 * (2.0 + 3.0 * e) + 0.3 * (e + 2.0) + 0.5 * 3.0;
+    assert!((rows[1][1] - expected).abs() < 1e-9, "x is {}, not {expected}", rows[1][1]);
+}
+
+/// A value that is staged over an index may contain reductions over that index which are inside of reductions over
+/// others.
+#[test]
+fn staged_values_with_nested_reductions_over_the_same_range() {
+    let folder = scratch("closed_nests");
+    write(
+        &folder,
+        "closed.ode",
+        "model closed
+const N = 4
+index i = 1..N
+param a[i] = i, b[i in 1..N, j in 1..N] = i + j/10
+state u[i] = 1
+u[i]' = 0
+most = max(k in 1..N, l in 1..N: a[k])
+output q = max(j in 1..N, i: u[j]*sqrt(prod(m in 1..N: most) + b[j,1] + i))
+output r = max(j in 1..N, i: u[j]*(if N < 9 then prod(m in 1..N: most) + a[i] else b[j,i]))
+output s = max(j in 1..N, i: u[j]*sqrt(prod(m in 1..N: most) + a[i]))
+run { t = 0 .. 1; samples = 1 }
+",
+    );
+    let (_, rows) = table(&odec(&folder, &["run", "closed.ode"]));
+    let expected = [f64::sqrt(256.0 + 4.1 + 4.0), 260.0, f64::sqrt(260.0)];
+    for (got, expected) in rows[0][5..].iter().zip(expected) {
+        assert!((got - expected).abs() < 1e-13 * expected, "{got}, not {expected}");
+    }
+}

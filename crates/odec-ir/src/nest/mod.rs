@@ -19,6 +19,7 @@
 
 pub mod arguments;
 pub mod bind;
+pub(crate) mod carry;
 mod check;
 pub(crate) mod depends;
 mod domain;

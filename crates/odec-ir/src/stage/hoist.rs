@@ -274,12 +274,19 @@ impl<'a> Hoist<'a> {
         }
         let (nest, preparation) = (&*self.nest, &mut self.prepared[at]);
         for &id in &wanted {
-            if let Node::Reduce(_, l, _) = nest.graph.node(id) {
+            // of the reductions here, and of those around it that are copied with more loops iterated
+            let used = match nest.graph.node(id) {
+                Node::Reduce(_, l, _) | Node::Index(l) => vec![l],
+                Node::Read(Element::At(a)) | Node::Direction(Element::At(a)) => nest.space.loops_of(a),
+                _ => Vec::new(),
+            };
+            for l in used {
                 let of = &nest.space.loops()[l.0 as usize];
-                let key = (of.first.clone(), of.last.clone(), self.depends.depth(l));
                 let space = &mut preparation.space;
-                let new = *preparation.reduced.entry(key).or_insert_with(|| space.push_loop(of.clone()));
-                copies.loops[l.0 as usize].get_or_insert(new);
+                copies.loops[l.0 as usize].get_or_insert_with(|| {
+                    let key = (of.first.clone(), of.last.clone(), self.depends.depth(l));
+                    *preparation.reduced.entry(key).or_insert_with(|| space.push_loop(of.clone()))
+                });
             }
         }
         let space = std::mem::take(&mut preparation.space);

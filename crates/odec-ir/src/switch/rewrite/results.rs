@@ -6,6 +6,7 @@ use super::super::{Linear, Place, Relation};
 use super::{Rewrite, Watched, domain};
 use crate::derive;
 use crate::graph::{Graph, NodeId, QuickMap};
+use crate::nest::carry::apart;
 use crate::nest::{Affine, AxisId, Element, Kernel, LoopId, Store, Sub, Subscript, Target};
 use crate::program::{ArrayId, KernelRole, Role};
 use crate::stage;
@@ -139,7 +140,7 @@ impl Rewrite<'_> {
                 let stores = results.iter().map(store).collect();
                 let graph = graph.clone();
                 let made = Kernel { role: KernelRole::Outputs, space, iterates, region, margins, graph, stores };
-                Some(made.rewritten(|_, _, _, _| None))
+                Some(apart(made).rewritten(|_, _, _, _| None))
             };
             let mut ones = Graph::new();
             let one = ones.constant(1.0);

@@ -244,19 +244,19 @@ pub type Measured = (Range, [Option<String>; 2]);
 /// One entry of `--params` of a fit: `k`, `k=0.1:10`, `k=0.1:10:log`, with the units of both ends.
 pub fn fitted(text: &str) -> Result<(String, Option<Measured>)> {
     if text.trim().is_empty() {
-        return Err(bad("--params", text, "names with commas between them are needed", "k1,k2=0.1:10"));
+        return Err(bad("--params", text, "this needs names, separated by commas", "k1,k2=0.1:10"));
     }
     if !text.contains('=') {
         return Ok((text.trim().to_string(), None));
     }
     let (name, value) = assignment("--params", text)?;
     if !value.contains(':') {
-        let expected = "a parameter that is fitted has a range; where it begins is said by `--set`";
+        let expected = "a fitted parameter takes a range; give its starting value with `--set`";
         return Err(bad("--params", text, expected, "k=0.1:10"));
     }
     let parts = value.split(':').map(str::trim).collect::<Vec<_>>();
     if parts.len() > 2 && parts.get(2) != Some(&"log") || parts.len() > 3 {
-        return Err(bad("--params", text, "a range has two ends, and `:log` behind them", "k=0.1:10:log"));
+        return Err(bad("--params", text, "a range has two ends, optionally followed by `:log`", "k=0.1:10:log"));
     }
     Ok((name.clone(), Some(swept("--params", name, value, true, text)?)))
 }

@@ -1,34 +1,36 @@
-//! Accumulation of an event: infinitely many in a finite time (Zeno), as of a ball that bounces lower and lower.
+//! Detects the accumulation of an event (Zeno behaviour): the event happens infinitely often in a finite time, like
+//! the bounces of a ball that lose height.
 //!
-//! Where four intervals in turn shrink by one ratio q, D being the last, the times go to t + D q/(1-q). Where that ratio is not
-//! constant, because steps err by about as much as the intervals are long, they go there all the same; but not before so
-//! little is left that no ratio would make a difference.
+//! If four successive intervals shrink by the same ratio q and D is the last interval, the event times converge to t +
+//! D q/(1-q). If the ratio is not constant, because the errors of steps are about as large as the intervals, the times
+//! still converge. The limit is then accepted only when so little is left that the ratio no longer matters.
 
 use crate::hybrid::stops::same;
 
-/// Times that are kept: four intervals.
+/// Number of times that are stored, enough for four intervals.
 const TIMES: usize = 5;
-/// Largest difference of two ratios, relative, that counts as none.
+/// Two ratios whose relative difference is below this count as equal.
 const CONSTANT: f64 = 1e-3;
-/// The rest, as a part of the sequence so far, below which the accumulation is acted on.
+/// A limit is accepted if the time left is below this fraction of the sequence so far.
 const REST: f64 = 1e-8;
-/// The same, where the ratio is not constant: errors of times below this are none.
+/// The same for a ratio that is not constant. Errors of the times are below this.
 const UNSTEADY_REST: f64 = 1e-11;
-/// Smallest q: below it the next few events reach the rounding of t, and nothing accumulates that is not one event.
+/// Smallest q. With a smaller one, the next few events are within rounding of t, so they are one event and not an
+/// accumulation.
 const LEAST_RATIO: f64 = 1e-6;
 
-/// The times at which one event was executed last.
+/// The last times at which an event was executed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Accumulation {
     times: [f64; TIMES],
     known: usize,
-    /// Where the sequence with a constant ratio began.
+    /// Start of the sequence with a constant ratio.
     since: f64,
-    /// Where that of intervals began of which each is shorter than the one before.
+    /// Start of the sequence in which each interval is shorter than the one before.
     shrinking: f64,
 }
 
-/// Where an event accumulates.
+/// The limit of the times of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
     /// The time.
@@ -37,34 +39,34 @@ pub struct Limit {
     pub ratio: f64,
 }
 
-/// An event that is about to accumulate: until then the relations that it fires at are not watched.
+/// An event that is about to accumulate. Until then, the run does not watch the relations that trigger it.
 #[derive(Clone, Debug)]
 pub struct Pending {
     /// The event.
     pub event: usize,
-    /// Where it accumulates.
+    /// The limit of its times.
     pub limit: Limit,
-    /// The surfaces that its last instant lay on.
+    /// The surfaces of its last instant.
     pub relations: Vec<usize>,
 }
 
-/// The accumulations that a run is about to reach: several things may come to rest at about one time.
+/// The accumulations that a run is about to reach. Several objects may come to rest at about the same time.
 #[derive(Clone, Debug, Default)]
 pub struct Limits(Vec<Pending>);
 
 impl Limits {
-    /// An event is about to accumulate; what was known of it before does not hold any more.
+    /// Records that an event is about to accumulate; this replaces what was known of the event before.
     pub fn add(&mut self, pending: Pending) {
         self.0.retain(|other| other.event != pending.event);
         self.0.push(pending);
     }
 
-    /// The time of the next one.
+    /// The time of the next accumulation.
     pub fn next(&self) -> Option<f64> {
         self.0.iter().map(|pending| pending.limit.t).min_by(f64::total_cmp)
     }
 
-    /// Takes out those that are due at `t`, in the order of their events.
+    /// Removes the accumulations that are due at `t`, in the order of their events.
     pub fn take(&mut self, t: f64) -> Vec<Pending> {
         let is_due = |pending: &mut Pending| pending.limit.t <= t || same(pending.limit.t, t);
         let mut due: Vec<Pending> = self.0.extract_if(.., is_due).collect();
@@ -72,20 +74,20 @@ impl Limits {
         due
     }
 
-    /// True where a relation is not watched.
+    /// True if the run does not watch this relation.
     pub fn cover(&self, relation: usize) -> bool {
         self.0.iter().any(|pending| pending.relations.contains(&relation))
     }
 
-    /// None any more.
+    /// Forgets all accumulations.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 }
 
 impl Accumulation {
-    /// The event is executed at `t`; says where its times go to, if that is so near that nothing is left to be seen
-    /// of it.
+    /// Notes that the event is executed at `t`. Returns the limit of its times if that is too close for anything to be
+    /// observable before it.
     pub fn note(&mut self, t: f64) -> Option<Limit> {
         if self.known > 0 && t <= self.times[self.known - 1] {
             return None;
@@ -122,7 +124,7 @@ impl Accumulation {
         near.then_some(Limit { t: t + rest, ratio })
     }
 
-    /// Where the event executed at `t` accumulates, if what is between its executions from now on is rounding.
+    /// The limit of the event executed at `t`, if its next executions are within rounding of each other.
     pub fn at_rounding(&self, t: f64) -> Option<Limit> {
         if self.known < TIMES || self.times[TIMES - 1] != t || self.shrinking > self.times[0] {
             return None;

@@ -1,17 +1,18 @@
-//! Real roots of a polynomial on [0, 1], found by the signs of its Bernstein coefficients.
+//! Finds the real roots of a polynomial on [0, 1] from the signs of its Bernstein coefficients.
 //!
-//! p(s) = sum_i b_i C(d, i) s^i (1-s)^(d-i) has no more roots in (0, 1) than its coefficients have changes of sign,
-//! and as many but for an even number (Descartes' rule; Lane & Riesenfeld, BIT 21 (1981) 112-117). No change: no
-//! root. One: one root. More: both halves are looked at (Collins & Akritas, SYMSAC '76, 272-275). A half is had by
-//! de Casteljau's means, which round no worse than the coefficients themselves.
+//! The number of roots of p(s) = sum_i b_i C(d, i) s^i (1-s)^(d-i) in (0, 1) is the number of sign changes of its
+//! coefficients, or less by an even number (Descartes' rule; Lane & Riesenfeld, BIT 21 (1981) 112-117). So no sign
+//! change means no root, and one sign change means one root. With more sign changes, the interval is halved (Collins &
+//! Akritas, SYMSAC '76, 272-275). De Casteljau's algorithm computes the coefficients on both halves. It only takes
+//! means, so its rounding errors are no larger than those of the coefficients.
 
-/// Highest degree: Taylor steps go to 25.
+/// Highest degree. A Taylor step has a degree of up to 25.
 pub const MAX_DEGREE: usize = 32;
-/// Halvings after which roots are not taken apart any more: a thousandth of a billionth of the interval.
+/// After this number of halvings, at 1e-12 of the interval, close roots are no longer separated.
 const DEEPEST: u32 = 40;
-/// Halvings that a single root is narrowed down by.
+/// Number of bisections that locate a single root.
 const BISECTIONS: u32 = 52;
-/// A coefficient below this part of the largest one is rounding, and has no sign.
+/// A coefficient below this fraction of the largest one is rounding and has no sign.
 const ROUNDING: f64 = 2.0 * f64::EPSILON;
 
 /// A polynomial on [0, 1] by its Bernstein coefficients.
@@ -22,7 +23,7 @@ pub struct Bernstein {
 }
 
 impl Bernstein {
-    /// Of c_0 + c_1 s + ... + c_d s^d, with d at most [`MAX_DEGREE`].
+    /// From c_0 + c_1 s + ... + c_d s^d, with d at most [`MAX_DEGREE`].
     pub fn from_powers(c: &[f64]) -> Self {
         let degree = c.len() - 1;
         let mut b = [0.0; MAX_DEGREE + 1];
@@ -31,7 +32,7 @@ impl Bernstein {
             b[k] = c / binomial;
             binomial *= (degree - k) as f64 / (k + 1) as f64;
         }
-        // b_i = sum_k C(i, k) c_k/C(d, k), by the additions of Pascal's triangle
+        // b_i = sum_k C(i, k) c_k/C(d, k), computed by the additions of Pascal's triangle
         for first in 1..=degree {
             for i in (first..=degree).rev() {
                 b[i] += b[i - 1];
@@ -40,8 +41,8 @@ impl Bernstein {
         Bernstein { degree, b }
     }
 
-    /// Of c_0 T_0(x) + c_1 T_1(x) + ... with Chebyshev's polynomials of x = 2s - 1: Clenshaw's recurrence, carried
-    /// out on Bernstein coefficients.
+    /// From c_0 T_0(x) + c_1 T_1(x) + ... with the Chebyshev polynomials of x = 2s - 1, by Clenshaw's recurrence on
+    /// Bernstein coefficients.
     pub fn from_chebyshev(c: &[f64]) -> Self {
         let constant = |c: f64| {
             let mut b = [0.0; MAX_DEGREE + 1];
@@ -74,17 +75,17 @@ impl Bernstein {
         &self.b[..=self.degree]
     }
 
-    /// As a polynomial of one degree more.
+    /// The same polynomial, with its degree raised by one.
     fn elevated(&self) -> Self {
         self.lift(1.0)
     }
 
-    /// Times x = 2s - 1.
+    /// The polynomial times x = 2s - 1.
     fn times_x(&self) -> Self {
         self.lift(-1.0)
     }
 
-    /// Times start (1-s) + s.
+    /// The polynomial times start (1-s) + s.
     fn lift(&self, start: f64) -> Self {
         let degree = self.degree + 1;
         let mut b = [0.0; MAX_DEGREE + 1];
@@ -97,7 +98,7 @@ impl Bernstein {
         Bernstein { degree, b }
     }
 
-    /// Its value at s, by de Casteljau's means.
+    /// Its value at s, by de Casteljau's algorithm.
     pub fn value(&self, s: f64) -> f64 {
         let mut b = self.b;
         for last in (0..self.degree).rev() {
@@ -108,13 +109,13 @@ impl Bernstein {
         b[0]
     }
 
-    /// With zero for the value at s = 0, which is p(s) - p(0) (1-s)^d.
+    /// The polynomial p(s) - p(0) (1-s)^d, which is zero at s = 0.
     pub fn zero_at_start(mut self) -> Self {
         self.b[0] = 0.0;
         self
     }
 
-    /// The same polynomial on each half of the interval, in a variable that goes from 0 to 1 there.
+    /// The polynomial on each half of the interval, in a variable that runs from 0 to 1 there.
     fn halves(&self) -> (Self, Self) {
         let (mut left, mut right) = (*self, *self);
         for level in 1..=self.degree {
@@ -147,7 +148,7 @@ impl Bernstein {
         signs
     }
 
-    /// Where a polynomial with one change of sign is zero.
+    /// The root of a polynomial with one sign change.
     fn bisect(&self, first: bool) -> f64 {
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..BISECTIONS {
@@ -173,7 +174,7 @@ struct Signs {
     last: bool,
 }
 
-/// A part of [0, 1] that is still to be looked at.
+/// A part of [0, 1] that has not been searched yet.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     from: f64,
@@ -181,16 +182,16 @@ struct Part {
     p: Bernstein,
 }
 
-/// Finds roots, in memory that is taken once.
+/// Finds roots, and reuses its memory between calls.
 #[derive(Debug, Default)]
 pub struct RootFinder {
     parts: Vec<Part>,
 }
 
 impl RootFinder {
-    /// The first place in [0, 1] where the polynomial has another sign than `held` (true: positive), which it has
-    /// before s = 0. 0 is such a place where the sign changes at once. A root where the sign does not change, to
-    /// rounding, is none. Coefficients below `noise` are rounding.
+    /// The first s in [0, 1] at which the polynomial changes its sign. `held` is the sign before s = 0 (true:
+    /// positive); if the sign differs right from the start, the result is 0. Roots without a sign change, to rounding,
+    /// do not count. Coefficients below `noise` are rounding.
     pub fn first(&mut self, p: &Bernstein, held: bool, noise: f64) -> Option<f64> {
         let mut found = None;
         self.visit(p, held, noise, |s| {
@@ -200,7 +201,7 @@ impl RootFinder {
         found
     }
 
-    /// All places of changes of sign in [0, 1], in order; see [`RootFinder::first`].
+    /// All sign changes in [0, 1], in order; see [`RootFinder::first`].
     pub fn all(&mut self, p: &Bernstein, held: bool, noise: f64) -> Vec<f64> {
         let mut found = Vec::new();
         self.visit(p, held, noise, |s| {
@@ -210,7 +211,7 @@ impl RootFinder {
         found
     }
 
-    /// Calls `found` at each root from the left, until it says false.
+    /// Calls `found` at each root from the left, until it returns false.
     fn visit(&mut self, p: &Bernstein, held: bool, noise: f64, mut found: impl FnMut(f64) -> bool) {
         let noise = noise.max(p.noise());
         let mut sign = held;
@@ -225,7 +226,7 @@ impl RootFinder {
                 self.parts.push(Part { from, depth: depth + 1, p: left });
                 continue;
             }
-            // a root on the edge of two parts is in neither
+            // a root at the boundary of two parts belongs to neither of them
             if signs.first != sign && !found(from) {
                 return;
             }
@@ -240,8 +241,9 @@ impl RootFinder {
     }
 }
 
-/// Widens bounds to those of the polynomial c_0 + c_1 s + ... of each of `n` components on [0, 1], which are those
-/// of its Bernstein coefficients: coefficients as [`crate::interpolant::Polynomials`] has them, n for each power.
+/// Widens bounds so that they enclose the polynomials c_0 + c_1 s + ... of `n` components on [0, 1]. The Bernstein
+/// coefficients bound a polynomial. `c` has the layout of [`crate::interpolant::Polynomials`]: n coefficients for each
+/// power.
 pub fn hull(c: &[f64], n: usize, low: &mut [f64], high: &mut [f64]) {
     let degree = c.len() / n.max(1) - 1;
     for i in 0..=degree {
@@ -306,14 +308,14 @@ mod tests {
         for degree in 2..=7 {
             for w in [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7] {
                 for k in 0..97 {
-                    // the middle of the pair is anywhere, the others are outside
+                    // the pair can lie anywhere in the interval; the other roots are outside
                     let middle = 0.02 + 0.96 * f64::from(k) / 97.0;
                     let mut roots = vec![];
                     for j in 2..degree {
                         roots.push(if j % 2 == 0 { 1.4 + 0.3 * f64::from(j) } else { -0.4 - 0.2 * f64::from(j) });
                     }
-                    // in the variable of the middle, so that the pair is not lost in the rounding of the test's own
-                    // coefficients
+                    // built around the middle of the pair, so that rounding in the coefficients of the test does not
+                    // destroy the pair
                     let p = shifted(middle, w, &roots);
                     let held = p.coefficients()[0] > 0.0;
                     let found = finder.all(&p, held, 0.0);
@@ -351,7 +353,7 @@ mod tests {
         let p = Bernstein::from_powers(&[0.0, 1.0, -1.0]);
         assert_eq!(finder.all(&p, true, 0.0), [] as [f64; 0]);
         assert_eq!(finder.all(&p, false, 0.0), [0.0]);
-        // a ball that left the floor below it, by rounding, and comes back
+        // a ball that rounding has put below the floor, and that comes back
         let p = Bernstein::from_powers(&[-1e-17, 1.0, -2.0]).zero_at_start();
         let found = finder.all(&p, true, 0.0);
         assert!(found.len() == 1 && (found[0] - 0.5).abs() < 1e-15, "{found:?}");
@@ -370,7 +372,7 @@ mod tests {
 
     #[test]
     fn chebyshev_coefficients_give_the_same_polynomial() {
-        // T_0 .. T_9 in turn, and a sum
+        // T_0 to T_9, and a sum
         for k in 0..10 {
             let mut c = vec![0.0; k + 1];
             c[k] = 1.0;

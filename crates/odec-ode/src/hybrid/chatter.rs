@@ -1,18 +1,18 @@
-//! Instants that follow each other so closely that a run makes no progress.
+//! Detects instants that follow each other so closely that a run makes no progress.
 
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::runner::Changes;
 use crate::hybrid::stops::resolution;
 
-/// Instants that are counted before the time they took is looked at.
+/// After this number of instants, the progress of the run is checked.
 const INSTANTS: u64 = 1_000;
-/// They have to come on by this part of the run, or by so many units of what times are told apart by.
+/// The progress must be at least this fraction of the run, or this number of units of time resolution.
 const CRAWL: f64 = 1e-9;
 const UNITS: f64 = 1e6;
-/// Of so many of them the events and relations are named.
+/// The message names the events and relations of this number of instants.
 const NAMED: u64 = 10;
 
-/// Counts instants.
+/// Counts the instants of a run.
 #[derive(Debug, Default)]
 pub(super) struct Chatter {
     count: u64,
@@ -22,7 +22,7 @@ pub(super) struct Chatter {
 }
 
 impl Chatter {
-    /// An instant at `t` has changed something.
+    /// Notes that an instant at `t` has changed something.
     pub fn note(&mut self, t: f64, span: (f64, f64), changes: &Changes<'_>) -> Result<(), HybridCause> {
         if self.count == 0 {
             self.since = t;

@@ -1,25 +1,25 @@
-//! Chebyshev interpolants of functions on [0, 1], for guards that are not polynomials.
+//! Chebyshev interpolants on [0, 1] for relations that are not polynomials.
 //!
-//! Values at x_j = cos(pi j/N) give c_k = (2/N) sum_j'' g(x_j) cos(pi j k/N), first and last terms halved
-//! (Trefethen, Approximation Theory and Approximation Practice, 2013, chapter 3). The last coefficients tell how
-//! well the function is resolved.
+//! Values at x_j = cos(pi j/N) determine c_k = (2/N) sum_j'' g(x_j) cos(pi j k/N), where the first and last terms are
+//! halved (Trefethen, Approximation Theory and Approximation Practice, 2013, chapter 3). The size of the last
+//! coefficients shows how well the interpolant resolves the function.
 
 use std::f64::consts::PI;
 use std::sync::LazyLock;
 
-/// Numbers of intervals N between the points, the second where the first does not suffice. Every other point of the
-/// second is one of the first.
+/// Numbers of intervals N. The second is used if the first does not resolve the function; it reuses the points of the
+/// first, which are every other point of the second.
 pub const SIZES: [usize; 2] = [8, 16];
 /// Points of the larger interpolant.
 pub const MOST_POINTS: usize = SIZES[1] + 1;
-/// Coefficients that are looked at for the size of what was left out.
+/// Number of last coefficients whose size estimates the truncation error.
 const TAIL: usize = 3;
 
-/// cos(pi k/16) for a whole turn.
+/// cos(pi k/16) for a full turn.
 static COSINES: LazyLock<[f64; 2 * SIZES[1]]> =
     LazyLock::new(|| std::array::from_fn(|k| (PI * k as f64 / SIZES[1] as f64).cos()));
 
-/// The point of this number in [0, 1], from 1 down to 0, of an interpolant with n intervals.
+/// Point number `j` in [0, 1], in descending order from 1 to 0, for n intervals.
 pub fn point(j: usize, n: usize) -> f64 {
     match j {
         0 => 1.0,
@@ -28,7 +28,7 @@ pub fn point(j: usize, n: usize) -> f64 {
     }
 }
 
-/// The coefficients of the interpolant through `values` at the points 0, 1, ..., n; as many. n is one of [`SIZES`].
+/// The n + 1 coefficients of the interpolant through `values` at the points 0, 1, ..., n. n is one of [`SIZES`].
 pub fn coefficients(values: &[f64]) -> [f64; MOST_POINTS] {
     let n = values.len() - 1;
     let (cosines, stride) = (&*COSINES, SIZES[1] / n);
@@ -44,18 +44,18 @@ pub fn coefficients(values: &[f64]) -> [f64; MOST_POINTS] {
     c
 }
 
-/// The largest of the last coefficients: what an interpolant with fewer points would miss, and this one does not
-/// know.
+/// The largest of the last coefficients, an estimate of the truncation error.
 pub fn tail(c: &[f64]) -> f64 {
     c.iter().rev().take(TAIL).fold(0.0, |most: f64, c| most.max(c.abs()))
 }
 
-/// How far from zero an interpolant stays, as far as its coefficients show that at once; not positive where they do not.
+/// A lower bound of the distance of an interpolant from zero, from its coefficients alone; not positive if they give
+/// no bound.
 pub fn clearance(c: &[f64]) -> f64 {
     c[0].abs() - c[1..].iter().map(|c| c.abs()).sum::<f64>()
 }
 
-/// The coefficients up to the last one above `noise`, one at least.
+/// The coefficients up to the last one above `noise`, but at least one.
 pub fn trimmed(c: &[f64], noise: f64) -> &[f64] {
     let last = c.iter().rposition(|c| c.abs() > noise).unwrap_or(0);
     &c[..=last]
@@ -66,7 +66,7 @@ mod tests {
     use super::{MOST_POINTS, SIZES, coefficients, point, tail, trimmed};
     use crate::hybrid::bernstein::Bernstein;
 
-    /// A function with the degree that its interpolant needs.
+    /// A function, and the degree that its interpolant needs.
     type Case = (fn(f64) -> f64, usize);
 
     #[test]

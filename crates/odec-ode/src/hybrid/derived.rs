@@ -1,16 +1,16 @@
-//! Derivatives with respect to parameters across an instant.
+//! Differentiates states with respect to parameters across an instant.
 //!
-//! With S the derivative of the state, f- and f+ the motions before and after the instant at time t, and H what its
-//! events make of the state:
+//! Let S be the derivative of the state, f- and f+ the right-hand sides before and after the instant at time t, and H
+//! the map from the state before the events to the state after them. Then
 //!
 //! ```text
-//! t_p = -(g_y S- + g_p)/g'                     of the surface g = 0; of a known time its own derivative
+//! t_p = -(g_y S- + g_p)/g'                     for the surface g = 0; for a known time, its own derivative
 //! S+  = H_y S- + H_p + (H_t + H_y f- - f+) t_p
 //! ```
 //!
-//! It is made in three steps: S- + f- t_p is the derivative of the state that the events find, since that state lies
-//! at another time for another parameter; each round differentiates what it writes; and -f+ t_p goes back to a fixed
-//! time. So chains of rounds need no formula of their own.
+//! The code computes this in three steps. First, S- + f- t_p is the derivative of the state that the events read: with
+//! another parameter, that state lies at another time. Then each round differentiates what it writes. Finally, -f+ t_p
+//! converts back to a fixed time. So chains of rounds need no formula of their own.
 
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::modes::{Modes, Place};
@@ -19,20 +19,22 @@ use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::stops::{Stops, resolution};
 use crate::hybrid::system::{Derived, HybridSystem, Target};
 
-/// Derivatives of one time by two ways that differ by less than this part are one.
+/// Two derivatives of one time agree if their relative difference is below this.
 const AGREE: f64 = 1e-6;
-/// Where the rate of left - right changes by more than this part within the tolerances, the surface is touched.
+/// If the rate of left - right changes by more than this fraction within the tolerances, the motion touches the
+/// surface instead of crossing it.
 const CHANGES: f64 = 0.5;
-/// A relation further than so many times its noise from its surface has not been led there.
+/// A relation that is further from its surface than this multiple of its noise has jumped; the motion did not lead it
+/// there.
 const NEAR: f64 = 1e6;
-/// A rate of left - right below this part of what the tolerances of the states make of it is none.
+/// A rate of left - right counts as zero below this fraction of the size of its terms.
 const GRAZING: f64 = 1e-9;
 
-/// Derivatives of the instant at hand, in memory that is taken once.
+/// The derivatives at the current instant; the memory is reused.
 pub(super) struct Derivatives {
     of: Option<Derived>,
     parameters: usize,
-    /// y' before the instant, and its rates of the relations; y' after it.
+    /// y' before the instant, with the rates of the relations along it; y' after it.
     before: Vec<f64>,
     rates: Vec<f64>,
     sizes: Vec<f64>,
@@ -42,7 +44,7 @@ pub(super) struct Derivatives {
     sides: Vec<f64>,
     /// t_p of each parameter.
     pub times: Vec<f64>,
-    /// True once it is known from a stop or surface.
+    /// True once a stop or surface has determined `times`.
     known: bool,
     /// Both sides of the relations at the left limit.
     left: Vec<f64>,
@@ -76,7 +78,7 @@ impl Derivatives {
         }
     }
 
-    /// True where there is nothing to do.
+    /// True if there are no parameters.
     pub fn are_none(&self) -> bool {
         self.parameters == 0
     }
@@ -86,7 +88,8 @@ impl Derivatives {
         self.parameters
     }
 
-    /// The start of a run, whose time is fixed: what lies there by chance, and moves with a parameter, has no derivative.
+    /// Begins a run, whose start time is fixed. A stop or surface that happens to lie at the start and moves with a
+    /// parameter has no derivative.
     pub fn start(&mut self, model: &dyn HybridSystem, stops: &Stops, (t, y): (f64, &[f64])) -> Result<(), HybridCause> {
         (self.known, self.moves) = (false, false);
         self.times.fill(0.0);
@@ -110,12 +113,12 @@ impl Derivatives {
         (0..relations).find(moved).map_or(Ok(()), |relation| Err(HybridCause::Grazing { relation }))
     }
 
-    /// True of a relation across which the motion is continuous.
+    /// True for a relation across which the motion is continuous.
     fn bends(&self, relation: usize) -> bool {
         self.of.as_ref().is_some_and(|of| of.bends.get(relation).copied().unwrap_or(false))
     }
 
-    /// d(left - right)/dp of all relations.
+    /// Computes d(left - right)/dp of all relations.
     fn differentiate(
         &mut self,
         model: &dyn HybridSystem,
@@ -127,7 +130,7 @@ impl Derivatives {
         if known && sides.iter().all(|side| side.is_finite()) { Ok(()) } else { Err(HybridCause::NoSides) }
     }
 
-    /// The motion before the instant, in the modes of before.
+    /// Records the motion before the instant, with the modes from before it.
     pub fn leave(
         &mut self,
         model: &dyn HybridSystem,
@@ -146,15 +149,17 @@ impl Derivatives {
         (0..self.parameters).try_for_each(|parameter| self.differentiate(model, (parameter, at.t, at.y)))
     }
 
-    /// True where the motion of before, and no jump of its sides, can have led to the surface of a relation.
+    /// True if the motion before the instant can have led to the surface of a relation, rather than a jump of its
+    /// sides.
     fn is_near(&self, relation: usize, t: f64) -> bool {
         let (left, right) = (self.left[relation], self.right[relation]);
         let noise = SIDES * (left.abs() + right.abs()) + resolution(t) * self.rates[relation].abs();
         !((left - right).abs() > NEAR * noise && (left > right) == (self.modes[relation] != 0.0))
     }
 
-    /// Refuses a surface that the motion touches, so far as the tolerances can tell: `room` is what they make of left - right, and
-    /// its rate must be much the same where it is that far off. `at` is the left limit.
+    /// Refuses a surface that the motion may only touch, as far as the tolerances can tell. `room` is the change of
+    /// left - right within the tolerances. At this distance before the surface, its rate must be nearly the same as on
+    /// the surface. `at` is the left limit.
     pub fn crosses(
         &mut self,
         model: &dyn HybridSystem,
@@ -179,11 +184,11 @@ impl Derivatives {
         }
     }
 
-    /// The instant lies on the surface of a relation.
+    /// The instant is determined by the surface of a relation.
     pub fn on_surface(&mut self, relation: usize) -> Result<(), HybridCause> {
         let rate = self.rates[relation];
         if self.bends(relation) && (self.known || !(rate.abs() > GRAZING * self.sizes[relation])) {
-            // the derivatives do not jump there, whenever it is
+            // the derivatives do not jump there, whatever the time is
             self.known = true;
             return Ok(());
         }
@@ -199,7 +204,7 @@ impl Derivatives {
         Ok(())
     }
 
-    /// The instant lies at times of these lists.
+    /// The instant is determined by the stops that are due.
     pub fn at_stops(&mut self, model: &dyn HybridSystem, stops: &Stops) -> Result<(), HybridCause> {
         for list in 0..model.lists() {
             let Some(number) = stops.number(list) else { continue };
@@ -212,7 +217,7 @@ impl Derivatives {
         Ok(())
     }
 
-    /// The instant lies where an event was to be executed, whose time has these derivatives.
+    /// The instant is determined by a queued event, whose time has these derivatives.
     pub fn at_queued(&mut self, event: usize, times: &[f64]) -> Result<(), HybridCause> {
         for (parameter, t) in times.iter().enumerate() {
             self.agree(parameter, *t).map_err(|()| HybridCause::NoDerivative { event })?;
@@ -221,7 +226,8 @@ impl Derivatives {
         Ok(())
     }
 
-    /// Takes t_p from one of the ways to it; all have to agree, or the solution is not differentiable.
+    /// Sets t_p, or compares it with the value that is already known. If two values disagree, the solution is not
+    /// differentiable.
     fn agree(&mut self, parameter: usize, t: f64) -> Result<(), ()> {
         let have = &mut self.times[parameter];
         if !t.is_finite() {
@@ -234,17 +240,18 @@ impl Derivatives {
         Ok(())
     }
 
-    /// S- becomes S- + f- t_p.
+    /// Replaces S- by S- + f- t_p.
     pub fn carry(&self, y: &mut [f64]) {
         self.shift(1.0, &self.before, y);
     }
 
-    /// Modes that changed as the instant began: their surfaces are met at one time.
+    /// Modes have changed at the beginning of the instant. Their surfaces must all have the same derivative of the
+    /// time.
     pub fn meet(&mut self, model: &dyn HybridSystem, t: f64) -> Result<(), HybridCause> {
         if self.are_none() || !self.moves {
             return Ok(());
         }
-        // the state was carried along with the times as they are known by now
+        // the state has already been carried along with the times that are known by now
         self.known = true;
         for relation in 0..self.rates.len() {
             let changed = model.modes()[relation] != self.modes[relation];
@@ -255,7 +262,7 @@ impl Derivatives {
         Ok(())
     }
 
-    /// S becomes S - f+ t_p, with the motion after the instant.
+    /// Replaces S by S - f+ t_p, with the motion after the instant.
     pub fn arrive(
         &mut self,
         model: &dyn HybridSystem,
@@ -272,7 +279,8 @@ impl Derivatives {
         Ok(())
     }
 
-    /// Algebraic unknowns and their derivatives follow what has changed, in the modes as they stand. The equations of their derivatives hold at a fixed time, so S is taken back to one for it.
+    /// Solves for the algebraic unknowns and their derivatives after a change, in the current modes. The equations for
+    /// these derivatives hold at a fixed time, so S is converted to a fixed time first and back afterwards.
     pub fn settle(
         &mut self,
         model: &dyn HybridSystem,
@@ -310,7 +318,7 @@ impl Derivatives {
         }
     }
 
-    /// The derivatives of what an event writes, those by one parameter together.
+    /// The derivatives of the values that an event writes, grouped by parameter.
     pub fn values(
         &self,
         model: &dyn HybridSystem,
@@ -329,7 +337,7 @@ impl Derivatives {
         Ok(())
     }
 
-    /// Where the derivative of a quantity by a parameter stands; `None` where it has none.
+    /// The quantity that stores the derivative of `target` with respect to a parameter; `None` if there is none.
     pub fn place(&self, target: Target, parameter: usize) -> Option<Target> {
         let of = self.of.as_ref()?;
         match target {

@@ -1,9 +1,9 @@
-//! Locates the change of a relation within a step: the first root of its polynomial on the interpolant.
+//! Locates the first change of a relation within a step, as a root of its polynomial on the interpolant.
 //!
-//! Most steps are seen to have none by the bounds of their states ([`Quiet`]). Of the relations that are left,
-//! affine ones have the Bernstein coefficients of the state. Others are interpolated at Chebyshev points, until the
-//! coefficients fall off. Where rows are not made of the dense output alone (ADR 0018), all are interpolated,
-//! through states as rows have them.
+//! In most steps, the bounds of the states show that there is no change ([`Quiet`]). For the remaining relations,
+//! affine ones take their Bernstein coefficients from those of the state. The others are interpolated at Chebyshev
+//! points until the coefficients have decayed. If rows do not come from the dense output alone (ADR 0018), all
+//! relations are interpolated, through the states that rows would have.
 
 use crate::control::Tolerances;
 use crate::hybrid::bernstein::{Bernstein, MAX_DEGREE, RootFinder, hull};
@@ -16,40 +16,41 @@ use crate::interpolant::Segment;
 use crate::problem::SolveError;
 use crate::runner::Runner;
 
-/// The noise of left - right, as a part of both sides.
+/// The noise of left - right, as a fraction of its two sides.
 pub(super) const SIDES: f64 = 64.0 * f64::EPSILON;
-/// How far a state may be from the dense output, in units of gamma h r, the size of its defect (ADR 0018), which is
-/// divided by gamma = 1/4 for slow unknowns and less for fast ones.
+/// Largest distance of a state from the dense output, in units of gamma h r. This is the size of the defect (ADR
+/// 0018), which is divided by gamma = 1/4 for slow unknowns and by less for fast ones.
 const ASTRAY: f64 = 16.0;
-/// How small the last Chebyshev coefficients must be beside the least Bernstein coefficient, where all have one sign.
+/// If all Bernstein coefficients have the same sign, the interpolant is resolved if its last Chebyshev coefficients
+/// are below this fraction of the smallest of them.
 const RESOLVED: f64 = 0.1;
-/// Chebyshev coefficients below this part of both sides are rounding.
+/// Chebyshev coefficients below this fraction of both sides are rounding.
 const ROUNDED: f64 = 4.0 * f64::EPSILON;
-/// Parts that a piece of the polynomial is looked at in, for its height.
+/// Number of parts in which the height of a lobe of the polynomial is sampled.
 const LOBE: u32 = 8;
-/// The least value of a polynomial is looked for to this part of a step.
+/// The minimum of a polynomial is located to this fraction of a step.
 const FLAT: f64 = 1e-6;
-/// What turns round within so many tolerances of a surface may as well cross it.
+/// A solution that turns back within this multiple of the tolerances from a surface may as well cross it.
 pub(super) const NEAR: f64 = 16.0;
-/// Halvings of a step on which a relation is no polynomial of the largest degree.
+/// Largest number of times that a step is halved if a relation is not a polynomial of the highest degree on it.
 const HALVINGS: u32 = 6;
 
-/// A change of truth.
+/// A change of a relation's truth value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Crossing {
-    /// Of this relation.
+    /// The relation that changes.
     pub relation: usize,
-    /// At this time, to what the interpolant knows.
+    /// The time of the change, as accurate as the interpolant.
     pub t: f64,
 }
 
-/// A surface that is come to and not crossed.
+/// A surface that the solution approaches but does not cross.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Touch {
     pub relation: usize,
-    /// When left - right is least.
+    /// The time at which left - right is smallest.
     pub t: f64,
-    /// For so long it would be behind the surface, if it were off by its tolerance.
+    /// How long the solution would be beyond the surface if left - right were off by its tolerance.
     pub worth: f64,
 }
 
@@ -70,7 +71,7 @@ struct Part {
     depth: u32,
 }
 
-/// Finds crossings; its memory is taken once.
+/// Finds crossings; the memory is reused.
 pub(super) struct Locator {
     n: usize,
     quiet: Quiet,
@@ -82,18 +83,18 @@ pub(super) struct Locator {
     left: Vec<f64>,
     right: Vec<f64>,
     state: Vec<f64>,
-    /// The polynomials of the step: where each begins in `coefficients`.
+    /// The polynomials of the step, and where the coefficients of each begin in `coefficients`.
     segments: Vec<(Segment, usize)>,
     coefficients: Vec<f64>,
-    /// True where the states of the step are these polynomials.
+    /// True if the states within the step follow these polynomials.
     followed: bool,
-    /// left - right at the points of an interpolant, point after point, and the largest sizes of both sides.
+    /// left - right at all points of an interpolant, point by point, and the largest sizes of both sides.
     values: Vec<f64>,
     sizes: Vec<f64>,
     finder: RootFinder,
-    /// The first touch in the last step that was looked at.
+    /// The first touch in the last step examined.
     touch: Option<Touch>,
-    /// Relations whose interpolant is not known yet, for each halving of the step.
+    /// Relations that are not resolved yet, for each number of halvings of the step.
     open: Vec<Vec<usize>>,
     /// A direction, and the rates along it.
     direction: Vec<f64>,
@@ -101,7 +102,7 @@ pub(super) struct Locator {
 }
 
 impl Step<'_> {
-    /// Both ends with their slopes, where the method has these for nothing.
+    /// Both ends with their slopes, if the method has computed the slopes anyway.
     fn ends(&self) -> Option<Ends<'_>> {
         let f = self.runner.slopes()?;
         Some(Ends { third: (self.runner.time() - self.t) / 3.0, y: [self.y, self.runner.state()], f })
@@ -135,9 +136,9 @@ impl Locator {
         }
     }
 
-    /// An instant has passed: modes, discretes and state may be others. Both sides of the relations at its end are
-    /// given.
-    /// `sign` says which sign each has in its mode, 0 where it is not to be watched.
+    /// Prepares for the steps after an instant, at which modes, discretes and state may have changed. `sides` are both
+    /// sides of the relations at its end. `sign` is the sign that each left - right has in its mode, or 0 if the
+    /// relation is not watched.
     pub fn renew(
         &mut self,
         point: (f64, &[f64]),
@@ -149,7 +150,7 @@ impl Locator {
         self.quiet.renew(point, sides, offsets, sign);
     }
 
-    /// True where a relation is to be watched.
+    /// True if a relation is watched.
     pub fn watches(&self, relation: usize) -> bool {
         self.quiet.sign(relation) != 0.0
     }
@@ -159,7 +160,7 @@ impl Locator {
         self.quiet.row(relation)
     }
 
-    /// How far left - right of a relation moves where every state moves by at most its weight.
+    /// How much left - right of a relation changes if every state changes by at most its weight.
     pub fn gradient(
         &mut self,
         model: &dyn HybridSystem,
@@ -175,7 +176,7 @@ impl Locator {
         let mut along = |direction: &[f64]| model.rates(t, y, direction, rates).map_or(f64::NAN, |()| rates[relation]);
         let still = along(direction);
         let size = y.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
-        // weights may be as small as rounding, which no quotient of differences would bear
+        // weights can be as small as rounding errors, too small for a difference quotient
         let size = if size > 0.0 { size } else { 1.0 };
         let mut sum = 0.0;
         for i in 0..y.len() {
@@ -186,8 +187,8 @@ impl Locator {
         sum
     }
 
-    /// True where no relation can change in the last accepted step, which began at a time: what its end shows at the cost
-    /// of a comparison.
+    /// True if no relation can change in the last accepted step, which began at `from`. This only looks at the end of
+    /// the step, at the cost of a comparison.
     #[inline(always)]
     pub fn is_quiet(&mut self, runner: &Runner, from: f64) -> bool {
         match runner.slopes() {
@@ -196,12 +197,12 @@ impl Locator {
         }
     }
 
-    /// The relations that may have changed in the last step that was looked at.
+    /// The relations that may have changed in the last step examined.
     pub fn suspects(&self) -> &[usize] {
         &self.suspects
     }
 
-    /// The first touch in the last step that was looked at, if it held no crossing.
+    /// The first touch in the last step examined, if it contained no crossing.
     pub fn take_touch(&mut self) -> Option<Touch> {
         self.touch.take()
     }
@@ -266,7 +267,8 @@ impl Locator {
         Ok(())
     }
 
-    /// Bounds of the states over the step, which are so many tolerances away from the dense output at most.
+    /// Computes bounds of the states over the step. The states are at most `astray` tolerances away from the dense
+    /// output.
     fn enclose(&mut self, step: &mut Step<'_>, astray: f64) -> Result<(), SolveError> {
         if let (Some(ends), true) = (step.ends(), self.segments.is_empty()) {
             ends.enclose(&mut self.low, &mut self.high);
@@ -288,7 +290,7 @@ impl Locator {
         Ok(())
     }
 
-    /// The first root of an affine relation on the polynomials of the step; false where it is of another form.
+    /// Finds the first root of an affine relation on the polynomials of the step; false if the relation is not affine.
     fn by_powers(&mut self, step: &Step<'_>, relation: usize, first: &mut Option<Crossing>) -> bool {
         let model = step.model;
         let Some((terms, time)) = self.quiet.row(relation) else { return false };
@@ -323,7 +325,7 @@ impl Locator {
         true
     }
 
-    /// The first roots of relations through their values at Chebyshev points.
+    /// Finds the first roots of relations from their values at Chebyshev points.
     fn by_points(&mut self, step: &mut Step<'_>, part: Part, relations: &[usize], first: &mut Option<Crossing>) {
         let mut open = std::mem::take(&mut self.open[part.depth as usize]);
         open.clear();
@@ -338,19 +340,19 @@ impl Locator {
         self.open[part.depth as usize] = open;
     }
 
-    /// The first roots of the open relations in a part; what stays open is to be looked at on its halves.
+    /// Finds the first roots of the open relations in a part. Those that remain open must be examined on its halves.
     fn by_points_of(&mut self, step: &mut Step<'_>, part: Part, open: &mut Vec<usize>, first: &mut Option<Crossing>) {
         let all = step.model.relations().len();
         let begins = part.from == step.t;
         for size in chebyshev::SIZES {
             self.sizes.fill(0.0);
             step.runner.rewind();
-            // points descend
+            // points are in descending order
             for j in (0..=size).rev() {
                 let s = chebyshev::point(j, size);
                 let t = if j == 0 { part.to } else { part.from + s * (part.to - part.from) };
                 if !self.sides_at(step, t) {
-                    // the step has gone to where they have no value: a change may lie before
+                    // the step has gone to a point where they have no value; a change may lie before it
                     if part.depth == HALVINGS {
                         open.clear();
                     }
@@ -394,7 +396,7 @@ impl Locator {
         }
     }
 
-    /// Both sides of all relations at a time in the step; false where they have no value.
+    /// Evaluates both sides of all relations at a time in the step; false if they have no value.
     fn sides_at(&mut self, step: &mut Step<'_>, t: f64) -> bool {
         let model = step.model;
         if t == step.t {
@@ -415,7 +417,7 @@ impl Locator {
                 .all(|(relation, (left, right))| (left - right).is_finite() || self.quiet.sign(relation) == 0.0)
     }
 
-    /// The polynomials of the step at a time.
+    /// Evaluates the polynomials of the step at a time.
     fn evaluate(&mut self, t: f64) {
         let inside = self.segments.iter().find(|(segment, _)| segment.variable(t) <= 1.0);
         let Some((segment, at)) = inside.or(self.segments.last()) else { return };
@@ -427,7 +429,7 @@ impl Locator {
     }
 }
 
-/// True where an interpolant is the relation, to rounding or as far as its sign goes.
+/// True if an interpolant represents the relation up to rounding, or at least its sign.
 fn resolved(p: &Bernstein, tail: f64, noise: f64) -> bool {
     let b = p.coefficients();
     let one_sign = b.iter().all(|b| *b > 0.0) || b.iter().all(|b| *b < 0.0);
@@ -435,8 +437,8 @@ fn resolved(p: &Bernstein, tail: f64, noise: f64) -> bool {
     tail <= noise || (one_sign && tail <= RESOLVED * least)
 }
 
-/// Where a polynomial of the sign that is held comes near to zero and turns round. It must go clearly farther from zero in the same
-/// step: the noise of a state that rests turns round all the time.
+/// Finds where a polynomial with the sign of its mode comes close to zero and turns back. It must also be clearly
+/// farther from zero somewhere in the same step, because the noise of a state at rest turns back all the time.
 fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
     let sign = if of.truth { 1.0 } else { -1.0 };
     let near = NEAR * of.room;
@@ -456,27 +458,27 @@ fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
     if !turns || least > near || least < -near || ends - least <= near {
         return None;
     }
-    // left - right grows like a parabola from its least value on
+    // left - right grows like a parabola from its minimum
     let farther = if value(0.0) < value(1.0) { 1.0 - s } else { s };
     let worth = 2.0 * length * farther * (of.room / (ends - least)).sqrt();
     Some(Touch { relation: of.relation, t: part.from + s * length, worth })
 }
 
-/// What is known of a relation at the start of a part.
+/// The state of a relation at the start of a part.
 #[derive(Clone, Copy)]
 struct RelationState {
     relation: usize,
     truth: bool,
     /// The size of both sides.
     size: f64,
-    /// How far left - right may be off by the tolerances.
+    /// How far left - right may be off within the tolerances.
     room: f64,
-    /// The part begins where the step does, maybe on the surface itself.
+    /// The part begins at the start of the step, possibly on the surface itself.
     begins: bool,
 }
 
 impl RootFinder {
-    /// Looks for a root in a part of a step before the one that is known.
+    /// Looks in a part of a step for a root before the one known so far.
     fn look(&mut self, p: &Bernstein, of: RelationState, part: Part, first: &mut Option<Crossing>) {
         let length = part.to - part.from;
         if first.is_some_and(|first| first.t <= part.from) {
@@ -485,7 +487,7 @@ impl RootFinder {
         let b = p.coefficients();
         let (mut p, mut on_surface) = (*p, false);
         if of.begins && b.len() > 1 {
-            // what has just crossed does not cross again for its rounding
+            // a relation that has just crossed does not cross again because of rounding
             let rate = (b.len() - 1) as f64 * (b[1] - b[0]) / length;
             if b[0].abs() <= SIDES * of.size + resolution(part.from) * rate.abs() {
                 (p, on_surface) = (p.zero_at_start(), true);
@@ -503,8 +505,9 @@ impl RootFinder {
         }
     }
 
-    /// The first root of a polynomial that goes to the wrong side at once. The mode says to which side the motion leads from the
-    /// surface, exactly. So where the polynomial comes back, and was within the tolerances until then, that was its error.
+    /// The first root of a polynomial that goes to the wrong side at once. The mode tells exactly to which side the
+    /// motion leads from the surface. So if the polynomial comes back and was within the tolerances until then, the
+    /// excursion was an error of the polynomial.
     fn behind_start(&mut self, p: &Bernstein, of: RelationState, noise: f64) -> Option<f64> {
         let all = self.all(p, of.truth, noise);
         let Some(back) = all.get(1) else { return Some(0.0) };

@@ -1,16 +1,16 @@
-//! Hybrid systems: smooth motion, and instants at which state, discretes or the right-hand side change.
+//! Hybrid systems: smooth motion, interrupted by instants at which the state, discretes or the right-hand side change.
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `system` | what a model gives: relations, events, times |
+//! | `system` | what a model provides: relations, events, times |
 //! | `bernstein`, `chebyshev` | roots of polynomials; polynomials of functions |
 //! | `quiet`, `locate` | whether and where a relation changes in a step |
-//! | `motion` | y' at a point; algebraic unknowns that follow the rest |
+//! | `motion` | y' at a point; consistent algebraic unknowns |
 //! | `modes` | which relations hold after an instant; sliding |
-//! | `stops` | times that are known before |
+//! | `stops` | times that are known in advance |
 //! | `rounds` | events at an instant: queue, priorities, conflicts |
-//! | `derived` | derivatives by parameters across an instant |
-//! | `accumulation`, `chatter` | infinitely many events in a finite time; too many |
+//! | `derived` | derivatives with respect to parameters across an instant |
+//! | `accumulation`, `chatter` | infinitely many events in a finite time; too many instants |
 //! | `runner` | the run, landings, bounds of states |
 //! | `outcome` | rows, log, end, failures |
 

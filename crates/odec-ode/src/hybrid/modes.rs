@@ -1,9 +1,10 @@
 //! Determines which modes hold right after an instant.
 //!
-//! A relation whose sides differ by more than their noise is compared. One that is on its surface gets the sign that
-//! left - right is about to have: that of its rate along the motion, or where that is zero of the second derivative
-//! (Park & Barton, ACM TOMACS 6 (1996) 137-165, on what goes wrong otherwise). The motion depends on the modes, so
-//! this is repeated until both agree. A relation that both its modes drive back to the surface slides.
+//! If the sides of a relation differ by more than their noise, they are compared. A relation on its surface gets the
+//! sign that left - right is about to have. This is the sign of its rate along the motion or, if the rate is zero, of
+//! its second derivative (Park & Barton, ACM TOMACS 6 (1996) 137-165, show what goes wrong otherwise). The motion
+//! depends on the modes, so this is repeated until modes and motion agree. If both modes of a relation drive the state
+//! back to the surface, the relation slides.
 
 mod ahead;
 mod over;
@@ -17,12 +18,12 @@ use crate::hybrid::system::HybridSystem;
 use crate::problem::{Options, Refusal};
 use over::Over;
 
-/// Where an instant is.
+/// The time and state of an instant.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub t: f64,
     pub y: &'a [f64],
-    /// The scale of time there: the length of the last step.
+    /// The time scale there: the length of the last step.
     pub scale: f64,
 }
 
@@ -30,40 +31,40 @@ pub(super) struct Place<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Landed {
     pub relation: usize,
-    /// How far off in time the surface may be.
+    /// Distance in time by which the landing may miss the surface.
     pub apart: f64,
 }
 
-/// A relation on its surface as an instant has ended, and where the motion leads it.
+/// A relation that is on its surface at the end of an instant, and the mode that the motion leads it to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Departure {
     pub relation: usize,
-    /// What it is about to be.
+    /// Its mode right after the instant.
     pub leads: bool,
 }
 
-/// What became of the modes.
+/// The result of a decision about the modes.
 #[derive(Debug)]
 pub(super) struct Decided {
-    /// One of them has changed.
+    /// At least one mode has changed.
     pub changed: bool,
-    /// None agree with the motion; this ends the run, unless an event moves it.
+    /// No modes agree with the motion. This ends the run, unless an event changes the state.
     pub unsettled: Option<HybridCause>,
 }
 
-/// What left - right is on the surface of each relation: zero, but where an instant ended with a mode that the sign
-/// of left - right contradicts, by rounding or because f ends short of the surface. There it is what it was then,
-/// until the sign is right.
+/// The value of left - right on the surface of each relation. It is zero, except where an instant ended with a mode
+/// that contradicts the sign of left - right, by rounding or because f is undefined just before the surface. There the
+/// offset is the value at that instant, until the sign is right.
 pub(super) type Offsets = Vec<f64>;
 
-/// Decides modes, in memory that is taken once.
+/// Decides modes; the memory is reused.
 pub(super) struct Modes {
     pub motion: Motion,
-    /// Both sides at the last look, and at the one before.
+    /// Both sides at the last evaluation; `before` has those of the evaluation before it.
     pub left: Vec<f64>,
     pub right: Vec<f64>,
-    /// Relations of which a side had no value at the last look. They keep their modes: what stands behind another condition need
-    /// have no value before that is decided.
+    /// Relations with a side that had no value at the last evaluation. They keep their modes, because a term behind an
+    /// undecided condition need not have a value.
     unknown: Vec<bool>,
     before: [Vec<f64>; 2],
     slope: Vec<f64>,
@@ -74,40 +75,40 @@ pub(super) struct Modes {
     /// Size of the terms of each rate.
     terms: Vec<f64>,
     touching: Vec<usize>,
-    /// Those that were on their surface as the instant began.
+    /// The relations that were on their surface at the beginning of the instant.
     pub met_here: Vec<usize>,
-    /// Those that are on their surface as an instant ends.
+    /// The relations that are on their surface at the end of an instant.
     surfaces: Vec<usize>,
-    /// Within this time of its surface a relation is on it.
+    /// A relation counts as on its surface if it is within this time of it.
     apart: f64,
-    /// Within this time the instant is known: what a landing and rounding leave.
+    /// Uncertainty of the time of the instant, from the landing and from rounding.
     blur: f64,
-    /// Stages of the steps that look ahead.
+    /// Stages of the steps that `follow_motion` takes.
     stages: [Vec<f64>; 4],
-    /// Relations whose rate and its derivative are zero, with the side that the motion takes them to.
+    /// Relations whose rate and its derivative are zero, with the side to which the motion leads them.
     leading: Vec<(usize, Option<bool>)>,
-    /// Those whose sides the modes of others have changed, in the order of finding.
+    /// Relations whose sides changed when the modes of others changed, in the order in which they were found.
     moved: Vec<usize>,
-    /// All modes as the motion of before leads to them, and which relations were touching then.
+    /// All modes as the earlier motion leads to them, and the relations that were touching their surface then.
     crossed: Vec<f64>,
     crossing: Vec<usize>,
-    /// Those that were compared as they stay on their surface.
+    /// Relations whose modes were decided by comparison because they stay on their surface.
     rested: Vec<usize>,
     over: Over,
-    /// A stop has changed modes since the landing: the sides may have jumped off the surface.
+    /// A stop has changed modes since the landing, so the sides may have jumped off the surface.
     pub stopped: bool,
     pub offsets: Offsets,
-    /// One of them may not be zero.
+    /// True if any offset may be nonzero.
     displaced: bool,
-    /// The rates that were met with the relation false and true.
+    /// The rates that occurred while the relation was false and while it was true.
     met: Vec<[Option<f64>; 2]>,
 }
 
 impl Modes {
-    /// For a system.
+    /// Allocates the memory for a system.
     ///
     /// # Errors
-    /// As of [`Motion::new`].
+    /// The errors of [`Motion::new`].
     pub fn new(model: &dyn HybridSystem, options: &Options) -> Result<Self, Refusal> {
         let (n, m) = (model.system().shape().n, model.relations().len());
         let zero = |n: usize| vec![0.0; n];
@@ -142,7 +143,7 @@ impl Modes {
         })
     }
 
-    /// Evaluations of f that it took.
+    /// The number of evaluations of f since the last call.
     pub fn evaluations(&mut self) -> u64 {
         std::mem::take(&mut self.motion.evaluations)
     }
@@ -162,38 +163,38 @@ impl Modes {
         Ok(())
     }
 
-    /// An error where something reads a relation of which a side has no value.
+    /// Returns an error if anything reads a relation with a side that has no value.
     fn all_known(&self, model: &dyn HybridSystem) -> Result<(), HybridCause> {
         let open = |(relation, unknown): (usize, &bool)| *unknown && model.is_read(relation);
         if self.unknown.iter().enumerate().any(open) { Err(HybridCause::NoSides) } else { Ok(()) }
     }
 
-    /// left - right, beside its offset.
+    /// left - right, relative to its offset.
     fn difference(&self, relation: usize) -> f64 {
         self.left[relation] - self.right[relation] - self.offsets[relation]
     }
 
-    /// How far a relation was from its surface at the last look, beyond rounding.
+    /// Distance of a relation from its surface at the last evaluation, less rounding.
     pub fn distance(&self, relation: usize) -> f64 {
         self.difference(relation).abs() - self.noise(relation)
     }
 
-    /// The size of the sides of a relation at the last look.
+    /// The size of the sides of a relation at the last evaluation.
     pub fn size(&self, relation: usize) -> f64 {
         self.left[relation].abs() + self.right[relation].abs()
     }
 
-    /// y' where [`Modes::measure`] looked last.
+    /// y' at the point of the last call of [`Modes::measure`].
     pub fn slope(&self) -> &[f64] {
         &self.slope
     }
 
-    /// y' at a point, for [`Modes::slope`]; false where there is none.
+    /// Computes y' at a point, for [`Modes::slope`]; false if it does not exist.
     pub fn slope_at(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> bool {
         self.motion.slope(model, t, y, &mut self.slope)
     }
 
-    /// left - right at a point, beside its offset.
+    /// left - right at a point, relative to its offset.
     pub fn difference_at(
         &mut self,
         model: &dyn HybridSystem,
@@ -204,7 +205,7 @@ impl Modes {
         if self.unknown[relation] { Err(HybridCause::NoSides) } else { Ok(self.difference(relation)) }
     }
 
-    /// left - right, and how fast it changes in the modes as they stand, where that is known.
+    /// left - right and its rate in the current modes, if the rate is known.
     pub fn measure(
         &mut self,
         model: &dyn HybridSystem,
@@ -217,7 +218,7 @@ impl Modes {
         Ok((difference, known.then(|| self.rates[relation])))
     }
 
-    /// y' at a point, and the rates of all relations along it with the sizes of their terms.
+    /// Computes y' at a point, the rates of all relations along it, and the sizes of their terms.
     pub fn motion_at(
         &mut self,
         model: &dyn HybridSystem,
@@ -231,7 +232,7 @@ impl Modes {
         if known { Ok(()) } else { Err(HybridCause::NoSides) }
     }
 
-    /// All modes by comparison, at the start of a run.
+    /// Sets all modes by comparison, at the start of a run.
     pub fn compare(&mut self, model: &mut dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
         self.offsets.fill(0.0);
         self.touching.clear();
@@ -249,8 +250,8 @@ impl Modes {
         self.all_known(model)
     }
 
-    /// Compares the relations that are not on their surface, whose sides may depend on the modes of others. `left` and
-    /// `right` are those of the modes as they stand. True if a mode has changed.
+    /// Compares the relations that are not on their surface. Their sides may depend on the modes of other relations,
+    /// so this is repeated. On entry, `left` and `right` belong to the current modes. True if a mode has changed.
     fn settle(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -280,8 +281,8 @@ impl Modes {
         Err(HybridCause::Inconsistent { relations: (0..self.left.len()).filter(wrong).collect() })
     }
 
-    /// Looks with modes that have changed. A relation whose sides jump with them is off its surface, or on it by what
-    /// they are now: it is compared like any other.
+    /// Evaluates both sides again after modes have changed. If the sides of a relation jump with the modes, the
+    /// relation is no longer taken to be on its surface, and is compared like any other.
     fn look_again(&mut self, model: &mut dyn HybridSystem, at: Place<'_>) -> Result<(), HybridCause> {
         model.refresh();
         self.before[0].copy_from_slice(&self.left);
@@ -299,7 +300,7 @@ impl Modes {
         Ok(())
     }
 
-    /// Of the relations whose sides have jumped, those that are on their surface now: the motion decides them too.
+    /// Adds the relations whose sides have jumped onto their surface, so that the motion decides them too.
     fn join(&mut self, model: &dyn HybridSystem, locator: Option<&Locator>, at: Place<'_>) {
         let mut moved = std::mem::take(&mut self.moved);
         if let (Some(locator), false) = (locator, moved.is_empty()) {
@@ -316,7 +317,7 @@ impl Modes {
         self.moved = moved;
     }
 
-    /// On its surface to rounding, and to what the time of the instant is known to.
+    /// True if a relation is on its surface, within rounding and the uncertainty of the time of the instant.
     fn is_near(&self, relation: usize, known: bool) -> bool {
         let rate = if known { self.rates[relation].abs() } else { 0.0 };
         self.distance(relation) <= self.apart * rate
@@ -327,8 +328,8 @@ impl Modes {
         difference > 0.0 || (model.relations()[relation].or_equal && difference == 0.0)
     }
 
-    /// The modes at the start of an instant: relations on their surface are remembered until an event writes one of
-    /// their sides.
+    /// Decides the modes at the beginning of an instant. Relations on their surface stay marked until an event changes
+    /// one of their sides.
     pub fn enter(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -355,7 +356,7 @@ impl Modes {
         Ok(decided)
     }
 
-    /// The modes after a round that changed the state or discretes.
+    /// Decides the modes after a round that changed the state or discretes.
     pub fn follow(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -378,7 +379,8 @@ impl Modes {
         Ok(decided)
     }
 
-    /// The state was written since the last look: surfaces of relations whose sides have changed are back in their place.
+    /// The state has been written since the last evaluation. If the sides of a relation have changed, its offset
+    /// becomes zero again.
     pub fn written(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
         self.before[0].copy_from_slice(&self.left);
         self.before[1].copy_from_slice(&self.right);
@@ -392,12 +394,13 @@ impl Modes {
         Ok(())
     }
 
-    /// True where the sign of left - right at the last look contradicts the mode.
+    /// True if the mode contradicts the sign of left - right at the last evaluation.
     pub fn contradicts(&self, model: &dyn HybridSystem, relation: usize) -> bool {
         self.holds(model, relation) != (model.modes()[relation] != 0.0)
     }
 
-    /// The instant is over: surfaces lie where relations are whose sign contradicts their mode.
+    /// Ends the instant. If the sign of a relation contradicts its mode, its surface moves to the current value of
+    /// left - right.
     pub fn leave(&mut self, model: &dyn HybridSystem) {
         for relation in &self.touching {
             let difference = self.left[*relation] - self.right[*relation];
@@ -407,18 +410,19 @@ impl Modes {
         self.displaced = self.offsets.iter().any(|offset| *offset != 0.0);
     }
 
-    /// The surface of a relation lies where it was at the last look.
+    /// Moves the surface of a relation to the value of left - right at the last evaluation.
     pub fn displace(&mut self, relation: usize) {
         self.offsets[relation] = self.left[relation] - self.right[relation];
         self.displaced = true;
     }
 
-    /// True where the surface of a relation may not be in its place.
+    /// True if any surface may be displaced.
     pub fn are_displaced(&self) -> bool {
         self.displaced
     }
 
-    /// A step has been made: surfaces are back in their place where the sign has become right. True where one is.
+    /// Looks at the end of a step, and resets the offsets whose relations have the right sign again. True if there is
+    /// one.
     pub fn release(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<bool, HybridCause> {
         self.look(model, t, y)?;
         let mut released = false;
@@ -434,8 +438,8 @@ impl Modes {
         Ok(released)
     }
 
-    /// Sets the modes. Where none agree with the motion, they are those that the surface is crossed to as the
-    /// instant begins, for the events there, and stay so.
+    /// Decides the modes. If no modes agree with the motion, the result is the modes to which the surface is crossed
+    /// at the beginning of the instant. The events there see these modes.
     fn decide(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -452,13 +456,14 @@ impl Modes {
         if !begins {
             self.cross(model);
         }
-        // a relation that joins is one more to be decided
+        // each relation that joins must also be decided
         let (mut round, mut most) = (0, self.touching.len());
         let (mut behind, mut went_over) = (Vec::new(), false);
         while round <= 2 * (most + self.rested.len()) {
             let here = self.motion_behind(model, locator, at, &mut behind);
             let Some(here) = here else {
-                // nothing is known of the motion: the surface was met, so it is crossed, if that has not been found yet
+                // the motion is unknown. The run has reached the surface, so it crosses it, unless that has been
+                // decided already
                 if let (Some(Landed { relation, .. }), 0) = (landed, round) {
                     let mode = &mut model.modes_mut()[relation];
                     *mode = 1.0 - *mode;
@@ -512,19 +517,20 @@ impl Modes {
         Ok(Decided { changed: true, unsettled: Some(self.unsettled()) })
     }
 
-    /// What a relation is that stays exactly on its surface: as it is compared, unless that has led away from there.
+    /// The mode of a relation that stays exactly on its surface: the result of the comparison, unless that mode has
+    /// led away from the surface.
     fn rests(&self, model: &dyn HybridSystem, relation: usize) -> Option<bool> {
         let exactly = self.difference(relation) == 0.0 && self.offsets[relation] == 0.0;
         (exactly && !self.rested.contains(&relation)).then(|| model.relations()[relation].or_equal)
     }
 
-    /// Keeps the modes that the surface is crossed to.
+    /// Remembers the modes to which the surface is crossed.
     fn cross(&mut self, model: &dyn HybridSystem) {
         self.crossed.extend_from_slice(&model.modes()[..self.left.len()]);
         self.crossing.clone_from(&self.touching);
     }
 
-    /// No modes agree with the motion.
+    /// The failure if no modes agree with the motion.
     fn unsettled(&self) -> HybridCause {
         for relation in self.touching.iter().copied() {
             if let [Some(below), Some(above)] = self.met[relation]
@@ -537,13 +543,13 @@ impl Modes {
         HybridCause::Inconsistent { relations: self.touching.clone() }
     }
 
-    /// The rates of left - right along `slope`; false where they have no value.
+    /// Computes the rates of left - right along `slope`; false if they have no value.
     fn differentiate(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> bool {
         let Modes { slope, rates, terms, unknown, .. } = self;
         rates_along(model, locator, (at.t, at.y), (slope, unknown), rates, Some(terms))
     }
 
-    /// Rounding of left - right at the last look.
+    /// Rounding error of left - right at the last evaluation.
     pub fn noise(&self, relation: usize) -> f64 {
         SIDES * (self.left[relation].abs() + self.right[relation].abs())
     }

@@ -1,4 +1,4 @@
-//! The motion of a hybrid system from a point: y', and the algebraic unknowns.
+//! The motion of a hybrid system at a point: y', and consistent algebraic unknowns.
 
 use crate::consistent::Consistent;
 use crate::evaluator::Evaluator;
@@ -8,7 +8,7 @@ use crate::invariants::{NotProjected, Projection};
 use crate::linear::Rates;
 use crate::problem::{Cause, Options, Refusal};
 
-/// A move of so many times its rounding is one.
+/// A change counts if it is larger than this multiple of its rounding error.
 const ROUNDING: f64 = 16.0;
 
 /// How far algebraic unknowns have moved.
@@ -20,41 +20,41 @@ pub(super) enum Moved {
     Far,
 }
 
-/// What events wrote in a round.
+/// What the events of a round wrote.
 #[derive(Debug, Default)]
 pub(super) struct Wrote {
-    /// The states that they gave a value.
+    /// The states that the events set.
     pub set: Vec<usize>,
-    /// They wrote to states: an impulse may answer.
+    /// The events wrote to states, so the constraints may react with an impulse.
     pub moves: bool,
     /// The events, each once.
     pub events: Vec<usize>,
 }
 
-/// y' at a point, and algebraic unknowns that follow the rest of the state.
+/// Computes y' at a point, and the algebraic unknowns that belong to the other states.
 pub(super) struct Motion {
     way: RateSource,
-    /// Onto what stays zero along a solution, if anything does.
+    /// The projection onto the constraints, if there are any.
     projection: Option<Projection>,
     /// Evaluations of f.
     pub evaluations: u64,
 }
 
-/// Where y' comes from.
+/// How y' is computed.
 enum RateSource {
     /// M^-1 f.
     Regular(Rates),
-    /// A constant M is singular.
+    /// The mass matrix is constant and singular.
     Unknowns(Box<Consistent>),
-    /// It is not known.
+    /// y' cannot be computed.
     None,
 }
 
 impl Motion {
-    /// For a system.
+    /// Sets up the motion for a system.
     ///
     /// # Errors
-    /// A system with algebraic unknowns that has no Jacobian which can be factored.
+    /// A system with algebraic unknowns whose Jacobian cannot be factored.
     pub fn new(model: &dyn HybridSystem, options: &Options) -> Result<Self, Refusal> {
         let way = match Consistent::of(model.system(), options)? {
             Some(consistent) => RateSource::Unknowns(Box::new(consistent)),
@@ -63,7 +63,7 @@ impl Motion {
         Ok(Motion { way, projection: Projection::of(model.system()), evaluations: 0 })
     }
 
-    /// y' at a point; false where there is none.
+    /// Computes y' at a point; false if it does not exist.
     pub fn slope(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64], slope: &mut [f64]) -> bool {
         let made = match &mut self.way {
             RateSource::None => return false,
@@ -89,17 +89,17 @@ impl Motion {
         made && slope.iter().all(|slope| slope.is_finite())
     }
 
-    /// Whether some of the state are algebraic unknowns.
+    /// Whether some states are algebraic unknowns.
     pub fn has_unknowns(&self) -> bool {
         matches!(self.way, RateSource::Unknowns(_))
     }
 
-    /// Whether something stays zero along a solution that steps drift from.
+    /// Whether the solution satisfies constraints from which steps drift off.
     pub fn has_constraints(&self) -> bool {
         self.projection.is_some()
     }
 
-    /// Algebraic unknowns follow the rest of the state, to rounding.
+    /// Solves for the algebraic unknowns of the current state, to rounding.
     ///
     /// # Errors
     /// [`HybridCause::NoUnknowns`].
@@ -107,8 +107,8 @@ impl Motion {
         self.consistent(model, |consistent, eval| consistent.refine(eval, t, y)).map(|_| ())
     }
 
-    /// Algebraic unknowns follow what has changed. Behind events that wrote something they follow to rounding: as events
-    /// accumulate, what one of them changes becomes less than any part of the tolerances.
+    /// Solves for the algebraic unknowns after a change. After events that wrote something, it solves to rounding,
+    /// because the effect of accumulating events falls below any fraction of the tolerances.
     ///
     /// # Errors
     /// [`HybridCause::NoUnknowns`].
@@ -127,7 +127,7 @@ impl Motion {
             }
             let before = y.to_vec();
             consistent.refine(eval, t, y)?;
-            // once more, from where they are: what moves them now is rounding
+            // a second solve from the result shows how large rounding is
             let mut again = y.to_vec();
             consistent.refine(eval, t, &mut again)?;
             let rounding = |y: f64, again: f64| ROUNDING * (again - y).abs().max(f64::EPSILON * y.abs());
@@ -140,7 +140,7 @@ impl Motion {
         Ok(moved.unwrap_or(Moved::Not))
     }
 
-    /// Moves the state onto what stays zero along a solution, after events or after something has switched. True if it was moved.
+    /// Projects the state onto the constraints after events or after a switch. True if the state has moved.
     ///
     /// # Errors
     /// [`HybridCause::Unmet`], [`HybridCause::NoUnknowns`].
@@ -161,7 +161,7 @@ impl Motion {
         })
     }
 
-    /// Whether two states differ by more than a small part of the tolerances.
+    /// Whether two states differ by more than a small fraction of the tolerances.
     pub fn differ(&mut self, from: &[f64], to: &[f64]) -> bool {
         match &mut self.way {
             RateSource::Unknowns(consistent) => consistent.differ(from, to),

@@ -10,12 +10,12 @@ use crate::observer::StepEnd;
 use crate::problem::{Cause, Failure, Outcome, Refusal, SolveError, Stats};
 use crate::runner::Runner;
 
-/// Time, state, discretes and modes: of one side of an instant, or of any time between instants.
+/// Time, state, discretes and modes, on one side of an instant or between instants.
 #[derive(Clone, Copy, Debug)]
 pub struct Point<'a> {
     /// Time.
     pub t: f64,
-    /// The time that a row is wanted for. At an instant it may be less than `t`, by rounding.
+    /// The requested time of a row. At an instant it may be slightly below `t`, because of rounding.
     pub wanted: f64,
     /// State, n values.
     pub y: &'a [f64],
@@ -28,38 +28,39 @@ pub struct Point<'a> {
 /// An event that was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Executed {
-    /// Its number.
+    /// Its index.
     pub event: usize,
-    /// The round of its instant: those of one round read the same values.
+    /// Its round at the instant. Events of the same round read the same values.
     pub round: u32,
 }
 
-/// Receives what a run makes, in the order of time.
+/// Receives the results of a run, in the order of time.
 pub trait Observer {
-    /// A row: at the times that were asked for the right limit; where each step was asked for, both limits of an
-    /// instant that changed something. `Break` stops the run, which is an outcome and not an error.
+    /// A row. At a requested time it has the right limit. If every step is a row, an instant that changed something
+    /// has two rows, one for each limit. `Break` stops the run; this is an outcome, not an error.
     fn row(&mut self, point: Point<'_>) -> ControlFlow<()>;
-    /// An instant at which events were executed: state and discretes before it, the events in the order of execution.
+    /// An instant at which events were executed: state and discretes before it and after it, and the events in the
+    /// order of execution.
     fn instant(&mut self, _before: Point<'_>, _after: Point<'_>, _events: &[Executed]) {}
-    /// After each accepted step, for progress and interrupts; `Break` stops the run.
+    /// Called after each accepted step, for progress and interrupts; `Break` stops the run.
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
-    /// The same for who looks at the end of a step, which the run calls after each one, before the instant there.
+    /// Called instead of `step` for observers that examine the end of a step, before the instant there.
     fn ended(&mut self, end: &mut StepEnd<'_>) -> ControlFlow<()> {
         self.step(end.t)
     }
-    /// The same for who looks at the step itself, if [`Observer::looks`]; the run calls this or [`Observer::ended`].
+    /// Called instead of [`Observer::ended`] if [`Observer::looks`], for observers that examine the step itself.
     fn made(&mut self, made: &mut AcceptedStep<'_>) -> ControlFlow<()> {
         self.ended(&mut made.end())
     }
-    /// Every step is wanted with the states inside it.
+    /// True if the observer examines every step, with the states inside it.
     fn looks(&self) -> bool {
         false
     }
 }
 
-/// A step that stands. Modes and discretes are the same all along it.
+/// An accepted step. Modes and discretes are constant during the step.
 pub struct AcceptedStep<'a> {
     pub(super) runner: &'a mut Runner,
     pub(super) model: &'a dyn HybridSystem,
@@ -76,7 +77,7 @@ impl AcceptedStep<'_> {
         self.runner.state()
     }
 
-    /// The state at a time in the step, as rows have it. Times may come in any order.
+    /// The state at a time in the step, exactly as a row would have it. Times may come in any order.
     pub fn value(&mut self, t: f64, y: &mut [f64]) {
         self.runner.value(self.model.system(), t, y);
     }
@@ -91,7 +92,7 @@ impl AcceptedStep<'_> {
         self.model.discretes()
     }
 
-    /// What the end of the step shows to a watch.
+    /// The end of the step, for monitors.
     pub fn end(&mut self) -> StepEnd<'_> {
         self.runner.step_end()
     }
@@ -100,14 +101,14 @@ impl AcceptedStep<'_> {
 /// How a hybrid run ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
-    /// The end time was reached.
+    /// The run reached the end time.
     Time,
-    /// The observer asked to stop.
+    /// The observer stopped the run.
     Interrupted,
-    /// An event with [`crate::hybrid::Event::stops`] was executed.
+    /// The run executed an event with [`crate::hybrid::Event::stops`].
     Event(usize),
-    /// An event accumulates here that has no [`crate::hybrid::Event::rest`], or one behind which it happens again at once:
-    /// infinitely many lie before this time, and nothing is known beyond.
+    /// An event accumulates. It has no [`crate::hybrid::Event::rest`], or it happens again right after it. It happens
+    /// infinitely often before this time, and the model does not say what follows.
     Accumulation {
         /// The event.
         event: usize,
@@ -127,84 +128,84 @@ pub struct HybridOutcome {
     pub instants: u64,
     /// Events that were executed.
     pub executed: u64,
-    /// What was done to keep states within their bounds.
+    /// The corrections that kept states within their bounds.
     pub pushes: Pushes,
-    /// The first surface whose crossing is decided by errors of the method.
+    /// The first surface crossing that errors of the method decide.
     pub doubtful: Option<Doubtful>,
 }
 
-/// A surface whose crossing is decided by errors of the method.
+/// A surface crossing that errors of the method decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Doubtful {
-    /// Of this relation.
+    /// The relation.
     pub relation: usize,
-    /// From this time on, or at this time.
+    /// The time of the crossing, or the time from which it is doubtful.
     pub t: f64,
-    /// The solution comes to the surface within the tolerances, and turns round. Otherwise it stays there.
+    /// The solution comes within the tolerances of the surface and turns back. Otherwise it stays there.
     pub turns: bool,
 }
 
-/// What a search for algebraic unknowns met.
+/// The failure of a search for algebraic unknowns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Met {
-    /// What it was.
+    /// The cause.
     pub cause: Cause,
-    /// Time and state, if it was at another place.
+    /// Time and state, if the search failed at a different point.
     pub at: Option<(f64, Vec<f64>)>,
 }
 
-/// Why no event can be executed, or no mode is right.
+/// Why an event cannot be executed, or no modes are consistent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HybridCause {
     /// Both modes of a relation drive the state back to the surface on which it changes.
     Sliding {
         /// The relation.
         relation: usize,
-        /// How fast left - right changes where the relation is false, and where it is true.
+        /// The rate of left - right while the relation is false, and while it is true.
         rates: [f64; 2],
     },
-    /// No values of these modes agree with the motion that they lead to.
+    /// No values of these modes agree with the motion that results from them.
     Inconsistent {
         /// The relations.
         relations: Vec<usize>,
     },
-    /// Two events of one round write one quantity.
+    /// Two events of one round set the same quantity.
     Conflict {
         /// The quantity.
         target: Target,
         /// The events, in ascending order.
         events: [usize; 2],
     },
-    /// An event accumulates, where its host takes [`End::Accumulation`] for a failure.
+    /// An event accumulates, and the caller treats [`End::Accumulation`] as a failure.
     Accumulation {
         /// The event.
         event: usize,
         /// The ratio of its intervals.
         ratio: f64,
     },
-    /// An instant does not end: events trigger each other for ever.
+    /// An instant does not end, because events trigger each other without end.
     Chain {
         /// The events of its last rounds, each once.
         events: Vec<usize>,
     },
-    /// Instants follow each other so closely that the run does not come on.
+    /// Instants follow each other so closely that the run makes no progress.
     Chatter {
-        /// The events of the last instants, each once; empty where modes change and nothing else.
+        /// The events of the last instants, each once; empty if only modes change.
         events: Vec<usize>,
         /// The relations whose modes changed at the last instants.
         relations: Vec<usize>,
     },
-    /// An event puts a quantity onto the surface of its own condition, and the motion leads back across: it happens again at
-    /// once, or has changed nothing.
+    /// An event moves a quantity onto the surface of its own condition, and the motion leads back across it. The event
+    /// would happen again at once, or it had no effect.
     Returns {
         /// The event.
         event: usize,
         /// The relation that it reads.
         relation: usize,
-        /// It would happen again; else its condition stays true.
+        /// The event would happen again. Otherwise its condition stays true.
         again: bool,
     },
-    /// A delay that is negative or no number.
+    /// A delay is negative or not a number.
     Delay {
         /// The event.
         event: usize,
@@ -220,22 +221,22 @@ pub enum HybridCause {
     NoValue {
         /// The event.
         event: usize,
-        /// Which of [`crate::hybrid::Event::writes`], if it is one of these.
+        /// Index in [`crate::hybrid::Event::writes`], if the value is one of these.
         write: Option<usize>,
     },
-    /// Both sides of the relations have no value here.
+    /// The sides of the relations have no value here.
     NoSides,
     /// Algebraic unknowns have no consistent values here.
     NoUnknowns(Box<Met>),
-    /// The state does not meet the constraints, after events wrote to it whose values no impulse of the unknowns can make up for, or after
-    /// the constraints have switched.
+    /// The state does not satisfy the constraints. Either events set values for which no impulse of the unknowns can
+    /// compensate, or the constraints have switched.
     Unmet {
-        /// The states of the stage that is not met.
+        /// The deviations of the states from the constraints of one stage.
         off: Vec<Deviation>,
-        /// The events, each once; none where constraints have switched.
+        /// The events, each once; none if the constraints have switched.
         events: Vec<usize>,
     },
-    /// The run has passed the surface of a relation and has not met it: its steps are too coarse for it.
+    /// The run has passed the surface of a relation without landing on it; its steps are too coarse for it.
     Passed {
         /// The relation.
         relation: usize,
@@ -244,31 +245,32 @@ pub enum HybridCause {
     Bound {
         /// The bound.
         bound: usize,
-        /// How far beyond the state is.
+        /// How far the state is beyond the bound.
         beyond: f64,
-        /// How fast the unknown changes on the bound, where the equation leads out of it.
+        /// The rate of the unknown on the bound, if the equation leads out of it.
         rate: Option<f64>,
     },
-    /// The time of the instant has no derivative by a parameter: the motion touches this surface without crossing it, or
-    /// the instant lies on other surfaces or stops as well, which move otherwise with the parameter.
+    /// The time of the instant has no derivative with respect to a parameter. Either the motion touches this surface
+    /// without crossing it, or the instant also lies on other surfaces or stops, whose times depend differently on the
+    /// parameter.
     Grazing {
         /// The relation.
         relation: usize,
     },
-    /// The time of the instant has no derivative by a parameter: a time of this list comes together with another one, which
-    /// moves otherwise with the parameter.
+    /// The time of the instant has no derivative with respect to a parameter: a time of this list coincides with
+    /// another one that depends differently on the parameter.
     TwoTimes {
         /// The list.
         list: usize,
     },
-    /// What this event writes has no derivative by a parameter, or none that is carried on.
+    /// What this event writes has no derivative with respect to a parameter, or the model has no place to store it.
     NoDerivative {
         /// The event.
         event: usize,
     },
 }
 
-/// A run that its events or modes ended.
+/// A run that failed because of its events or modes.
 #[derive(Clone, Debug)]
 pub struct HybridFailure {
     /// Why.
@@ -279,14 +281,14 @@ pub struct HybridFailure {
     pub y: Vec<f64>,
     /// Counts until then.
     pub stats: Stats,
-    /// Which methods were at work, where the run chose them.
+    /// The methods that were active, if the run chose them.
     pub course: Option<Course>,
 }
 
-/// Why a run gave no outcome; rows handed out before stay valid.
+/// Why a run has no outcome. Rows that it has written stay valid.
 #[derive(Clone, Debug)]
 pub enum HybridError {
-    /// It could not be started.
+    /// The run could not be started.
     Refused(Refusal),
     /// The solver failed.
     Failed(Box<Failure>),

@@ -1,40 +1,43 @@
 //! Finds the relations that cannot change in a step, from bounds of the states.
 //!
-//! Of affine relations the room around a step is known: while the states stay in a box, none of them changes. A
-//! relation that reads one state bounds it exactly, so its box holds until the state comes there. The room of one that
-//! reads several is shared out by how far each of them went.
+//! For affine relations there is a box around a step: while the states stay in it, none of these relations changes. A
+//! relation that reads a single state bounds that state exactly. If a relation reads several states, they share its
+//! distance from zero in proportion to their past movements.
 //!
-//! Most steps are seen to be in the box by their end alone. All of a step lies within 1.5 r of c if the four points of
-//! its ends ([`Ends`]) lie within r of c: the dense output leaves their hull, which is as wide as 2 r, by a quarter of
-//! that. Two of the points were looked at as the end of the step before. So a hundred relations that are far from
-//! changing cost `|y - c| + reach |f| <= r` for each state.
+//! For most steps, the end of the step alone shows that the step is inside the box. If the four control points of its
+//! ends ([`Ends`]) lie within r of c, the whole step lies within 1.5 r of c: the dense output leaves the hull of these
+//! points, whose width is at most 2 r, by at most a quarter of its width. Two of the points were checked at the end of
+//! the previous step. So even a hundred relations that are far from a change cost only the test `|y - c| + reach |f|
+//! <= r` for each state.
 
 use crate::hybrid::locate::SIDES;
 use crate::hybrid::system::{AffineRows, HybridSystem};
 use crate::simd::{Pass, vectorised};
 
-/// Relations whose room is below so many spreads of a step are looked at one by one, and do not bound the box.
+/// A relation whose distance from zero is below this multiple of its variation over a step is checked on its own and
+/// does not bound the box.
 const NEAR: f64 = 2.0;
-/// Above so many they bound it again.
+/// Above this multiple, it bounds the box again.
 const AGAIN: f64 = 4.0;
-/// What is left of the room for rounding.
+/// Fraction of the distance that is used; the rest is a margin for rounding.
 const SAFE: f64 = 0.99;
-/// No time at which anything was seen.
+/// Value of `seen` if no step has been seen.
 const NOWHERE: (f64, f64) = (f64::NAN, 0.0);
-/// A box is compared state by state where relations read less than this part of the states, else in one pass.
+/// The box is compared state by state if relations read at most this fraction (1/8) of the states, and in one
+/// vectorised pass otherwise.
 const FEW: usize = 8;
-/// A state that has not moved yet is expected to move by this part of itself.
+/// A state that has not moved yet is expected to move by this fraction of its size.
 const STILL: f64 = 1e-6;
-/// A state is expected to go further than it has been by this part of its range.
+/// A state is expected to go beyond its past range by this fraction of the range.
 const FURTHER: f64 = 0.5;
-/// The times of a box reach ahead by so many steps for a state's share of the room.
+/// When a relation with a time coefficient is shared out, time is expected to advance by this number of steps.
 const AHEAD: f64 = 100.0;
-/// How far the dense output may leave the hull of the cubic through both ends of a step, as a part of its spread. It
-/// left the bare hull in none of 6,991 pairs of step and component.
+/// How far the dense output may leave the hull of the cubic through both ends of a step, as a fraction of the width of
+/// the hull. In 6,991 pairs of step and component it never left the hull itself.
 const WIDENED: f64 = 0.25;
 
-/// A step by its ends: states, slopes, and a third of its length. The cubic through them stays in the hull of four
-/// points; the dense output stays in that hull, widened.
+/// The ends of a step: states, slopes, and a third of its length. The cubic through them stays in the hull of four
+/// points; the dense output stays in that hull after widening.
 #[derive(Clone, Copy)]
 pub(super) struct Ends<'a> {
     pub third: f64,
@@ -42,7 +45,7 @@ pub(super) struct Ends<'a> {
     pub f: [&'a [f64]; 2],
 }
 
-/// The lesser; the other one of a NaN.
+/// The smaller number; `b` if `a` is NaN.
 #[inline(always)]
 fn least(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
@@ -76,7 +79,7 @@ impl Ends<'_> {
     }
 }
 
-/// True where a state and what it reaches along its slope lie within r of c.
+/// True if each state, and the point that it reaches along its slope, lies within r of c.
 struct Near<'a> {
     reach: f64,
     y: &'a [f64],
@@ -92,7 +95,7 @@ impl Pass for Near<'_> {
     fn run(self) -> bool {
         let n = self.middle.len();
         let (y, f, radius) = (&self.y[..n], &self.f[..n], &self.radius[..n]);
-        // no branch: the loop goes through several states at once
+        // without a branch, so that the loop processes several states at once
         let mut outside = 0u64;
         for i in 0..n {
             let distance = (y[i] - self.middle[i]).abs() + self.reach * f[i].abs();
@@ -102,14 +105,15 @@ impl Pass for Near<'_> {
     }
 }
 
-/// c and r for a state between `least` and `most` that is to be found between `low` and `high`, and somewhat further:
-/// all within r of c is to hold these, and nothing within 1.5 r of c may lie outside of the bounds.
+/// Chooses c and r for a state with the bounds `least` and `most` that is expected between `low` and `high`, and
+/// `further` beyond. All states within r of c include `low` and `high`, and no state within 1.5 r of c exceeds the
+/// bounds.
 fn around([least, most]: [f64; 2], [low, high]: [f64; 2], further: f64) -> Option<(f64, f64)> {
     let holds = |(middle, radius): &(f64, f64)| {
         let (r, safe) = (radius * SAFE, 1.5 * radius * SAFE);
         middle - r <= low && high <= middle + r && middle - safe >= least && middle + safe <= most
     };
-    // from a bound the 2 r around c begin at r/2
+    // next to a bound, the interval of width 2 r around c begins at r/2
     let from = |bound: f64, room: f64, inward: f64| {
         let radius = (1.8 * room).min(0.4 * (room + (high - low) + further));
         (bound + inward * 1.5 * radius, radius)
@@ -129,31 +133,31 @@ fn around([least, most]: [f64; 2], [low, high]: [f64; 2], further: f64) -> Optio
 /// The box, and the constants of the relations.
 pub(super) struct Quiet {
     rows: AffineRows,
-    /// Relations of other forms that are to be watched.
+    /// Watched relations that are not affine.
     others: Vec<usize>,
-    /// What each relation is in its mode: 1 where it holds, -1 where it does not, 0 where it is not to be watched.
+    /// The sign of each relation in its mode: 1 if it holds, -1 if it does not, 0 if it is not watched.
     signs: Vec<f64>,
     /// Rows of the state that affine relations read.
     used: Vec<usize>,
-    /// They are few.
+    /// True if these rows are few.
     few: bool,
     /// c of each relation, and the size of its rounding.
     constants: Vec<f64>,
     noise: Vec<f64>,
-    /// Bounds of each state; infinite where no relation reads it.
+    /// Bounds of each state; infinite if no relation reads it.
     low: Vec<f64>,
     high: Vec<f64>,
     latest: f64,
     valid: bool,
-    /// c and r of each state; all within 1.5 r of c lies in the box.
+    /// c and r of each state. All states within 1.5 r of c lie in the box.
     middle: Vec<f64>,
     radius: Vec<f64>,
-    /// The time up to which, from whose state, this reach was found to lie within r of c.
+    /// The end time of the last step seen, and the reach for which its end was within r of c.
     seen: (f64, f64),
     near: Vec<usize>,
-    /// When the box was made.
+    /// The time at which the box was made.
     made: f64,
-    /// Where each state was, as far as it was looked at.
+    /// Range of each state over the steps that were examined.
     lowest: Vec<f64>,
     highest: Vec<f64>,
 }
@@ -192,13 +196,13 @@ impl Quiet {
         self.rows.row(relation)
     }
 
-    /// What a relation is in its mode, 0 where it is not to be watched.
+    /// The sign of a relation in its mode; 0 if it is not watched.
     pub fn sign(&self, relation: usize) -> f64 {
         self.signs[relation]
     }
 
-    /// Learns the constants anew from both sides of the relations at a point, and which sign each has in its mode: 0 where
-    /// it is not to be watched.
+    /// Computes the constants again from both sides of the relations at a point. `sign` gives the sign of each
+    /// relation in its mode, or 0 if it is not watched.
     pub fn renew(
         &mut self,
         (t, y): (f64, &[f64]),
@@ -229,7 +233,7 @@ impl Quiet {
         }
     }
 
-    /// True where no relation can change in a step between two times, as far as its end with its slope shows that.
+    /// True if no relation can change in a step between two times, as far as the state and slope at its end show.
     #[inline(always)]
     pub fn holds(&mut self, (from, to): (f64, f64), y: &[f64], f: &[f64]) -> bool {
         let (at, seen) = std::mem::replace(&mut self.seen, NOWHERE);
@@ -253,7 +257,7 @@ impl Quiet {
         at == from && third <= seen
     }
 
-    /// Adds the relations that may change where the states stay between `low` and `high`, from one time to another.
+    /// Adds the relations that may change in a time span in which the states stay between `low` and `high`.
     pub fn suspects(&mut self, span: (f64, f64), (low, high): (&[f64], &[f64]), suspects: &mut Vec<usize>) {
         suspects.extend_from_slice(&self.others);
         for row in &self.used {
@@ -271,7 +275,7 @@ impl Quiet {
             if !(room > 0.0) {
                 suspects.push(*relation);
             }
-            // it has come away, and bounds the box again
+            // the relation is far from zero again, so it bounds the box
             let far = room > AGAIN * spread;
             if far {
                 self.bound(*relation, SAFE * room, (span.1, AHEAD * (span.1 - span.0)), (low, high));
@@ -282,8 +286,8 @@ impl Quiet {
         self.centre((low, high));
     }
 
-    /// How far left - right of an affine relation stays from zero on a step, on the side of its mode, and how much it varies.
-    /// `None` where it is not to be watched.
+    /// The smallest distance of left - right of an affine relation from zero on a step, on the side of its mode, and
+    /// how much left - right varies. `None` if the relation is not watched.
     fn room(&self, relation: usize, (t0, t1): (f64, f64), (low, high): (&[f64], &[f64])) -> Option<(f64, f64)> {
         let (terms, time) = self.rows.row(relation).filter(|_| self.signs[relation] != 0.0)?;
         let (at_start, at_end) = (time * t0, time * t1);
@@ -298,13 +302,13 @@ impl Quiet {
         Some((nearest - self.noise[relation], spread))
     }
 
-    /// How far a state went.
+    /// The width of the range of a state so far.
     fn travel(&self, row: usize) -> f64 {
         let (lowest, highest) = (self.lowest[row], self.highest[row]);
         (highest - lowest).max(STILL * lowest.abs().max(highest.abs()))
     }
 
-    /// Makes a box around a step.
+    /// Makes a new box around a step.
     fn build(&mut self, span: (f64, f64), (low, high): (&[f64], &[f64])) {
         self.near.clear();
         self.low.fill(f64::NEG_INFINITY);
@@ -324,11 +328,11 @@ impl Quiet {
         self.valid = true;
     }
 
-    /// Sets c and r from the box, around the bounds of a step.
+    /// Sets c and r from the box and the bounds of a step.
     fn centre(&mut self, (low, high): (&[f64], &[f64])) {
         for row in &self.used {
             let (bounds, step) = ([self.low[*row], self.high[*row]], [low[*row], high[*row]]);
-            // the state is expected to come again where it was
+            // the state is expected to return to its past range
             let further = self.travel(*row);
             let been = around(bounds, [self.lowest[*row], self.highest[*row]], further);
             let found = been.or_else(|| around(bounds, step, 4.0 * (step[1] - step[0])));
@@ -337,7 +341,8 @@ impl Quiet {
         }
     }
 
-    /// Bounds the box by a relation that has some room: each state may go as far beyond the step as its share allows.
+    /// Shrinks the box for a relation that has some distance from zero: each state may go beyond the step as far as
+    /// its share allows.
     fn bound(&mut self, relation: usize, room: f64, (end, ahead): (f64, f64), (low, high): (&[f64], &[f64])) {
         let Some((terms, time)) = self.rows.row(relation) else { return };
         let middle: f64 = self.constants[relation]
@@ -346,7 +351,7 @@ impl Quiet {
         let positive = middle > 0.0;
         let expected = |term: &(u32, f64)| term.1.abs() * self.further(*term, positive, (low, high));
         let moves = terms.iter().map(expected).sum::<f64>() + time.abs() * ahead;
-        // where nothing has moved, all have the same share
+        // if nothing has moved, all shares are equal
         let (even, moves) = if moves > 0.0 {
             (0.0, moves)
         } else {
@@ -368,8 +373,8 @@ impl Quiet {
         }
     }
 
-    /// How far a state is expected to go where it brings left - right nearer to zero: there where it has been, and
-    /// somewhat further.
+    /// How far a state is expected to go in the direction that brings left - right closer to zero: to the end of its
+    /// past range, and slightly further.
     fn further(&self, (row, a): (u32, f64), positive: bool, (low, high): (&[f64], &[f64])) -> f64 {
         let i = row as usize;
         let been = if (a > 0.0) == positive { low[i] - self.lowest[i] } else { self.highest[i] - high[i] };
@@ -383,7 +388,7 @@ mod tests {
     use crate::hybrid::system::{AffineRows, HybridSystem, Relation};
     use crate::system::{EvalError, Shape, System};
 
-    /// 40 unknowns of which three relations read some.
+    /// A system with 40 unknowns and three relations, each of which reads a few of them.
     struct Three(Vec<Relation>, AffineRows);
 
     impl System for Three {
@@ -440,7 +445,8 @@ mod tests {
             let mut before = vec![0.0; 40];
             let signs = values(t, &y).map(|g| g > 0.0);
             for _ in 0..100 {
-                // a step by both its ends, with slopes that lead outwards; it begins with the slope of the one before
+                // a step by its two ends, with slopes that lead outwards; the first slope is that at the end of the
+                // previous step
                 let end: Vec<f64> = y.iter().map(|y| y + 0.3 * next()).collect();
                 let slope: Vec<f64> = (0..40).map(|_| 20.0 * next()).collect();
                 let h = h * (1.0 + 0.9 * next());
@@ -454,7 +460,7 @@ mod tests {
                 assert!(!quick || suspects.is_empty(), "{suspects:?}");
                 held += usize::from(quick);
                 left += usize::from(!quick);
-                // every corner of the hull has the sign of the start, but for the suspects
+                // every corner of the hull has the sign of the start, except for the suspects
                 for corner in 0..8 {
                     let mut at = y.clone();
                     for (k, i) in [3, 7, 8].into_iter().enumerate() {

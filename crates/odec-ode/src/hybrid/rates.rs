@@ -1,9 +1,10 @@
-//! The rates at which the sides of relations separate along a motion.
+//! The rates of left - right of relations along a motion.
 
 use crate::hybrid::locate::Locator;
 use crate::hybrid::system::HybridSystem;
 
-/// The rates of all relations at a point where y changes by `slope`, and the size of their terms. Those that are unknown have none.
+/// Computes the rates of all relations at a point where y changes at the rate `slope`, and the sizes of their terms.
+/// The rate of an unknown relation is 0. False if a rate has no finite value.
 pub(super) fn rates_along(
     model: &dyn HybridSystem,
     locator: &Locator,

@@ -1,14 +1,14 @@
-//! An instant: rounds in which events are executed, until none is due.
+//! An instant: rounds of events, until no event is due.
 //!
 //! ```text
-//! loop  every condition that has changed queues its event, at t + delay, with its values unless it is late
-//!       due: what is queued for t; none: the instant is over
-//!       of these the highest (priority, rank) are one round: all values are read before one is written
+//! loop  every condition that has changed queues its event for t + delay, with its values unless it is late
+//!       due: the events queued for t; if there are none, the instant is over
+//!       the due events with the highest (priority, rank) form a round: all values are read before one is written
 //! ```
 //!
-//! An event that is `alone` has a round of its own: of several that are due, a generator with a fixed seed picks one.
-//! The order of the others never counts: two that write one quantity in a round are an error, what they add is
-//! summed in the order of size.
+//! An `alone` event has a round of its own. If several events are due, a generator with a fixed seed selects one. The
+//! order of the other events never matters: two events of a round that set the same quantity are an error, and
+//! additions are summed in the order of size.
 
 mod returns;
 
@@ -24,29 +24,29 @@ use crate::hybrid::stops::{Stops, same, timed};
 use crate::hybrid::system::{Edge, HybridSystem, Target, Trigger};
 use returns::Returning;
 
-/// Rounds of one instant.
+/// Largest number of rounds of an instant.
 pub const MAX_ROUNDS: u32 = 1_000;
-/// Rounds that the message about a chain names the events of.
+/// The message about a chain names the events of this number of rounds.
 const NAMED: u32 = 50;
 
-/// An event that waits for its execution.
+/// An event that waits to be executed.
 #[derive(Clone, Debug)]
 struct Queued {
     event: usize,
     t: f64,
-    /// `None` where they are taken when it is executed.
+    /// `None` if the values are read when the event is executed.
     values: Option<Vec<f64>>,
-    /// Derivatives of the values by each parameter, and of the time.
+    /// Derivatives of the values with respect to each parameter; those of the time.
     derivatives: Vec<f64>,
     times: Vec<f64>,
 }
 
-/// Chance, the same in every run: SplitMix64 (Steele, Lea and Flood 2014).
+/// Random numbers, the same in every run: SplitMix64 (Steele, Lea and Flood 2014).
 #[derive(Clone, Debug, Default)]
 struct Chance(u64);
 
 impl Chance {
-    /// Uniform in `0..n`.
+    /// A uniform random number in `0..n`.
     fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -56,7 +56,7 @@ impl Chance {
     }
 }
 
-/// Vectors that are taken and given back.
+/// A pool of vectors.
 #[derive(Debug, Default)]
 struct Spare(Vec<Vec<f64>>);
 
@@ -69,48 +69,48 @@ impl Spare {
     }
 }
 
-/// A quantity that is to be changed.
+/// A change of a quantity.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     target: Target,
     adds: bool,
     value: f64,
     event: usize,
-    /// Where its derivative by the first parameter stands, and how far from there that by the next.
+    /// Where the derivative with respect to the first parameter is stored, and the stride to the next parameter.
     derivative: (usize, usize),
 }
 
-/// What happened at an instant.
+/// The outcome of an instant.
 #[derive(Debug, Default)]
 pub(super) struct Happened {
-    /// A mode, discrete or state is another one.
+    /// A mode, a discrete or the state has changed.
     pub changed: bool,
-    /// The event that ends the run; of several the one of the lowest number.
+    /// The event that ends the run; the one with the lowest index if there are several.
     pub ends: Option<usize>,
     /// Events that accumulate.
     pub limits: Vec<(usize, Limit)>,
 }
 
-/// What an instant begins with.
+/// How an instant begins.
 pub(super) enum Begins {
     /// The start of the run.
     Run,
-    /// Time has come to a stop, or to the surface of a relation.
+    /// Time has reached a stop or the surface of a relation.
     Time(Option<Landed>),
-    /// Events have accumulated, and those beside them take their place.
+    /// Events have accumulated, and their `rest` events are executed instead.
     Rest(Vec<(usize, usize)>),
 }
 
-/// Conditions, queue and accumulations of a run.
+/// The conditions, the queue and the accumulations of a run.
 pub(super) struct Rounds {
     was: Vec<bool>,
     now: Vec<bool>,
     returning: Returning,
-    /// In the order of time; what is due stands in front.
+    /// In the order of time, so the events that are due come first.
     queue: VecDeque<Queued>,
-    /// Events that are due, while the queue is looked through.
+    /// Marks events while the queue is searched.
     is_due: Vec<bool>,
-    /// What is taken out of it, and what goes back.
+    /// The entries taken out of the queue, and the due entries that go back.
     taken: Vec<Queued>,
     left: Vec<Queued>,
     spare: Spare,
@@ -144,7 +144,7 @@ impl Rounds {
         }
     }
 
-    /// Conditions at the start of a run, from modes by comparison.
+    /// Sets the conditions at the start of a run, from modes found by comparison.
     pub fn begin(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) {
         self.queue.clear();
         self.chance = Chance::default();
@@ -155,12 +155,12 @@ impl Rounds {
         }
     }
 
-    /// The next time that an event waits for.
+    /// The time of the next queued event.
     pub fn next(&self) -> Option<f64> {
         self.queue.front().map(|queued| queued.t)
     }
 
-    /// The instant at `t`. `y` becomes its right limit.
+    /// Executes the instant at `t`. `y` becomes its right limit.
     pub fn instant(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -174,7 +174,7 @@ impl Rounds {
         let mut round = 0;
         let mut entered = false;
         if let Begins::Rest(events) = begins {
-            // it comes before any look at what the motion has led to behind the limit
+            // this must happen before any evaluation of where the motion has led beyond the limit
             self.clear();
             modes.look(model, t, y)?;
             for (accumulated, event) in events.iter().copied() {
@@ -229,13 +229,13 @@ impl Rounds {
         }
     }
 
-    /// Events executed at `t` that accumulate, if what is between their executions from now on is rounding.
+    /// The events executed at `t` that accumulate, if their next executions are within rounding of each other.
     pub fn at_rounding(&self, t: f64) -> impl Iterator<Item = (usize, Limit)> {
         let all = self.accumulations.iter().enumerate();
         all.filter_map(move |(event, accumulation)| Some((event, accumulation.at_rounding(t)?)))
     }
 
-    /// An event that accumulated has come to rest with another one.
+    /// Forgets the accumulation of an event that has come to rest together with another one.
     pub fn forget(&mut self, event: usize) {
         self.accumulations[event] = Accumulation::default();
     }
@@ -290,8 +290,8 @@ impl Rounds {
         Ok(())
     }
 
-    /// Takes those of the highest priority and rank out of what is due, each once, into `due`, and what they change;
-    /// false where nothing is due.
+    /// Selects the due events with the highest priority and rank, each once, into `due`, and adds their changes. False
+    /// if no event is due.
     fn take_due(
         &mut self,
         model: &dyn HybridSystem,
@@ -330,7 +330,7 @@ impl Rounds {
         Ok(true)
     }
 
-    /// Takes what waits for the events in `due` out of the queue into `taken`, once for each, in the order of the events.
+    /// Moves the queue entries of the events in `due` to `taken`, one for each event, in the order of the events.
     fn take_queued(&mut self, t: f64) {
         for due in &self.due {
             self.is_due[due.2] = true;
@@ -346,7 +346,7 @@ impl Rounds {
         self.taken.sort_unstable_by_key(|queued| queued.event);
     }
 
-    /// Of what is due, one event that is `alone`, or all that are not.
+    /// If a due event is `alone`, selects one such event, or all events that are not `alone`.
     fn pick(&mut self, model: &dyn HybridSystem) {
         let is_alone = |event: usize| model.events()[event].alone;
         if self.due.len() < 2 || !self.due.iter().any(|due| is_alone(due.2)) {
@@ -360,19 +360,19 @@ impl Rounds {
         }
     }
 
-    /// Nothing is to be changed.
+    /// Discards all changes.
     fn clear(&mut self) {
         self.changes.clear();
         self.derivatives.clear();
     }
 
-    /// What waits for this instant, with the derivatives of its time.
+    /// The events that are queued for this instant, with the derivatives of their times.
     pub fn awaited(&self, t: f64) -> impl Iterator<Item = (usize, &[f64])> {
         let due = self.queue.iter().take_while(move |queued| is_due(queued, t));
         due.map(|queued| (queued.event, &queued.times[..]))
     }
 
-    /// Adds what an event changes.
+    /// Adds the changes of an event.
     fn execute(
         &mut self,
         model: &dyn HybridSystem,
@@ -406,7 +406,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// The derivatives of what a group of changes makes of one quantity take their place.
+    /// Applies the derivatives of a group of changes to one quantity.
     fn derive(
         &self,
         model: &mut dyn HybridSystem,
@@ -431,7 +431,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// Makes the changes of a round.
+    /// Applies the changes of a round.
     fn apply(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -471,7 +471,7 @@ impl Rounds {
             }
         }
         if discretes {
-            // lists of times may depend on what was written
+            // lists of times may depend on the quantities that were written
             let before = model.listing();
             model.refresh();
             if before.is_none() || before != model.listing() {
@@ -484,7 +484,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// What the events of the last round wrote.
+    /// The quantities that the last round wrote, with its events.
     fn wrote(&self) -> Wrote {
         let mut wrote = Wrote::default();
         for change in &self.changes {
@@ -501,7 +501,7 @@ impl Rounds {
         wrote
     }
 
-    /// The state goes on to meet what stays zero along a solution, in modes that agree with it.
+    /// Projects the state onto the constraints and decides the modes again, until they agree.
     fn keep(
         &self,
         model: &mut dyn HybridSystem,
@@ -519,7 +519,7 @@ impl Rounds {
             match modes.motion.keep(model, (t, y), &wrote) {
                 Ok(true) => {}
                 Ok(false) => return Ok(decided),
-                // an event may take the state to where it meets what it has switched to
+                // an event at this instant may still take the state to a point that satisfies the switched constraints
                 Err(cause) if wrote.events.is_empty() => return Ok(Decided { unsettled: Some(cause), ..decided }),
                 Err(cause) => return Err(cause),
             }
@@ -544,7 +544,8 @@ impl Rounds {
     }
 }
 
-/// Algebraic unknowns and modes by turns, until the unknowns stay: modes may read unknowns, which depend on modes.
+/// Solves for algebraic unknowns and decides modes in turns until the unknowns stay the same: relations may read
+/// unknowns, which depend on modes.
 fn agree(
     model: &mut dyn HybridSystem,
     (modes, locator, derived): (&mut Modes, &Locator, &mut Derivatives),
@@ -572,7 +573,7 @@ fn agree(
     Err(inconsistent(model, &before))
 }
 
-/// The relations whose modes still change.
+/// The failure with the relations whose modes still change.
 fn inconsistent(model: &dyn HybridSystem, before: &[f64]) -> HybridCause {
     let changes = |relation: &usize| before[*relation] != model.modes()[*relation];
     HybridCause::Inconsistent { relations: (0..model.relations().len()).filter(changes).collect() }

@@ -1,4 +1,4 @@
-//! The sign that a relation on its surface is about to have, if its rate does not decide.
+//! Determines the sign that a relation on its surface is about to have, if its rate does not decide it.
 
 use super::{Departure, Landed, Modes, Place};
 use crate::hybrid::locate::{Locator, SIDES};
@@ -6,34 +6,35 @@ use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::rates::rates_along;
 use crate::hybrid::system::HybridSystem;
 
-/// Distance of the points that a second derivative is taken from, as a part of the last step.
+/// Distance between the points from which a second derivative is computed, as a fraction of the last step.
 const APART: f64 = 1e-4;
-/// That distance is at least so many times what the instant is known to.
+/// That distance is at least this multiple of the uncertainty of the instant.
 const BEYOND: f64 = 1e3;
-/// Noise of a rate, as a part of its terms.
+/// Noise of a rate, as a fraction of the size of its terms.
 pub(super) const RATE: f64 = 64.0 * f64::EPSILON;
-/// A rate that is zero within so many times what the instant is known to is noise.
+/// A rate is noise if it is zero within this multiple of the uncertainty of the instant.
 const BLUR: f64 = 4.0;
-/// How far the motion is followed where two derivatives are zero, as parts of the last step.
+/// Distances ahead at which the motion is examined if two derivatives are zero, as fractions of the last step.
 const FURTHER: [f64; 7] = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8];
-/// left - right counts there from so many times its rounding on.
+/// left - right at such a distance is significant above this multiple of its rounding error.
 const CLEAR: f64 = 16.0;
-/// Between half of a way and its end left - right grows by a power of 2, to this part of it.
+/// left - right counts as a power of time if its ratio between the whole distance and half of it is a power of 2,
+/// within this fraction.
 const POWER: f64 = 0.1;
-/// The highest power that is looked for.
+/// The highest power considered.
 const HIGHEST: i32 = 8;
 
 impl Modes {
-    /// How long left - right of a relation stays within its rounding.
+    /// The time for which left - right of a relation stays within its rounding error.
     pub(super) fn rounding(&self, relation: usize, known: bool) -> f64 {
         let rate = if known { self.rates[relation].abs() } else { 0.0 };
         if rate > 0.0 { self.noise(relation) / rate } else { 0.0 }
     }
 
-    /// Replaces rates that are zero to rounding by the sign of what they become next.
-    /// A rate is zero beside its terms, or where it would have the other sign within what the instant is known to: at the
-    /// tear-off of a block the force that moves it is zero but for the landing. The relation that was landed on changes
-    /// by a rate that is known.
+    /// Replaces each rate that is zero within rounding by the sign that it is about to have. A rate counts as zero if
+    /// it is small beside its terms. It also counts as zero if it would have the other sign within the uncertainty of
+    /// the instant: when a block starts to slide, the force that moves it differs from zero only by the error of the
+    /// landing. For the relation that was landed on, the rate is known.
     pub(super) fn curve(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>, landed: Option<Landed>) {
         let zero = |modes: &Self, relation: usize| modes.rates[relation].abs() <= RATE * modes.terms[relation];
         let is_landed = |relation: usize| landed.is_some_and(|landed| landed.relation == relation);
@@ -53,7 +54,7 @@ impl Modes {
         }
     }
 
-    /// How fast left - right of a relation changes, and how fast that does; `None` where they are not known.
+    /// The rate of left - right of a relation, and the derivative of that rate; `None` if they are not known.
     pub fn bends(
         &mut self,
         model: &dyn HybridSystem,
@@ -70,8 +71,8 @@ impl Modes {
         sure.then(|| [rate, bend / apart])
     }
 
-    /// How far a relation that leaves its mode gets before the motion of that mode turns it round, and how fast its rate changes;
-    /// `None` where it does not turn.
+    /// How far a relation that leaves its mode gets before the motion in that mode turns it back, and how fast its
+    /// rate changes; `None` if it does not turn back.
     pub fn turns(
         &mut self,
         model: &dyn HybridSystem,
@@ -87,10 +88,10 @@ impl Modes {
         (sure && rate * bend <= 0.0).then(|| (0.5 * rate * rate / bend.abs(), bend.abs()))
     }
 
-    /// The rates of all relations a little further along the motion into `later`, and how much further; false where they are
-    /// not known.
+    /// Computes the rates of all relations slightly further along the motion into `later`. Returns false if they are
+    /// not known, and the distance.
     fn rates_ahead(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> (bool, f64) {
-        // a step is not known at the start of a run: there the state changes by a small part
+        // at the start of a run there is no last step: the state then changes by a small fraction
         let own = self.own_scale(at);
         let apart = (APART * at.scale.min(own)).max(BEYOND * self.blur);
         for ((near, y), slope) in self.near.iter_mut().zip(at.y).zip(&self.slope) {
@@ -103,8 +104,9 @@ impl Modes {
         (known, apart)
     }
 
-    /// Finds where the motion leads the relations on their surface whose rate and its derivative are zero: the first
-    /// derivative that is not zero says so. It is had from left - right a little further, which grows by a power of time.
+    /// Finds where the motion leads the relations on their surface whose rate and its derivative are both zero. The
+    /// first nonzero derivative decides. It follows from left - right slightly further along the motion, which grows
+    /// like a power of time.
     pub(super) fn lead(&mut self, model: &dyn HybridSystem, at: Place<'_>) -> Result<(), HybridCause> {
         self.leading.clear();
         let still = self.touching.iter().filter(|relation| self.rates[**relation] == 0.0);
@@ -149,13 +151,14 @@ impl Modes {
         self.look(model, at.t, at.y)
     }
 
-    /// What a relation with a rate of zero is about to be.
+    /// The mode that a relation with zero rate is about to have.
     pub(super) fn leads(&self, model: &dyn HybridSystem, relation: usize) -> Option<bool> {
         let found = self.leading.iter().find(|(of, _)| *of == relation);
         found.and_then(|(_, leads)| *leads).or_else(|| self.rests(model, relation))
     }
 
-    /// The relations that are on their surface to rounding at the end of an instant and are led away from there, into `ahead`.
+    /// Collects in `ahead` the relations that are on their surface within rounding at the end of an instant, and that
+    /// the motion leads away from it.
     pub fn surfaces_ahead(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -198,7 +201,7 @@ impl Modes {
         if size > 0.0 && speed > 0.0 { size / speed } else { f64::INFINITY }
     }
 
-    /// The sides of the relations at `near`; false where they have no value.
+    /// Evaluates the sides of the relations at `near`; false if they have no value.
     fn look_ahead(&mut self, model: &dyn HybridSystem, t: f64) -> bool {
         let near = std::mem::take(&mut self.near);
         let looked = self.look(model, t, &near);
@@ -206,7 +209,7 @@ impl Modes {
         looked.is_ok()
     }
 
-    /// One step of the classical method of Kutta to `near`; false where f has no value on the way.
+    /// Takes one step of the classical method of Kutta to `near`; false if f has no value on the way.
     fn follow_motion(&mut self, model: &dyn HybridSystem, at: Place<'_>, h: f64) -> bool {
         let Modes { motion, near, near_slope, stages, .. } = self;
         near.copy_from_slice(at.y);

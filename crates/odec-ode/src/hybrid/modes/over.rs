@@ -1,12 +1,13 @@
-//! Over a surface that a run has come to from the side where the modes behind it give no motion.
+//! Takes a run across a surface if the modes on the far side define no motion at the point of landing.
 //!
-//! `if x > 0 then -sqrt(x) else sqrt(-x)` has a value at x = 1e-14 in one of its modes alone. A landing is exact to rounding, so
-//! the run may stand there as the surface is crossed, and the mode that it goes on with has no value yet. The motion of before
-//! leads over the surface within what the landing is off by. Modes are decided by the motion from there, and the run goes on from
-//! there too.
+//! `if x > 0 then -sqrt(x) else sqrt(-x)` has a value at x = 1e-14 in only one of its modes. A landing is exact up to
+//! rounding. So the run may be at such a point when it crosses the surface, where the new mode does not have a value
+//! yet. The motion before the landing leads across the surface within the error of the landing. The motion at the
+//! point beyond the surface decides the modes, and the run continues from there.
 //!
-//! The other way, f at a place where it has no value taken for that on the surface, would need the surface that belongs to each
-//! root and power. What is formed for that in each kernel would cost runs that never come to a surface.
+//! The alternative would be to treat f at a point where it has no value like f on the surface. This would need the
+//! surface that belongs to each root and power. To form these in every kernel would slow down runs that never reach
+//! such a surface.
 
 use super::ahead::RATE;
 use super::{Modes, Place};
@@ -15,25 +16,26 @@ use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::stops::{resolution, unit};
 use crate::hybrid::system::HybridSystem;
 
-/// The run goes behind the surface by so many units of what times are told apart by,
+/// The run goes beyond the surface by this many units of time resolution.
 const BEHIND: f64 = 1.0;
-/// or by twice that, so many times over, where the sides of the relation do not move by as little.
+/// If the sides of the relation do not change over so short a time, the distance is doubled up to this number of
+/// times.
 const DOUBLINGS: u32 = 40;
 
-/// The motion that an instant was come to by.
+/// The motion before the last instant.
 pub(super) struct Over {
     slope: Vec<f64>,
     rates: Vec<f64>,
     known: bool,
-    /// The state on surfaces that it rests on from now on.
+    /// The state on the surfaces on which the run rests from now on.
     on: Option<Vec<f64>>,
-    /// Both sides behind the surface.
+    /// Both sides beyond the surface.
     left: Vec<f64>,
     right: Vec<f64>,
 }
 
 impl Over {
-    /// For a system with n unknowns and m relations.
+    /// Allocates the memory for a system with n unknowns and m relations.
     pub fn new(n: usize, m: usize) -> Self {
         Over {
             slope: vec![0.0; n],
@@ -45,7 +47,7 @@ impl Over {
         }
     }
 
-    /// Learns the motion in the modes of before, with the rates of all relations, where it is known.
+    /// Records the motion in the modes before the instant, with the rates of all relations, if it is known.
     pub fn led(&mut self, motion: Option<(&[f64], &[f64])>) {
         (self.known, self.on) = (motion.is_some(), None);
         if let Some((slope, rates)) = motion {
@@ -56,8 +58,9 @@ impl Over {
 }
 
 impl Modes {
-    /// The motion in the modes as they stand with the rates of all relations, at the state or behind the surfaces that it is short
-    /// of, which is left in `behind` then; `None` where it is not known.
+    /// The motion in the current modes, with the rates of all relations. If it has no value at the state, it is taken
+    /// beyond the surfaces that the state has not quite reached, and `behind` is set to that point. `None` if it is
+    /// not known.
     pub(super) fn motion_behind<'a>(
         &mut self,
         model: &dyn HybridSystem,
@@ -75,8 +78,9 @@ impl Modes {
             .then_some(there)
     }
 
-    /// The state behind the surfaces that the modes say it is behind and it is short of, along the motion of before, and the time that
-    /// takes. Where that motion rests, a sum of states is moved by one of them. `None` where there is no such state.
+    /// A point beyond the surfaces that the state has not quite reached although the modes say so, and the time to get
+    /// there. The point lies along the motion before the instant. If that motion is at rest, one state in the relation
+    /// is moved instead, which requires an affine relation. `None` if there is no such point.
     pub fn further(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> Option<(Vec<f64>, f64)> {
         if !self.over.known {
             return None;
@@ -113,7 +117,7 @@ impl Modes {
         None
     }
 
-    /// True where a state is on the side of all surfaces that the modes say.
+    /// True if a state is on the side of all surfaces that the modes require.
     fn is_behind(&mut self, model: &dyn HybridSystem, (t, y): (f64, &[f64])) -> bool {
         let Modes { touching, over: Over { left, right, .. }, .. } = self;
         if model.sides(t, y, left, right).is_err() {
@@ -125,8 +129,9 @@ impl Modes {
         })
     }
 
-    /// Both sides of a surface lead back to it, but by rates that vanish there: as two tanks with an orifice between them come to one
-    /// level, they stay so. That is a solution if what the text says of the surface itself moves nothing. The modes are then those.
+    /// Both sides of a surface lead back to it, but at rates that vanish there: two tanks connected by an orifice
+    /// reach the same level and stay there. This is a solution if the modes that hold on the surface itself move
+    /// nothing. The function then sets these modes.
     pub(super) fn rest_there(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -151,7 +156,8 @@ impl Modes {
         Ok(false)
     }
 
-    /// The state on all surfaces, where they are of sums of states: next to them, where derivatives have values, and there.
+    /// A state just below all surfaces, one just above, and one on them, for affine relations. Derivatives may have
+    /// values next to the surface only.
     fn on_surfaces(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> Option<[Vec<f64>; 3]> {
         let mut on = at.y.to_vec();
         let mut row = None;
@@ -171,12 +177,12 @@ impl Modes {
         Some([below, above, on])
     }
 
-    /// y' as the last instant began, in the modes of before.
+    /// y' at the beginning of the last instant, in the modes before it.
     pub fn slope_before(&self) -> &[f64] {
         &self.over.slope
     }
 
-    /// The state on the surfaces that it rests on, once.
+    /// The state on the surfaces on which the run rests, the first time it is asked for.
     pub fn take_rest(&mut self) -> Option<Vec<f64>> {
         self.over.on.take()
     }

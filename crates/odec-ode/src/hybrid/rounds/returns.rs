@@ -1,8 +1,10 @@
-//! Events that move a quantity onto the surface of their own condition, where the motion leads back across it.
+//! Detects events that move a quantity onto the surface of their own condition, so that the motion leads back across
+//! it.
 //!
-//! `when x > 1 { x := 1 }` with x' > 0 does so: behind the assignment `x > 1` is false, and true at once again. No time passes
-//! until then, so the event would happen infinitely often. With `x >= 1` the condition stays true, and the event does not happen
-//! again. Either way a run that goes on would show an x above 1 that nobody meant.
+//! An example is `when x > 1 { x := 1 }` with x' > 0. After the assignment, `x > 1` is false, but it becomes true
+//! again at once. No time passes in between, so the event would happen infinitely often. With `x >= 1` the condition
+//! stays true, and the event does not happen again. In both cases, a run that continued would show an x above 1, which
+//! is not what the author meant.
 
 use super::Rounds;
 use crate::hybrid::locate::Locator;
@@ -10,21 +12,21 @@ use crate::hybrid::modes::{Departure, Modes, Place};
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::system::{Edge, HybridSystem, Target, Trigger};
 
-/// How far the quantities that an event writes are moved, as a part of them, to see what reads them.
+/// To see which relations read a quantity, the quantity is changed by this fraction of its value.
 const MOVED: f64 = 1e-3;
 
-/// What a look at an instant takes, kept from one to the next.
+/// Memory that is reused between instants.
 #[derive(Debug, Default)]
 pub(super) struct Returning {
     ahead: Vec<Departure>,
     suspects: Vec<usize>,
     kept: Vec<f64>,
-    /// The conditions as they would be otherwise.
+    /// The conditions with the opposite modes.
     other: Vec<bool>,
 }
 
 impl Rounds {
-    /// Looks at the instant that has just ended.
+    /// Examines the instant that has just ended.
     pub fn returns(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -53,7 +55,7 @@ impl Rounds {
         suspects.clear();
         suspects.extend(self.executed.iter().map(|executed| executed.event));
         suspects.retain(|event| self.leads_to(model, *event) && may_return(model, *event, at));
-        // one look at all of them tells most events from those that write what they compare
+        // a single evaluation for all of them excludes most events that do not write what they compare
         let any = !suspects.is_empty() && !read(model, modes, &suspects, at, ahead)?.is_empty();
         for event in suspects.iter().copied().filter(|_| any) {
             for k in read(model, modes, &[event], at, ahead)? {
@@ -68,7 +70,8 @@ impl Rounds {
         Ok(())
     }
 
-    /// The conditions with these relations as the motion leads to them into `now`, and as they would be else into `other`.
+    /// Computes the conditions with these relations in the modes that the motion leads to, in `now`, and with the
+    /// opposite modes, in `other`.
     fn led_to(&mut self, model: &mut dyn HybridSystem, at: Place<'_>, ahead: &[Departure]) {
         let Returning { kept, other, .. } = &mut self.returning;
         kept.clear();
@@ -87,7 +90,7 @@ impl Rounds {
         model.refresh();
     }
 
-    /// True where the motion makes the condition of an event what it waits for.
+    /// True if the motion triggers the event.
     fn leads_to(&self, model: &dyn HybridSystem, event: usize) -> bool {
         let (now, other) = (self.now[event], self.returning.other[event]);
         match model.events()[event].trigger {
@@ -98,13 +101,13 @@ impl Rounds {
     }
 }
 
-/// True of an event that is executed as its condition changes.
+/// True for an event that a change of its condition triggers and that is executed at once.
 fn may_return(model: &dyn HybridSystem, event: usize, at: Place<'_>) -> bool {
     let waits = matches!(model.events()[event].trigger, Trigger::Condition(Edge::Rising | Edge::Falling));
     waits && !model.events()[event].stops && model.delay(event, at.t, at.y) == 0.0
 }
 
-/// Which of these relations read what the events write.
+/// Indices in `ahead` of the relations that read what the events write.
 fn read(
     model: &mut dyn HybridSystem,
     modes: &mut Modes,
@@ -126,7 +129,7 @@ fn read(
     for sign in [1.0, -1.0] {
         let mut y = at.y.to_vec();
         for (k, target) in targets.iter().enumerate() {
-            // each by another part, so that no difference of two hides them
+            // each by a different fraction, so that no two changes cancel in a difference
             let moved = |value: f64| value + sign * MOVED * (1.0 + 0.5 / (k as f64 + 1.0)) * value.abs().max(MOVED);
             match *target {
                 Target::State(row) => y[row] = moved(y[row]),
@@ -134,7 +137,7 @@ fn read(
             }
         }
         model.refresh();
-        // an unknown that is compared follows what was moved
+        // an algebraic unknown in a relation depends on the changed quantities
         let _ = modes.motion.refine(model, at.t, &mut y);
         let seen = look(model, &y);
         model.discretes_mut().copy_from_slice(&discretes);

@@ -1,5 +1,5 @@
-//! The adjoint equations as a system of their own: l' = -(df/dy)^T l, and the integrals m' = -(df/dp)^T l beside it, along a course that is
-//! known.
+//! The adjoint equations as a system: l' = -(df/dy)^T l, together with the integrals m' = -(df/dp)^T l, along a
+//! recorded solution.
 
 use std::cell::{Ref, RefCell};
 
@@ -8,8 +8,8 @@ use super::{ByParameters, Transposed};
 use crate::pattern::Pattern;
 use crate::system::{EvalError, Jacobian, Shape, System};
 
-/// Distance of the points that the derivative by time is taken from, as a part of a step of the solution, and the weights of three pairs of
-/// them: exact for polynomials of degree 6.
+/// The time derivative comes from differences between three pairs of points at multiples of this fraction of a step of
+/// the solution, with these weights. It is exact for polynomials of degree 6.
 const APART: f64 = 0.03;
 const WEIGHTS: [f64; 3] = [3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0];
 
@@ -21,7 +21,7 @@ pub struct Backward<'a> {
     parameters: Transposed,
     n: usize,
     pattern: Pattern,
-    /// Where the entries of the two matrices are in that of this system.
+    /// Positions of the entries of the two matrices in the Jacobian of this system.
     places: Vec<u32>,
     room: RefCell<Room>,
 }
@@ -74,7 +74,7 @@ impl<'a> Backward<'a> {
         self.kept.borrow()
     }
 
-    /// Goes on to the part of the course before this one.
+    /// Moves to the previous part of the recorded solution.
     pub fn before(&self, look: &mut dyn FnMut(f64) -> bool) -> Result<bool, crate::SolveError> {
         self.kept.borrow_mut().before(look)
     }
@@ -83,7 +83,7 @@ impl<'a> Backward<'a> {
         self.kept.into_inner()
     }
 
-    /// The matrices at a time, with the state of the polynomial at `t` taken at `t + shift`.
+    /// Evaluates the matrices at `t + shift`, with the state from the polynomial that belongs to `t`.
     fn matrices(&self, t: f64, shift: f64, room: &mut Room) -> Result<(), EvalError> {
         let kept = self.kept.borrow();
         if shift == 0.0 {
@@ -138,7 +138,7 @@ impl System for Backward<'_> {
 
     fn time_derivative(&self, t: f64, z: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         let apart = APART * self.kept.borrow().course.length(t);
-        // so that the points are where they are meant to be
+        // so that t + apart is exact
         let apart = (t + apart) - t;
         out.fill(0.0);
         if apart == 0.0 {

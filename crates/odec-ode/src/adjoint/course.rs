@@ -1,5 +1,5 @@
-//! The course of a solution, kept as polynomials, so that a later run can ask for the state at any time. Only a part of it is in memory: the
-//! states where parts begin are kept, and a part that is needed again is solved again.
+//! Records a solution as polynomials, so that a later run can read the state at any time. Only a part of the solution
+//! is in memory. For the other parts, the initial state is stored, and a part that is needed again is solved again.
 
 use std::cell::Cell;
 
@@ -9,25 +9,25 @@ use crate::problem::{Options, Problem, SolveError, Stats};
 use crate::runner::{Ahead, Reached, Runner};
 use crate::system::System;
 
-/// Nodes of the polynomial through states between the ends of a step whose dense output is not right by itself.
+/// Number of nodes of the polynomial that replaces a dense output that is not accurate enough.
 const NODES: usize = 8;
 
-/// A polynomial of the course.
+/// A polynomial of the solution.
 struct Piece {
     segment: Segment,
-    /// Where it ends.
+    /// Its end time.
     to: f64,
     /// Where its coefficients begin.
     at: usize,
 }
 
-/// The polynomials of some steps that follow one another.
+/// The polynomials of consecutive steps.
 pub struct Course {
     n: usize,
     forward: bool,
     pieces: Vec<Piece>,
     coefficients: Vec<f64>,
-    /// The piece that was asked for last.
+    /// The piece that was used last.
     last: Cell<usize>,
 }
 
@@ -51,14 +51,14 @@ impl Course {
         if self.forward { a < b } else { b < a }
     }
 
-    /// The piece at a time; the one before it where two meet.
+    /// The index of the piece at a time; where two pieces meet, the earlier one.
     fn piece(&self, t: f64) -> usize {
         let holds = |k: usize| {
             self.pieces
                 .get(k)
                 .is_some_and(|piece| !self.before(piece.to, t) && (k == 0 || self.before(self.pieces[k - 1].to, t)))
         };
-        // times mostly go back step by step
+        // most requests go back step by step
         for k in [self.last.get(), self.last.get().saturating_sub(1)] {
             if holds(k) {
                 self.last.set(k);
@@ -82,32 +82,32 @@ impl Course {
         }
     }
 
-    /// The state at a time of these steps.
+    /// Computes the state at a time in these steps.
     pub fn value(&self, t: f64, y: &mut [f64]) {
         if let Some(piece) = self.pieces.get(self.piece(t)) {
             self.evaluate(piece, t, y);
         }
     }
 
-    /// The state at `t + shift` on the polynomial of `t`.
+    /// Computes the state at `t + shift` on the polynomial that belongs to `t`.
     pub fn near(&self, t: f64, shift: f64, y: &mut [f64]) {
         if let Some(piece) = self.pieces.get(self.piece(t)) {
             self.evaluate(piece, t + shift, y);
         }
     }
 
-    /// How long the step at a time is.
+    /// The length of the step at a time.
     pub fn length(&self, t: f64) -> f64 {
         self.pieces.get(self.piece(t)).map_or(0.0, |piece| piece.segment.length.abs())
     }
 
-    /// The time so many pieces before `t`, or where this part begins: `from`.
+    /// The time `pieces` pieces before `t`, or the start of this part, `from`, if there are not as many.
     pub fn back(&self, t: f64, pieces: usize, from: f64) -> f64 {
         let k = self.piece(t);
         if k < pieces { from } else { self.pieces[k - pieces].to }
     }
 
-    /// Adds the last step of a run, which began at a time and a state.
+    /// Adds the last step of a run. It began at time `from` and state `start`.
     fn take(
         &mut self,
         runner: &mut Runner,
@@ -128,7 +128,7 @@ impl Course {
                 return Ok(());
             }
         }
-        // the dense output is not right here: a polynomial through what rows would be
+        // the dense output is not accurate enough: use a polynomial through the states that rows would have
         self.pieces.truncate(pieces);
         self.coefficients.truncate(length);
         let segment = Segment { from: 0.5 * (from + to), length: 0.5 * (to - from), degree: NODES - 1 };
@@ -151,24 +151,25 @@ impl Course {
     }
 }
 
-/// A run whose course is kept, and solved again part by part from the end to the start.
+/// A recorded run, which can be solved again part by part from the end to the start.
 pub struct RecordedRun<'a> {
     system: &'a dyn System,
     runner: Runner,
-    /// Bytes of polynomials in memory.
+    /// Memory limit for polynomials, in bytes.
     room: usize,
-    /// Where the parts begin.
+    /// Start times and states of the remaining parts.
     starts: Vec<(f64, Vec<f64>)>,
-    /// The last part that is not done.
+    /// The last part that is not finished.
     pub course: Course,
-    /// The largest size of each state at the ends of steps.
+    /// The largest magnitude of each state at the ends of steps.
     pub sizes: Vec<f64>,
     /// The work so far.
     pub stats: Stats,
 }
 
 impl<'a> RecordedRun<'a> {
-    /// Solves the problem, and keeps its course. `look` is told the time after each step, and stops the run by `false`, which gives `None`.
+    /// Solves the problem and records the solution. `look` receives the time after each step; if it returns false, the
+    /// run stops and the result is `None`.
     pub fn solve(
         system: &'a dyn System,
         (method, options): (&'static Method, &Options),
@@ -218,17 +219,17 @@ impl<'a> RecordedRun<'a> {
         }
     }
 
-    /// Where the last part that is not done begins.
+    /// Start time of the last part that is not finished.
     pub fn start(&self) -> f64 {
         self.starts.last().map_or(f64::NAN, |(t, _)| *t)
     }
 
-    /// How many parts are not done.
+    /// Number of parts that are not finished.
     pub fn parts(&self) -> usize {
         self.starts.len()
     }
 
-    /// The last part is done: solves the one before it again. False where the caller stops it.
+    /// Drops the last part, and solves the one before it again. False if the caller stops it.
     pub fn before(&mut self, look: &mut dyn FnMut(f64) -> bool) -> Result<bool, SolveError> {
         let Some((t_end, _)) = self.starts.pop() else { return Ok(true) };
         let Some((t0, y0)) = self.starts.last().cloned() else { return Ok(true) };

@@ -1,5 +1,6 @@
-//! The gradient of a function of the states at some times, by the state at the start and by parameters, at a cost that does not grow with their
-//! number: the adjoint equations (Cao, Li, Petzold & Serban, SIAM J. Sci. Comput. 24 (2003) 1076-1089).
+//! Computes the gradient of a function of the states at some times, with respect to the initial state and to
+//! parameters, by the adjoint equations (Cao, Li, Petzold & Serban, SIAM J. Sci. Comput. 24 (2003) 1076-1089). The
+//! cost does not grow with the number of parameters.
 //!
 //! ```text
 //! L = sum over k of L_k(y(t_k))
@@ -23,97 +24,98 @@ use crate::problem::{Options, Problem, SolveError, Stats};
 use crate::runner::{Ahead, Runner};
 use crate::system::{EvalError, System};
 
-/// Bytes of polynomials in memory at a time, unless another number is asked for.
+/// Default memory limit for polynomials, in bytes.
 pub const ROOM: usize = 64 << 20;
-/// Part of the tolerance that the backward run works to: its errors come on top of those of the solution.
+/// The tolerance of the backward run as a fraction of that of the solution, because its errors are added to those of
+/// the solution.
 const PART: f64 = 0.1;
-/// Least relative tolerance of the backward run: rounding is near.
+/// Smallest relative tolerance of the backward run, close to rounding.
 const LEAST: f64 = 1e-13;
-/// Steps of the solution that one step back may pass.
+/// A backward step passes at most this number of steps of the solution.
 const PASSED: usize = 8;
-/// Times so near to each other, in units of rounding, are one.
+/// Times that differ by less than this, in units of rounding, are the same.
 const NEAR: f64 = 64.0;
-/// Points at which df/dp is looked at for its size.
+/// Number of points at which the size of df/dp is sampled.
 const LOOKS: usize = 32;
 
-/// The derivatives of f by some parameters.
+/// The derivatives of f with respect to some parameters.
 pub trait ByParameters {
-    /// Where they are: a row for each row of f, a column for each parameter.
+    /// Their sparsity pattern: a row for each row of f, a column for each parameter.
     fn pattern(&self) -> &Pattern;
-    /// Their values on the pattern.
+    /// Computes their values on the pattern.
     fn values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError>;
 }
 
-/// How the function depends on the state at a time.
+/// The derivative of the function with respect to the state at one time.
 #[derive(Clone, Debug)]
 pub struct Weight {
     /// The time.
     pub t: f64,
-    /// Its derivatives by the state there, n values.
+    /// The derivatives with respect to the state there, n values.
     pub by_state: Vec<f64>,
 }
 
-/// What a gradient is asked of.
+/// The input for a gradient.
 pub struct Request<'a> {
     /// The system, whose mass matrix is the identity.
     pub system: &'a dyn System,
-    /// Its derivatives by parameters.
+    /// The derivatives with respect to parameters.
     pub by: &'a dyn ByParameters,
-    /// Values of the columns of `by`, which say what is a small change.
+    /// Values of the parameters in the columns of `by`, which determine what is a small change.
     pub values: &'a [f64],
-    /// The columns that are wanted.
+    /// The requested columns.
     pub wanted: &'a [usize],
-    /// Start and state; the end is the last time with a weight.
+    /// Initial time and state. The end is the last time with a weight.
     pub problem: &'a Problem,
-    /// How the solution is made.
+    /// The method for the solution.
     pub method: &'static Method,
     /// Its options.
     pub options: &'a Options,
     /// In the order of the run, within its span.
     pub weights: &'a [Weight],
-    /// Bytes of polynomials in memory at a time.
+    /// Memory limit for polynomials, in bytes.
     pub room: usize,
 }
 
 /// A gradient.
 #[derive(Clone, Debug, Default)]
 pub struct Gradient {
-    /// By the state at the start, n values.
+    /// With respect to the initial state, n values.
     pub by_start: Vec<f64>,
-    /// By the wanted parameters through f alone.
+    /// With respect to the requested parameters, through f alone.
     pub by_parameters: Vec<f64>,
-    /// Work for the solution, with that for parts which were solved again.
+    /// Work for the solution, including parts that were solved again.
     pub forward: Stats,
     /// Work for the adjoint equations.
     pub backward: Stats,
-    /// Parts that the course was divided into.
+    /// Number of parts into which the solution was divided.
     pub parts: usize,
 }
 
-/// Why there is no gradient.
+/// Why a gradient cannot be computed.
 #[derive(Debug)]
 pub enum AdjointError {
     /// The solution fails.
     Solution(SolveError),
-    /// The adjoint equations cannot be solved; the error speaks of their unknowns.
+    /// The adjoint equations cannot be solved. The error refers to their unknowns.
     Adjoint(SolveError),
-    /// The system has no df/dy with entries.
+    /// The system does not provide the entries of df/dy.
     NoJacobian,
     /// The caller stopped it.
     Stopped,
 }
 
-/// The transpose of a part of a matrix.
+/// The transpose of some columns of a matrix.
 pub(crate) struct Transposed {
-    /// Row and column of the transpose, and where the value is.
+    /// Row and column in the transpose, and the index of the value.
     entries: Vec<(u32, u32, u32)>,
     rows: usize,
-    /// Values of the whole matrix.
+    /// Number of values of the whole matrix.
     stored: usize,
 }
 
 impl Transposed {
-    /// Of these columns of a matrix, which become rows.
+    /// The transpose of these columns of a matrix.
     fn of(pattern: &Pattern, columns: impl Iterator<Item = usize>) -> Transposed {
         let mut made = Transposed { entries: Vec::new(), rows: 0, stored: pattern.entries() };
         for (row, column) in columns.enumerate() {
@@ -123,7 +125,7 @@ impl Transposed {
         made
     }
 
-    /// Adds its product with a vector.
+    /// Adds its product with a vector to `out`.
     fn add(&self, values: &[f64], v: &[f64], out: &mut [f64]) {
         for (row, column, k) in &self.entries {
             out[*row as usize] += values[*k as usize] * v[*column as usize];
@@ -131,7 +133,7 @@ impl Transposed {
     }
 }
 
-/// The gradient. `look` is told the time after each step, and stops the work by `false`.
+/// Computes the gradient. `look` receives the time after each step, and stops the work by returning false.
 ///
 /// # Errors
 /// [`AdjointError`].
@@ -164,7 +166,7 @@ pub fn gradient(request: &Request<'_>, look: &mut dyn FnMut(f64) -> bool) -> Res
     })
 }
 
-/// The weights that are not zero; those of times that no step can tell apart are one.
+/// The nonzero weights. Weights at times that no step can tell apart are merged.
 fn merged(weights: &[Weight]) -> Vec<Weight> {
     let mut list: Vec<Weight> = Vec::new();
     for weight in weights.iter().filter(|weight| weight.by_state.iter().any(|w| *w != 0.0)) {
@@ -178,8 +180,8 @@ fn merged(weights: &[Weight]) -> Vec<Weight> {
     list
 }
 
-/// The options of the backward run. What is small is measured by the change of L for a change of the states, or parameters, by their own
-/// size: units of neither matter.
+/// The options of the backward run. The scale of its tolerances is the change of L if the states, or parameters,
+/// change by their own size, so units do not matter.
 fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>) -> Options {
     let Request { options, values, wanted, by, .. } = request;
     let n = kept.sizes.len();
@@ -193,7 +195,7 @@ fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>)
     let of = |weight: &Weight| weight.by_state.iter().zip(&sizes).map(|(w, size)| (w * size).abs()).sum::<f64>();
     let change: f64 = weights.iter().map(of).sum();
     let change = if change > 0.0 && change.is_finite() { change } else { 1.0 };
-    // how much L may change with a parameter, by what f does at some points of the course
+    // an estimate of how much L may change with a parameter, from df/dp at some points of the solution
     let mut most = vec![0.0f64; wanted.len()];
     let (start, end) = (kept.start(), weights.last().map_or(0.0, |last| last.t));
     let (mut y, mut entries) = (vec![0.0; n], vec![0.0; by.pattern().entries()]);
@@ -232,7 +234,7 @@ fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>)
     }
 }
 
-/// Solves the adjoint equations: l and the integrals at the start, and the work.
+/// Solves the adjoint equations. Returns l and the integrals at the start, and the work.
 fn back(
     system: &Backward<'_>,
     options: &Options,
@@ -257,7 +259,7 @@ fn back(
     while t != t0 {
         let start = system.kept().start();
         let passed = system.kept().course.back(t, PASSED, start);
-        // the next of: a weight, some steps of the solution, the start of what is in memory
+        // the next stop: a weight, the end of some steps of the solution, or the start of the part in memory
         let later = |a: f64, b: f64| if (a > b) == (t_last > t0) { a } else { b };
         let jump = left.peek().map_or(t0, |weight| weight.t);
         let stop = later(later(start, passed), jump);

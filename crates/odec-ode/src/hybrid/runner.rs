@@ -1,13 +1,13 @@
 //! A hybrid run: steps of a method between instants.
 //!
 //! ```text
-//! step     to the next stop at most; where a relation changes within it, back to its start, and one onto the surface
-//! rows     of the step that stands
+//! step     at most to the next stop; if a relation changes within it, it is repeated so that it ends on the surface
+//! rows     of the accepted step
 //! instant  at a stop or on a surface: modes, rounds of events (`rounds.rs`)
 //! ```
 //!
-//! Modes and discretes are the same through a step. Where nothing changes at an instant, the run goes on as if there
-//! had been none.
+//! Modes and discretes are constant during a step. If nothing changes at an instant, the run continues as if there had
+//! been none.
 
 mod bounds;
 mod doubt;
@@ -40,13 +40,13 @@ use crate::method::Method;
 use crate::problem::{Options, Problem, Samples, SolveError, Stop};
 use crate::runner::{Ahead, Reached, Runner};
 
-/// Shortest step to a surface, in units of what times are told apart by.
+/// Shortest step to a surface, in units of time resolution.
 const SHORTEST: f64 = 4.0;
 
-/// Constant steps that begin short behind a surface grow by this, up to their length.
+/// Growth factor of the short constant steps beyond a surface, until they reach their full length.
 const GROWING: f64 = 2.0;
 
-/// A method made ready for runs on one hybrid system; see [`Runner`].
+/// A method prepared for runs of one hybrid system; see [`Runner`].
 pub struct HybridRunner {
     runner: Runner,
     tolerances: Tolerances,
@@ -57,21 +57,21 @@ pub struct HybridRunner {
     chatter: Chatter,
     derived: Derivatives,
     limits: Limits,
-    /// Up to this time tolerances are a part of what was asked for (`flight.rs`).
+    /// Until this time, the tolerances are a fraction of those requested (`flight.rs`).
     tight: Option<f64>,
-    /// When each relation was on its surface last.
+    /// The last time at which each relation was on its surface.
     met: Vec<f64>,
-    /// Steps in turn that did not come to a surface which their dense output leads to.
+    /// Number of successive steps that did not reach a surface to which their dense output led.
     crawling: u32,
     on_edge: Edge,
-    /// How often it was led on from there.
+    /// Number of times that the run was moved on from there.
     pushed: u32,
     doubt: Doubt,
-    /// The next of the constant steps that begin short behind a surface.
+    /// Length of the next of the short constant steps beyond a surface.
     growing: Option<f64>,
-    /// Errors are controlled.
+    /// True if the method controls its errors.
     adaptive: bool,
-    /// How far in time a landing is from its surface, along the motion that was measured last.
+    /// Distance in time from the landing to its surface, along the last measured motion.
     shift: Option<f64>,
     bounds: Bounds,
     /// State at the start of the step.
@@ -79,13 +79,13 @@ pub struct HybridRunner {
     /// State, at an instant.
     y: Vec<f64>,
     row: Vec<f64>,
-    /// A thousandth of the tolerances of the states, where a step may have come to the edge of f.
+    /// Weights of the states, such as a multiple of their tolerances.
     weights: Vec<f64>,
     before: Before,
     instants: u64,
     executed: u64,
     span: (f64, f64),
-    /// The step to come is the first one after a change.
+    /// True if the next step is the first one after a change.
     fresh: bool,
 }
 
@@ -97,25 +97,25 @@ struct Before {
     modes: Vec<f64>,
 }
 
-/// A step that is to be looked at.
+/// A step whose result must still be examined.
 struct Attempted {
-    /// Where it began.
+    /// Time at which it began.
     from: f64,
     ahead: Ahead,
     reached: Result<Reached, SolveError>,
-    /// An attempt at it gave no value.
+    /// True if f had no value in one of the attempts.
     failed: bool,
-    /// No relation changes in it.
+    /// True if no relation changes in the step.
     quiet: bool,
 }
 
 type Flow = ControlFlow<()>;
 
 impl HybridRunner {
-    /// For runs of a method on a hybrid system with these options.
+    /// Prepares runs of a method on a hybrid system with these options.
     ///
     /// # Errors
-    /// A system, method or options that no run could begin with.
+    /// A system, method or options with which no run can begin.
     pub fn new(model: &dyn HybridSystem, method: &'static Method, options: &Options) -> Result<Self, HybridError> {
         let mut runner = Runner::new(model.system(), method, options)?;
         let n = model.system().shape().n;
@@ -156,11 +156,11 @@ impl HybridRunner {
         })
     }
 
-    /// Makes a run. The model is the one that this was made for; modes and conditions are found anew, discretes are
-    /// taken as they are.
+    /// Executes a run. The model must be the one for which this runner was made. Modes and conditions are determined
+    /// again; discretes keep their values.
     ///
     /// # Errors
-    /// What no run could begin with; a step, event or mode that fails. Rows handed out before stay valid.
+    /// A problem with which no run can begin; a step, event or mode that fails. Rows written before stay valid.
     pub fn run(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -202,12 +202,12 @@ impl HybridRunner {
         })
     }
 
-    /// The method at work.
+    /// The runner of the method.
     pub fn runner(&self) -> &Runner {
         &self.runner
     }
 
-    /// The start of a run, which is an instant.
+    /// Starts a run. The start is an instant.
     fn begin(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -226,7 +226,8 @@ impl HybridRunner {
             self.stops.begin(model, problem.t_end, problem.t0);
             let compared = self.modes.compare(model, problem.t0, &self.y);
             compared.map_err(|cause| self.failure(cause, problem.t0))?;
-            // what the time alone decides is compared at the start as everything is, for the conditions of before
+            // at the start, even the modes that depend on time alone come from comparisons; they give the conditions
+            // before the start
             model.at_time(problem.t0);
             model.refresh();
             self.rounds.begin(model, problem.t0, &self.y);
@@ -316,7 +317,7 @@ impl HybridRunner {
         Ok(End::Time)
     }
 
-    /// A step stands: surfaces from which the run has come away are back in their place, and so are tolerances.
+    /// Accepts a step. Surfaces that the run has left return to their place, and the tolerances to their values.
     fn release(&mut self, model: &dyn HybridSystem) -> Result<(), HybridError> {
         let now = self.runner.time();
         if self.tight.is_some_and(|until| now > until) {
@@ -333,15 +334,15 @@ impl HybridRunner {
         Ok(())
     }
 
-    /// The next time that is known.
+    /// The next time that is known in advance.
     fn next_stop(&self, t: f64) -> Option<f64> {
         let limit = self.limits.next().map(|limit| limit.max(t + 2.0 * resolution(t)));
         let all = [self.stops.next(t), self.rounds.next(), limit];
         all.into_iter().flatten().min_by(f64::total_cmp)
     }
 
-    /// Steps with their rows, up to one that is to be looked at: it may hold a crossing, or ends at a stop or at the
-    /// end. `None` where the observer breaks.
+    /// Takes steps and writes their rows, up to a step that must be examined because it may contain a crossing, or
+    /// because it ends at a stop or at the end of the run. `None` if the observer stops the run.
     fn leg(
         &mut self,
         model: &dyn HybridSystem,
@@ -356,7 +357,7 @@ impl HybridRunner {
         let mut eval = self.runner.evaluator(model.system());
         let made = loop {
             let from = self.runner.time();
-            // a leg of one step would have no error but that of a single estimate, which may vanish
+            // a leg of a single step would depend on a single error estimate, which may vanish by chance
             let half = if std::mem::take(&mut self.fresh) { stop.map(|stop| 0.5 * (from + stop)) } else { None };
             let half = half.filter(|half| *half > from + SHORTEST * resolution(from));
             let grown = self.growing.map(|length| from + length);
@@ -372,7 +373,7 @@ impl HybridRunner {
                 let short = grown == Some(self.runner.time());
                 self.growing = self.growing.filter(|_| short).map(|length| GROWING * length);
             }
-            // where f has no value beyond a surface, steps shrink towards it
+            // if f has no value beyond a surface, steps shrink towards the surface
             let failed = relations && eval.faults() != faults;
             let quiet = !relations || self.locator.is_quiet(&self.runner, from);
             let plain = self.tight.is_none() && !self.modes.are_displaced();
@@ -404,7 +405,7 @@ impl HybridRunner {
         made
     }
 
-    /// The instant at the time reached, and why it ends the run, if it does.
+    /// Executes the instant at the current time. Returns the reason if it ends the run.
     fn instant(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -456,7 +457,7 @@ impl HybridRunner {
             self.renew(model, t);
             happened.changed = false;
         }
-        // a step onto a surface may be too short to go on from
+        // a step onto a surface may be too short to continue from
         let landed = matches!(begins, Begins::Time(Some(_)));
         if happened.changed || landed {
             self.instants += u64::from(happened.changed);
@@ -494,7 +495,8 @@ impl HybridRunner {
         Ok(end)
     }
 
-    /// What the derivatives by parameters need of before an instant, and the times that have come.
+    /// Computes what the derivatives with respect to parameters need from before an instant, and the derivatives of
+    /// the stops that are due.
     fn derive_before(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -528,7 +530,7 @@ impl HybridRunner {
         Ok(())
     }
 
-    /// The locator learns the state, modes and discretes that the run goes on from.
+    /// Passes the current state, modes and discretes to the locator.
     fn renew(&mut self, model: &dyn HybridSystem, t: f64) {
         let Modes { left, right, offsets, .. } = &self.modes;
         let sign = |relation| match model.modes()[relation] {
@@ -539,7 +541,8 @@ impl HybridRunner {
         self.locator.renew((t, &self.y), (left, right), offsets, sign);
     }
 
-    /// Rows before the end of the last step. If it is an instant, rows at it but for rounding have the values after.
+    /// Writes the rows before the end of the last step. If the step ends at an instant, a row within rounding of it
+    /// waits for the values after it.
     fn rows_inside(
         &mut self,
         model: &dyn HybridSystem,
@@ -594,7 +597,7 @@ fn point<'a>(model: &'a dyn HybridSystem, t: f64, y: &'a [f64]) -> Point<'a> {
     Point { t, wanted: t, y, discretes: model.discretes(), modes: model.modes() }
 }
 
-/// True of a model without relations, events, stops and bounds, whose run is one of [`Runner`].
+/// True for a model without relations, events, stops and bounds; [`Runner`] alone can run it.
 fn is_smooth(model: &dyn HybridSystem) -> bool {
     model.bounds().is_empty() && model.relations().is_empty() && model.events().is_empty() && model.lists() == 0
 }

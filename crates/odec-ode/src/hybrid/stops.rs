@@ -1,29 +1,29 @@
-//! Stops: times that are known before a step is made. They are exact, never accumulated, and times within a few
-//! units of rounding are one.
+//! Stops: times that are known before a step is taken. They are exact and never accumulated. Times within a few units
+//! of rounding are the same time.
 
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::system::{HybridSystem, Times, Trigger};
 
-/// Units of rounding within which two times are one: 0.1*3 and 0.3 are one dose.
+/// Units of rounding within which two times are the same: 0.1*3 and 0.3 are one dose.
 const ULPS: f64 = 4.0;
 
-/// True where two times are one to rounding.
+/// True if two times are equal up to rounding.
 pub fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= resolution(a)
 }
 
-/// The distance of times that are one to rounding.
+/// The largest distance of times that are equal up to rounding: the time resolution.
 pub fn resolution(t: f64) -> f64 {
     ULPS * unit(t)
 }
 
-/// The distance of a number from the next one.
+/// The distance from a number to the next larger one.
 pub fn unit(t: f64) -> f64 {
     let t = t.abs().max(f64::MIN_POSITIVE);
     t.next_up() - t
 }
 
-/// An error where times of a run up to `t_end` have no value, or follow each other so closely that they are one to rounding.
+/// Returns an error if times of a run up to `t_end` have no value, or follow each other within the time resolution.
 pub fn timed(model: &dyn HybridSystem, t_end: f64) -> Result<(), HybridCause> {
     if let Some(event) = model.untimed() {
         return Err(HybridCause::NoTime { event });
@@ -48,7 +48,7 @@ pub fn timed(model: &dyn HybridSystem, t_end: f64) -> Result<(), HybridCause> {
 }
 
 impl Times<'_> {
-    /// The time of this number.
+    /// The time with index `k`.
     pub fn get(&self, k: u64) -> Option<f64> {
         match *self {
             Times::List(list) => list.get(usize::try_from(k).ok()?).copied(),
@@ -64,7 +64,7 @@ impl Times<'_> {
         }
     }
 
-    /// How many of them have come at `t`, those within rounding included.
+    /// How many of the times lie at or before `t`, up to rounding.
     pub fn passed(&self, t: f64) -> u64 {
         let come = |time: f64| time <= t || same(time, t);
         match *self {
@@ -74,7 +74,7 @@ impl Times<'_> {
                     return 0;
                 }
                 let mut k = ((t.min(until) - from) / period).floor().max(0.0) as u64;
-                // the quotient is rounded: the exact number is one of its neighbours
+                // the quotient is rounded; the exact number may be one off
                 while k > 0 && self.get(k).is_none_or(|time| !come(time)) {
                     k -= 1;
                 }
@@ -89,7 +89,8 @@ impl Times<'_> {
                 if !periods.is_finite() {
                     return 0;
                 }
-                // the quotient is rounded, and many periods may lie within rounding of t: the search goes as far as it must
+                // the quotient is rounded, and many periods may lie within rounding of t, so the search has no fixed
+                // range
                 let come_at = |k: u64| self.get(k).is_some_and(come);
                 let guess = (periods.max(0.0) as u64).saturating_mul(offsets.len() as u64);
                 let (mut low, mut high, mut step) = (guess, guess, offsets.len() as u64);
@@ -109,19 +110,19 @@ impl Times<'_> {
     }
 }
 
-/// How many times of each list have come.
+/// How many times of each list have passed.
 #[derive(Debug, Default)]
 pub struct Stops {
     passed: Vec<u64>,
     due: Vec<bool>,
-    /// The next time of each list, infinite where there is none.
+    /// The next time of each list; infinite if there is none.
     next: Vec<f64>,
     /// The end of the run.
     pub t_end: f64,
 }
 
 impl Stops {
-    /// At the start of a run: times before `t0` have come, those at `t0` are due.
+    /// Starts a run: times before `t0` have passed, those at `t0` are due.
     pub fn begin(&mut self, model: &mut dyn HybridSystem, t_end: f64, t0: f64) {
         self.t_end = t_end;
         self.passed.clear();
@@ -137,26 +138,26 @@ impl Stops {
         self.settle(model);
     }
 
-    /// Modes that time alone decides are again what they are behind the times that have come.
+    /// Sets the modes that depend on time alone to their values after the times that have passed.
     pub fn settle(&self, model: &mut dyn HybridSystem) {
         if !self.passed.is_empty() {
             model.at_stops(&self.passed);
         }
     }
 
-    /// The next time of any list after `t`, up to which all have been counted.
+    /// The next time of any list after `t`; all times up to `t` have been counted.
     pub fn next(&self, t: f64) -> Option<f64> {
         let later = |next: &f64| *next > t && *next < f64::INFINITY;
         self.next.iter().copied().filter(later).min_by(f64::total_cmp)
     }
 
-    /// Counts what has come at `t`; true where modes may have changed.
+    /// Counts the times that have come at `t`. True if modes may have changed.
     pub fn reach(&mut self, model: &mut dyn HybridSystem, t: f64) -> bool {
         self.due.fill(false);
         self.count(model, t, false)
     }
 
-    /// Lists have changed at `t`: what lies behind has come. True where modes may have changed.
+    /// Counts again after lists have changed at `t`; times before it have passed. True if modes may have changed.
     pub fn recount(&mut self, model: &mut dyn HybridSystem, t: f64) -> bool {
         self.count(model, t, true)
     }
@@ -180,22 +181,22 @@ impl Stops {
         changed
     }
 
-    /// True where a time of the list has come at this instant.
+    /// True if a time of the list has come at this instant.
     pub fn has_come(&self, list: usize) -> bool {
         self.due.get(list).copied().unwrap_or(false)
     }
 
-    /// The number of the time of a list that has come at this instant.
+    /// The index of the time of a list that has come at this instant.
     pub fn number(&self, list: usize) -> Option<u64> {
         if self.has_come(list) { self.passed[list].checked_sub(1) } else { None }
     }
 
-    /// True where times have come at this instant, and f is continuous at all of them.
+    /// True if times have come at this instant and f is continuous at all of them.
     pub fn are_kinks(&self, model: &dyn HybridSystem) -> bool {
         self.due.contains(&true) && self.due.iter().enumerate().all(|(list, due)| !due || model.is_kink(list))
     }
 
-    /// No time has come at this instant.
+    /// Ends the instant: no time is due any more.
     pub fn pass(&mut self) {
         self.due.fill(false);
     }

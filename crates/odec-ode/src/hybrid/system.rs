@@ -1,83 +1,86 @@
-//! What a hybrid system is: a system whose right-hand side reads modes and discretes, relations that decide the
-//! modes, and events that change state and discretes.
+//! A hybrid system has a right-hand side that reads modes and discretes, relations that decide the modes, and events
+//! that change states and discretes.
 
 use crate::system::{EvalError, System};
 
-/// A comparison of two continuous quantities, `left > right`. Its truth is a mode, which is frozen inside a step.
+/// A comparison of two continuous quantities, `left > right`. Its truth value is a mode, which is constant inside a
+/// step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relation {
-    /// Its truth where both sides are equal: `left >= right`.
+    /// The truth value if both sides are equal: true for `left >= right`.
     pub or_equal: bool,
 }
 
-/// Which change of its condition an event waits for.
+/// The change of its condition that triggers an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
-    /// It becomes true.
+    /// The condition becomes true.
     #[default]
     Rising,
-    /// It becomes false.
+    /// The condition becomes false.
     Falling,
-    /// It becomes true or false.
+    /// The condition becomes true or false.
     Both,
 }
 
-/// What makes an event happen.
+/// What triggers an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// Its condition ([`HybridSystem::conditions`]) changes.
     Condition(Edge),
-    /// The times of this list come ([`HybridSystem::times`]).
+    /// A time of this list ([`HybridSystem::times`]) is reached.
     Times(usize),
-    /// Nothing but the accumulation of another event ([`Event::rest`]).
+    /// Only the accumulation of another event ([`Event::rest`]).
     Rest,
 }
 
-/// What an event does to one quantity. Right-hand sides read the values before the round.
+/// How an event changes one quantity. Right-hand sides read the values before the round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
     /// The quantity.
     pub target: Target,
-    /// True: the value is added to it. Else it takes the place of it, which one event alone may ask for in a round.
+    /// True if the event adds the value to the quantity. Otherwise it sets the quantity, which only one event in a
+    /// round may do.
     pub adds: bool,
 }
 
-/// What an event can change.
+/// A quantity that an event can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
-    /// The unknown of this row.
+    /// The unknown in this row.
     State(usize),
-    /// The discrete of this position.
+    /// The discrete at this position.
     Discrete(usize),
 }
 
 /// An event.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// What makes it happen.
+    /// What triggers it.
     pub trigger: Trigger,
-    /// What it changes; [`HybridSystem::values`] has the values in this order.
+    /// What it changes, in the order of [`HybridSystem::values`].
     pub writes: Vec<Write>,
     /// The condition counts as false before the start of the run.
     pub from_start: bool,
-    /// Values are taken when it is executed, and not when it is triggered.
+    /// The values are read when the event is executed, not when it is triggered.
     pub late: bool,
-    /// It is dropped where its condition turns false before it is executed.
+    /// The event is dropped if its condition becomes false before it is executed.
     pub cancel: bool,
-    /// It is executed in a round of its own. Of several at one instant and of one priority chance decides which comes first.
+    /// The event has a round of its own. If several such events have equal priority at one instant, a random choice
+    /// decides which comes first.
     pub alone: bool,
-    /// Among events of equal priority those of the highest rank alone form a round.
+    /// Among events of equal priority, those with the highest rank form a round.
     pub rank: u32,
-    /// The run ends after the instant at which it is executed.
+    /// The run ends after the instant at which the event is executed.
     pub stops: bool,
-    /// The event that is executed where this one accumulates.
+    /// The event that is executed when this one accumulates.
     pub rest: Option<usize>,
-    /// False: it is not looked at whether it accumulates.
+    /// True if the run checks whether the event accumulates.
     pub may_accumulate: bool,
 }
 
 impl Event {
-    /// An event on a condition that becomes true.
+    /// An event that is triggered when its condition becomes true.
     pub fn when(writes: Vec<Write>) -> Self {
         Event {
             trigger: Trigger::Condition(Edge::Rising),
@@ -100,60 +103,60 @@ impl Event {
 }
 
 impl Write {
-    /// A state takes a value.
+    /// Sets a state.
     pub fn state(row: usize) -> Self {
         Write { target: Target::State(row), adds: false }
     }
 
-    /// A discrete takes a value.
+    /// Sets a discrete.
     pub fn discrete(position: usize) -> Self {
         Write { target: Target::Discrete(position), adds: false }
     }
 
-    /// The value is added.
+    /// Adds the value instead.
     pub fn adding(self) -> Self {
         Write { adds: true, ..self }
     }
 }
 
-/// Times that are known before a step is made, in ascending order.
+/// Times that are known before a step is taken, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Times<'a> {
-    /// These.
+    /// The times themselves.
     List(&'a [f64]),
-    /// from + k period for k = 0, 1, ..., up to `until`, which is never accumulated.
+    /// from + k period for k = 0, 1, ..., up to `until`, each computed without accumulating rounding errors.
     Every {
-        /// The first.
+        /// The first time.
         from: f64,
-        /// Their distance, positive.
+        /// The distance between two times, positive.
         period: f64,
-        /// None lies beyond it.
+        /// No time is later than this.
         until: f64,
     },
-    /// Those of `offsets`, which ascend and span less than a period, and each of them k periods later, for k = `first`,
-    /// `first` + 1, ...
+    /// The `offsets`, each k periods later, for k = `first`, `first` + 1, ... The offsets ascend and span less than a
+    /// period.
     Comb {
-        /// Within a period.
+        /// Times within a period.
         offsets: &'a [f64],
-        /// Whole periods before the first ones.
+        /// Number of whole periods before the first times.
         first: f64,
         /// Length of a period, positive.
         period: f64,
     },
 }
 
-/// Relations whose difference left - right is `sum a_i y_i + b t + c` with a and b that hold for the whole run (c
-/// may change with parameters and discretes): their polynomials are had from those of the state, at little cost.
+/// Relations with left - right = `sum a_i y_i + b t + c`, where a and b are constant during the run; c may change with
+/// parameters and discretes. The polynomials of such relations follow from those of the states at little cost.
 #[derive(Clone, Debug, Default)]
 pub struct AffineRows {
-    /// Where the terms of a relation begin in `terms`, one entry more than there are relations; empty where no
-    /// relation is affine.
+    /// Where the terms of each relation begin in `terms`, and one more entry for the end; empty if no relation is
+    /// affine.
     pub starts: Vec<u32>,
     /// (row of the state, a_i).
     pub terms: Vec<(u32, f64)>,
     /// b of each relation.
     pub time: Vec<f64>,
-    /// False for relations of another form.
+    /// False for relations that are not affine.
     pub is_affine: Vec<bool>,
 }
 
@@ -161,7 +164,7 @@ pub struct AffineRows {
 pub type AffineTerms = (Vec<(u32, f64)>, f64);
 
 impl AffineRows {
-    /// From a list: for each relation its terms and b, or `None` where it is of another form.
+    /// From a list with the terms and b of each relation, or `None` for a relation that is not affine.
     pub fn of(relations: &[Option<AffineTerms>]) -> Self {
         let mut rows = AffineRows { starts: vec![0], ..AffineRows::default() };
         for relation in relations {
@@ -174,7 +177,7 @@ impl AffineRows {
         rows
     }
 
-    /// Terms and b of a relation; `None` where it is of another form.
+    /// Terms and b of a relation; `None` if it is not affine.
     pub fn row(&self, relation: usize) -> Option<(&[(u32, f64)], f64)> {
         if !self.is_affine.get(relation).copied().unwrap_or(false) {
             return None;
@@ -189,32 +192,33 @@ impl AffineRows {
 pub struct Bound {
     /// Row of the unknown.
     pub row: u32,
-    /// The bound, which is finite or never met.
+    /// The bound, which is finite or never reached.
     pub value: f64,
-    /// No state lies above it; else none lies below.
+    /// True for an upper bound, false for a lower bound.
     pub upper: bool,
 }
 
 impl Bound {
-    /// How far a value lies beyond it; not positive inside.
+    /// How far a value lies beyond the bound; not positive inside.
     pub fn beyond(&self, y: f64) -> f64 {
         if self.upper { y - self.value } else { self.value - y }
     }
 }
 
-/// Unknowns that are derivatives of other unknowns by parameters, so that they change at an instant as the formula for
-/// that says (`derived.rs`). Relations and events read the others alone.
+/// Unknowns that are derivatives of other unknowns with respect to parameters, and that therefore change at an instant
+/// by their own formula (`derived.rs`). Relations and events read only the other unknowns.
 #[derive(Clone, Debug, Default)]
 pub struct Derived {
-    /// Rows of the unknowns that are no derivatives.
+    /// Rows of the unknowns that are not derivatives.
     pub states: Vec<u32>,
-    /// Rows of their derivatives: as many for the first parameter, then as many for the next.
+    /// Rows of their derivatives, for the first parameter, then for the next.
     pub rows: Vec<u32>,
-    /// Positions of the discretes that have derivatives. An event may not write another one what depends on a parameter.
+    /// Positions of the discretes that have derivatives. To other discretes, an event must not write values that
+    /// depend on a parameter.
     pub discretes: Vec<u32>,
     /// Positions of their derivatives, in the order of `rows`.
     pub positions: Vec<u32>,
-    /// True of relations across which y' is continuous and that no event waits for; empty where there is none.
+    /// True for relations across which y' is continuous and that trigger no event; empty if there are none.
     pub bends: Vec<bool>,
 }
 
@@ -224,20 +228,20 @@ impl Derived {
         self.rows.len() / self.states.len().max(1)
     }
 
-    /// Rows of the derivatives by a parameter.
+    /// Rows of the derivatives with respect to a parameter.
     pub fn of(&self, parameter: usize) -> &[u32] {
         &self.rows[parameter * self.states.len()..][..self.states.len()]
     }
 }
 
-/// A system with relations and events. Between two instants modes and discretes stay as they are, and f is smooth;
-/// the driver alone writes them, and calls [`HybridSystem::refresh`] then.
+/// A system with relations and events. Between two instants, modes and discretes are constant and f is smooth. Only
+/// the driver writes modes and discretes, and it then calls [`HybridSystem::refresh`].
 ///
-/// Relations are numbered as their modes are; modes beyond the last relation depend on time alone
-/// ([`HybridSystem::at_stops`]). Slices of states have n values, of relations as many as
+/// The mode of a relation has the same index as the relation. Modes beyond the last relation depend on time alone
+/// ([`HybridSystem::at_stops`]). A slice of states has n values; a slice of relations has one value for each of
 /// [`HybridSystem::relations`].
 pub trait HybridSystem {
-    /// The right-hand side, with modes and discretes as they stand.
+    /// The right-hand side with the current modes and discretes.
     fn system(&self) -> &dyn System;
     /// The relations.
     fn relations(&self) -> &[Relation] {
@@ -247,7 +251,7 @@ pub trait HybridSystem {
     fn events(&self) -> &[Event] {
         &[]
     }
-    /// The modes: 1 where a relation holds, 0 where it does not.
+    /// The modes: 1 if a relation holds, 0 if it does not.
     fn modes(&self) -> &[f64] {
         &[]
     }
@@ -263,20 +267,20 @@ pub trait HybridSystem {
     fn discretes_mut(&mut self) -> &mut [f64] {
         &mut []
     }
-    /// Modes or discretes have changed: what depends on them is computed anew.
+    /// Updates everything that depends on modes or discretes, after they have changed.
     fn refresh(&mut self) {}
-    /// Both sides of every relation at a point.
+    /// Computes both sides of every relation at a point.
     ///
     /// # Errors
-    /// They have no value there.
+    /// The sides have no value there.
     fn sides(&self, _t: f64, _y: &[f64], _left: &mut [f64], _right: &mut [f64]) -> Result<(), EvalError> {
         Ok(())
     }
-    /// How fast left - right of every relation changes where t grows by 1 and y by `w`. By default a quotient of
-    /// differences, for which it takes memory.
+    /// Computes the rate of left - right of every relation if t changes at rate 1 and y at rate `w`. The default is a
+    /// difference quotient, which allocates memory.
     ///
     /// # Errors
-    /// They have no value there.
+    /// The sides have no value there.
     fn rates(&self, t: f64, y: &[f64], w: &[f64], rates: &mut [f64]) -> Result<(), EvalError> {
         let most = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         let (size, speed) = (most(y).max(f64::MIN_POSITIVE), most(w));
@@ -292,20 +296,21 @@ pub trait HybridSystem {
         }
         Ok(())
     }
-    /// Relations that are affine.
+    /// The affine relations.
     fn affine(&self) -> Option<&AffineRows> {
         None
     }
-    /// False where nothing reads a relation in the modes as they stand: no step lands on it.
+    /// False if nothing reads a relation in the current modes; then no step lands on it.
     fn is_read(&self, _relation: usize) -> bool {
         true
     }
-    /// The conditions of all events from modes and discretes; those of events with another trigger are not read.
+    /// Computes the conditions of all events from modes and discretes. Nobody reads those of events with another
+    /// trigger.
     fn conditions(&self, _t: f64, _y: &[f64], _conditions: &mut [bool]) {}
-    /// The values that an event writes, in the order of [`Event::writes`].
+    /// Computes the values that an event writes, in the order of [`Event::writes`].
     ///
     /// # Errors
-    /// They have no value there.
+    /// The values do not exist there.
     fn values(&self, _event: usize, _t: f64, _y: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
         Ok(())
     }
@@ -313,27 +318,27 @@ pub trait HybridSystem {
     fn delay(&self, _event: usize, _t: f64, _y: &[f64]) -> f64 {
         0.0
     }
-    /// Among events that are due at one instant those of the highest priority form a round.
+    /// Among the events that are due at one instant, those with the highest priority form a round.
     fn priority(&self, _event: usize, _t: f64, _y: &[f64]) -> f64 {
         0.0
     }
-    /// Unknowns that are derivatives by parameters; the methods below belong to them.
+    /// The unknowns that are derivatives with respect to parameters. The methods below belong to them.
     fn derived(&self) -> Option<&Derived> {
         None
     }
-    /// d(left - right)/dp of every relation at a fixed time: what the parameter itself does, and what it does by the
-    /// derivatives of the state that stand in `y`.
+    /// Computes d(left - right)/dp of every relation at a fixed time: the direct effect of the parameter, and its
+    /// effect through the derivatives of the state, which are in `y`.
     ///
     /// # Errors
-    /// They have no value there.
+    /// The sides have no value there.
     fn sides_by(&self, _parameter: usize, _t: f64, _y: &[f64], _out: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
-    /// Derivatives of [`HybridSystem::values`] by a parameter where the time of the instant has the derivative `time`
-    /// by it, and the state those that stand in `y`.
+    /// Computes the derivatives of [`HybridSystem::values`] with respect to a parameter. `time` is the derivative of
+    /// the time of the instant; those of the state are in `y`.
     ///
     /// # Errors
-    /// They have no value there.
+    /// The values do not exist there.
     fn values_by(
         &self,
         _event: usize,
@@ -345,20 +350,21 @@ pub trait HybridSystem {
     ) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
-    /// The derivative of [`HybridSystem::delay`] by a parameter, as of [`HybridSystem::values_by`].
+    /// The derivative of [`HybridSystem::delay`] with respect to a parameter, with the arguments of
+    /// [`HybridSystem::values_by`].
     fn delay_by(&self, _event: usize, _parameter: usize, _t: f64, _y: &[f64], _time: f64) -> f64 {
         0.0
     }
-    /// The derivative by a parameter of the time of this number in a list.
+    /// The derivative of time number `number` of a list with respect to a parameter.
     fn time_by(&self, _list: usize, _number: u64, _parameter: usize) -> f64 {
         0.0
     }
-    /// Bounds of unknowns, for a run: the system sees states beyond as if they were on them.
+    /// Bounds of unknowns, for a run. The system evaluates a state beyond its bound as if it were on the bound.
     fn bounds(&self) -> &[Bound] {
         &[]
     }
-    /// True where f and what events read are continuous at the times of a list, and only derivatives of f jump there, as
-    /// at the knots of a piecewise linear forcing. A run goes on behind them without a restart.
+    /// True if f, and everything that events read, is continuous at the times of a list, and only derivatives of f
+    /// jump there, as at the knots of a piecewise linear forcing. The run continues without a restart there.
     fn is_kink(&self, _list: usize) -> bool {
         false
     }
@@ -366,21 +372,23 @@ pub trait HybridSystem {
     fn lists(&self) -> usize {
         0
     }
-    /// The times of a list, which may depend on discretes.
+    /// The times of a list. They may depend on discretes.
     fn times(&self, _list: usize) -> Times<'_> {
         Times::List(&[])
     }
-    /// A number that is another one once lists have changed; `None` where that is not known.
+    /// A number that changes whenever lists change; `None` if this is not known.
     fn listing(&self) -> Option<u64> {
         None
     }
-    /// An event whose times have no value, now that discretes have changed: a period that is not positive.
+    /// An event whose times have become invalid because discretes have changed, for example because a period is not
+    /// positive.
     fn untimed(&self) -> Option<usize> {
         None
     }
-    /// Sets the modes that depend on time alone, given how many times of each list have come.
+    /// Sets the modes that depend on time alone, from the number of times of each list that have passed.
     fn at_stops(&mut self, _passed: &[u64]) {}
-    /// Sets them as they are at a time itself, where one may change: comparisons of the time with itself are false.
+    /// Sets these modes for exactly a time at which one may change: a strict comparison of the time with itself is
+    /// false.
     fn at_time(&mut self, _t: f64) {}
 }
 

@@ -1,10 +1,11 @@
 //! Bounds of states: no accepted state and no row lies beyond one.
 //!
-//! A step that ends beyond a bound by more than the tolerance of the state is made again, half as long. What is left
-//! within the tolerance is an error of the method, and the state is put on its bound: the run counts it. It is no error
-//! where the equation leads out of the bound there, by more than the tolerance up to the end of the run. Then the
-//! solution itself leaves, and the run ends. Stages beyond a bound see the state on it, which is for the system to do
-//! (Shampine, Thompson, Kierzenka & Byrne, Applied Mathematics and Computation 170 (2005) 556-569, on both).
+//! If a step ends beyond a bound by more than the tolerance of the state, it is repeated with half the length. A
+//! smaller excess is an error of the method: the state is set to its bound, and the run counts the correction. It is
+//! not an error if the equation leads out of the bound there, by more than the tolerance until the end of the run.
+//! Then the solution itself leaves the bound, and the run ends. For stages beyond a bound, the system evaluates f with
+//! the state on the bound (Shampine, Thompson, Kierzenka & Byrne, Applied Mathematics and Computation 170 (2005)
+//! 556-569, discuss both).
 
 use super::{HybridRunner, SHORTEST};
 use crate::control::Tolerances;
@@ -14,18 +15,18 @@ use crate::hybrid::stops::resolution;
 use crate::hybrid::system::{Bound, HybridSystem};
 use crate::runner::Ahead;
 
-/// What a run did to keep its states within their bounds.
+/// The corrections that kept the states of a run within their bounds.
 #[derive(Clone, Debug, Default)]
 pub struct Pushes {
-    /// How often states were put back, by bound; empty where there is none.
+    /// Number of corrections for each bound; empty if there are no bounds.
     pub counts: Vec<u64>,
-    /// The furthest that a state was put back, by bound.
+    /// The largest correction for each bound.
     pub most: Vec<f64>,
-    /// Elements of rows between steps that were put back.
+    /// Number of corrected values in rows between steps.
     pub rows: u64,
-    /// Of the push that was the largest part of its tolerance: the bound, and time and state at the start of the step.
+    /// The largest correction relative to its tolerance: the bound, and time and state at the start of the step.
     pub worst: Option<(usize, f64, Vec<f64>)>,
-    /// That part.
+    /// Its size relative to the tolerance.
     part: f64,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// For a run.
+    /// Prepares for a run.
     pub fn begin(&mut self, model: &dyn HybridSystem) {
         self.list = model.bounds().to_vec();
         let n = self.list.len();
@@ -50,12 +51,12 @@ impl Bounds {
         self.list.is_empty()
     }
 
-    /// True where some state lies beyond a bound.
+    /// True if any state lies beyond a bound.
     pub fn are_outside(&self, y: &[f64]) -> bool {
         self.list.iter().any(|bound| bound.beyond(y[bound.row as usize]) > 0.0)
     }
 
-    /// The bound that a state lies beyond by most tolerances, if that is more than one of them.
+    /// The bound that is exceeded by the largest multiple of the tolerance, if that is more than 1.
     fn broken(&self, y: &[f64], tolerances: &Tolerances) -> Option<usize> {
         let parts = self.list.iter().enumerate().map(|(k, bound)| {
             let row = bound.row as usize;
@@ -65,7 +66,7 @@ impl Bounds {
         (part > 1.0).then_some(worst)
     }
 
-    /// Puts a row between two steps back.
+    /// Corrects a row between two steps.
     pub fn put_back(&mut self, row: &mut [f64]) {
         for bound in &self.list {
             let y = &mut row[bound.row as usize];
@@ -76,7 +77,7 @@ impl Bounds {
         }
     }
 
-    /// Notes what is beyond, and puts it back.
+    /// Corrects the states beyond their bounds, and counts the corrections.
     fn push(&mut self, y: &mut [f64], (t, start): (f64, &[f64]), tolerances: &Tolerances) {
         for (k, bound) in self.list.iter().enumerate() {
             let row = bound.row as usize;
@@ -96,7 +97,7 @@ impl Bounds {
 }
 
 impl HybridRunner {
-    /// Makes the last step end within the bounds, and on the first surface in it where `looks` asks for that.
+    /// Makes the last step end within the bounds and, if `looks` is set, on the first surface in it.
     pub(super) fn within(
         &mut self,
         model: &dyn HybridSystem,
@@ -111,14 +112,14 @@ impl HybridRunner {
             if landed.is_none() && looks {
                 landed = self.cross(model, start, ahead)?;
             }
-            // steps before a bound are shorter with each turn
+            // a step that ends before a bound is shorter each time
             if self.bounds.broken(self.runner.state(), &self.tolerances).is_none() {
                 return Ok(landed);
             }
         }
     }
 
-    /// Makes the last step shorter until it ends within the tolerances of all bounds. True where it did.
+    /// Shortens the last step until it ends within the tolerances of all bounds. True if it had to.
     fn contain(&mut self, model: &dyn HybridSystem, start: f64, ahead: Ahead) -> Result<bool, HybridError> {
         let mut shorter = false;
         while let Some(bound) = self.bounds.broken(self.runner.state(), &self.tolerances) {
@@ -137,9 +138,9 @@ impl HybridRunner {
         Ok(shorter)
     }
 
-    /// Puts states that the last step left beyond a bound, within the tolerances, on it. The step began at `start` with
-    /// the state kept there. True where it did. Where the step ends at an instant, the motion behind that is not known yet: whether
-    /// it leads out shows in the steps to come.
+    /// Sets states that the last step left slightly beyond a bound to the bound. The step began at `start`, with the
+    /// state stored there. True if any state was set. If the step ends at an instant, the motion after it is not known
+    /// yet; later steps show whether it leads out.
     pub(super) fn push(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -173,7 +174,7 @@ impl HybridRunner {
         Ok(true)
     }
 
-    /// What events have written lies within the bounds, or beyond by rounding alone.
+    /// Checks that what events have written lies within the bounds, apart from small errors.
     pub(super) fn check_written(&mut self, t: f64) -> Result<(), HybridError> {
         if let Some(bound) = self.bounds.broken(&self.y, &self.tolerances) {
             let of = self.bounds.list[bound];

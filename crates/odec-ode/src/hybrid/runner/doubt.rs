@@ -1,16 +1,16 @@
-//! Surfaces that errors of the method lead across.
+//! Detects surface crossings that errors of the method decide.
 //!
-//! A state that decays comes below its tolerance, and its sign is that of an error from then on. No method knows better, and
-//! what a condition on the sign switches is switched at a time that means nothing. Such a crossing is told from others by both
-//! ends of the step that holds it: left - right is within its tolerance at both, and moves so slowly that the tolerance is
-//! worth a good part of the run.
+//! A decaying state falls below its tolerance. From then on, its sign is the sign of an error. No method can do
+//! better, and if a condition depends on this sign, the time of its change has no meaning. The step that contains such
+//! a crossing reveals it: at both ends, left - right is within its tolerance, and it changes so slowly that crossing
+//! the tolerance takes a significant part of the run.
 //!
-//! A state may also come to a surface and turn round there, such as a sine that is compared with 1. Whether it crosses is
-//! decided by errors if it gets behind the surface by less than the tolerance, or is short of it by less. A touch without
-//! a crossing is found on the polynomial of the step, and changes nothing of the run.
+//! A state may also come to a surface and turn back, like a sine that is compared with 1. Errors decide whether it
+//! crosses if it gets past the surface, or falls short of it, by less than the tolerance. A touch without a crossing
+//! is found on the polynomial of the step, and does not affect the run.
 //!
-//! Either counts where what it switches shows: an event, or a jump of y' that moves a state by more than its tolerance in
-//! the time that the tolerance is worth.
+//! Both cases only matter if the crossing affects the result: by an event, or by a jump of y' that moves a state by
+//! more than its tolerance in the time that left - right needs to cross its tolerance.
 
 use super::HybridRunner;
 use crate::hybrid::locate::{NEAR, Touch};
@@ -18,21 +18,21 @@ use crate::hybrid::modes::{Landed, Place};
 use crate::hybrid::outcome::Doubtful;
 use crate::hybrid::system::{HybridSystem, Trigger};
 
-/// A crossing is doubtful where the time that a tolerance is worth is this part of the run.
+/// A crossing is doubtful if left - right needs at least this fraction of the run to cross its tolerance.
 const PART: f64 = 1e-3;
-/// What a crossing switches shows where it moves a state by so many tolerances.
+/// A crossing affects the result if it moves a state by this multiple of its tolerance.
 const SHOWS: f64 = 10.0;
 
-/// What is doubtful in a run.
+/// The doubtful crossings of a run.
 #[derive(Debug, Default)]
 pub(super) struct Doubt {
-    /// The last landing, where it is doubtful.
+    /// The last landing, if it is doubtful.
     pub suspect: Option<Suspect>,
-    /// The first one that shows.
+    /// The first doubtful crossing that affects the result.
     pub found: Option<Doubtful>,
 }
 
-/// A relation with the time that its tolerance is worth.
+/// A relation, with the time (`worth`) that left - right needs to cross its tolerance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspect {
     relation: usize,
@@ -41,8 +41,8 @@ pub(super) struct Suspect {
 }
 
 impl HybridRunner {
-    /// A relation within its tolerance at both ends of the last step, with the time that the tolerance is worth. A step that comes from
-    /// a few tolerances is one of errors too: they may be as large as it is long.
+    /// Returns the relation if left - right is close to its tolerance at both ends of the last step. A few tolerances
+    /// still count, because the errors of such a step may be as large as its movement.
     pub(super) fn wanders(&mut self, model: &dyn HybridSystem, relation: usize, start: f64) -> Option<Suspect> {
         if self.doubt.found.is_some() {
             return None;
@@ -58,7 +58,7 @@ impl HybridRunner {
         (before.max(after) <= NEAR * room && long).then_some(Suspect { relation, worth, turns: false })
     }
 
-    /// A relation that has been landed on, if the motion would turn it round within its tolerance.
+    /// Returns a relation that the run has landed on, if the motion would turn it back within its tolerance.
     pub(super) fn turns(&mut self, model: &dyn HybridSystem, landed: Landed, start: f64) -> Option<Suspect> {
         if self.doubt.found.is_some() {
             return None;
@@ -71,7 +71,7 @@ impl HybridRunner {
         (depth <= NEAR * room).then(|| Suspect { relation, worth: (8.0 * room / bend).sqrt(), turns: true })
     }
 
-    /// How far left - right of a relation is off where all states are off by their tolerances, at the state `y`.
+    /// How far off left - right of a relation is if all states are off by their tolerances, at the state `y`.
     fn room(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> f64 {
         for (i, (weight, y)) in self.weights.iter_mut().zip(&self.y).enumerate() {
             *weight = self.tolerances.scale(i, y.abs());
@@ -79,7 +79,7 @@ impl HybridRunner {
         self.locator.gradient(model, (t, &self.y), relation, &self.weights)
     }
 
-    /// Notes a doubtful crossing that shows, as its instant is over.
+    /// Records a doubtful crossing that affects the result, at the end of its instant.
     pub(super) fn judge(&mut self, model: &dyn HybridSystem, t: f64) {
         let Some(suspect) = self.doubt.suspect.take() else { return };
         let shows = !self.rounds.executed.is_empty() || {
@@ -92,7 +92,7 @@ impl HybridRunner {
         }
     }
 
-    /// Notes a touch in the last step, if a crossing there would show.
+    /// Records a touch in the last step, if a crossing there would affect the result.
     pub(super) fn touched(&mut self, model: &mut dyn HybridSystem) {
         let touch = self.locator.take_touch().filter(|_| self.doubt.found.is_none());
         let Some(Touch { relation, t, worth }) = touch.filter(|touch| touch.t < self.runner.time()) else { return };
@@ -122,7 +122,7 @@ impl HybridRunner {
         }
     }
 
-    /// True where y' has jumped by so much that a state moves by more than its tolerance in this time.
+    /// True if y' has jumped so much that a state moves by more than its tolerance in this time.
     fn far(&self, before: &[f64], time: f64) -> bool {
         let jumps = self.modes.slope().iter().zip(before).zip(&self.y).enumerate();
         let far = |(i, ((now, before), y)): (usize, ((&f64, &f64), &f64))| {

@@ -1,10 +1,10 @@
-//! Small flights, and accumulation.
+//! Short flights between two visits to a surface, and accumulation.
 //!
-//! A run that has left a surface may come back to it after a way that is shorter than its tolerances, as a ball whose bounces
-//! become lower and lower. An error below the tolerance then decides how long the flight is, and where a method begins at
-//! order 1, whether it leads up or down. So at an instant on a surface the parabola from there says how far left - right gets
-//! from it, and when it is back. Where that is sooner than it took the last time, errors are held until then to a part of the
-//! tolerances that resolves it.
+//! A run that leaves a surface may return to it after a movement smaller than its tolerances, like a ball whose
+//! bounces lose height. An error below the tolerance then decides how long the flight takes; for a method that starts
+//! at order 1, it even decides the direction. So at an instant on a surface, a parabola predicts how far left - right
+//! moves away and when it returns. If it returns sooner than last time, the tolerances are reduced until then to a
+//! fraction that resolves the flight.
 
 use super::{HybridRunner, RowTimes};
 use crate::control::Tolerances;
@@ -15,32 +15,33 @@ use crate::hybrid::rounds::Begins;
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 
-/// The part of a flight that its errors are held to: of methods of higher order, and of those up to order 2, which would take
-/// several hundred steps for the first.
+/// Errors of a flight are held to this fraction of its height: the first for methods of higher order, the second for
+/// those up to order 2, which would take several hundred steps for the first.
 const RESOLVED: [f64; 2] = [1e-4, 1e-3];
-/// A flight that lasts less than this, in units of what times are told apart by, is rounding.
+/// A flight shorter than this, in units of time resolution, is rounding.
 const SHORTEST: f64 = 1e3;
-/// A flight that gets no further than so many units of rounding is not seen.
+/// A flight lower than this multiple of the rounding error cannot be resolved.
 const VISIBLE: f64 = 100.0;
-/// Rounding of an unknown, as a part of it.
+/// Rounding error of an unknown, as a fraction of it.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
-/// Tolerances are again what they were after so many times the length of the flight as the parabola has it.
+/// The tolerances return to their values after this multiple of the predicted flight time.
 const LASTS: f64 = 4.0;
-/// Unknowns up to which the tolerance of a relation that is not affine is looked for: it takes as many derivatives.
+/// The tolerance of a relation that is not affine is only computed up to this number of unknowns, because it takes one
+/// derivative for each.
 const FEW: usize = 64;
 
-/// A way from a surface and back.
+/// A movement away from a surface and back.
 struct Flight {
-    /// How far left - right gets.
+    /// The largest distance of left - right from zero.
     height: f64,
-    /// The time it takes.
+    /// Its duration.
     length: f64,
-    /// Rounding of left - right.
+    /// Rounding error of left - right.
     rounding: f64,
 }
 
 impl HybridRunner {
-    /// At an instant, from the state behind it.
+    /// Reduces the tolerances for the flight that begins at an instant, if it is short.
     pub(super) fn resolve(&mut self, model: &dyn HybridSystem, t: f64, scale: f64) {
         if !self.adaptive {
             return;
@@ -59,7 +60,7 @@ impl HybridRunner {
                 self.come_to_rest(model, t, relation);
                 continue;
             }
-            // what takes longer than the last time does not come to rest
+            // if the flight takes longer than the last one, it does not come to rest
             if length > last || length <= SHORTEST * resolution(t) {
                 continue;
             }
@@ -78,7 +79,7 @@ impl HybridRunner {
         }
     }
 
-    /// Events have accumulated: what they come to rest by is executed. Without it the run ends.
+    /// Executes the `rest` events of the accumulations that are due. If one has none, the run ends.
     pub(super) fn rest(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -90,7 +91,7 @@ impl HybridRunner {
         let ends = |pending: &Pending| End::Accumulation { event: pending.event, ratio: pending.limit.ratio };
         let mut rests = Vec::with_capacity(due.len());
         for pending in due {
-            // what happens on the same surface comes to rest with it
+            // an event on the same surface comes to rest with this one
             let shares = |other: &Pending| pending.relations.iter().any(|relation| other.relations.contains(relation));
             let rested = |other: &Pending| model.events()[other.event].rest.is_some() && shares(other);
             match model.events()[pending.event].rest {
@@ -100,12 +101,12 @@ impl HybridRunner {
             }
         }
         let ended = self.instant(model, &Begins::Rest(rests), scale, wanted, observer)?;
-        // what comes to rest and begins again at once has not come to rest
+        // if the event happens again at once, it has not come to rest
         let begun = |pending: &&Pending| self.rounds.executed.iter().any(|executed| executed.event == pending.event);
         Ok(due.iter().find(begun).map(ends).or(ended))
     }
 
-    /// Bounces that are lost in rounding from now on have come to their end, if they became smaller and smaller.
+    /// Ends the bounces on this surface, if they became smaller and are now lost in rounding.
     fn come_to_rest(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) {
         let mut found = false;
         for (event, limit) in self.rounds.at_rounding(t) {
@@ -117,7 +118,7 @@ impl HybridRunner {
         }
     }
 
-    /// The way of a relation from the surface that it leaves and back, by the parabola there; `None` where it does not come back.
+    /// Predicts the flight of a relation from its surface by a parabola; `None` if it does not return.
     fn flight(&mut self, model: &dyn HybridSystem, (t, scale): (f64, f64), relation: usize) -> Option<Flight> {
         if !self.locator.watches(relation) || (self.locator.affine(relation).is_none() && self.y.len() > FEW) {
             return None;
@@ -136,14 +137,14 @@ impl HybridRunner {
         ((rate > 0.0) != (bend > 0.0)).then_some(Flight { height, length, rounding })
     }
 
-    /// Weights of the unknowns from their sizes.
+    /// Computes the weights of the unknowns from their sizes.
     fn weigh(&mut self, weight: impl Fn(&Tolerances, usize, f64) -> f64) {
         for (i, (to, y)) in self.weights.iter_mut().zip(&self.y).enumerate() {
             *to = weight(&self.tolerances, i, y.abs());
         }
     }
 
-    /// Tolerances are what was asked for.
+    /// Sets the tolerances back to those requested.
     pub(super) fn relax(&mut self) {
         if self.tight.take().is_some() || self.tolerances.part() < 1.0 {
             self.tolerances.tighten(1.0);

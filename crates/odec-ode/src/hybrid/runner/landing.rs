@@ -1,9 +1,9 @@
-//! Landings: repeats a step that passes a surface, so that it ends there.
+//! Landings: repeats a step that passes a surface so that it ends on the surface.
 //!
-//! What counts is where real steps end, and not what the dense output of one of them says: with u(h) = left - right at the
-//! end of a step of length h, positive before the surface, a landing is a root of u. Newton's correction with the rate of
-//! left - right comes to it in two or three steps where a step is accurate; secants do where it is not, in a bracket that is
-//! halved if they do not come on.
+//! What counts is where real steps end, not what the dense output of one of them says. Let u(h) be left - right at the
+//! end of a step of length h, with the sign that makes it positive before the surface. A landing is a root of u. If
+//! steps are accurate, Newton's method with the rate of left - right finds it in two or three steps. Otherwise secants
+//! find it, in a bracket that is halved if they are too slow.
 
 use super::{Attempted, HybridRunner, SHORTEST};
 use crate::hybrid::locate::{Crossing, Step};
@@ -14,91 +14,93 @@ use crate::hybrid::system::HybridSystem;
 use crate::problem::{Cause, SolveError};
 use crate::runner::Ahead;
 
-/// Steps that one landing may take: a bracket may have to be halved down to rounding.
+/// Largest number of steps for one landing; a bracket may have to be halved down to rounding.
 const LANDINGS: u32 = 100;
-/// A bracket that has not become shorter by half in so many steps is halved.
+/// A bracket is bisected if it has not halved in this number of steps.
 const SLOW: u32 = 3;
-/// A landing is good to this part of what times are told apart by.
+/// Accuracy of a landing, in units of time resolution.
 const EXACT: f64 = 0.25;
-/// The rate is believed where u becomes smaller by this.
+/// The rate is trusted if it reduces u to this fraction.
 const NEARER: f64 = 0.1;
-/// A shorter step whose end is still before the surface stands if it has this part of the length of the one before.
+/// A shorter step that ends before the surface is accepted if its length is at least this fraction of the previous
+/// one.
 const PART: f64 = 0.1;
-/// A step whose dense output leads to a surface that the motion goes away from is made again, shorter by this.
+/// If the dense output of a step leads to a surface from which the motion goes away, the step is repeated with this
+/// fraction of its length.
 const SHORTER: f64 = 0.25;
-/// How often one step is looked at again, as it gets shorter.
+/// Largest number of times that one step is examined while it gets shorter.
 const LOOKS: u32 = 8;
-/// So many steps in turn that had to be made as short as that, and did not come to a surface, do not come on.
+/// After this number of successive shortened steps that did not reach a surface, the run makes no progress.
 const CRAWLING: u32 = 1_000;
-/// A step that failed on its way, and ends within this part of the tolerances from a surface, has come to it:
-/// beyond, f has no value.
+/// A step that failed on its way and ends within this fraction of the tolerances from a surface has reached the
+/// surface: f has no value beyond it.
 const EDGE: f64 = 1e-3;
-/// The same where it ends within so many units of what times are told apart by: no step is shorter.
+/// The same if it ends within this number of units of time resolution, since no step is shorter.
 const NO_STEP: f64 = 8.0;
-/// A state that is taken over a surface is moved by this part of the tolerances at most.
+/// A state that is taken across a surface moves by at most this fraction of the tolerances
 const OVER: f64 = 1e-2;
-/// or by so many units of its rounding.
+/// or by this many units of its rounding, if that is more.
 const MOVED: f64 = 64.0;
-/// A run that is further than so many tolerances beyond a surface, without having met it, has lost it.
+/// A run that is beyond a surface by more than this multiple of the tolerances, without having landed on it, is wrong.
 const LOST: f64 = 10.0;
 
-/// A run that has no derivative a little behind a stop either goes on this much further behind it,
+/// If f has no derivative just after a stop, the run may skip this multiple of the distance to the stop, repeatedly,
 const FURTHER: f64 = 64.0;
-/// up to this part of the time, or of what is left of the run.
+/// up to this fraction of the time, or of what is left of the run.
 const BEHIND: f64 = 1e-9;
 
-/// What the run has just come to.
+/// What the run has just reached.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) enum Edge {
     #[default]
     None,
     Surface,
-    /// This known time, or the start.
+    /// A time known in advance, or the start.
     Stop(f64),
 }
 
-/// Where a landing came to.
+/// The result of a landing.
 enum Landing {
     There(Landed),
-    /// To a shorter step, which is to be looked at.
+    /// A shorter step, which must be examined.
     Shorter,
-    /// The surface lies behind the end of the step.
+    /// The surface lies beyond the end of the step.
     Beyond,
 }
 
-/// What is known of u: ends of steps before and behind the surface, with u there.
+/// What is known of u: the ends of steps before and beyond the surface, with the values of u there.
 struct Bracket {
     before: (f64, f64),
     behind: Option<(f64, f64)>,
-    /// The end that was looked at last.
+    /// The end examined last.
     last: (f64, f64),
-    /// Where the first step ended.
+    /// The end of the first step.
     end: f64,
-    /// Looks since the bracket became shorter by half, and its length then.
+    /// Evaluations since the bracket last halved, and its length then.
     slow: (u32, f64),
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Next {
-    /// The surface is here.
+    /// The surface is at the last end.
     Here,
     /// The surface is where the step began, within the shortest step.
     AtStart,
-    /// A step to this time.
+    /// Take a step to this time.
     To(f64),
     /// There is no surface before the end of the step.
     Nowhere,
 }
 
 impl Bracket {
-    /// From u at the start and at the end of a step.
+    /// Begins with u at the start and at the end of a step.
     fn new(start: (f64, f64), end: (f64, f64)) -> Self {
         let behind = (end.1 < 0.0).then_some(end);
         Bracket { before: start, behind, last: start, end: end.0, slow: (0, end.0 - start.0) }
     }
 
-    /// Learns u at the end of a step, with its rate.
+    /// Adds u at the end of a step, with its rate.
     fn learn(&mut self, t: f64, u: f64, rate: Option<f64>) -> Next {
         let (from, before) = std::mem::replace(&mut self.last, (t, u));
         if u > 0.0 {
@@ -108,12 +110,13 @@ impl Bracket {
         }
         let falling = |slope: &f64| *slope < 0.0;
         let (secant, rate) = (Some((u - before) / (t - from)).filter(falling), rate.filter(falling));
-        // the rate is as good as the step is
+        // the rate is only as accurate as the step
         let trusted = self.slow.0 == 0 || u.abs() <= NEARER * before.abs();
         let slope = if trusted { rate.or(secant) } else { secant.or(rate) };
         let guess = slope.map(|slope| t - u / slope);
         let close = rate.is_some_and(|rate| (u / rate).abs() <= EXACT * resolution(t));
-        // near zero the surface was left as the step began: the shortest one has come to it
+        // near t = 0, the run has left the surface at the beginning of the step, and the shortest step has come back
+        // to it
         let (start, zero) = self.before;
         let shortest = 2.0 * f64::EPSILON * (self.end - start);
         let near_zero = SHORTEST * resolution(start) < shortest && t - start <= shortest;
@@ -138,14 +141,14 @@ impl Bracket {
         }
     }
 
-    /// The end that is nearer to the surface.
+    /// The end of the bracket that is closer to the surface.
     fn nearest(&self) -> f64 {
         self.behind.filter(|(_, u)| u.abs() <= self.before.1.abs()).unwrap_or(self.before).0
     }
 }
 
 impl HybridRunner {
-    /// The relation whose surface the run has come to, if f ends there.
+    /// The relation whose surface the run has reached, if f has no value beyond it.
     pub(super) fn edge(&mut self, model: &dyn HybridSystem) -> Option<Landed> {
         let (t, y) = (self.runner.time(), self.runner.state());
         self.y.copy_from_slice(y);
@@ -161,7 +164,7 @@ impl HybridRunner {
             }
             let room = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
             let away = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| (g / rate).abs());
-            // what is slow to come to the surface is near to it long before
+            // a relation that approaches its surface slowly is close to it long before it arrives
             let moved =
                 self.modes.slope().iter().zip(&self.weights).all(|(slope, weight)| away * slope.abs() <= *weight);
             let is_there = (g.abs() <= room && moved) || (rate.is_some() && away <= NO_STEP * resolution(t));
@@ -170,11 +173,11 @@ impl HybridRunner {
                 nearest = nearest.filter(|(least, _)| *least <= g.abs()).or(Some((g.abs(), relation)));
             }
         }
-        // others that the same time is short of are met with it
+        // other surfaces at the same time are reached as well
         nearest.map(|(_, relation)| Landed { relation, apart })
     }
 
-    /// True where another relation changes in the last step, which has come to the edge of f.
+    /// True if another relation changes in the last step, which has reached a point beyond which f has no value.
     pub(super) fn meets_other(&mut self, model: &dyn HybridSystem, edge: usize, start: f64) -> bool {
         let mut step = Step { model, runner: &mut self.runner, t: start, y: &self.start };
         self.locator.first(&mut step).is_ok_and(|found| found.is_some_and(|crossing| crossing.relation != edge))
@@ -210,7 +213,7 @@ impl HybridRunner {
                 Landing::Beyond => return Ok(None),
             }
         }
-        // the step has not come to a surface, but may have passed one
+        // the step has not reached a surface, but may have passed one
         let t = self.runner.time();
         self.reach(model);
         let looked = self.modes.look(model, t, &self.y);
@@ -228,8 +231,9 @@ impl HybridRunner {
         Ok(passed.map(|relation| Landed { relation, apart: 0.0 }))
     }
 
-    /// True where a step from a surface ends on its wrong side by less than the tolerances, and the motion leads back: errors of the
-    /// method are larger there than the way that the motion takes. Until it is back, the surface lies where the relation is.
+    /// True if a step from a surface ends on the wrong side by less than the tolerances and the motion leads back. The
+    /// errors of the method are then larger than the movement. Until the relation is back, its surface moves to its
+    /// current value.
     fn is_aside(&mut self, model: &dyn HybridSystem, crossing: Crossing, start: f64) -> Result<bool, HybridError> {
         let Crossing { relation, t } = crossing;
         let end = self.runner.time();
@@ -255,7 +259,8 @@ impl HybridRunner {
         Ok(true)
     }
 
-    /// A relation that may have changed in the last step, in which no root was found, and whose sign is wrong at its end.
+    /// A relation that may have changed in the last step and has the wrong sign at its end, although no root was
+    /// found.
     fn contradicted(&mut self, model: &dyn HybridSystem) -> Result<Option<Crossing>, HybridError> {
         if self.locator.suspects().is_empty() {
             return Ok(None);
@@ -268,7 +273,8 @@ impl HybridRunner {
         Ok(self.locator.suspects().iter().copied().find(wrong).map(|relation| Crossing { relation, t }))
     }
 
-    /// An error where the run is beyond a surface that it has not met, which no answer may hide.
+    /// Returns an error if the run is beyond a surface on which it has not landed; such a result must not be silently
+    /// accepted.
     pub(super) fn lost(&mut self, model: &dyn HybridSystem) -> Result<(), HybridError> {
         let t = self.runner.time();
         if self.modes.look(model, t, self.runner.state()).is_err() {
@@ -282,7 +288,8 @@ impl HybridRunner {
             for (i, (weight, y)) in self.weights.iter_mut().zip(y).enumerate() {
                 *weight = LOST * self.tolerances.asked(i, y.abs());
             }
-            // where the surface is touched, its gradient says nothing: the sides are known to the tolerance themselves
+            // if the motion touches the surface, the gradient is useless; the sides themselves are known to the
+            // tolerance
             let sides = LOST * self.tolerances.rtol * self.modes.size(relation);
             let room = self.locator.gradient(model, (t, y), relation, &self.weights).max(sides);
             if self.modes.distance(relation) > room {
@@ -292,7 +299,7 @@ impl HybridRunner {
         Ok(())
     }
 
-    /// Goes back to the start of the step, and makes it end on a surface.
+    /// Goes back to the start of the step and makes it end on a surface.
     fn land(
         &mut self,
         model: &dyn HybridSystem,
@@ -302,12 +309,12 @@ impl HybridRunner {
     ) -> Result<Landing, HybridError> {
         let (relation, end) = (crossing.relation, self.runner.time());
         let sign = if model.modes()[relation] == 0.0 { -1.0 } else { 1.0 };
-        // where the sides have no value, the surface has been passed
+        // if the sides have no value, the surface has been passed
         self.reach(model);
         let u_end = self.modes.difference_at(model, (end, &self.y), relation).map_or(-f64::MAX, |g| sign * g);
         let u_start = self.modes.difference_at(model, (start, &self.start), relation).map_or(0.0, |g| sign * g);
         let mut bracket = Bracket::new((start, u_start.max(0.0)), (end, u_end));
-        // near zero, times are told apart by less than any step may be
+        // near t = 0, the time resolution is finer than the shortest step
         let least = (SHORTEST * resolution(start)).max(f64::EPSILON * (end - start));
         let mut target = crossing.t.clamp((start + least).min(end), end);
         for _ in 0..LANDINGS {
@@ -330,7 +337,7 @@ impl HybridRunner {
             match bracket.learn(target, u, rate) {
                 Next::To(next) => target = next,
                 Next::AtStart => return Ok(Landing::There(Landed { relation, apart: target - start })),
-                // the motion goes away from the surface: the dense output was wrong
+                // the motion leads away from the surface, so the dense output was wrong
                 _ if rate.is_some_and(|rate| rate > 0.0) => return self.shorten(model, start, end, ahead),
                 Next::Here => {
                     let late = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| u / rate);
@@ -350,8 +357,8 @@ impl HybridRunner {
         Ok(Landing::Shorter)
     }
 
-    /// The state at the time reached into `y`, and from there along the motion onto the surface that a step has landed on: that
-    /// is less than what times are told apart by.
+    /// Sets `y` to the current state, moved along the motion onto the surface on which the step has landed. The
+    /// distance is below the time resolution.
     pub(super) fn arrive(&mut self, model: &dyn HybridSystem, landed: bool) -> Result<(), HybridError> {
         self.y.copy_from_slice(self.runner.state());
         if let (Some(shift), true) = (self.shift.take(), landed) {
@@ -364,15 +371,15 @@ impl HybridRunner {
         refined.map_err(|cause| self.failure(cause, t))
     }
 
-    /// The state at the time reached into `y`. A step knows algebraic unknowns to its tolerance alone; here they are what the
-    /// rest makes of them, where that is known: beyond a surface they need have no values.
+    /// Sets `y` to the current state. A step computes algebraic unknowns only to its tolerance, so they are solved for
+    /// again if possible; beyond a surface they need not have values.
     fn reach(&mut self, model: &dyn HybridSystem) {
         self.y.copy_from_slice(self.runner.state());
         let _ = self.modes.motion.refine(model, self.runner.time(), &mut self.y);
     }
 
-    /// A run that has just landed where f has a value and no derivative, as `sqrt(x - 1)` has none at 1, goes on a little further along
-    /// its motion, by some units of what times are told apart by. At a stop it goes on as much later. True where it does.
+    /// Moves a run on from a landing where f has a value but no derivative, like `sqrt(x - 1)` at 1: by a few units of
+    /// time resolution along the motion, or by a similar time after a stop. True if it did.
     pub(super) fn leave_edge(&mut self, model: &dyn HybridSystem, error: &SolveError) -> Result<bool, HybridError> {
         let edge = std::mem::take(&mut self.on_edge);
         if edge == Edge::None || !has_no_derivative(error) {
@@ -382,8 +389,9 @@ impl HybridRunner {
         self.go_further(model, edge)
     }
 
-    /// The same where a method cannot even begin at the state `y` of an instant. At a stop f itself need have no value:
-    /// `exp(-1/sin(t))` has none just before its sine is positive, and a stop is exact to rounding.
+    /// Does the same if a method cannot even begin at the state `y` of an instant. At a stop, f itself need not have a
+    /// value: stops are exact only to rounding, and `exp(-1/sin(t))` has no value just before the sine becomes
+    /// positive.
     pub(super) fn before_edge(&mut self, model: &dyn HybridSystem, error: SolveError) -> Result<(), HybridError> {
         let edge = std::mem::take(&mut self.on_edge);
         let leads_on = match edge {
@@ -394,8 +402,8 @@ impl HybridRunner {
         if leads_on && self.go_further(model, edge)? { Ok(()) } else { Err(error.into()) }
     }
 
-    /// Takes the state `y` of an instant over the surface that the run has landed short of, where the modes behind it have no value yet.
-    /// True where it does.
+    /// Takes the state `y` of an instant across the surface that the run has not quite reached, if f has no value
+    /// there in the modes beyond. True if it did.
     pub(super) fn go_over(&mut self, model: &dyn HybridSystem, t: f64) -> Result<bool, HybridError> {
         let (behind, time) = match self.modes.take_rest() {
             Some(on) => (on, f64::INFINITY),
@@ -420,14 +428,15 @@ impl HybridRunner {
         Ok(true)
     }
 
-    /// The first step behind a surface that a state was taken over: derivatives are large there, and are right for no longer one.
+    /// Chooses the first step after a state was taken across a surface. Derivatives are large there, so they only
+    /// describe a short step.
     pub(super) fn begin_behind(&mut self, t: f64) {
         self.runner.begin_with(SHORTEST * resolution(t));
         self.growing = (!self.adaptive).then_some(SHORTEST * resolution(t));
     }
 
-    /// A constant step without a value, since f ends at a surface that it would pass, is made shorter until it has one. So steps come to
-    /// the surface as those of an error control do.
+    /// Shortens a constant step that has no value because f ends at a surface, until it has one. So constant steps
+    /// approach the surface like steps with error control.
     pub(super) fn come_nearer(&mut self, model: &dyn HybridSystem, made: &mut Attempted) {
         if self.adaptive || model.relations().is_empty() {
             return;
@@ -453,7 +462,7 @@ impl HybridRunner {
         if let Edge::Stop(stop) = edge {
             return Ok(self.go_later(model, (t, stop), moves));
         }
-        // what comes to the surface slowly is not led off it by the shortest time
+        // if the state approaches the surface slowly, the shortest time does not lead it away
         let further = SHORTEST * resolution(t) * 2f64.powi(self.pushed as i32);
         let pairs = self.modes.slope().iter().zip(&self.y).enumerate();
         let moved = |(i, (slope, y)): (usize, (&f64, &f64))| further * slope.abs() / self.tolerances.scale(i, y.abs());
@@ -469,15 +478,15 @@ impl HybridRunner {
         if let Err(error) = self.runner.resume(model.system(), &self.y) {
             return if has_no_derivative(&error) { self.go_further(model, edge) } else { Err(error.into()) };
         }
-        // the derivative there is large, and is right for no longer step
+        // the derivative there is large, so it only describes a short step
         self.runner.begin_with(further);
         Ok(true)
     }
 
-    /// Goes on behind a stop, where the method can; false where it cannot near to it.
+    /// Continues a little after a stop if the method can begin there; false if it cannot.
     fn go_later(&mut self, model: &dyn HybridSystem, (t, stop): (f64, f64), moves: bool) -> bool {
         let farthest = (stop + BEHIND * stop.abs().max(self.span.1 - stop)).min(self.span.1);
-        // a series may need more room than f
+        // a Taylor series may need a larger distance than f
         let mut further = (SHORTEST * resolution(t)).max(FURTHER * (t - stop));
         let mut gone = 0.0;
         while t + further < farthest {
@@ -496,7 +505,7 @@ impl HybridRunner {
         false
     }
 
-    /// The step to `end` that was there before.
+    /// Repeats the earlier step to `end`.
     fn again(&mut self, model: &dyn HybridSystem, end: f64, ahead: Ahead) -> Result<Landing, HybridError> {
         if self.runner.retreat() {
             self.runner.advance(model.system(), Ahead { stop: Some(end), ..ahead })?;
@@ -504,7 +513,7 @@ impl HybridRunner {
         Ok(if self.runner.time() == end { Landing::Beyond } else { Landing::Shorter })
     }
 
-    /// A shorter step than the one that ended at `end`.
+    /// Takes a shorter step than the one that ended at `end`.
     fn shorten(
         &mut self,
         model: &dyn HybridSystem,
@@ -521,7 +530,7 @@ impl HybridRunner {
     }
 }
 
-/// True of a failure by a derivative that has no value where f has one.
+/// True if the step failed because a derivative has no value where f has one.
 fn has_no_derivative(error: &SolveError) -> bool {
     let SolveError::Failed(failure) = error else { return false };
     matches!(
@@ -530,7 +539,7 @@ fn has_no_derivative(error: &SolveError) -> bool {
     )
 }
 
-/// True of a failure by f itself.
+/// True if the step failed because f has no value.
 fn has_no_value(error: &SolveError) -> bool {
     matches!(error, SolveError::Failed(failure) if matches!(failure.cause, Cause::NonFiniteRhs { .. }))
 }
@@ -539,7 +548,7 @@ fn has_no_value(error: &SolveError) -> bool {
 mod tests {
     use super::{Bracket, LANDINGS, Next};
 
-    /// Where a landing on u comes to, and after how many looks.
+    /// The result of a landing on u, with the number of evaluations.
     fn landing(u: impl Fn(f64) -> f64, rate: impl Fn(f64) -> Option<f64>, first: f64) -> (Next, f64, u32) {
         let mut bracket = Bracket::new((0.0, u(0.0)), (1.0, u(1.0)));
         let mut t = first;
@@ -564,13 +573,13 @@ mod tests {
 
     #[test]
     fn wrong_or_unknown_rates_are_made_up_for() {
-        // rates of f, which the end of a rough step does not follow
+        // these rates belong to f, not to the ends of steps, which are inaccurate
         for wrong in [0.2, 0.5, 3.0, 100.0, -1.0] {
             for root in [1e-6, 0.3, 0.9] {
                 let u = |t: f64| root * root - t * t;
                 for rate in [Some(wrong), None] {
                     let (next, t, looks) = landing(u, |t| rate.map(|rate| -2.0 * rate * t), 0.5 * root);
-                    // what counts as rounding is told by the rate
+                    // the rate determines what counts as rounding
                     let found = next == Next::Here && (t - root).abs() <= 2e-16 * wrong.max(1.0);
                     assert!(found && looks <= 30, "{wrong}, {root}: {next:?} {t} {looks}");
                 }

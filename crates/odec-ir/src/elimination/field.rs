@@ -1,19 +1,19 @@
-//! Arithmetic on the numbers of a matrix, reals or complex numbers, as nodes of a graph.
+//! Arithmetic on the numbers of a matrix, real or complex, as nodes of a graph.
 
 use crate::builtin::{arithmetic, rounding};
 use crate::graph::{Graph, NodeId};
 use crate::program::ArrayId;
 
-/// Which numbers the matrix holds.
+/// The kind of numbers in the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
-    /// Reals.
+    /// Real numbers.
     Real,
-    /// Complex numbers. Every buffer holds the real part of a number, then its imaginary part.
+    /// Complex numbers. In every buffer, the real part of a number comes first, then its imaginary part.
     Complex,
 }
 
-/// A number of the matrix as nodes. Those of a complex matrix may be known to be real.
+/// A number of the matrix as nodes. A number of a complex matrix may be known to be real.
 #[derive(Clone, Copy)]
 pub(crate) enum Number {
     Real(NodeId),
@@ -21,7 +21,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// How many doubles it is stored as.
+    /// Number of doubles in which it is stored.
     pub(super) fn width(self) -> usize {
         match self {
             Number::Real(_) => 1,
@@ -38,17 +38,17 @@ pub(crate) struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// On an empty graph; `fused`: `a + b*c` is rounded once.
+    /// Begins with an empty graph. With `fused`, `a + b*c` is rounded once.
     pub(crate) fn new(field: Field, fused: bool) -> Self {
         Arithmetic { graph: Graph::new(), field, fused }
     }
 
-    /// The double at this place of the inputs.
+    /// Reads the double at this position of the inputs.
     pub(super) fn double(&mut self, place: usize) -> NodeId {
         self.graph.read(ArrayId(place as u32))
     }
 
-    /// The number at this element of the input whose first double is `first`.
+    /// Reads the number with this index from the input that begins at the double `first`.
     pub(super) fn read(&mut self, first: usize, element: usize) -> Number {
         match self.field {
             Field::Real => Number::Real(self.double(first + element)),
@@ -114,7 +114,7 @@ impl Arithmetic {
         }
     }
 
-    /// |a|, of a complex number |re| + |im|.
+    /// |a|, or |re| + |im| for a complex number.
     pub(super) fn magnitude(&mut self, a: Number) -> NodeId {
         let g = &mut self.graph;
         match a {
@@ -134,7 +134,7 @@ impl Arithmetic {
         }
     }
 
-    /// -1/a; of a complex number by -conj(a)/|a|^2.
+    /// -1/a, or -conj(a)/|a|^2 for a complex number.
     pub(super) fn negative_inverse(&mut self, a: Number) -> Number {
         let one = self.graph.constant(-1.0);
         match a {

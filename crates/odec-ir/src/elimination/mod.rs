@@ -1,8 +1,8 @@
-//! Gaussian elimination on a fixed pattern with fixed pivots, as kernels without loops: every multiplication of the
-//! factorisation and of the triangular solves is a node, so that machine code of it has neither indices nor branches.
+//! Gaussian elimination on a fixed pattern with fixed pivots, as kernels without loops. Every multiplication of the
+//! factorisation and of the triangular solves is a node, so the machine code has neither indices nor branches.
 //!
-//! This is what the Kinetic PreProcessor writes as C for chemical mechanisms (Damian et al. 2002), here for any pattern
-//! and order of pivots, and for complex matrices as pairs of reals.
+//! The Kinetic PreProcessor writes such code in C for chemical mechanisms (Damian et al. 2002). Here it works for any
+//! pattern and pivot order, and for complex matrices as pairs of reals.
 
 mod field;
 
@@ -15,22 +15,22 @@ use crate::span::Span;
 pub use field::Field;
 pub(crate) use field::{Arithmetic, Number};
 
-/// Most multiplications and divisions of a factorisation that is written out: beyond, compiling takes longer than most
-/// runs, and the code leaves the processor's cache.
+/// Largest number of multiplications and divisions of a factorisation that is unrolled. Beyond it, compiling takes
+/// longer than most runs, and the code no longer fits into the cache.
 pub const MAX_OPERATIONS: u64 = 50_000;
 
 /// The source of the entries of the matrix.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
-    /// They are given, in the order of the pattern.
+    /// The entries are inputs, in the order of the pattern.
     Given,
-    /// The matrix is alpha*M - J, and J, alpha and M are given. J and M are real.
+    /// The matrix is alpha*M - J, and J, alpha and M are inputs. J and M are real.
     IterationMatrix {
-        /// Entry of the matrix of each value of J. No entry occurs twice.
+        /// For each value of J, its entry in the matrix. No entry occurs twice.
         jacobian: &'a [u32],
-        /// Entry of the matrix of each value of M. No entry occurs twice.
+        /// For each value of M, its entry in the matrix. No entry occurs twice.
         mass: &'a [u32],
-        /// True where the values of M are ones, which are not inputs.
+        /// True if all values of M are 1, and therefore not inputs.
         unit: bool,
     },
 }
@@ -38,7 +38,7 @@ pub enum Source<'a> {
 /// The matrix and the order of its elimination.
 #[derive(Clone, Copy, Debug)]
 pub struct PivotOrder<'a> {
-    /// Entries of the matrix, by columns.
+    /// The pattern of the matrix, by columns.
     pub pattern: &'a Pattern,
     /// The source of the entries.
     pub source: Source<'a>,
@@ -46,30 +46,30 @@ pub struct PivotOrder<'a> {
     pub rows: &'a [u32],
     /// The column that is the k-th pivot column.
     pub columns: &'a [u32],
-    /// Reals or complex numbers.
+    /// Real or complex numbers.
     pub field: Field,
-    /// True if `a + b*c` is rounded once, as [`crate::builtin::arithmetic::FMA`]. On processors with this instruction,
-    /// each step of a substitution then waits for one operation instead of two.
+    /// True if `a + b*c` is rounded once, as in [`crate::builtin::arithmetic::FMA`]. On a processor with this
+    /// instruction, each step of a substitution then waits for one operation instead of two.
     pub fused: bool,
-    /// The backward error up to which a solution passes [`Elimination::check`].
+    /// The largest backward error with which a solution passes [`Elimination::check`].
     pub bound: f64,
 }
 
-/// The kernels, each the `Outputs` kernel of a separate program. Its `y` are the values of the matrix, or those of J.
-/// The first elements of `p` are empty, or alpha and the values of M that are not ones.
+/// The kernels, each of which is the `Outputs` kernel of a separate program. `y` has the values of the matrix, or
+/// those of J. In the second case, `p` begins with alpha and with the values of M, unless they are 1.
 #[derive(Clone)]
 pub struct Elimination {
     /// `out` = values of the factors.
     pub factor: Program,
-    /// `y` = values of the factors, `p` = right side, `out` = solution.
+    /// `y` = values of the factors, `p` = right-hand side, `out` = solution.
     pub solve: Program,
-    /// `p` = what belongs to the matrix A, then a right side b, then x; `out` = |b - A x|_i - bound (|b|_i + |a_i x_i|) of each row,
-    /// where a_i x_i is the term of the row's pivot. Where none is positive, the componentwise backward error (Oettli &
-    /// Prager 1964) is within the bound. The size of a complex number is |re| + |im|.
+    /// `p` = the part of `p` for the matrix A, then the right-hand side b, then x. `out` = |b - A x|_i - bound (|b|_i
+    /// + |a_i x_i|) for each row, where a_i x_i is the term of the row's pivot. If none is positive, the componentwise
+    /// backward error (Oettli & Prager 1964) is within the bound. The magnitude of a complex number is |re| + |im|.
     pub check: Program,
     /// Length of the factors, in doubles.
     pub factors: usize,
-    /// Multiplications and divisions of the factorisation.
+    /// Number of multiplications and divisions of the factorisation.
     pub operations: u64,
 }
 
@@ -80,7 +80,7 @@ struct Results {
 }
 
 impl Results {
-    /// Stores a number from this place on.
+    /// Stores a number at this position and, if it is complex, the next one.
     fn push(&mut self, place: usize, number: Number) {
         let mut store = |slot: usize, node| {
             self.stores.push(Store { target: Target::set(ArrayId(slot as u32)), node });
@@ -116,10 +116,10 @@ fn program(name: &str, [states, parameters, outputs]: [usize; 3], graph: Graph, 
     crate::derive::assemble(name.to_owned(), arrays, Vec::new(), Vec::new(), kernels)
 }
 
-/// One row of the factors. With A = -W for the matrix W, these are -l_ik, -1/pivot, and the entries u_ij right of the diagonal
-/// of A = L U, L with a unit diagonal. Stored are -l_ik, -1/pivot and -u_ij/pivot: so every update is a sum, and in the solution of
-/// W x = b no unknown waits for more than one multiplication with addition after the one before it. Columns are
-/// positions in the order of pivots.
+/// One row of the factors. Let A = -W for the matrix W, and A = L U, where L has a unit diagonal. The row contains
+/// -l_ik, -1/pivot, and the entries u_ij to the right of the diagonal. Stored are -l_ik, -1/pivot and -u_ij/pivot.
+/// Then every update is a sum, and in the solution of W x = b each unknown waits only for one multiplication with
+/// addition after the unknown before it. Columns are positions in the pivot order.
 #[derive(Default)]
 struct Row {
     lower: Vec<(usize, Number)>,
@@ -127,23 +127,24 @@ struct Row {
     upper: Vec<(usize, Number)>,
 }
 
-/// Where a number of the factors is stored, and whether it is a pair.
+/// Where a number of the factors is stored, and whether it is complex.
 #[derive(Clone, Copy)]
 struct Stored {
     place: usize,
     pair: bool,
 }
 
-/// Where the values of J and of M at an entry are among the inputs; the inner one of M is absent where it is 1.
+/// Positions of the values of J and of M for one entry, among the inputs. The inner option of M is `None` if the value
+/// is 1.
 type Parts = (Option<usize>, Option<Option<usize>>);
 
 impl PivotOrder<'_> {
-    /// Arithmetic of the field, on an empty graph.
+    /// Arithmetic of the field, with an empty graph.
     pub(crate) fn arithmetic(&self) -> Arithmetic {
         Arithmetic::new(self.field, self.fused)
     }
 
-    /// Doubles that a number of the field takes.
+    /// Number of doubles for one number of the field.
     fn width(&self) -> usize {
         match self.field {
             Field::Real => 1,
@@ -151,7 +152,7 @@ impl PivotOrder<'_> {
         }
     }
 
-    /// Lengths of `y` and of the part of `p` that determine the matrix.
+    /// Lengths of `y`, and of the part of `p`, that determine the matrix.
     fn inputs(&self) -> [usize; 2] {
         match self.source {
             Source::Given => [self.width() * self.pattern.len(), 0],
@@ -161,7 +162,7 @@ impl PivotOrder<'_> {
         }
     }
 
-    /// The values of J and of M at each entry of the matrix: places among the inputs, where M may be 1.
+    /// The positions of the values of J and of M for each entry of the matrix.
     fn parts(&self) -> Option<Vec<Parts>> {
         let mut parts = vec![(None, None); self.pattern.len()];
         let Source::IterationMatrix { jacobian, mass, unit } = self.source else { return Some(parts) };
@@ -175,7 +176,7 @@ impl PivotOrder<'_> {
         Some(parts)
     }
 
-    /// The entries of J - alpha*M, or the negative of those given; `double` reads a place of the inputs.
+    /// The entries of J - alpha*M, or the negative of the given entries. `double` reads a position of the inputs.
     fn entries(&self, field: &mut Arithmetic, double: &mut Read<'_>) -> Option<Vec<Number>> {
         let mut number = |field: &mut Arithmetic, first: usize, element: usize| match field.field {
             Field::Real => Number::Real(double(field, first + element)),
@@ -209,8 +210,8 @@ impl PivotOrder<'_> {
         Some(self.parts()?.into_iter().map(&mut entry).collect())
     }
 
-    /// Rows of the matrix in the order of pivots: column position to position in the values. `None` unless the orders
-    /// are permutations of the pattern's size.
+    /// The rows of the matrix in the order of pivots; each maps column positions to positions in the values. `None`
+    /// unless the orders are permutations of the size of the pattern.
     fn rows_in_order(&self) -> Option<Vec<BTreeMap<usize, usize>>> {
         let n = self.pattern.columns();
         let inverse = |order: &[u32]| -> Option<Vec<usize>> {
@@ -229,7 +230,7 @@ impl PivotOrder<'_> {
         Some(rows)
     }
 
-    /// Multiplications and divisions, and the pattern of each row of the factors; `None` beyond `limit`.
+    /// Number of multiplications and divisions, and the pattern of each row of the factors; `None` beyond `limit`.
     fn symbolic(rows: &[BTreeMap<usize, usize>], limit: u64) -> Option<(u64, Vec<Vec<usize>>)> {
         let mut operations = 0u64;
         let mut patterns: Vec<Vec<usize>> = Vec::with_capacity(rows.len());
@@ -253,8 +254,8 @@ impl PivotOrder<'_> {
         Some((operations, patterns))
     }
 
-    /// The kernels of this elimination; `None` if it takes more than `limit` operations (usually [`MAX_OPERATIONS`]), the
-    /// orders are no permutations, or values of J or M have no entry.
+    /// The kernels of this elimination. `None` if it needs more than `limit` operations (usually [`MAX_OPERATIONS`]),
+    /// if the orders are not permutations, or if a value of J or M has no entry.
     pub fn eliminate(&self, limit: u64) -> Option<Elimination> {
         let rows = self.rows_in_order()?;
         let (operations, patterns) = Self::symbolic(&rows, limit)?;
@@ -264,7 +265,7 @@ impl PivotOrder<'_> {
         Some(Elimination { factor, solve, check, factors, operations })
     }
 
-    /// The factorisation, where each of its numbers is stored, and how many doubles they are.
+    /// The factorisation, where each of its numbers is stored, and their length in doubles.
     fn factor(
         &self,
         rows: &[BTreeMap<usize, usize>],
@@ -306,8 +307,8 @@ impl PivotOrder<'_> {
         program("solve", [factors, width * n, width * n], field.graph, results.stores)
     }
 
-    /// The solution for the right side `b`, given row by row: columns of the matrix with their values, in the order in which they
-    /// become known. `factor` gives the k-th number of a row of the factors.
+    /// The solution for the right-hand side `b`. The entries come in the order in which their unknowns become known.
+    /// `factor` returns the k-th number of a row of the factors.
     fn substitute(
         &self,
         field: &mut Arithmetic,
@@ -329,7 +330,7 @@ impl PivotOrder<'_> {
             let diagonal = pattern.partition_point(|&j| j < i);
             let inverse = factor(field, i, diagonal);
             let mut value = field.multiply(x[i], inverse);
-            // what is known first is added first, so that as little as possible waits for the newest
+            // add first what is known first, so that as little as possible waits for the newest value
             for (at, &j) in pattern.iter().enumerate().skip(diagonal + 1).rev() {
                 let u = factor(field, i, at);
                 value = field.accumulate(value, u, x[j]);
@@ -359,7 +360,7 @@ impl PivotOrder<'_> {
         Some(program("check", [states, parameters, n], field.graph, results.stores))
     }
 
-    /// |b - A x|_i - bound (|b|_i + |a_i x_i|) of each row, as [`Elimination::check`] has it, where `entries` are those of -A.
+    /// |b - A x|_i - bound (|b|_i + |a_i x_i|) for each row, as in [`Elimination::check`]. `entries` are those of -A.
     fn excess(
         &self,
         field: &mut Arithmetic,
@@ -396,8 +397,8 @@ impl PivotOrder<'_> {
         Some(excesses)
     }
 
-    /// The elimination as a part of a larger graph, that of `field`: `double` gives what a place of the inputs is there.
-    /// `None` where [`PivotOrder::eliminate`] gives none.
+    /// The elimination as a part of a larger graph, that of `field`. `double` returns the node for a position of the
+    /// inputs. `None` under the same conditions as [`PivotOrder::eliminate`].
     pub(crate) fn inlined(&self, field: &mut Arithmetic, double: &mut Read<'_>, limit: u64) -> Option<Inlined<'_>> {
         let rows = self.rows_in_order()?;
         let (_, patterns) = Self::symbolic(&rows, limit)?;
@@ -407,10 +408,10 @@ impl PivotOrder<'_> {
     }
 }
 
-/// Gives the node of a place of the inputs.
+/// Returns the node for a position of the inputs.
 pub(crate) type Read<'a> = dyn FnMut(&mut Arithmetic, usize) -> NodeId + 'a;
 
-/// The factors of a real matrix that is computed in the same graph.
+/// The factors of a real matrix that the same graph computes.
 pub(crate) struct Inlined<'a> {
     plan: PivotOrder<'a>,
     patterns: Vec<Vec<usize>>,
@@ -419,7 +420,7 @@ pub(crate) struct Inlined<'a> {
 }
 
 impl Inlined<'_> {
-    /// The solution for a right side.
+    /// The solution for a right-hand side.
     pub(crate) fn solve(&self, field: &mut Arithmetic, b: &[NodeId]) -> Vec<NodeId> {
         let mut factor = |_: &mut Arithmetic, row: usize, k: usize| self.factors[row][k];
         let solution = self.plan.substitute(field, &self.patterns, &mut factor, &mut |_, i| Number::Real(b[i]));
@@ -432,7 +433,7 @@ impl Inlined<'_> {
         x
     }
 
-    /// As [`Elimination::check`].
+    /// The same as [`Elimination::check`].
     pub(crate) fn excess(&self, field: &mut Arithmetic, b: &[NodeId], x: &[NodeId]) -> Option<Vec<NodeId>> {
         let (mut b, mut x) =
             (|_: &mut Arithmetic, i: usize| Number::Real(b[i]), |_: &mut Arithmetic, j: usize| Number::Real(x[j]));
@@ -465,7 +466,7 @@ fn factors(
             }
         }
         for (j, value) in values.range(i..) {
-            // an entry that nothing fills is zero: so is a diagonal without one
+            // an entry that nothing fills is zero, and so is a diagonal entry without a value
             let value = value.unwrap_or_else(|| Number::Real(field.graph.constant(0.0)));
             if *j == i {
                 factored.inverse = Some(field.negative_inverse(value));

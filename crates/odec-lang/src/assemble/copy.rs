@@ -1,5 +1,5 @@
-//! The statements of a part where it is used: its names stand under that of the part, and the index of an array of parts
-//! stands before every axis.
+//! Copies the statements of a part to where it is used. Its names get the name of the part as a prefix, and the index
+//! of an array of parts comes before every other index.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::syntax::tree::{
 };
 use crate::syntax::visit::{self, Role, Visit};
 
-/// Copies a part into a tree: its expressions go to the end of the arena, its statements come back.
+/// Copies a part into a tree: appends its expressions to the arena, and returns its statements.
 pub(super) fn statements(instance: &Instance, tree: &mut Tree, said: &mut Vec<Diagnostic>) -> Vec<Statement> {
     let mut part = instance.flat.tree.clone();
     part.statements.retain(|statement| !is_dropped(&statement.kind));
@@ -50,7 +50,7 @@ pub(super) fn statements(instance: &Instance, tree: &mut Tree, said: &mut Vec<Di
     copied
 }
 
-/// What is said of a model that runs, and not of its part.
+/// True for statements that only concern a model that is run, not a part.
 fn is_dropped(kind: &StatementKind) -> bool {
     matches!(
         kind,
@@ -64,7 +64,7 @@ fn is_dropped(kind: &StatementKind) -> bool {
     )
 }
 
-/// Takes the declarations of what is given out of a part.
+/// Removes from a part the declarations that the `use` block replaces.
 fn take_given<'a>(instance: &'a Instance, part: &mut Tree) -> Vec<(&'a PassedParameter, Option<Declared>)> {
     let mut taken: Vec<(&PassedParameter, Option<Declared>)> = Vec::new();
     let find = |name: &str| instance.given.iter().find(|given| given.name == name);
@@ -99,7 +99,8 @@ fn take_given<'a>(instance: &'a Instance, part: &mut Tree) -> Vec<(&'a PassedPar
     taken
 }
 
-/// Calls of an input that is a quantity here: `q(t)` is that quantity now, and there is no other time.
+/// Replaces calls of an input to which the model passes a quantity: `q(t)` becomes the quantity itself. A call at any
+/// other time is an error.
 fn replace_inputs(instance: &Instance, part: &mut Tree, said: &mut Vec<Diagnostic>) {
     let quantity = |name: &str| instance.given.iter().find(|given| given.varies && given.name == name);
     let is_input = |name: &str| instance.flat.interface.get(name).is_some_and(|member| member.kind == Kind::Input);
@@ -115,7 +116,7 @@ fn replace_inputs(instance: &Instance, part: &mut Tree, said: &mut Vec<Diagnosti
     }
 }
 
-/// The arguments of the function whose body an expression belongs to.
+/// For each expression in a function body, the arguments of the function.
 pub(super) fn arguments(part: &Tree) -> HashMap<ExprId, Vec<String>> {
     let mut all = HashMap::new();
     for statement in &part.statements {
@@ -127,7 +128,8 @@ pub(super) fn arguments(part: &Tree) -> HashMap<ExprId, Vec<String>> {
     all
 }
 
-/// Named numbers of mathematics that the part does not declare are these numbers, whatever the model calls so.
+/// Replaces mathematical constants that the part does not declare by their values, whatever the model defines by these
+/// names.
 fn constants(instance: &Instance, part: &mut Tree) {
     let own = arguments(part);
     for k in 0..part.exprs.len() {
@@ -142,7 +144,7 @@ fn constants(instance: &Instance, part: &mut Tree) {
     }
 }
 
-/// A part that calls a builtin function must not meet one of the model by its name.
+/// Reports a part that calls a builtin function if the model has a function of that name.
 pub(super) fn builtins(instance: &Instance, functions: &[Ident], said: &mut Vec<Diagnostic>) {
     for own in functions {
         let call = instance.flat.tree.exprs.iter().find_map(|expr| match &expr.kind {
@@ -155,7 +157,7 @@ pub(super) fn builtins(instance: &Instance, functions: &[Ident], said: &mut Vec<
     }
 }
 
-/// The words in the calls of `table`, which are no names.
+/// The words in calls of `table`, such as `linear`, which are not names.
 fn words(part: &Tree) -> HashSet<ExprId> {
     let tables = part.exprs.iter().filter_map(|expr| match &expr.kind {
         ExprKind::Call(name, arguments) if name.name == "table" => Some(arguments),
@@ -169,12 +171,12 @@ fn reference(name: &str, span: Span) -> Reference {
     Reference { name, indices: Vec::new(), primes: 0, path: Vec::new(), lead: 0, brackets: Vec::new(), span }
 }
 
-/// A reference to what is another quantity in each part of an array.
+/// True if the reference means a different quantity in each part of an array.
 pub(super) fn varies(instance: &Instance, reference: &Reference) -> bool {
     !instance.axes.is_empty() && instance.interface.get(&reference.name.name).is_some_and(|member| member.kind.varies())
 }
 
-/// How many references get indices.
+/// Counts the references that get indices.
 struct Counter<'a> {
     instance: &'a Instance,
     count: usize,
@@ -186,20 +188,20 @@ impl Visit for Counter<'_> {
     }
 }
 
-/// Renames, and puts indices before indices.
+/// Renames references, and puts the indices of the part before their own.
 struct Copier<'a> {
     instance: &'a Instance,
-    /// The next expression that is an index and belongs to no reference yet.
+    /// The next spare index expression.
     spare: u32,
-    /// How far expressions move.
+    /// How far expressions move in the arena.
     offset: u32,
     arguments: HashMap<ExprId, Vec<String>>,
-    /// `linear`, `hold`: words of tables.
+    /// `linear`, `hold` and other words of tables.
     words: HashSet<ExprId>,
 }
 
 impl Copier<'_> {
-    /// How a name of the part is called here.
+    /// The name that a name of the part has in the model.
     fn renamed(&self, name: &str) -> String {
         let instance = self.instance;
         let member = instance.interface.get(name);
@@ -253,7 +255,7 @@ impl Visit for Copier<'_> {
     }
 }
 
-/// What a copied statement is here.
+/// Adapts a copied statement to the model.
 fn finish(instance: &Instance, mut statement: Statement, tree: &mut Tree, copied: &mut Vec<Statement>) {
     let each = !instance.axes.is_empty();
     match &mut statement.kind {
@@ -262,7 +264,7 @@ fn finish(instance: &Instance, mut statement: Statement, tree: &mut Tree, copied
                 item.argument.name.clone_from(&instance.time.0);
             }
         }
-        // coordinates of one index: in an array of parts they have two
+        // these are the coordinates of one index, but in an array of parts they have two
         StatementKind::Axis(items) if each => {
             let items = std::mem::take(items).into_iter().filter(|item| item.value.is_some()).collect();
             statement.kind = StatementKind::Given(items);
@@ -286,7 +288,7 @@ fn finish(instance: &Instance, mut statement: Statement, tree: &mut Tree, copied
                 };
                 copied.push(Statement { kind: StatementKind::Given(vec![item]), span, doc: None });
             }
-            // what each part conserves, all of them conserve together
+            // if each part conserves its value, the sum is conserved
             let value = over_all(instance, body, span, tree);
             statement.kind = StatementKind::Conserve { name: None, value, within };
         }
@@ -320,7 +322,8 @@ fn indexed(instance: &Instance, name: &Ident, tree: &mut Tree) -> Reference {
     target
 }
 
-/// The declaration of what is given: a parameter with another default, or a definition.
+/// The declaration of a parameter with its value from the `use` block: a parameter with a new default, or a
+/// definition.
 fn give(instance: &Instance, given: &PassedParameter, item: Option<Declared>) -> Option<Statement> {
     let mut item = item?;
     item.value = Some(given.value);

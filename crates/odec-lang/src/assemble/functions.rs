@@ -1,5 +1,5 @@
-//! Functions of a part where it is used: their arguments keep apart from the names that the model gives to the part, and
-//! those that read quantities of an array of parts get its index as an argument.
+//! Functions of a part in the model that uses it. Their arguments must not clash with the names that the model passes
+//! to the part, and functions that read quantities of an array of parts need its index as an argument.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use super::Instance;
 use super::copy::{arguments, varies};
 use crate::syntax::tree::{ExprId, ExprKind, StatementKind, Tree};
 
-/// Renames arguments that are called as the time of the model, or as an index of the array of parts.
+/// Renames arguments that have the name of the model's time or of an index of the array of parts.
 pub(super) fn free_arguments(instance: &Instance, part: &mut Tree) {
     let (outer, inner) = &instance.time;
     let mut taken: Vec<&str> = instance.axes.iter().map(|axis| axis.name.as_str()).collect();
@@ -45,7 +45,8 @@ pub(super) fn free_arguments(instance: &Instance, part: &mut Tree) {
     }
 }
 
-/// The functions of an array of parts that read what differs from part to part, directly or by way of others.
+/// The functions of an array of parts that read quantities which differ between parts, directly or through other
+/// functions.
 pub(super) fn indexed(instance: &Instance, part: &Tree) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = BTreeSet::new();
     if instance.axes.is_empty() {
@@ -76,8 +77,8 @@ pub(super) fn calls(part: &Tree, functions: &BTreeSet<String>) -> Vec<usize> {
     (0..part.exprs.len()).filter(called).collect()
 }
 
-/// Puts the indices before the arguments of these functions and their calls; from `spare` on there are expressions for
-/// the indices.
+/// Inserts the indices before the arguments of these functions and of their calls. The index expressions begin at
+/// `spare`.
 pub(super) fn pass_indices(
     instance: &Instance,
     part: &mut Tree,

@@ -1,4 +1,4 @@
-//! The parameters that the user of a part gives it: which stay parameters, and which vary and become definitions.
+//! The parameters that a `use` block gives to a part: some remain parameters, others vary and become definitions.
 
 use super::interface::{Interface, Kind};
 use super::volumes::{self, is_steady};
@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{EntryValue, ExprId, ExprKind, Tree, UsedPart};
 
-/// Notes what the block of a `use` gives. `own` are the names of the file that it stands in.
+/// Records what the block of a `use` gives. `own` has the names of the file that contains the `use`.
 pub(super) fn parameters(
     instance: &mut Instance,
     used: &UsedPart,
@@ -52,13 +52,13 @@ pub(super) fn parameters(
     }
 }
 
-/// An input of this file that is named alone.
+/// The input of this file, if the value is only its name.
 fn input_of(tree: &Tree, own: &Interface, value: ExprId) -> Option<String> {
     let name = super::resolve::plain_name(tree, value)?;
     own.get(&name.name).filter(|member| member.kind == Kind::Input).map(|_| name.name)
 }
 
-/// Made of numbers and constants alone: good for the default of a parameter.
+/// True if the value consists of numbers and constants, so that it can be the default of a parameter.
 fn is_constant(tree: &Tree, own: &Interface, value: ExprId) -> bool {
     tree.nodes_of(value).iter().all(|id| match &tree.exprs[id.0 as usize].kind {
         ExprKind::Name(r) => match own.get(&r.name.name) {

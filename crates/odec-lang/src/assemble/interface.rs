@@ -6,7 +6,7 @@ use odec_ir::Span;
 
 use crate::syntax::tree::{Declared, ExprKind, Ident, Later, StatementKind, Tree};
 
-/// What a name of a part stands for.
+/// The kind of a name of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     State,
@@ -20,12 +20,12 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// It is another quantity in each part of an array of parts; the other names are shared by them.
+    /// True if each part of an array has its own. All parts share the other kinds.
     pub fn varies(self) -> bool {
         matches!(self, Kind::State | Kind::Discrete | Kind::Definition)
     }
 
-    /// It may be given a value where the part is used.
+    /// True if a `use` block can give it a value.
     pub fn is_given(self) -> bool {
         matches!(self, Kind::Parameter | Kind::Constant | Kind::Input)
     }
@@ -54,11 +54,11 @@ pub(super) struct Member {
     pub span: Span,
 }
 
-/// The names of a file, with those of its own parts, by what the tree calls them.
+/// The names of a file and of its own parts, as the tree spells them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interface {
     members: BTreeMap<String, Member>,
-    /// Names in the tree by what is typed: `d[].V` by `d.V`.
+    /// The spelling in the tree for each name as typed: `d[].V` for `d.V`.
     typed: HashMap<String, String>,
 }
 
@@ -90,7 +90,7 @@ impl Interface {
                 _ => {}
             }
         }
-        // a left side is a definition unless something else is declared by its name
+        // a left-hand side is a definition unless the name is declared as something else
         for statement in &tree.statements {
             if let StatementKind::Equation { lhs, .. } = &statement.kind
                 && let Some(ExprKind::Name(left)) = tree.exprs.get(lhs.0 as usize).map(|expr| &expr.kind)
@@ -118,25 +118,25 @@ impl Interface {
         }
     }
 
-    /// A name as the tree has it.
+    /// Looks up a name as the tree spells it.
     pub fn get(&self, name: &str) -> Option<&Member> {
         self.members.get(name)
     }
 
-    /// A name stands for something else where the part is used.
+    /// Changes the kind of a name where the part is used.
     pub fn becomes(&mut self, name: &str, kind: Kind) {
         if let Some(member) = self.members.get_mut(name) {
             member.kind = kind;
         }
     }
 
-    /// A name as it is typed, dots between its parts: how the tree calls it, and what it is.
+    /// Looks up a name as typed, with dots: its spelling in the tree, and its member.
     pub fn find(&self, typed: &str) -> Option<(&str, &Member)> {
         let (name, member) = self.members.get_key_value(self.typed.get(typed)?)?;
         Some((name, member))
     }
 
-    /// The names as they are typed, of these kinds.
+    /// The names of the wanted kinds, as typed.
     pub fn typed(&self, wanted: impl Fn(Kind) -> bool) -> Vec<&str> {
         let mut names: Vec<&str> = self
             .typed
@@ -149,12 +149,12 @@ impl Interface {
     }
 }
 
-/// An empty bracket for so many subscripts; nothing for none.
+/// An empty bracket for this number of subscripts; empty text for none.
 pub(super) fn bracket(count: usize) -> String {
     if count == 0 { String::new() } else { format!("[{}]", ",".repeat(count - 1)) }
 }
 
-/// How the name of a part is called where the part is used: `V` of `c[i]` is `c[].V`, `u[j]` of `c` is `c.u[]`.
+/// The spelling of a part's name in the model that uses it: `V` of `c[i]` is `c[].V`, `u[j]` of `c` is `c.u[]`.
 pub(super) fn outer(part: &str, axes: usize, name: &str, member: Option<&Member>) -> String {
     let axes = if member.is_some_and(|member| member.kind.varies()) { bracket(axes) } else { String::new() };
     let own = match member {

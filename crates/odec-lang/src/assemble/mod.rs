@@ -1,5 +1,5 @@
-//! Brings parts of other files into the tree of a model: `use "cell.ode" as c`. It comes between reading and checking,
-//! so that everything after it sees one tree, and loops over the parts of an array are loops.
+//! Inserts parts from other files into the tree of a model: `use "cell.ode" as c`. This happens between parsing and
+//! checking. So everything after it sees a single tree, in which loops over an array of parts are ordinary loops.
 //!
 //! ```text
 //! interface   the names that a file declares
@@ -11,7 +11,7 @@
 //! reports     what can be wrong, in words
 //! ```
 //!
-//! Places stay what they are: those of a part lie in its own file ([`Source::file_at`]).
+//! Spans do not change: those of a part lie in its own file ([`Source::file_at`]).
 
 mod copy;
 mod functions;
@@ -34,47 +34,47 @@ use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Later, StatementKind, 
 use crate::syntax::visit::{self, Visit};
 use interface::{Interface, Kind};
 
-/// A file with its own parts in it.
+/// A file with its parts inserted.
 struct Flat {
     tree: Tree,
     interface: Interface,
-    /// How it calls and counts time, if it says so.
+    /// The name and unit of its time, if it declares them.
     time: Option<(Ident, Option<Unit>)>,
-    /// It gives units.
+    /// True if it contains units.
     measured: bool,
-    /// `units off`
+    /// Where it says `units off`.
     unchecked: Option<Span>,
-    /// Parts in it, itself included, and the bytes of all their files.
+    /// Number of parts in it, including itself, and the total size of their files in bytes.
     parts: usize,
     bytes: usize,
 }
 
-/// A part where it is used.
+/// A use of a part.
 struct Instance {
     name: Ident,
     /// `[i]`
     axes: Vec<Ident>,
     flat: Rc<Flat>,
-    /// The names of the part, as what they are here.
+    /// The names of the part, with their kinds in the model.
     interface: Interface,
     given: Vec<PassedParameter>,
-    /// What time is called here, and in the part.
+    /// The name of time in the model and in the part.
     time: (String, String),
 }
 
-/// A parameter of a part that is given here.
+/// A parameter of a part with a value from the `use` block.
 struct PassedParameter {
-    /// As the tree of the part calls it.
+    /// Its name in the tree of the part.
     name: String,
     value: ExprId,
-    /// It is no parameter here, but a definition.
+    /// True if it becomes a definition.
     varies: bool,
-    /// An input takes the place of an input.
+    /// The input that replaces it, if it is an input.
     input: Option<String>,
     span: Span,
 }
 
-/// Puts the parts that a tree uses into it.
+/// Inserts the parts that a tree uses into it.
 pub(crate) fn assemble(source: &Source, tree: Tree) -> (Tree, Vec<Diagnostic>) {
     let mut assembler = Assembler {
         source,
@@ -89,26 +89,26 @@ pub(crate) fn assemble(source: &Source, tree: Tree) -> (Tree, Vec<Diagnostic>) {
     (tree, assembler.said)
 }
 
-/// A tree has parts to be put into it.
+/// True if a tree uses parts.
 pub(crate) fn is_needed(tree: &Tree) -> bool {
     tree.statements.iter().any(|statement| matches!(statement.kind, StatementKind::Later(Later::Use(_))))
 }
 
 struct Assembler<'a> {
     source: &'a Source,
-    /// Files that were read; `None` where that failed.
+    /// The files read so far; `None` if reading failed.
     files: BTreeMap<usize, Option<Rc<Flat>>>,
-    /// Files that are being read, each with the place where it is used.
+    /// The files that are being read, each with the place where it is used.
     chain: Vec<(usize, Span)>,
     parts: usize,
     bytes: usize,
-    /// There are too many parts, and that was said.
+    /// True if there are too many parts and this has been reported.
     full: bool,
     said: Vec<Diagnostic>,
 }
 
 impl Assembler<'_> {
-    /// The tree of a file with the trees of its parts in it.
+    /// The tree of a file with the trees of its parts inserted.
     fn expand(&mut self, file: usize, mut tree: Tree) -> Tree {
         if file > 0 {
             let (expanded, said) = reactions::expand(&tree);
@@ -138,7 +138,7 @@ impl Assembler<'_> {
         self.splice(tree, &instances)
     }
 
-    /// Every `use` replaced by the statements of its part.
+    /// Replaces every `use` by the statements of its part.
     fn splice(&mut self, mut tree: Tree, instances: &BTreeMap<String, Instance>) -> Tree {
         let mut units: Vec<String> = Vec::new();
         for statement in &tree.statements {
@@ -180,7 +180,7 @@ impl Assembler<'_> {
         tree
     }
 
-    /// The part that a statement asks for; `None` after saying what is wrong.
+    /// The part that a statement uses; `None` after reporting an error.
     fn instance(
         &mut self,
         file: usize,
@@ -207,7 +207,7 @@ impl Assembler<'_> {
         self.parts += flat.parts;
         self.bytes += flat.bytes;
         if self.parts > MAX_PARTS || self.bytes > MAX_ASSEMBLED_BYTES {
-            // once is enough
+            // report this only once
             if std::mem::replace(&mut self.full, true) {
                 return None;
             }
@@ -253,7 +253,7 @@ impl Assembler<'_> {
         Some(axes)
     }
 
-    /// The tree of a file, read once however often it is used.
+    /// The tree of a file. It is read once, however often it is used.
     fn flat(&mut self, from: usize, file: usize, used: &UsedPart) -> Option<Rc<Flat>> {
         if let Some(known) = self.files.get(&file) {
             return known.clone();
@@ -306,12 +306,12 @@ impl Assembler<'_> {
             bytes: more + self.source.range(file).len(),
             tree,
         };
-        // of a file that cannot be read all names would be missing
+        // the names of a file that cannot be read would all be reported as missing
         (!wrong).then_some(flat)
     }
 }
 
-/// How a tree calls and counts time, if it says so.
+/// The name and unit of a tree's time, if it declares them.
 fn time_of(tree: &Tree) -> Option<(Ident, Option<Unit>)> {
     tree.statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Time(name, unit) => Some((name.clone(), unit.clone())),
@@ -323,7 +323,7 @@ fn name_of(time: Option<&(Ident, Option<Unit>)>) -> String {
     time.map_or_else(|| "t".to_owned(), |(name, _)| name.name.clone())
 }
 
-/// `units off`
+/// Where a tree says `units off`.
 fn units_off(tree: &Tree) -> Option<Span> {
     tree.statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Units(word) if word.name == "off" => Some(word.span),
@@ -331,7 +331,7 @@ fn units_off(tree: &Tree) -> Option<Span> {
     })
 }
 
-/// The files with data that a part names, as seen from the model.
+/// The data files that a part names, with paths relative to the model.
 fn name_files_from_model(tree: &mut Tree, folder: &str) {
     if folder.is_empty() {
         return;
@@ -353,7 +353,7 @@ fn name_files_from_model(tree: &mut Tree, folder: &str) {
     }
 }
 
-/// Moves places to where a file lies in the text.
+/// Shifts spans to the position of a file in the source.
 struct Shift(u32);
 
 impl Visit for Shift {

@@ -11,13 +11,13 @@ use crate::suggest;
 use crate::syntax::limits::MAX_PART_DEPTH;
 use crate::syntax::tree::{Entry, Ident, Reference, Unit, UsedPart};
 
-/// A file that cannot be read.
+/// The file of a part cannot be read.
 pub(super) fn not_read(used: &UsedPart, headline: String, help: Option<String>) -> Diagnostic {
     let other = || "name the model file, relative to the folder of this one: `use \"cell.ode\" as c`".to_owned();
     error("E0580", headline, used.file_span, "used here").help(help.unwrap_or_else(other))
 }
 
-/// A file that uses itself, by way of others.
+/// A file uses itself, directly or through other files.
 pub(super) fn cycle(source: &Source, file: usize, place: Span, chain: &[Span]) -> Diagnostic {
     let name = source.file_name(file);
     let mut report = error("E0581", format!("`{name}` uses itself"), place, "used again here");
@@ -36,19 +36,19 @@ pub(super) fn cycle(source: &Source, file: usize, place: Span, chain: &[Span]) -
     report.help(format!("the chain is {} -> {name}: remove one of these lines", path.join(" -> ")))
 }
 
-/// Parts in parts in parts.
+/// Parts are nested too deeply.
 pub(super) fn too_deep(used: &UsedPart) -> Diagnostic {
     let headline = format!("parts are nested more than {MAX_PART_DEPTH} levels deep");
     error("E0589", headline, used.file_span, "used here").help("use some of the parts directly in the model")
 }
 
-/// Too much of everything.
+/// There are too many parts, or their files are too large.
 pub(super) fn too_large(used: &UsedPart, what: &str) -> Diagnostic {
     error("E0589", format!("the model has more than {what}"), used.file_span, "used here")
         .help("write equal parts as an array: `index i = 1..N`, and `as c[i]`")
 }
 
-/// The model has a function by the name of a builtin one that a part calls.
+/// The model has a function with the name of a builtin function that a part calls.
 pub(super) fn builtin_taken(own: &Ident, call: Span) -> Diagnostic {
     let name = &own.name;
     error(
@@ -61,14 +61,14 @@ pub(super) fn builtin_taken(own: &Ident, call: Span) -> Diagnostic {
     .help(format!("rename the function of the model: `fn my_{name}(...)`"))
 }
 
-/// A part by the name of something else.
+/// A part has the name of something else.
 pub(super) fn taken(name: &Ident, first: Span) -> Diagnostic {
     error("E0584", format!("`{}` is the name of two things", name.name), name.span, "a part")
         .label(first, "declared here first")
         .help(format!("rename the part, for example `as {}2`", name.name))
 }
 
-/// Time is counted in two units, or units are off in one of the files.
+/// The model and a part have different units of time, or one of the files turns units off.
 pub(super) fn times(
     source: &Source,
     used: &UsedPart,
@@ -85,7 +85,7 @@ pub(super) fn times(
     let (ours, its) = (unit(time), unit(flat.time.as_ref()));
     let text = |unit: &Option<Unit>| unit.as_ref().map_or_else(|| "s".to_owned(), |unit| unit.text.clone());
     let (a, b) = (text(&ours), text(&its));
-    // a part without any unit counts time as whoever uses it
+    // a part without any unit uses the model's unit of time
     if a == b || (its.is_none() && !flat.measured) {
         return None;
     }
@@ -105,7 +105,7 @@ pub(super) fn times(
     }))
 }
 
-/// The bracket behind the name of a part holds something else than an index.
+/// The bracket after the name of a part contains something other than an index.
 pub(super) fn no_index(used: &UsedPart, name: Option<&Ident>) -> Diagnostic {
     let part = &used.name.name;
     let headline = match name {
@@ -117,7 +117,7 @@ pub(super) fn no_index(used: &UsedPart, name: Option<&Ident>) -> Diagnostic {
         .help(format!("declare an index, `index i = 1..10`, and write `as {part}[i]`"))
 }
 
-/// A key of the block that is no parameter of the part.
+/// A key of the block is not a parameter of the part.
 pub(super) fn no_parameter(
     used: &UsedPart,
     entry: &Entry,
@@ -147,7 +147,7 @@ pub(super) fn no_parameter(
     }
 }
 
-/// An array cannot be given.
+/// An array cannot be passed to a part.
 pub(super) fn given_array(used: &UsedPart, entry: &Entry, member: &Member) -> Diagnostic {
     let key = &entry.key.name;
     let headline = format!("`{}` cannot receive `{key}` element by element", used.name.name);
@@ -156,14 +156,14 @@ pub(super) fn given_array(used: &UsedPart, entry: &Entry, member: &Member) -> Di
         .help("pass parameters without indices; set arrays inside the part, or with `params` and `--set`")
 }
 
-/// A parameter that is given twice.
+/// A parameter has two values.
 pub(super) fn given_twice(entry: &Entry, first: Span) -> Diagnostic {
     error("E0583", format!("`{}` is set twice", entry.key.name), entry.key.span, "set again here")
         .label(first, "first set here")
         .help("keep one of the two")
 }
 
-/// What changes with time is given for a volume that the part takes for constant.
+/// A value that varies with time is given for a volume that the part treats as constant.
 pub(super) fn given_volume(entry: &Entry, value: Span, (species, compartment): &(Ident, Ident)) -> Diagnostic {
     let (species_name, compartment_name) = (names::plain(&species.name), names::plain(&compartment.name));
     let headline = format!("the part does not know how fast the volume of `{compartment_name}` changes");
@@ -179,7 +179,7 @@ pub(super) fn given_volume(entry: &Entry, value: Span, (species, compartment): &
         ))
 }
 
-/// An input of a part is a quantity here, and is read at another time.
+/// An input of a part has become a quantity, but the part reads it at a different time.
 pub(super) fn input_elsewhere(at: Span, given: &PassedParameter) -> Diagnostic {
     let headline = format!("`{}` is read at another time, but only its current value is known", given.name);
     error("E0583", headline, at, "read here")
@@ -187,7 +187,7 @@ pub(super) fn input_elsewhere(at: Span, given: &PassedParameter) -> Diagnostic {
         .help("set it to an input of the model: declare `input q(t) = table(...)`, and write its name in the block")
 }
 
-/// A part has no such name.
+/// The part has no such name.
 pub(super) fn no_member(at: Span, part: &str, name: &str, instance: &Instance) -> Diagnostic {
     let known = instance.interface.typed(|_| true);
     let report =
@@ -199,7 +199,7 @@ pub(super) fn no_member(at: Span, part: &str, name: &str, instance: &Instance) -
     }
 }
 
-/// The name of a part alone.
+/// The name of a part is used without the name of a quantity.
 pub(super) fn whole_part(reference: &Reference, instance: &Instance) -> Diagnostic {
     let part = &reference.name.name;
     let mut known = instance.interface.typed(|kind| kind == Kind::State);
@@ -211,7 +211,7 @@ pub(super) fn whole_part(reference: &Reference, instance: &Instance) -> Diagnost
         .help(format!("name one of its quantities, for example `{part}{axes}.{example}`"))
 }
 
-/// Brackets or primes that do not stand where they belong.
+/// Brackets or primes are in the wrong place.
 pub(super) fn misplaced(
     reference: &Reference,
     name: &str,

@@ -1,4 +1,4 @@
-//! Names of parts in the file that uses them: `c[i].V` becomes the name `c[].V` with the index i.
+//! Resolves names of parts in the file that uses them: `c[i].V` becomes the name `c[].V` with the index i.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::source::Source;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Reference, Tree};
 use crate::syntax::visit::{self, Role, Visit};
 
-/// A name on its own.
+/// The name, if the expression is only a name.
 pub(super) fn plain_name(tree: &Tree, id: ExprId) -> Option<Ident> {
     match &tree.exprs.get(id.0 as usize)?.kind {
         ExprKind::Name(r) if r.indices.is_empty() && r.path.is_empty() && r.primes == 0 => Some(r.name.clone()),
@@ -19,7 +19,7 @@ pub(super) fn plain_name(tree: &Tree, id: ExprId) -> Option<Ident> {
     }
 }
 
-/// Gives every reference to a part its name.
+/// Resolves every reference to a part.
 pub(super) fn references(
     tree: &mut Tree,
     source: &Source,
@@ -39,22 +39,22 @@ struct Resolver<'a> {
     source: &'a Source,
     instances: &'a BTreeMap<String, Instance>,
     said: &'a mut Vec<Diagnostic>,
-    /// Names that led nowhere: nothing more is said of them.
+    /// Names that could not be resolved, so that later phases do not report them again.
     broken: Vec<String>,
 }
 
-/// What a dotted name leads to.
+/// The result of resolving a dotted name.
 struct Referent<'a> {
-    /// Of the whole tree.
+    /// The name in the whole tree.
     name: String,
     member: &'a Member,
     instance: &'a Instance,
-    /// Names of the path that belong to it; the others are components.
+    /// How many names of the path belong to it; the others are components of a vector.
     used: usize,
 }
 
 impl<'a> Resolver<'a> {
-    /// The longest name of a part that a path begins with.
+    /// Finds the longest name of a part with which a path begins.
     fn find(&self, part: &str, path: &[&str]) -> Option<Referent<'a>> {
         let instance = self.instances.get(part)?;
         (1..=path.len()).rev().find_map(|used| {
@@ -64,7 +64,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// The brackets of a reference stand where those of the name do, or are left out all together.
+    /// True if the brackets of a reference are where those of the name are, or if it has none at all.
     fn fits(reference: &Reference, found: &Referent<'_>) -> bool {
         let plain = [(reference.lead, reference.indices.len())];
         let brackets = if reference.brackets.is_empty() { &plain[..] } else { &reference.brackets };
@@ -80,7 +80,7 @@ impl<'a> Resolver<'a> {
         primed && (form == found.name || bare && form == names::plain(&found.name))
     }
 
-    /// The indices of a reference as they are written.
+    /// The indices of a reference, as written.
     fn indices(&self, reference: &Reference) -> Vec<String> {
         let text = self.source.text.get(reference.span.range()).unwrap_or_default();
         let brackets = text.split('[').skip(1).filter_map(|rest| rest.split_once(']'));

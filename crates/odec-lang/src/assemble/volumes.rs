@@ -1,5 +1,5 @@
-//! Which parameters of a part make the volume of a compartment with something in it. The part takes the volume for
-//! constant, so nothing that changes with time can be given for one of them.
+//! Finds the parameters of a part from which the volume of a non-empty compartment follows. The part treats the volume
+//! as constant, so no value that varies with time can be given for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::interface::{Interface, Kind};
 use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Inside, Matter, StatementKind, Tree};
 
-/// A state of a part whose compartment has a volume that follows from this name, where it stands, and its compartment.
+/// A state of the part, and its compartment, whose volume depends on this name.
 pub(super) fn of(tree: &Tree, name: &str) -> Option<(Ident, Ident)> {
     let values = values(tree);
     tree.statements.iter().find_map(|statement| {
@@ -18,10 +18,10 @@ pub(super) fn of(tree: &Tree, name: &str) -> Option<(Ident, Ident)> {
     })
 }
 
-/// Made of what does not change with time: numbers, constants and parameters, and definitions that are made of these.
+/// True if a value does not vary with time: it consists of numbers, constants, parameters, and definitions of such.
 pub(super) fn is_steady(tree: &Tree, own: &Interface, value: ExprId) -> bool {
     let values = values(tree);
-    // a function has its arguments alone; an input depends on time
+    // a function in the model has only its arguments, and an input depends on time
     let is_input = |name: &str| own.get(name).is_some_and(|member| member.kind == Kind::Input);
     let called = |id: ExprId| {
         tree.nodes_of(id).into_iter().any(|id| match &tree.exprs[id.0 as usize].kind {
@@ -39,7 +39,7 @@ pub(super) fn is_steady(tree: &Tree, own: &Interface, value: ExprId) -> bool {
     !called(value) && reached.iter().all(steady)
 }
 
-/// Names with what they are made of: defaults, definitions and outputs.
+/// The expression of each name that has one: defaults, definitions and outputs.
 fn values(tree: &Tree) -> BTreeMap<&str, ExprId> {
     let mut values = BTreeMap::new();
     for statement in &tree.statements {
@@ -64,7 +64,7 @@ fn values(tree: &Tree) -> BTreeMap<&str, ExprId> {
     values
 }
 
-/// Names and all that they are made of.
+/// All names that these names depend on, including themselves.
 fn reached<'a>(
     tree: &'a Tree,
     values: &BTreeMap<&str, ExprId>,
@@ -82,7 +82,7 @@ fn reached<'a>(
     found
 }
 
-/// The names in an expression; one of another part by the name of that part.
+/// The names in an expression; for a name of another part, the name of that part.
 fn names_in(tree: &Tree, value: ExprId) -> Vec<&str> {
     let nodes = tree.nodes_of(value);
     let names = nodes.iter().filter_map(|id| match &tree.exprs[id.0 as usize].kind {

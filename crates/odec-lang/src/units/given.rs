@@ -1,4 +1,4 @@
-//! The units of a checked model: those of its quantities, and conversions from other units.
+//! The units of a checked model: the units of its quantities, and conversions from other units.
 
 use std::collections::HashMap;
 
@@ -10,15 +10,15 @@ use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use crate::syntax::tree::ExprId;
 
-/// Powers in which a unit of the model is put into another one.
+/// Powers of a unit of the model that [`Units::composed`] tries.
 const COMPOSED: [i64; 6] = [-1, -2, -3, 1, 2, 3];
 
-/// How much is checked.
+/// How strictly units are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing: units are shown, and numbers taken as they are written.
+    /// No checks. Units are shown, and numbers are used as they are written.
     Off,
-    /// A number without a unit takes the unit of what it is added to or compared with.
+    /// A number without a unit takes the unit of the operand that it is added to or compared with.
     #[default]
     Relaxed,
     /// A number without a unit is a pure number.
@@ -28,26 +28,27 @@ pub enum Mode {
 /// The units of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Units {
-    /// How much was checked.
+    /// How strictly the model was checked.
     pub mode: Mode,
-    /// Some unit occurs in the model. Without any, nothing has a unit, not even time.
+    /// True if any unit occurs in the model. Otherwise nothing has a unit, not even time.
     pub used: bool,
     /// Units that the model declares, each a dimension of its own.
     pub bases: Vec<String>,
     /// The unit of time.
     pub time: Vector,
-    /// Units of names, declared or found.
+    /// Units of names, declared or inferred.
     pub of: HashMap<String, Vector>,
-    /// How the model writes its units, and where the first of equal ones stands in the order of the text.
+    /// How the model spells each unit. If it spells one unit in several ways, the first in the order of the text
+    /// counts.
     pub spelled: HashMap<Vector, String>,
-    /// Factors between units, by the expressions of the tree that they multiply.
+    /// Factors between units, for the expressions of the tree that they multiply.
     pub(crate) factors: HashMap<ExprId, f64>,
-    /// Atoms of units that were looked at: what the check cost.
+    /// Number of atoms processed: the cost of the check.
     pub work: u64,
 }
 
 impl Units {
-    /// The unit of this name.
+    /// The unit with this name.
     pub(crate) fn find(&self, name: &str) -> Option<Vector> {
         match self.bases.iter().position(|base| base == name) {
             Some(i) => Some(Vector::of(Atom::Dimension((DIMENSIONS.len() + i) as u16))),
@@ -55,17 +56,17 @@ impl Units {
         }
     }
 
-    /// Reads a unit.
+    /// Parses a unit.
     pub(crate) fn read(&self, text: &str) -> Result<Read, Mistake> {
         text::read(text, &|name| self.find(name))
     }
 
-    /// The unit in the words of the model: as it is written there, or by its name in the table.
+    /// A unit as text: as the model writes it, or by its name in the table.
     pub fn text(&self, unit: &Vector) -> String {
         self.text_with(unit, &|_| "?".to_owned())
     }
 
-    /// [`Self::text`] with names for units that are not known.
+    /// Like [`Self::text`], with names for unknown units.
     pub(crate) fn text_with(&self, unit: &Vector, open: &dyn Fn(u32) -> String) -> String {
         let by_name = |unit: &Vector| {
             let known = self.spelled.get(unit).cloned().or_else(|| named(unit));
@@ -85,7 +86,7 @@ impl Units {
         text::write(unit, &by_name, &atom)
     }
 
-    /// The words of the units that the model writes, each with its unit: `cm` of `[mS/cm^2]`.
+    /// The single names in the units that the model writes, each with its unit, such as `cm` from `[mS/cm^2]`.
     fn words(&self) -> Vec<(&str, Vector)> {
         let names = self.spelled.values().flat_map(|text| text.split(|c: char| !c.is_alphabetic()));
         let mut words: Vec<(&str, Vector)> = names.filter_map(|name| Some((name, self.find(name)?))).collect();
@@ -95,7 +96,7 @@ impl Units {
         words
     }
 
-    /// A unit by a name and a power of a word of the model: `uA/cm^2`.
+    /// Writes a unit as a name and a power of one of [`Self::words`]: `uA/cm^2`.
     fn composed(&self, unit: &Vector) -> Option<String> {
         let mut found: Vec<String> = Vec::new();
         for (word, base) in self.words() {
@@ -118,7 +119,7 @@ impl Units {
         found.into_iter().min_by_key(|text| (text.len(), text.clone()))
     }
 
-    /// A factor of these dimensions in a unit that the model writes: `1/cm^2`.
+    /// Writes a factor with these dimensions in a unit that the model uses: `1/cm^2`.
     pub(crate) fn of_dimensions(&self, dimensions: &Vector) -> Option<String> {
         let words = self.words();
         let fits = |base: &Vector, power: i64| base.power(Rational::whole(power)).dimensions() == *dimensions;
@@ -130,7 +131,7 @@ impl Units {
         Some(if power > 0 { raised } else { format!("1/{raised}") })
     }
 
-    /// The unit of a quantity with primes: `V`, `x''`, `t`; `None` if it has none or is not known.
+    /// The unit of a quantity, possibly with primes: `V`, `x''`, `t`; `None` if it has no unit or the unit is unknown.
     pub fn unit_of(&self, name: &str, time: &str) -> Option<Vector> {
         let base: String = name.chars().filter(|&c| c != '\'').collect();
         let primes = name.chars().filter(|&c| c == '\'').count();
@@ -143,7 +144,7 @@ impl Units {
         Some(unit?.times(&self.time, super::rational::Rational::whole(-(primes as i64))))
     }
 
-    /// The unit of a quantity or of a derivative `d(x)/d(k)` in words; `None` if it has none.
+    /// The unit of a quantity, or of a derivative `d(x)/d(k)`, as text; `None` if it has none.
     pub fn text_of(&self, name: &str, time: &str) -> Option<String> {
         if !self.used || self.mode == Mode::Off {
             return None;
@@ -155,8 +156,7 @@ impl Units {
         (!unit.is_one()).then(|| self.text(&unit))
     }
 
-    /// A number in a unit as the number that it is in the unit of `name`. `x [m]` and `x [cm]` differ by a factor; what
-    /// no factor converts is an error, which names both units.
+    /// Converts a number with a unit to the unit of `name`. If no factor converts it, the error names both units.
     pub fn number_in(&self, value: f64, unit: &str, name: &str, time: &str) -> Result<f64, Diagnostic> {
         let given = self.read(unit).map_err(|mistake| self.mistake(&mistake, unit))?.unit;
         if self.mode == Mode::Off {
@@ -177,7 +177,7 @@ impl Units {
         Ok(if factor.is_one() { value } else { value * factor.scale() })
     }
 
-    /// Two texts are one unit: `min` and `minute`. What cannot be read is compared as it is written.
+    /// True if two texts mean the same unit: `min` and `minute`. Texts that cannot be parsed are compared as they are.
     pub fn are_equal(&self, a: &str, b: &str) -> bool {
         match (self.read(a), self.read(b)) {
             (Ok(a), Ok(b)) => a.unit == b.unit,
@@ -185,7 +185,7 @@ impl Units {
         }
     }
 
-    /// What is wrong with a unit that cannot be read, without a place.
+    /// The message about a unit that cannot be parsed, without a location.
     pub(crate) fn mistake(&self, mistake: &Mistake, whole: &str) -> Diagnostic {
         match mistake {
             Mistake::Unknown(name) => {
@@ -219,7 +219,7 @@ impl Units {
     }
 }
 
-/// How units are written elsewhere, and here.
+/// Spellings from other tools, and ours.
 const ELSEWHERE: [(&str, &str); 15] = [
     ("mcg", "ug"),
     ("mcL", "uL"),
@@ -238,14 +238,14 @@ const ELSEWHERE: [(&str, &str); 15] = [
     ("microns", "um"),
 ];
 
-/// `m2` is `m^2`.
+/// `m2` means `m^2`.
 fn power_meant(name: &str, units: &Units) -> Option<String> {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let power = &name[base.len()..];
     (!power.is_empty() && !base.is_empty() && units.find(base).is_some()).then(|| format!("{base}^{power}"))
 }
 
-/// Symbols by which units are shown that a model does not write itself.
+/// Symbols that messages use for units that the model does not write itself.
 const SHOWN: &[&str] = &[
     "%", "Hz", "N", "Pa", "J", "W", "C", "V", "F", "ohm", "S", "Wb", "T", "H", "M", "mM", "uM", "nM", "mV", "kV", "mA",
     "uA", "nA", "pA", "mS", "uS", "nS", "pF", "nF", "uF", "kJ", "MJ", "kW", "MW", "kPa", "bar", "ms", "us", "ns",

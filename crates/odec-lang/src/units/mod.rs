@@ -1,9 +1,9 @@
-//! Units: the table of units, how they are written, exact arithmetic with them, and the elimination that finds the units
-//! of names without one. What a model says of its units is collected in `model/phases/units`.
+//! Units: the table of units, their notation, exact arithmetic, and the elimination that infers the units of names
+//! without a declared one. `model/phases/units` collects what a model states about its units.
 //!
-//! A unit is a vector of fractions over dimensions and prime factors of its scale, so that every comparison is exact.
-//! Fractions make the elimination complete: no other solution exists that it misses. (Kennedy, Relational parametricity
-//! and units of measure, POPL 1997, has the same for whole numbers.)
+//! A unit is a vector of rational exponents of dimensions and of prime factors of its scale, so every comparison is
+//! exact. Rational exponents also make the elimination complete: it misses no solution. (Kennedy, Relational
+//! parametricity and units of measure, POPL 1997, does the same for integers.)
 
 mod given;
 pub mod rational;

@@ -1,15 +1,15 @@
-//! Exact fractions: the exponents of dimensions and of scales.
+//! Exact fractions, used as exponents of dimensions and scales.
 
 use std::fmt::{self, Display, Formatter};
 
-/// A fraction in lowest terms with a positive denominator. What no longer fits is [`Rational::LOST`].
+/// A fraction in lowest terms with a positive denominator. A result that does not fit is [`Rational::LOST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rational {
     numerator: i64,
     denominator: i64,
 }
 
-/// Largest denominator of an exponent that is written as a decimal number.
+/// Largest denominator of an exponent in decimal notation.
 const MAX_DENOMINATOR: i64 = 1_000_000;
 
 /// Greatest common divisor, not negative.
@@ -25,10 +25,10 @@ impl Rational {
     pub const ZERO: Rational = Rational::whole(0);
     /// 1
     pub const ONE: Rational = Rational::whole(1);
-    /// What is beyond the range of 64-bit fractions. Everything computed with it is lost, too.
+    /// A result beyond the range of 64-bit fractions. Anything computed from it is lost, too.
     pub const LOST: Rational = Rational { numerator: 0, denominator: 0 };
 
-    /// A whole number.
+    /// An integer.
     pub const fn whole(n: i64) -> Rational {
         Rational { numerator: n, denominator: 1 }
     }
@@ -50,7 +50,7 @@ impl Rational {
         }
     }
 
-    /// The fraction that a decimal number was meant to be: 0.5, 2.7; `None` if it has more digits than an exponent has.
+    /// The fraction that a decimal number means: 0.5, 2.7; `None` if it has too many digits for an exponent.
     pub fn of_number(x: f64) -> Option<Rational> {
         if !x.is_finite() || x.abs() > 1e9 {
             return None;
@@ -70,22 +70,22 @@ impl Rational {
         })
     }
 
-    /// It could not be computed.
+    /// True if the result did not fit.
     pub fn is_lost(self) -> bool {
         self.denominator == 0
     }
 
-    /// It is 0.
+    /// True for 0.
     pub fn is_zero(self) -> bool {
         self.numerator == 0 && self.denominator != 0
     }
 
-    /// Below 0.
+    /// True for a number below 0.
     pub fn is_negative(self) -> bool {
         self.numerator < 0
     }
 
-    /// The whole number that it is.
+    /// The integer, if it is one.
     pub fn as_whole(self) -> Option<i64> {
         (self.denominator == 1).then_some(self.numerator)
     }

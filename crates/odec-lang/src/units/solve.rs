@@ -1,43 +1,43 @@
-//! Elimination over the fractions: equations between units, in the order of the text, each of which determines one more
-//! unit, holds already, or contradicts the ones before it.
+//! Gaussian elimination over fractions. The equations between units come in the order of the text. Each of them
+//! determines one more unit, already holds, or contradicts the earlier ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rational::Rational;
 use super::vector::{Atom, Key, Vector};
 
-/// What an equation between two units amounts to.
+/// The result of an equation between two units.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It holds, or determines a unit.
+    /// The equation holds, or it determines a unit.
     Holds,
-    /// The units differ by this factor, the left one divided by the right one. Apart from that, the equation holds, or
-    /// determines a unit.
+    /// The units differ by this factor, the left one divided by the right one. Up to this factor, the equation holds
+    /// or determines a unit.
     Scale(Vector),
-    /// The units differ in their dimensions by this quotient.
+    /// The units have different dimensions, and this is their quotient.
     Apart(Vector),
 }
 
-/// An equation that determined a unit: the quotient of its sides is 1.
+/// An equation that determined a unit. The quotient of its sides is 1.
 #[derive(Clone, Debug)]
 pub struct UnitEquation<S> {
-    /// The quotient, as it was written.
+    /// The quotient, as written.
     pub quotient: Vector,
-    /// Where it was written.
+    /// Where the equation was written.
     pub site: S,
-    /// What it determined.
+    /// The variable that it determined.
     pub variable: u32,
 }
 
-/// Equations so far.
+/// The equations so far.
 #[derive(Debug)]
 pub struct Solver<S> {
-    /// Of each variable its unit in terms of others.
+    /// The unit of each variable in terms of others.
     found: Vec<Option<Vector>>,
     kept: Vec<UnitEquation<S>>,
-    /// Position in `kept` of what determined each variable.
+    /// For each variable, the position in `kept` of the equation that determined it.
     why: Vec<Option<u32>>,
-    /// Atoms that were looked at: what the elimination costs.
+    /// Number of atoms processed: the cost of the elimination.
     pub work: u64,
 }
 
@@ -47,23 +47,23 @@ impl<S> Default for Solver<S> {
     }
 }
 
-/// Equations that one contradiction is followed back through at most.
+/// Largest number of equations through which a contradiction is traced.
 const MAX_CHAIN: usize = 2000;
 
 impl<S> Solver<S> {
-    /// A unit that is not known.
+    /// A new variable, for a unit that is not known yet.
     pub fn variable(&mut self) -> u32 {
         self.found.push(None);
         self.why.push(None);
         self.found.len() as u32 - 1
     }
 
-    /// Equations that determined something.
+    /// The equations that determined a variable.
     pub fn kept(&self) -> &[UnitEquation<S>] {
         &self.kept
     }
 
-    /// A unit with everything put in that is known.
+    /// Substitutes all known variables in a unit.
     pub fn reduced(&mut self, unit: &Vector) -> Vector {
         self.work += 1 + unit.atoms() as u64;
         let mut unit = unit.clone();
@@ -80,7 +80,7 @@ impl<S> Solver<S> {
         matches!(key.atom, Atom::Variable(v) if self.found[v as usize].is_some())
     }
 
-    /// Adds the equation that a quotient of units is 1.
+    /// Adds the equation `quotient = 1`.
     pub fn equate(&mut self, quotient: Vector, site: S) -> Outcome {
         let mut rest = self.reduced(&quotient);
         if rest.is_lost() || rest.is_one() {
@@ -101,13 +101,13 @@ impl<S> Solver<S> {
         let Some((key, r)) = pivot else { return Outcome::Holds };
         let Atom::Variable(v) = key.atom else { return Outcome::Holds };
         let mut others = rest.without(key);
-        // A scale alone is the unit of no name: the name is a pure number, or in the unit of others, and the other side
-        // is converted. Without the exponent that was stripped from both sides, the factor would not be this one.
+        // A scale alone is not the unit of a name. The name is a pure number, or has the unit of the others, and the
+        // other side is converted. After an exponent was stripped from both sides, the factor would be wrong.
         let scale = if was_stripped { None } else { others.scale_alone() };
         if let Some(scale) = &scale {
             others = others.quotient(scale);
         }
-        // x = x^n says nothing that could be put in for x
+        // x = x^n determines no value to substitute for x
         if others.iter().any(|(other, _)| other.atom == key.atom) {
             return Outcome::Holds;
         }
@@ -117,8 +117,8 @@ impl<S> Solver<S> {
         scale.map_or(Outcome::Holds, Outcome::Scale)
     }
 
-    /// The equations that contradict this one together with it, by their positions: all are needed, so that each is a
-    /// link of the chain. Empty if none is needed, or if the chain is too long to be followed.
+    /// The positions of the earlier equations that together contradict this one. All of them are needed, so each is a
+    /// link of the chain. Empty if none is needed, or if the chain is too long to trace.
     pub fn chain(&self, quotient: &Vector) -> Vec<usize> {
         let mut needed: BTreeSet<usize> = BTreeSet::new();
         let mut open = vec![quotient];
@@ -135,7 +135,7 @@ impl<S> Solver<S> {
                 return Vec::new();
             }
         }
-        // The rows are independent in what they determine: the combination that gives the contradiction is unique.
+        // The rows are linearly independent, so the combination that gives the contradiction is unique.
         let mut rows: BTreeMap<u32, (Vector, BTreeMap<usize, Rational>)> = BTreeMap::new();
         for &k in &needed {
             let kept = &self.kept[k];
@@ -158,7 +158,7 @@ impl<S> Solver<S> {
     }
 }
 
-/// `unit` with `value` in place of one of its atoms.
+/// `unit` with one of its atoms replaced by `value`.
 fn substituted(unit: &Vector, key: Key, r: Rational, value: Option<&Vector>) -> Vector {
     let Some(value) = value else { return unit.clone() };
     let rest = unit.without(key);
@@ -169,7 +169,7 @@ fn substituted(unit: &Vector, key: Key, r: Rational, value: Option<&Vector>) -> 
     rest.times(&value.raised(&named), r)
 }
 
-/// A unit with the rows put in, and how often each equation was used for it.
+/// Substitutes the rows in a unit. Also returns how often each equation was used.
 fn eliminated(
     unit: &Vector,
     rows: &BTreeMap<u32, (Vector, BTreeMap<usize, Rational>)>,

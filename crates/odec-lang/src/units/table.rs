@@ -1,4 +1,4 @@
-//! The table of units, read once from `units.txt`, and the prefixes of the SI.
+//! The table of units, read once from `units.txt`, and the SI prefixes.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::text;
 use super::vector::{Atom, Vector};
 
-/// Symbols of the dimensions of the SI and of the table, by their numbers.
+/// Symbols of the SI dimensions and of those of the table, by number.
 pub const DIMENSIONS: [&str; 8] = ["kg", "m", "s", "A", "K", "mol", "cd", "IU"];
 /// The number of the dimension of time.
 pub const TIME: u16 = 2;
@@ -41,7 +41,7 @@ const PREFIXES: &[(&str, &str, i32)] = &[
     ("q", "quecto", -30),
 ];
 
-/// Units with an offset of their zero, which no factor converts.
+/// Units whose zero has an offset, so that no factor converts them.
 pub const WITH_OFFSET: &[&str] =
     &["degC", "°C", "℃", "celsius", "Celsius", "degF", "°F", "℉", "fahrenheit", "Fahrenheit"];
 
@@ -49,9 +49,9 @@ pub const WITH_OFFSET: &[&str] =
 struct Row {
     definition: &'static str,
     prefixed: bool,
-    /// The name is a symbol, whose prefixes are symbols.
+    /// The name is a symbol, so it takes symbols as prefixes.
     symbol: bool,
-    /// The unit, once it was asked for.
+    /// The unit, once it has been requested.
     value: OnceLock<Option<Vector>>,
 }
 
@@ -83,7 +83,8 @@ impl Row {
     }
 }
 
-/// The unit of this name: a row of the table, or one with a prefix. The whole name counts first: `min` is no milli-inch.
+/// The unit with this name: a row of the table, possibly with a prefix. A complete name comes first: `min` is not a
+/// milli-inch.
 pub fn find(name: &str) -> Option<Vector> {
     let rows = rows();
     if let Some(row) = rows.get(name) {

@@ -1,37 +1,37 @@
-//! Reads units as they are written, and writes them: `m/s^2`, `kg m² s⁻³`, `mol/(L*s)`.
+//! Parses units and writes them: `m/s^2`, `kg m² s⁻³`, `mol/(L*s)`.
 
 use super::rational::Rational;
 use super::table::{DIMENSIONS, WITH_OFFSET};
 use super::vector::{Atom, Key, Vector};
 
-/// Most brackets inside of each other.
+/// Deepest nesting of brackets.
 const MAX_DEPTH: usize = 16;
-/// Largest exponent that is read.
+/// Largest exponent that is accepted.
 const MAX_EXPONENT: i64 = 99;
-/// Most digits of a number in a unit.
+/// Largest number of digits in a unit.
 const MAX_DIGITS: usize = 18;
 
-/// Largest divisor that is tried when a number in a unit is taken apart. What is left then counts as one factor: two such
-/// numbers with a common divisor beyond it differ by a factor that is computed to be 1.
+/// Largest divisor that is tried when a number in a unit is factored. The rest then counts as one prime factor. If two
+/// such numbers share a larger divisor, their quotient is not reduced, but its value is still right.
 const MAX_DIVISOR: u64 = 1 << 12;
 
-/// A unit that could be read.
+/// A parsed unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
-    /// What it is.
+    /// The unit itself.
     pub unit: Vector,
-    /// A product follows a quotient, `J/kg*K`, which many take for `J/(kg*K)`: what stands after the first `/`.
+    /// The text after the first `/`, if a product follows a quotient: many people read `J/kg*K` as `J/(kg*K)`.
     pub doubtful: Option<String>,
 }
 
-/// What is wrong with a unit.
+/// An error in a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// No unit has this name.
     Unknown(String),
-    /// A unit whose zero is not zero.
+    /// The zero of the unit has an offset.
     Offset(String),
-    /// It cannot be read; says why.
+    /// The text cannot be parsed, for this reason.
     Form(String),
 }
 
@@ -41,7 +41,7 @@ pub fn power_of_ten(ten: i32) -> Vector {
     Vector::of(Atom::Prime(2)).product(&Vector::of(Atom::Prime(5))).power(power)
 }
 
-/// A whole number as a scale: its prime factors, as far as they are small.
+/// An integer as a scale: its small prime factors, and the rest as one factor.
 fn factors(mut n: u64) -> Vector {
     let mut out = Vector::default();
     let mut prime = 2u64;
@@ -65,13 +65,13 @@ fn number(text: &str) -> Option<Vector> {
         return None;
     }
     let ten: i32 = exponent.parse().ok().filter(|e: &i32| e.abs() <= 60)?;
-    // zeros at the end cost no factors
+    // trailing zeros need no factoring
     let bare = digits.trim_end_matches('0');
     let zeros = (digits.len() - bare.len()) as i32 - after.trim_end_matches('0').len() as i32;
     Some(factors(bare.parse().ok()?).product(&power_of_ten(ten + zeros)))
 }
 
-/// Reads a unit; `find` knows the names.
+/// Parses a unit; `find` looks up names.
 pub fn read(text: &str, find: &dyn Fn(&str) -> Option<Vector>) -> Result<Read, Mistake> {
     let folded = text.replace("**", "^").replace('\u{b5}', "\u{3bc}");
     let mut reader = Reader { rest: &folded, find, doubtful: None };
@@ -241,7 +241,7 @@ fn exponent(text: &str) -> Result<Rational, Mistake> {
     value.filter(|r| !r.is_lost() && r.to_f64().abs() <= MAX_EXPONENT as f64).ok_or_else(wrong)
 }
 
-/// Writes a unit: by `name` if that knows it, else as a product of dimensions with a factor.
+/// Writes a unit: by its name if `name` knows one, otherwise as a product of dimensions with a factor.
 pub fn write(unit: &Vector, name: &dyn Fn(&Vector) -> Option<String>, atom: &dyn Fn(Atom) -> String) -> String {
     if unit.is_one() {
         return "1".to_owned();

@@ -1,13 +1,13 @@
-//! Units as vectors: exponents of dimensions, of prime factors of the scale, and of the units of names that have none.
+//! Units as vectors: exponents of dimensions, of prime factors of the scale, and of the unknown units of names.
 
 use super::rational::Rational;
 
-/// What a unit is made of.
+/// A factor of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Atom {
-    /// The unit of something whose unit is to be found.
+    /// A unit that is not known yet.
     Variable(u32),
-    /// A dimension: the seven of the SI, then those of the model.
+    /// A dimension: the seven of the SI, then those of the table and of the model.
     Dimension(u16),
     /// A prime factor of the scale.
     Prime(u64),
@@ -15,10 +15,10 @@ pub enum Atom {
     Pi,
 }
 
-/// An atom, to the power of a named exponent if `exponent` is not 0: in `x^n` the unit of x counts n times.
+/// An atom, raised to a named exponent unless `exponent` is 0: in `x^n`, the unit of x counts n times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// What.
+    /// The atom.
     pub atom: Atom,
     /// The named exponent, or 0 for none.
     pub exponent: u32,
@@ -31,27 +31,27 @@ impl From<Atom> for Key {
 }
 
 impl Key {
-    /// Its unit is still to be found.
+    /// True if its unit is not known yet.
     pub fn is_open(self) -> bool {
         matches!(self.atom, Atom::Variable(_))
     }
 }
 
-/// A unit: the exponents of its atoms, sorted by atom, none of them 0. The vector without entries is the number 1.
+/// A unit: the nonzero exponents of its atoms, sorted by atom. The empty vector is the number 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Vector(Vec<(Key, Rational)>);
 
-/// An exponent as far as it is known: a number plus multiples of named values.
+/// An exponent, as far as it is known: a number plus multiples of named values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exponent {
     /// The number.
     pub number: Option<Rational>,
-    /// Names by their positions, and how often they count.
+    /// Positions of names, with their coefficients.
     pub names: Vec<(u32, Rational)>,
 }
 
 impl Vector {
-    /// The unit that one atom is.
+    /// A single atom as a unit.
     pub fn of(atom: Atom) -> Vector {
         Vector(vec![(atom.into(), Rational::ONE)])
     }
@@ -66,34 +66,33 @@ impl Vector {
         self.0.len()
     }
 
-    /// The number 1: no dimension, and no scale.
+    /// True for the number 1: no dimension and no scale.
     pub fn is_one(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// An exponent left the range of fractions: nothing can be said of the unit.
+    /// True if an exponent is out of range, so that nothing is known about the unit.
     pub fn is_lost(&self) -> bool {
         self.0.iter().any(|(_, r)| r.is_lost())
     }
 
-    /// It holds something whose unit is still to be found.
+    /// True if it contains a unit that is not known yet.
     pub fn is_open(&self) -> bool {
         // open atoms are sorted first
         self.0.first().is_some_and(|(key, _)| key.is_open())
     }
 
-    /// It has a dimension, or an unknown power of one.
+    /// True if it has a dimension, or an unknown power of one.
     pub fn has_dimension(&self) -> bool {
         self.0.iter().any(|(key, _)| matches!(key.atom, Atom::Dimension(_)))
     }
 
-    /// The scale holds a power with a named exponent.
+    /// True if it contains a power with a named exponent.
     pub fn has_named_exponent(&self) -> bool {
         self.0.iter().any(|(key, _)| key.exponent != 0)
     }
 
-    /// The scale, if what is known of the unit is a scale other than 1 and no dimension: all but the units that are to be
-    /// found.
+    /// The scale, if the known part of the unit is a scale other than 1 without a dimension.
     pub fn scale_alone(&self) -> Option<Vector> {
         let known: Vec<(Key, Rational)> = self.0.iter().copied().filter(|(key, _)| !key.is_open()).collect();
         let plain = |(key, r): &(Key, Rational)| {
@@ -102,7 +101,7 @@ impl Vector {
         (!known.is_empty() && known.iter().all(plain)).then_some(Vector(known))
     }
 
-    /// A number other than 1: a known scale without a dimension, such as that of `%`, or of `[uM]` divided by `[mM]`.
+    /// True for a number other than 1: a scale without a dimension, such as `%`, or `[uM]` divided by `[mM]`.
     pub fn is_scale(&self) -> bool {
         !self.is_one() && !self.is_open() && !self.has_dimension() && !self.is_lost()
     }
@@ -117,7 +116,7 @@ impl Vector {
         self.0.binary_search_by_key(&key, |e| e.0).map_or(Rational::ZERO, |i| self.0[i].1)
     }
 
-    /// The unit times another to a power.
+    /// The product of the unit and a power of another.
     pub fn times(&self, other: &Vector, power: Rational) -> Vector {
         if other.0.is_empty() {
             return self.clone();
@@ -156,7 +155,7 @@ impl Vector {
         self.times(other, Rational::whole(-1))
     }
 
-    /// The unit to a power.
+    /// A power of the unit.
     pub fn power(&self, power: Rational) -> Vector {
         Vector::default().times(self, power)
     }
@@ -166,7 +165,7 @@ impl Vector {
         Vector(self.0.iter().copied().filter(|e| e.0 != key).collect())
     }
 
-    /// The unit to an exponent that may hold names. A named exponent of a named exponent is lost.
+    /// The unit raised to an exponent that may contain names. A named exponent of a named exponent is lost.
     pub fn raised(&self, exponent: &Exponent) -> Vector {
         let mut out = exponent.number.map_or_else(Vector::default, |n| self.power(n));
         for &(name, times) in &exponent.names {
@@ -181,7 +180,7 @@ impl Vector {
         out
     }
 
-    /// The exponent that all atoms carry is taken away: what is left of `K^n = x^n` is `K = x`.
+    /// Removes a named exponent that all atoms share: `K^n = x^n` becomes `K = x`.
     pub fn stripped(&self) -> Option<Vector> {
         let exponent = self.0.first()?.0.exponent;
         if exponent == 0 || self.0.iter().any(|(key, _)| key.exponent != exponent) {
@@ -192,7 +191,7 @@ impl Vector {
         Some(Vector(list))
     }
 
-    /// The number that the scale is, if it is one: dimensions are left out.
+    /// The numerical value of the scale, without dimensions.
     pub fn scale(&self) -> f64 {
         let (mut top, mut bottom, mut rest) = (1u128, 1u128, 1.0f64);
         for &(key, r) in &self.0 {
@@ -214,12 +213,13 @@ impl Vector {
                 rest *= (base as f64).powf(r.to_f64());
             }
         }
-        // both sides of an ordinary factor are exact doubles, so that the quotient is rounded once
+        // numerator and denominator of an ordinary factor are exact doubles, so the quotient is rounded once
         decimal(top, bottom).unwrap_or(top as f64 / bottom as f64) * rest
     }
 }
 
-/// A quotient that has a finite decimal expansion, as its digits are read: rounded once, however many they are.
+/// A quotient with a finite decimal expansion, parsed from its digits. So it is rounded once, however many digits it
+/// has.
 fn decimal(top: u128, bottom: u128) -> Option<f64> {
     let (mut left, mut twos, mut fives) = (bottom, 0u32, 0u32);
     while left.is_multiple_of(2) {

@@ -1,4 +1,4 @@
-//! Data sets: checks them against a model, and finds each measured number in the rows of a run.
+//! Data sets: checks them against a model, and finds the row of a run for each measurement.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
@@ -6,70 +6,70 @@ use odec_lang::suggest;
 use super::{MAX_DATA, number};
 use crate::quantities::Quantities;
 
-/// How far data may be from the truth.
+/// The standard deviations of the data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Deviations {
-    /// It is not known, and the same for all.
+    /// Unknown, and equal for all.
     Unknown,
-    /// The standard deviation of all.
+    /// One standard deviation for all.
     All(f64),
-    /// The standard deviation of each.
+    /// A standard deviation for each datum.
     Each(Vec<f64>),
-    /// How much the square of each residual counts beside the others; how large they are is not known.
+    /// Relative weights of the squared residuals; their absolute size is unknown.
     Weights(Vec<f64>),
 }
 
 /// One measured quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// A state or an output of one number.
+    /// A scalar state or output.
     pub name: String,
-    /// By time; NaN where nothing was measured.
+    /// One value for each time; NaN if nothing was measured.
     pub values: Vec<f64>,
-    /// How sure they are.
+    /// Their standard deviations.
     pub deviations: Deviations,
 }
 
-/// Data that one run explains.
+/// The data of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataSet {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub shown: String,
-    /// In any order; one time may have several rows.
+    /// In any order; several rows may have the same time.
     pub times: Vec<f64>,
-    /// What was measured.
+    /// The measured quantities.
     pub series: Vec<Series>,
-    /// Values of parameters and initial values that hold in this set.
+    /// Values of parameters and initial values for this set.
     pub values: Vec<(String, f64)>,
-    /// A set of parameters of the model that holds in this set.
+    /// A parameter set of the model for this set.
     pub params: Option<String>,
 }
 
 /// One measured number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Datum {
-    /// Element of [`Checked::times`].
+    /// Index in [`Checked::times`].
     pub row: usize,
-    /// Element of [`Checked::names`].
+    /// Index in [`Checked::names`].
     pub column: usize,
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
-    /// What the residual is multiplied with.
+    /// The factor of the residual.
     pub weight: f64,
 }
 
-/// A set in the order of the rows of a run.
+/// A data set in the order of the rows of a run.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub shown: String,
-    /// Distinct times that rise.
+    /// The distinct times, in ascending order.
     pub times: Vec<f64>,
     /// Measured quantities.
     pub names: Vec<String>,
-    /// Series by series, each by time as given.
+    /// Series by series, each in the given order of times.
     pub data: Vec<Datum>,
-    /// All deviations are known.
+    /// True if all standard deviations are known.
     pub known: bool,
 }
 
@@ -78,8 +78,8 @@ fn wrong(headline: String, help: impl Into<String>) -> Box<Diagnostic> {
 }
 
 impl DataSet {
-    /// Looks at names, times and deviations. `states` and `outputs` are what the model has, `span` where its run begins, and where it
-    /// has to end if the caller says so.
+    /// Checks names, times and deviations. `states` and `outputs` are those of the model. `span` is the start of the
+    /// run, and its end if the caller specifies one.
     ///
     /// # Errors
     /// E0854.
@@ -155,7 +155,7 @@ impl DataSet {
         Ok(())
     }
 
-    /// Refuses what is no state and no output of one number.
+    /// Refuses a name that is not a scalar state or output.
     fn named(&self, name: &str, states: &Quantities, outputs: &Quantities) -> Result<(), Box<Diagnostic>> {
         let shown = &self.shown;
         for list in [states, outputs] {

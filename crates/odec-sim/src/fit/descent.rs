@@ -1,20 +1,21 @@
-//! The method of Levenberg and Marquardt in the form of Moré (1978): Gauss-Newton steps within a trust region whose axes are scaled
-//! by the norms of the columns, with bounds. It knows nothing of models.
+//! The Levenberg-Marquardt method in the form of Moré (1978), with bounds: Gauss-Newton steps in a trust region whose
+//! axes are scaled by the column norms. This file does not depend on models.
 
 use nalgebra::{DMatrix, DVector};
 
-/// Evaluations of one descent at most.
+/// Largest number of evaluations in one descent.
 pub const MAX_EVALUATIONS: u32 = 400;
-/// Singular values below this part of the largest take no part in a step.
+/// Singular values below this fraction of the largest are ignored in a step.
 const NEGLIGIBLE: f64 = 1e-11;
-/// A decrease of the sum of squares by this part of it that a whole Gauss-Newton step promises is not worth an evaluation: each
-/// parameter is within 1e-6 of its standard error then.
+/// If a full Gauss-Newton step promises to reduce the sum of squares by less than this fraction, it is not worth an
+/// evaluation: each parameter is then within 1e-6 of its standard error.
 const WORTHLESS: f64 = 1e-12;
-/// Where no step lowers the sum of squares any more, a promise below this part of it is rounding and errors of runs.
+/// If no step reduces the sum of squares any more, a promised reduction below this fraction is due to rounding and
+/// errors of runs.
 const SMALL: f64 = 1e-6;
-/// A trust region of this size relative to the parameters holds no other point worth a look.
+/// A trust region smaller than this, relative to the parameters, contains no other useful point.
 const SMALLEST: f64 = 1e-13;
-/// Part of the promised decrease that makes a step acceptable.
+/// A step is accepted if it achieves this fraction of the promised reduction.
 const ACCEPTABLE: f64 = 1e-4;
 
 /// Residuals and their derivatives at a point.
@@ -24,7 +25,7 @@ pub struct Evaluation {
     pub residuals: DVector<f64>,
     /// Their derivatives, a column for each parameter.
     pub jacobian: DMatrix<f64>,
-    /// Norm of the errors that the residuals may have themselves.
+    /// Norm of the errors of the residuals themselves.
     pub noise: f64,
 }
 
@@ -35,51 +36,52 @@ impl Evaluation {
     }
 }
 
-/// The caller wants to stop.
+/// The caller has stopped the fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halted;
 
-/// What is to be made small.
+/// The function whose sum of squares is minimised.
 pub trait Residuals {
-    /// At a point within the bounds; `None` where there is no value.
+    /// Evaluates it at a point within the bounds; `None` if it has no value there.
     ///
     /// # Errors
-    /// The caller wants to stop.
+    /// The caller stops the fit.
     fn at(&mut self, point: &[f64]) -> Result<Option<Evaluation>, Halted>;
 }
 
 /// How a descent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// At a minimum, to the accuracy of the runs.
+    /// At a minimum, within the accuracy of the runs.
     Minimum,
-    /// No step lowered the sum of squares, and yet the derivatives promise that one does.
+    /// No step reduced the sum of squares, although the derivatives promise a reduction.
     Stuck,
-    /// After [`MAX_EVALUATIONS`].
+    /// After [`MAX_EVALUATIONS`] evaluations.
     Evaluations,
 }
 
-/// The end of a descent.
+/// The result of a descent.
 #[derive(Clone, Debug)]
 pub struct Descent {
     /// The best point.
     pub point: Vec<f64>,
-    /// What is there.
+    /// The residuals and derivatives there.
     pub evaluation: Evaluation,
     /// Why it ended.
     pub ended: Ended,
-    /// Points that were evaluated.
+    /// Number of points evaluated.
     pub evaluations: u32,
 }
 
-/// Bounds of a parameter; infinite without one.
+/// Bounds of a parameter; infinite if it has none.
 pub type Interval = (f64, f64);
 
-/// Goes down from a point. `sizes` are changes of the parameters that matter, of which the first step takes one at most; `rank` is the
-/// part of the largest singular value below which the derivatives are errors of the runs. `None` if there is no initial value.
+/// Minimises the sum of squares from a starting point. `sizes` are significant changes of the parameters; the first
+/// step is at most as long as these. Below the fraction `rank` of the largest singular value, derivatives are errors
+/// of the runs. `None` if there is no value at the starting point.
 ///
 /// # Errors
-/// The caller wants to stop.
+/// The caller stops the fit.
 pub fn descend(
     residuals: &mut dyn Residuals,
     start: &[f64],
@@ -100,7 +102,7 @@ pub fn descend(
             break Ended::Minimum;
         }
         let reach = radius.get_or_insert_with(|| weighted(sizes, &scale));
-        // the smallest distance that says something
+        // the smallest meaningful distance
         let least = SMALLEST * weighted(&point, &scale).max(weighted(sizes, &scale));
         let better = loop {
             if evaluations >= MAX_EVALUATIONS {
@@ -130,12 +132,12 @@ pub fn descend(
     Ok(Some(Descent { point, evaluation, ended, evaluations }))
 }
 
-/// The norm of a vector in the axes of the trust region.
+/// The norm of a vector in the scaled axes of the trust region.
 fn weighted(v: &[f64], scale: &[f64]) -> f64 {
     v.iter().zip(scale).map(|(x, d)| (x * d) * (x * d)).sum::<f64>().sqrt()
 }
 
-/// Axes of the trust region: the largest norm that a column had so far.
+/// Updates the scales of the axes: the largest norm of each column so far.
 fn grow(scale: &mut [f64], jacobian: &DMatrix<f64>) {
     for (d, column) in scale.iter_mut().zip(jacobian.column_iter()) {
         let norm = column.norm();
@@ -146,7 +148,7 @@ fn grow(scale: &mut [f64], jacobian: &DMatrix<f64>) {
     }
 }
 
-/// The residuals as a linear function around a point: R p + c, from J = QR.
+/// A linear model of the residuals around a point: R p + c, from J = QR.
 struct Local<'a> {
     r: DMatrix<f64>,
     c: DVector<f64>,
@@ -156,14 +158,14 @@ struct Local<'a> {
     scale: &'a [f64],
 }
 
-/// A step that was chosen.
+/// A proposed step.
 struct Step {
     point: Vec<f64>,
-    /// Length in the axes of the trust region.
+    /// Length in the scaled axes of the trust region.
     length: f64,
-    /// Decrease of the sum of squares by the linear function.
+    /// Reduction of the sum of squares that the linear model predicts.
     promise: f64,
-    /// The trust region did not hold it back.
+    /// True if the trust region did not limit the step.
     whole: bool,
 }
 
@@ -178,7 +180,7 @@ impl Local<'_> {
         Local { r, c, gradient, point, bounds, scale }
     }
 
-    /// Parameters that no bound holds: down is inside.
+    /// The parameters that can move: not on a bound, or with a descent direction that leads inside.
     fn free(&self) -> Vec<usize> {
         let held = |j: usize| {
             let (low, high) = self.bounds[j];
@@ -187,12 +189,12 @@ impl Local<'_> {
         (0..self.point.len()).filter(|&j| !held(j)).collect()
     }
 
-    /// Columns with these factors.
+    /// The columns of free parameters, multiplied by these factors.
     fn columns(&self, free: &[usize], factor: impl Fn(usize) -> f64) -> DMatrix<f64> {
         DMatrix::from_fn(self.r.nrows(), free.len(), |i, k| self.r[(i, free[k])] * factor(free[k]))
     }
 
-    /// By how much a Gauss-Newton step lowers the sum of squares along what the data determine.
+    /// The reduction of the sum of squares by a Gauss-Newton step, in the directions that the data determine.
     fn promise(&self, rank: f64) -> f64 {
         let free = self.free();
         let norm = |j: usize| self.r.column(j).norm();
@@ -203,8 +205,8 @@ impl Local<'_> {
         along.iter().zip(s.iter()).filter(|(_, s)| **s > rank * largest).map(|(b, _)| b * b).sum()
     }
 
-    /// The step that lowers the linear function most within the trust region and the bounds. Parameters that would leave their
-    /// bounds are put on them, and the others are sought once more.
+    /// The step that minimises the linear model within the trust region and the bounds. A parameter that would exceed
+    /// its bound is set to it, and the step of the others is computed again.
     fn step(&self, radius: f64) -> Option<Step> {
         let mut free = self.free();
         let mut p = DVector::zeros(self.point.len());
@@ -243,7 +245,7 @@ impl Local<'_> {
     }
 }
 
-/// Singular value decomposition, if there is one.
+/// The singular value decomposition, if it exists.
 pub(super) fn decomposed(a: DMatrix<f64>) -> Option<(DMatrix<f64>, DVector<f64>, DMatrix<f64>)> {
     if a.ncols() == 0 || a.iter().any(|x| !x.is_finite()) {
         return None;
@@ -252,8 +254,8 @@ pub(super) fn decomposed(a: DMatrix<f64>) -> Option<(DMatrix<f64>, DVector<f64>,
     Some((svd.u?, svd.singular_values, svd.v_t?))
 }
 
-/// The shortest vector that minimises |A q + c| with |q| at most `radius`, for A = U S V' and b = U'c; and whether the bound on its
-/// length made no difference.
+/// The shortest vector that minimises |A q + c| with |q| at most `radius`, for A = U S V' and b = U'c. Also returns
+/// whether the vector is shorter than `radius` anyway.
 fn within(b: &DVector<f64>, s: &DVector<f64>, vt: &DMatrix<f64>, radius: f64) -> (DVector<f64>, bool) {
     let least = NEGLIGIBLE * s.max();
     let part = |k: usize, damping: f64| if s[k] > least { -s[k] * b[k] / (s[k] * s[k] + damping) } else { 0.0 };
@@ -262,7 +264,7 @@ fn within(b: &DVector<f64>, s: &DVector<f64>, vt: &DMatrix<f64>, radius: f64) ->
     if z.norm() <= radius {
         return (vt.transpose() * z, true);
     }
-    // Newton's iteration for 1/|z| = 1/radius, which comes from the left and does not overshoot (Hebden 1973, Moré 1978)
+    // Newton's iteration for 1/|z| = 1/radius approaches from the left and does not overshoot (Hebden 1973, Moré 1978)
     for _ in 0..50 {
         let norm = z.norm();
         if norm <= 1.1 * radius {

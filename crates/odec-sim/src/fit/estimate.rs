@@ -1,37 +1,38 @@
-//! Estimates at a minimum: errors, intervals, and the parameters that the data do not determine.
+//! Estimates at a minimum: standard errors, intervals, and the parameters that the data do not determine.
 
 use nalgebra::{DMatrix, DVector};
 
 use super::descent::{Evaluation, Interval, decomposed};
 use super::quantile::two_sided;
 
-/// A parameter belongs to a combination from this part of it on.
+/// A combination names the parameters with at least this coefficient.
 const NAMED: f64 = 0.1;
-/// A parameter has no finite error if this part of it lies in a combination that the data do not determine.
+/// A parameter with more than this coefficient in an undetermined combination has an infinite standard error.
 const TOUCHED: f64 = 1e-3;
 
-/// A combination of parameters by their numbers, each with its part.
+/// A combination of parameters: their indices and coefficients.
 pub type Combination = Vec<(usize, f64)>;
 
-/// Errors of the parameters. They are those of the inner values, logarithms where these are fitted.
+/// Errors of the parameters, in inner values: logarithms for parameters whose logarithm is fitted.
 #[derive(Clone, Debug)]
 pub struct Estimate {
-    /// Covariances; infinite on the diagonal for what the data do not determine, NaN of a parameter on its bound.
+    /// Covariances. The diagonal is infinite for parameters that the data do not determine, and NaN for those on a
+    /// bound.
     pub covariance: DMatrix<f64>,
     /// Combinations that the data do not determine.
     pub undetermined: Vec<Combination>,
-    /// Singular values of the derivatives by relative changes.
+    /// Singular values of the derivatives with respect to relative changes.
     pub singular: Vec<f64>,
-    /// Parameters on a bound, and whether on the upper one.
+    /// Parameters on a bound, and whether it is the upper one.
     pub bounded: Vec<(usize, bool)>,
-    /// Data without parameters.
+    /// Degrees of freedom: number of data minus number of free parameters.
     pub freedom: i64,
-    /// The deviations of the data are known.
+    /// True if the standard deviations of the data are known.
     pub known: bool,
 }
 
-/// By the derivatives at the minimum. `sizes` are the sizes of the inner values; below `rank` times the largest singular value a
-/// combination is undetermined.
+/// Computes the estimate from the derivatives at the minimum. `sizes` are the sizes of the inner values. A combination
+/// is undetermined if its singular value is below `rank` times the largest.
 pub fn estimate(
     at: &Evaluation,
     point: &[f64],
@@ -58,7 +59,7 @@ pub fn estimate(
         f64::NAN
     };
     let scaled = DMatrix::from_fn(m, free.len(), |i, k| at.jacobian[(i, free[k])] * sizes[free[k]]);
-    // the factor R has the singular values of the whole
+    // the factor R has the same singular values as the whole matrix
     let small = if m > free.len() { scaled.qr().r() } else { scaled };
     let mut covariance = DMatrix::from_element(n, n, f64::NAN);
     let (mut undetermined, mut singular) = (Vec::new(), Vec::new());
@@ -99,7 +100,7 @@ impl Estimate {
         self.covariance[(j, j)].sqrt()
     }
 
-    /// Half the width of a confidence interval of an inner value, by the curvature at the minimum.
+    /// Half the width of a confidence interval of an inner value, from the curvature at the minimum.
     pub fn half_width(&self, j: usize, level: f64) -> f64 {
         let factor = match self.freedom {
             _ if self.known => two_sided(level, f64::INFINITY),

@@ -22,34 +22,35 @@ pub use starts::{Attempt, MAX_STARTS};
 
 use crate::points::Spacing;
 
-/// Most parameters of a fit: as many as a run has sensitivities by.
+/// Largest number of fitted quantities, which is the number of sensitivities that a run can have.
 pub const MAX_QUANTITIES: usize = 100;
-/// Most measured numbers.
+/// Largest number of data.
 pub const MAX_DATA: usize = 10_000_000;
-/// Most entries of the matrix of derivatives.
+/// Largest number of entries in the matrix of derivatives.
 pub const MAX_ENTRIES: usize = 100_000_000;
-/// Tolerance of the runs of a fit, unless the caller or the model asks for a smaller one: the sum of squares has to be smooth.
+/// Relative tolerance of the runs of a fit, unless the caller or the model sets a smaller one: the sum of squares must
+/// be smooth.
 pub const TOLERANCE: f64 = 1e-8;
-/// Derivatives are right to so many tolerances of the runs.
+/// The error of derivatives, as a multiple of the tolerance of the runs.
 const TRUSTED: f64 = 100.0;
 
-/// What is fitted.
+/// A fitted quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     /// A parameter, an element of one, or an initial value.
     pub name: String,
-    /// Where it begins; `None`: as the model says, or in the middle of its range.
+    /// The starting value. `None` means the value in the model, or the middle of the range.
     pub start: Option<f64>,
-    /// Where it may be; infinite ends without bounds.
+    /// The lower bound; infinite if there is none.
     pub low: f64,
-    /// See `low`.
+    /// The upper bound; infinite if there is none.
     pub high: f64,
-    /// Its logarithm is fitted; the bounds are above 0.
+    /// Logarithmic if its logarithm is fitted. The bounds are then above 0.
     pub spacing: Spacing,
 }
 
 impl Quantity {
-    /// Without bounds, from the value that the model has.
+    /// A quantity without bounds that starts from its value in the model.
     pub fn new(name: &str) -> Quantity {
         Quantity {
             name: name.to_string(),
@@ -64,12 +65,12 @@ impl Quantity {
         self.spacing == Spacing::Logarithmic
     }
 
-    /// The number that is sought.
+    /// The inner value, which the descent changes.
     fn inner(&self, value: f64) -> f64 {
         if self.logarithmic() { value.ln() } else { value }
     }
 
-    /// The value of a number that is sought; rounding in a logarithm does not leave the bounds.
+    /// The value that belongs to an inner value. Rounding in a logarithm does not violate the bounds.
     fn outer(&self, inner: f64) -> f64 {
         if self.logarithmic() { inner.exp().clamp(self.low, self.high) } else { inner.clamp(self.low, self.high) }
     }

@@ -19,40 +19,41 @@ use crate::quantities::Quantities;
 use crate::sample::{Observations, Recorder};
 use crate::{Error, Loaded, Simulation};
 
-/// Data, and the simulation that explains them.
+/// A data set and the simulation to compare with it.
 struct Set {
     checked: Checked,
     choices: Choices,
     base: Simulation,
-    /// Columns of the rows: of each name its own, and those of its derivatives by what is fitted here.
+    /// For each measured quantity, its column in the rows, and the columns of its derivatives with respect to what is
+    /// fitted here.
     columns: Vec<(usize, Vec<usize>)>,
 }
 
-/// A fit that can begin. It never changes; threads can share it.
+/// A fit that is ready to start. It is immutable, so threads can share it.
 pub struct Fit {
     sets: Vec<Set>,
     quantities: Vec<Quantity>,
     starts: Vec<f64>,
-    /// By set and quantity: the place among the derivatives of the set, unless the set has a value of its own.
+    /// For each set and quantity, its index among the derivatives of the set; `None` if the set has its own value.
     places: Vec<Vec<Option<usize>>>,
     rtol: f64,
     known: bool,
 }
 
-/// Model and data side by side.
+/// A datum and the value of the model.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// Element of the sets.
+    /// Index of the data set.
     pub set: usize,
-    /// Element of the names of the set.
+    /// Index of the name in the set.
     pub column: usize,
     /// Time.
     pub t: f64,
-    /// What was measured.
+    /// The measured value.
     pub measured: f64,
-    /// What the model gives.
+    /// The value of the model.
     pub model: f64,
-    /// Their difference, weighted.
+    /// Their weighted difference.
     pub residual: f64,
 }
 
@@ -60,20 +61,21 @@ fn usage(headline: String, help: impl Into<String>) -> Error {
     Error::from(Diagnostic::error(&codes::E0855, headline).help(help))
 }
 
-/// A point with its errors, in the values of the parameters.
+/// A point with its errors, in values of the parameters.
 #[derive(Clone, Debug)]
 pub struct FitPoint {
     /// Values.
     pub values: Vec<f64>,
     /// Standard errors.
     pub errors: Vec<f64>,
-    /// Ends of the confidence intervals; of a parameter whose logarithm is fitted, from those of the logarithm.
+    /// Ends of the confidence intervals. If the logarithm of a parameter is fitted, they come from the interval of the
+    /// logarithm.
     pub intervals: Vec<(f64, f64)>,
     /// Sum of squares.
     pub squares: f64,
-    /// The same for the inner values, with covariances.
+    /// The estimate for the inner values, with covariances.
     pub estimate: Estimate,
-    /// Residuals, and their derivatives by the inner values.
+    /// Residuals, and their derivatives with respect to the inner values.
     pub evaluation: Evaluation,
 }
 
@@ -81,16 +83,16 @@ pub struct FitPoint {
 enum Run {
     Rows(Vec<f64>),
     Halted,
-    /// Why there are no values.
+    /// The reason why there are no values.
     Without(Box<Error>),
 }
 
 impl Fit {
-    /// Checks the data against the model, and makes the code that all runs share. `choices` are those of all runs; their parameters to
-    /// differentiate by, rows and columns are those of the fit.
+    /// Checks the data against the model, and compiles the code that all runs share. `choices` apply to all runs, but
+    /// the fit chooses the rows, the columns and the parameters for derivatives.
     ///
     /// # Errors
-    /// E0854 about the data, E0855 about what is fitted, and as of [`Loaded::simulate`].
+    /// E0854 about the data, E0855 about the fitted quantities, and the errors of [`Loaded::simulate`].
     pub fn new(loaded: &Loaded, choices: &Choices, sets: &[DataSet], quantities: &[Quantity]) -> Result<Fit, Error> {
         let mut choices = loaded.in_units_of_model(choices)?;
         named(sets, quantities)?;
@@ -103,7 +105,7 @@ impl Fit {
         let mut made: Vec<Set> = Vec::new();
         for data in sets {
             let checked = data.check(time, (&bound.states, &outputs), (t0, explicit_end))?;
-            // a copy of the flags: what this set has for itself comes last
+            // on a copy of the flags, because the values of this set come last
             let open: Vec<String> = quantities
                 .iter()
                 .map(|q| q.name.clone())
@@ -117,7 +119,7 @@ impl Fit {
             own.record = Some(RecordRule::Names(checked.names.clone()));
             own.params = data.params.clone().or(own.params);
             own.set.extend(data.values.iter().cloned());
-            // an initial value that is open is one that is given
+            // an initial value among the derivatives must be set explicitly
             let given = quantities.iter().zip(&starts).filter(|(q, _)| open.contains(&q.name));
             own.set.extend(given.map(|(q, start)| (q.name.clone(), *start)));
             let base = match made.first() {
@@ -152,22 +154,22 @@ impl Fit {
         Ok(Fit { starts, places, rtol, known: known[0], quantities: quantities.to_vec(), sets: made })
     }
 
-    /// What is fitted.
+    /// The fitted quantities.
     pub fn quantities(&self) -> &[Quantity] {
         &self.quantities
     }
 
-    /// The sets of data.
+    /// The data sets.
     pub fn sets(&self) -> impl ExactSizeIterator<Item = &Checked> {
         self.sets.iter().map(|set| &set.checked)
     }
 
-    /// The simulation of a set at the values of the model.
+    /// The simulation of a set with the values of the model.
     pub fn simulation(&self, set: usize) -> Option<&Simulation> {
         self.sets.get(set).map(|set| &set.base)
     }
 
-    /// The start that the model or the caller gives, in inner values.
+    /// The starting point from the model or the caller, in inner values.
     pub(super) fn first(&self) -> Vec<f64> {
         self.quantities.iter().zip(&self.starts).map(|(q, x)| q.inner(*x)).collect()
     }
@@ -177,7 +179,8 @@ impl Fit {
         self.quantities.iter().map(|q| (q.inner(q.low.max(f64::MIN)), q.inner(q.high.min(f64::MAX)))).collect()
     }
 
-    /// Changes of the inner values that matter: a logarithm changes by 1, another number by its own size or a part of its range.
+    /// Significant changes of the inner values: 1 for a logarithm, otherwise the size of the value or a fraction of
+    /// its range.
     pub(super) fn sizes(&self, point: &[f64]) -> Vec<f64> {
         let size = |(q, x): (&Quantity, &f64)| {
             let width = if (q.high - q.low).is_finite() { 1e-3 * (q.high - q.low) } else { 0.0 };
@@ -190,7 +193,7 @@ impl Fit {
         self.quantities.iter().zip(point).map(size).collect()
     }
 
-    /// Part of the largest singular value below which derivatives are errors of the runs.
+    /// Below this fraction of the largest singular value, derivatives are errors of the runs.
     pub(super) fn rank(&self) -> f64 {
         (TRUSTED * self.rtol).clamp(1e-9, 1e-2)
     }
@@ -200,7 +203,7 @@ impl Fit {
         self.quantities.iter().zip(point).map(|(q, x)| q.outer(*x)).collect()
     }
 
-    /// The choices of a set at a point.
+    /// The choices for a set at a point.
     fn choices(&self, k: usize, values: &[f64]) -> Choices {
         let set = &self.sets[k];
         let mut choices = set.choices.clone();
@@ -237,7 +240,7 @@ impl Fit {
         };
         let (rows, shown) = (keep.rows, &set.checked.shown);
         let time = &simulation.model().time.name;
-        // a run that an event stops has a row there
+        // if an event stops the run, there is a row at its time
         let met = rows.chunks(width).zip(&set.checked.times).take_while(|(row, t)| row.first() == Some(t)).count();
         if met != set.checked.times.len() {
             let next = set.checked.times.get(met).copied().unwrap_or(outcome.t);
@@ -249,7 +252,7 @@ impl Fit {
             let help = "an event stops the run: remove its `stop`, or leave out the data after it";
             return (without(simulation.error(vec![Diagnostic::error(&codes::E0854, headline).help(help)])), None);
         }
-        // what is compared and differentiated is finite
+        // the compared values and their derivatives must be finite
         for datum in &set.checked.data {
             let row = &rows[datum.row * width..][..width];
             let (own, derivatives) = &set.columns[datum.column];
@@ -265,10 +268,10 @@ impl Fit {
         (Run::Rows(rows), Some((simulation, solved.seen)))
     }
 
-    /// Residuals and derivatives at a point.
+    /// Computes residuals and derivatives at a point.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The reason why they cannot be computed.
     pub(super) fn evaluate(
         &self,
         point: &[f64],
@@ -293,7 +296,7 @@ impl Fit {
                 noise += (self.rtol * row[*own] * datum.weight).powi(2);
                 for (j, place) in self.places[k].iter().enumerate() {
                     let Some(place) = place else { continue };
-                    // by the logarithm
+                    // derivative with respect to the logarithm
                     let chain = if self.quantities[j].logarithmic() { values[j] } else { 1.0 };
                     jacobian[(i, j)] = row[derivatives[*place]] * datum.weight * chain;
                 }
@@ -307,16 +310,16 @@ impl Fit {
         Ok(Ok(Evaluation { residuals, jacobian, noise: noise.sqrt() }))
     }
 
-    /// What a point tells of the parameters.
+    /// The estimate at a point, in inner values.
     pub fn estimate(&self, point: &[f64], at: &Evaluation) -> Estimate {
         let sizes: Vec<f64> = self.sizes(point);
         estimate(at, point, &self.bounds(), &sizes, self.rank(), self.known)
     }
 
-    /// What a point tells of the parameters, in their own values.
+    /// The estimate at a point, in values of the parameters.
     ///
     /// # Errors
-    /// A run that fails.
+    /// A run fails.
     pub fn found(&self, point: &[f64], level: f64) -> Result<FitPoint, Error> {
         let evaluation = match self.evaluate(point, &|| false) {
             Ok(Ok(evaluation)) => evaluation,
@@ -335,15 +338,15 @@ impl Fit {
         Ok(FitPoint { errors, intervals, squares: evaluation.squares(), values, estimate, evaluation })
     }
 
-    /// The standard deviations of all data are given.
+    /// True if the standard deviations of all data are given.
     pub fn known(&self) -> bool {
         self.known
     }
 
-    /// Model and data side by side at a point, and what the runs say of themselves.
+    /// Compares model and data at a point. Also returns the warnings of the runs.
     ///
     /// # Errors
-    /// A run that fails.
+    /// A run fails.
     pub fn compared(&self, point: &[f64]) -> Result<(Vec<Compared>, Vec<Diagnostic>), Error> {
         let (values, mut all, mut warnings) = (self.values(point), Vec::new(), Vec::<Diagnostic>::new());
         for (k, set) in self.sets.iter().enumerate() {
@@ -394,7 +397,7 @@ impl Recorder for Keep<'_> {
     }
 }
 
-/// The model at the start, without what the data decide.
+/// The model at the start, without anything that depends on the data.
 fn probed(loaded: &Loaded, choices: &Choices, sets: &[DataSet]) -> Result<Simulation, Error> {
     let last = sets.iter().flat_map(|set| &set.times).copied().filter(|t| t.is_finite()).reduce(f64::max);
     let end = choices.t_end.or(last);
@@ -410,7 +413,7 @@ fn probed(loaded: &Loaded, choices: &Choices, sets: &[DataSet]) -> Result<Simula
     })
 }
 
-/// Refuses names that make no sense together.
+/// Checks that names do not contradict each other.
 fn named(sets: &[DataSet], quantities: &[Quantity]) -> Result<(), Error> {
     if quantities.is_empty() {
         return Err(usage("nothing is given to fit".into(), "name parameters or initial values: `--params k1,k2`"));
@@ -455,7 +458,7 @@ fn named(sets: &[DataSet], quantities: &[Quantity]) -> Result<(), Error> {
     Ok(())
 }
 
-/// With runs that are accurate enough for derivatives of sums of squares.
+/// Tightens the tolerances of the runs for a fit, and finds the columns of the data.
 fn fine(mut choices: Choices, base: Simulation, checked: Checked) -> Result<Set, Error> {
     let options = &base.bound().options;
     let base = if choices.rtol.is_none() && options.rtol > TOLERANCE && !options.fixed {
@@ -487,7 +490,7 @@ fn fine(mut choices: Choices, base: Simulation, checked: Checked) -> Result<Set,
     Ok(Set { checked, choices, base, columns })
 }
 
-/// Where a quantity begins.
+/// The starting value of a quantity.
 fn start(probe: &Simulation, q: &Quantity) -> Result<f64, Error> {
     let (bound, name) = (probe.bound(), &q.name);
     let executor = &bound.executor;

@@ -1,4 +1,4 @@
-//! Quantiles of the normal distribution and of Student's.
+//! Quantiles of the normal distribution and of Student's t distribution.
 
 /// The regularised incomplete beta function I_x(a, b), by the continued fraction of Lentz.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
@@ -44,8 +44,8 @@ fn ln_gamma(x: f64) -> f64 {
     (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series
 }
 
-/// The number that a value of Student's distribution exceeds in size with probability 1 - `level`; of the normal distribution where the
-/// degrees of freedom are infinite.
+/// The number that the absolute value of a t-distributed variable exceeds with probability 1 - `level`. For infinite
+/// degrees of freedom, the distribution is normal.
 pub fn two_sided(level: f64, freedom: f64) -> f64 {
     let beyond = |t: f64| {
         if freedom.is_finite() {
@@ -70,7 +70,7 @@ pub fn two_sided(level: f64, freedom: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// The regularised incomplete gamma function P(1/2, x), by its series: all terms are positive.
+/// The regularised incomplete gamma function P(1/2, x), by its series, whose terms are all positive.
 fn incomplete_gamma_half(x: f64) -> f64 {
     let (mut term, mut sum) = (2.0, 2.0);
     for k in 1..2000 {
@@ -87,7 +87,7 @@ fn incomplete_gamma_half(x: f64) -> f64 {
 mod tests {
     use super::two_sided;
 
-    /// By printed tables of Student's distribution.
+    /// Values from printed tables of the t distribution.
     #[test]
     fn quantiles_are_those_of_tables() {
         let table = [

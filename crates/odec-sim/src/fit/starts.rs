@@ -1,5 +1,5 @@
-//! Several starts: the first is that of the model, the others are drawn from the ranges by their number alone, so that any thread and
-//! any machine can make any of them.
+//! Several starts. The first is that of the model. The others are drawn from the ranges and depend only on their
+//! number, so any thread on any machine can compute any of them.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,30 +11,30 @@ use super::{Fit, Quantity};
 use crate::Error;
 use crate::points::{Design, Points, Range};
 
-/// Most starts of a fit.
+/// Largest number of starts of a fit.
 pub const MAX_STARTS: u64 = 1_000_000;
 
-/// What came of a start.
+/// The result of one start.
 #[derive(Debug)]
 pub struct Attempt {
     /// Its number.
     pub start: u64,
-    /// Where it led, or why there is no run at the start.
+    /// The descent, or the reason why there is no run at the start.
     pub end: Result<Descent, Box<Error>>,
 }
 
 impl Attempt {
-    /// The sum of squares that it came to.
+    /// Its final sum of squares.
     pub fn squares(&self) -> Option<f64> {
         self.end.as_ref().ok().map(|descent| descent.evaluation.squares())
     }
 }
 
 impl Fit {
-    /// The starts, of which there are so many, as inner values.
+    /// The starting points, as inner values.
     ///
     /// # Errors
-    /// E0855: a parameter without a range, of which none can be drawn.
+    /// E0855: a parameter without a range, from which no start can be drawn.
     pub fn points(&self, starts: u64, seed: u64) -> Result<Drawn, Error> {
         let wrong = |headline: String, help: String| Error::from(Diagnostic::error(&codes::E0855, headline).help(help));
         if starts == 0 || starts > MAX_STARTS {
@@ -56,10 +56,10 @@ impl Fit {
         Ok(Drawn { first, points, quantities: self.quantities().to_vec() })
     }
 
-    /// Goes down from one start.
+    /// Computes the descent from one start.
     ///
     /// # Errors
-    /// The caller wants to stop.
+    /// The caller stops the fit.
     pub fn attempt(&self, drawn: &Drawn, start: u64, stop: &(dyn Fn() -> bool + Sync)) -> Result<Attempt, Halted> {
         let point = drawn.point(start);
         if let Err(why) = self.evaluate(&point, stop)? {
@@ -70,10 +70,10 @@ impl Fit {
         Ok(Attempt { start, end: found.ok_or_else(lost) })
     }
 
-    /// Goes down from these starts on so many threads. The answer is in the order of the starts.
+    /// Computes the descents from these starts on `threads` threads. The results are in the order of the starts.
     ///
     /// # Errors
-    /// The caller wants to stop.
+    /// The caller stops the fit.
     pub fn attempts(
         &self,
         drawn: &Drawn,
@@ -111,7 +111,7 @@ impl Fit {
     }
 }
 
-/// Where descents begin.
+/// The starting points.
 pub struct Drawn {
     first: Vec<f64>,
     points: Points,

@@ -1,5 +1,5 @@
-//! Data as text: a header line with names and units, times in the column of the independent variable, a cell without a number where
-//! nothing was measured.
+//! Data as text: a header line with names and units, a column of times with the name of the independent variable, and
+//! a cell without a number if nothing was measured.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -9,18 +9,18 @@ use super::MAX_DATA;
 use super::data::{DataSet, Deviations, Series};
 use crate::session::header::{Column, parted};
 
-/// Most bytes of a file of data.
+/// Largest size of a data file, in bytes.
 pub const MAX_BYTES: u64 = 1 << 28;
-/// Most of a cell that a message repeats.
+/// A message repeats at most this many characters of a cell.
 const SHOWN: usize = 40;
 
 /// A column of the file.
 struct Named {
-    /// What it measures, without `sigma(...)` or `weight(...)`.
+    /// The measured quantity, without `sigma(...)` or `weight(...)`.
     of: String,
     kind: Kind,
     unit: Option<String>,
-    /// By row; NaN where there is no number.
+    /// One value for each row; NaN if there is no number.
     cells: Vec<f64>,
 }
 
@@ -35,10 +35,10 @@ fn wrong(headline: String, help: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(&codes::E0854, headline).help(help))
 }
 
-/// Reads CSV. `shown` is what the file is called in messages. What is doubtful goes to `warnings`.
+/// Parses CSV. `shown` is the name of the file in messages. `warnings` receives warnings.
 ///
 /// # Errors
-/// E0854: no header, a column twice, a cell that is no number, no time, units that do not fit.
+/// E0854: no header, a duplicate column, a cell that is not a number, no times, or inconsistent units.
 pub fn read(
     shown: &str,
     bytes: &[u8],
@@ -76,7 +76,7 @@ pub fn read(
             return Err(wrong(format!("`{shown}` has more than {MAX_DATA} cells"), "fit to fewer data"));
         }
     }
-    // a deviation is in the unit of what it is the deviation of, unless it says another
+    // a deviation has the unit of its quantity unless its header says otherwise
     let units: Vec<(String, Option<String>)> =
         columns.iter().filter(|c| c.kind == Kind::Values).map(|c| (c.of.clone(), c.unit.clone())).collect();
     for column in &mut columns {
@@ -125,7 +125,7 @@ fn header(shown: &str, time: &str, row: &csv::StringRecord, columns: &mut Vec<Na
     Ok(())
 }
 
-/// Name and unit: `x [mg]`. The index of `u[3]` is no unit.
+/// Splits `x [mg]` into name and unit. The index of `u[3]` is not a unit.
 fn header_cell(cell: &str) -> (String, Option<String>) {
     let Some(open) = cell.rfind('[').filter(|_| cell.ends_with(']')) else { return (cell.to_string(), None) };
     let inside = &cell[open + 1..cell.len() - 1];
@@ -156,7 +156,7 @@ fn number(shown: &str, line: u64, column: &Named, time: &str, cell: &str) -> Res
     }
 }
 
-/// To the unit of the model.
+/// Converts a column to the unit of the model.
 fn convert(
     shown: &str,
     column: &mut Named,
@@ -179,13 +179,13 @@ fn convert(
     };
     let mut doubtful = Vec::new();
     let factor = taken.factor(model, &mut doubtful).map_err(|(headline, help)| wrong(headline, &help))?;
-    // the model does not name the file
+    // the labels would point into the model, which does not contain this file
     warnings.extend(doubtful.into_iter().map(|d| Diagnostic { labels: Vec::new(), ..d }));
     column.cells.iter_mut().for_each(|cell| *cell *= factor);
     Ok(())
 }
 
-/// The unit of a quantity as the model writes it.
+/// The unit of a quantity, as the model writes it.
 fn declared(model: &Model, name: &str) -> Option<String> {
     let stem = name.split('[').next().unwrap_or(name);
     if stem == model.time.name {
@@ -195,7 +195,7 @@ fn declared(model: &Model, name: &str) -> Option<String> {
     state.or_else(|| model.definitions.iter().find(|d| d.name == stem).and_then(|d| d.unit.clone()))
 }
 
-/// Values with their deviations.
+/// The values of a series with their deviations.
 fn joined(shown: &str, time: &str, columns: Vec<Named>) -> Result<DataSet, Box<Diagnostic>> {
     let (values, others): (Vec<Named>, Vec<Named>) = columns.into_iter().partition(|c| c.kind == Kind::Values);
     let (times, values): (Vec<Named>, Vec<Named>) = values.into_iter().partition(|c| c.of == time);

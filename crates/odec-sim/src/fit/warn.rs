@@ -8,7 +8,7 @@ use super::estimate::Estimate;
 use super::{Fit, number};
 
 impl Fit {
-    /// Warnings about the point that a fit came to.
+    /// Warnings about the final point of a fit.
     pub fn warnings(&self, point: &[f64], ended: Ended, estimate: &Estimate) -> Vec<Diagnostic> {
         let mut warnings = Vec::new();
         let name = |j: usize| self.quantities()[j].name.as_str();

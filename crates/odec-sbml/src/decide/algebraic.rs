@@ -1,4 +1,4 @@
-//! Which quantity each algebraic rule determines: a matching of rules and quantities.
+//! Finds the quantity that each algebraic rule determines, by matching rules and quantities.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,8 @@ pub fn match_rules(symbols: &mut Symbols<'_>, report: &mut Report) {
     symbols.algebraic = owner.into_keys().collect();
 }
 
-/// What a formula could determine: what it names, through formulas of other rules too, if nothing else determines that.
+/// The quantities that a formula could determine: those that it names. If nothing else determines one of them, also
+/// those in the formulas of other rules.
 fn candidates<'m>(symbols: &Symbols<'m>, math: &'m Math) -> Vec<&'m str> {
     let (mut found, mut seen, mut open) = (vec![], BTreeSet::new(), vec![math]);
     while let Some(math) = open.pop() {
@@ -43,12 +44,12 @@ fn candidates<'m>(symbols: &Symbols<'m>, math: &'m Math) -> Vec<&'m str> {
             }
         });
     }
-    // what events assign to is taken last
+    // quantities that events set are the last choice
     found.sort_by_key(|id| symbols.assigned.contains(id));
     found
 }
 
-/// True for a quantity that may change, and that nothing changes.
+/// True for a quantity that may vary but that nothing changes.
 fn free(symbols: &Symbols<'_>, id: &str) -> bool {
     match symbols.table.get(id) {
         Some(Symbol::Compartment(compartment)) => !compartment.constant,
@@ -59,7 +60,8 @@ fn free(symbols: &Symbols<'_>, id: &str) -> bool {
     }
 }
 
-/// Gives rule `start` a quantity, if need be by giving other rules other ones (breadth first).
+/// Finds a quantity for rule `start`, if necessary by assigning other quantities to other rules (breadth-first
+/// search).
 fn augment<'m>(start: usize, candidates: &[Vec<&'m str>], owner: &mut BTreeMap<&'m str, usize>) -> bool {
     let mut came: BTreeMap<&str, usize> = BTreeMap::new();
     let mut open = std::collections::VecDeque::from([start]);
@@ -70,7 +72,7 @@ fn augment<'m>(start: usize, candidates: &[Vec<&'m str>], owner: &mut BTreeMap<&
             }
             came.insert(id, rule);
             let Some(&next) = owner.get(id) else {
-                // each rule on the way takes the quantity by which it was reached
+                // each rule on the path takes the quantity through which it was reached
                 let mut free = id;
                 loop {
                     let rule = came[free];

@@ -1,5 +1,5 @@
-//! Reactions as lines with arrows. Such a line holds numbers of molecules; a stoichiometry that has a name or a formula, and a
-//! conversion factor, multiply the rate instead: `J = k*A`, `A -> 0  rate n*J`.
+//! Reactions as lines with arrows. Such a line contains stoichiometric numbers. A stoichiometry with a name or a
+//! formula, and a conversion factor, multiply the rate instead: `J = k*A`, `A -> 0  rate n*J`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,35 +11,35 @@ use crate::math::{Math, Op};
 use crate::model::{Reaction, Reference, Species};
 use crate::plan::{Arrow, Role, Section, Term, amount};
 
-/// A reactant or product as a line may hold it.
+/// A reactant or product, as a line can show it.
 struct Part<'m> {
     species: &'m Species,
-    /// Above 0 for a product.
+    /// Positive for a product.
     sign: f64,
-    /// What multiplies the rate, beside `times`.
+    /// The number that multiplies the rate, beside `times`.
     count: f64,
-    /// A stoichiometry that is no number.
+    /// The stoichiometry, if it is not a number.
     times: Option<Math>,
     /// A conversion factor.
     conversion: Option<Math>,
-    /// The reaction does not change it.
+    /// True if the reaction does not change it.
     fixed: bool,
 }
 
 impl Part<'_> {
-    /// The part as a term, with the side that it stands on.
+    /// The part as a term, and whether the reaction produces it.
     fn term(&self) -> (bool, Term) {
         let key = amount(&self.species.base.id);
         (self.sign * self.count > 0.0, Term { count: self.count.abs(), key, fixed: self.fixed })
     }
 }
 
-/// True for a number that stands before a species as it is.
+/// True for a number that can stand before a species.
 fn is_count(v: f64) -> bool {
     v.is_finite() && v != 0.0 && v.abs() != std::f64::consts::PI && v.abs() != std::f64::consts::E
 }
 
-/// A line of these parts; none if there is nothing on either side.
+/// A line with these parts; `None` if there are none.
 fn arrow<'p, 'm: 'p>(parts: impl IntoIterator<Item = &'p Part<'m>>, factor: Option<Math>) -> Option<Arrow> {
     let mut line = Arrow { left: vec![], right: vec![], factor };
     for part in parts {
@@ -54,7 +54,7 @@ fn arrow<'p, 'm: 'p>(parts: impl IntoIterator<Item = &'p Part<'m>>, factor: Opti
 }
 
 impl<'m> Decider<'m, '_> {
-    /// The rates of the reactions, and their lines.
+    /// Collects the rates of the reactions and their lines.
     pub fn reactions(&mut self) -> BTreeMap<String, Vec<Arrow>> {
         let mut arrows = BTreeMap::new();
         for reaction in &self.symbols.model.reactions {
@@ -65,13 +65,13 @@ impl<'m> Decider<'m, '_> {
             };
             let law = self.meaning(law);
             let lines = self.lines(reaction);
-            // a line says by itself what it changes
+            // a single complete line needs no comment
             let says = matches!(lines.as_slice(), [line] if line.factor.is_none() && shows_all(reaction));
             let note = equation(reaction);
             self.add(&reaction.base.id, Role::Defined(law), Section::Reactions, (!says).then_some(note.as_str()));
             arrows.insert(reaction.base.id.clone(), lines);
         }
-        // a state that its reactions take and make 0 times is in no line
+        // a state with total stoichiometry 0 is in no line
         let terms = arrows.values().flatten().flat_map(|line| line.left.iter().chain(&line.right));
         let changed: BTreeSet<&str> = terms.filter(|term| !term.fixed).map(|term| term.key.as_str()).collect();
         for quantity in &mut self.quantities {
@@ -80,7 +80,8 @@ impl<'m> Decider<'m, '_> {
         arrows
     }
 
-    /// The lines of a reaction: one that names it, if numbers and arrows hold all that it does.
+    /// The lines of a reaction. A single line that names it is enough if it can show everything that the reaction
+    /// does.
     fn lines(&mut self, reaction: &'m Reaction) -> Vec<Arrow> {
         let parts = self.parts(reaction);
         let in_numbers = |part: &Part<'_>| part.times.is_none();
@@ -105,7 +106,8 @@ impl<'m> Decider<'m, '_> {
         lines
     }
 
-    /// What a reaction changes, with the change of the amount each time it happens: a number and a formula, whose product it is.
+    /// What a reaction changes, with the change of the amount each time it happens: the product of a number and a
+    /// formula.
     pub fn changes(&mut self, reaction: &'m Reaction) -> Vec<(&'m Species, f64, Math)> {
         let parts = self.parts(reaction).into_iter().filter(|part| !part.fixed);
         let change = |part: Part<'m>| {
@@ -115,7 +117,7 @@ impl<'m> Decider<'m, '_> {
         parts.map(change).collect()
     }
 
-    /// Reactants and products, without those that take part 0 times.
+    /// Reactants and products, without those whose stoichiometry is 0.
     fn parts(&mut self, reaction: &'m Reaction) -> Vec<Part<'m>> {
         let mut parts = vec![];
         let taken = reaction.reactants.iter().map(|reference| (-1.0, reference));
@@ -124,7 +126,7 @@ impl<'m> Decider<'m, '_> {
                 continue;
             };
             let fixed = species.boundary || species.constant;
-            // what is wrong with it was said at the species that it changes
+            // errors were reported for the species that it changes
             let (count, times) = if fixed && reference.value.is_none() && reference.math.is_none() {
                 (1.0, Math::Number(1.0))
             } else {
@@ -141,13 +143,14 @@ impl<'m> Decider<'m, '_> {
         parts
     }
 
-    /// The conversion factor of a species, if it has one that there is.
+    /// The conversion factor of a species, if it has an existing one.
     fn conversion(&self, species: &Species) -> Option<Math> {
         let id = species.conversion.as_ref().or(self.symbols.model.conversion.as_ref())?;
         self.symbols.table.contains_key(id.as_str()).then(|| Math::name(value_key(&self.symbols, id)))
     }
 
-    /// The derivative of the amount of a species: the rates of its reactions times stoichiometries and conversion factors.
+    /// The derivative of the amount of a species: the sum of the rates of its reactions times stoichiometries and
+    /// conversion factors.
     pub fn sum_of_reactions(&mut self, species: &Species) -> Math {
         let model = self.symbols.model;
         let mut terms = vec![];
@@ -177,7 +180,7 @@ impl<'m> Decider<'m, '_> {
         }
     }
 
-    /// A number and a formula whose product is the stoichiometry.
+    /// The stoichiometry as the product of a number and a formula.
     fn stoichiometry(&mut self, reference: &Reference) -> (f64, Math) {
         let named = !reference.base.id.is_empty();
         match (&reference.math, reference.value) {

@@ -1,8 +1,8 @@
-//! Delays, `delay(x, tau)`: copies of quantities that run behind by `tau`. Until `tau`, a copy stays at the initial value;
-//! from then on it follows the equations of `x` with the time `t - tau`. So its values are those of a solution, and no
-//! interpolation is needed.
+//! Replaces delays, `delay(x, tau)`, by copies of quantities that lag behind by `tau`. Until `tau` has passed, a copy
+//! keeps the initial value. Then it follows the equations of `x` at the time `t - tau`. So its values are solutions of
+//! the model, and need no interpolation.
 //!
-//! Copies are enough where x does not depend on what the delay determines. Where it does, the equations are delay differential
+//! Copies suffice if x does not depend on the result of the delay. Otherwise the equations are delay differential
 //! equations, which odec does not solve.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -25,7 +25,7 @@ pub fn has_delay(math: &Math) -> bool {
     found
 }
 
-/// The model with copies in place of delays; none if there are errors.
+/// The model with copies instead of delays; `None` after an error.
 pub fn replaced(model: &Model, report: &mut Report) -> Option<Model> {
     let mut symbols = Symbols::of(model, report);
     if report.failed() {
@@ -74,15 +74,15 @@ fn fast_species(model: &Model) -> BTreeSet<&str> {
     fast.flat_map(|r| r.reactants.iter().chain(&r.products)).map(|reference| reference.species.as_str()).collect()
 }
 
-/// How far behind: a formula, with the place of the delay.
+/// A lag: a formula, and the location of the delay.
 #[derive(Clone)]
 struct Lag {
     math: Math,
-    /// The end of the first lag: that of the start plus this.
+    /// The start time plus the lag.
     from: Math,
-    /// Nothing changes it.
+    /// True if nothing changes the lag.
     constant: bool,
-    /// Equal for equal lags.
+    /// Identifies equal lags.
     key: String,
     span: Span,
 }
@@ -93,7 +93,7 @@ impl Lag {
         Math::Apply(Op::Compare("<"), vec![Math::Time(self.span), self.from.clone()])
     }
 
-    /// `early` until the lag is over, then `later`. A lag that is no number has neither.
+    /// `early` until the lag has passed, then `later`. If the lag is NaN, neither holds.
     fn split(&self, early: Math, later: Math) -> Math {
         if let Math::Number(_) = self.math {
             return Math::Piecewise(vec![(early, self.before())], Some(Box::new(later)));
@@ -103,21 +103,21 @@ impl Lag {
     }
 }
 
-/// A parameter that was made here.
+/// A parameter that this module has created.
 enum Own {
     /// Nothing changes it.
     Constant,
-    /// What it is at all times.
+    /// Its formula at all times.
     Defined(Math),
     /// Its derivative.
     State(Math),
 }
 
-/// A copy whose formula is still to be written.
+/// A copy whose formula has not been written yet.
 struct Job {
     /// The copy.
     id: String,
-    /// The formula as it is without the lag.
+    /// The formula without the lag.
     math: Source,
     lag: Lag,
     becomes: Becomes,
@@ -125,18 +125,18 @@ struct Job {
 
 enum Source {
     Formula(Math),
-    /// That of another copy.
+    /// The formula of another copy.
     Copy(String),
 }
 
 enum Becomes {
-    /// The copy has the value of the formula.
+    /// The copy is equal to the formula.
     Defined,
-    /// The formula is its derivative, which is 0 until the lag.
+    /// The formula is the derivative of the copy, which is 0 until the lag has passed.
     Rate,
-    /// It is the derivative of a quantity, which is 0 until the lag.
+    /// The copy is the derivative of a quantity, which is 0 until the lag has passed.
     RateOf,
-    /// Its value is that of the formula until the lag, and then this one.
+    /// The copy is equal to the formula until the lag has passed, and to this one afterwards.
     Until(Math),
 }
 
@@ -145,7 +145,7 @@ struct Copier<'s, 'm, 'r> {
     report: &'r mut Report,
     /// Functions whose bodies contain delays.
     delaying: BTreeSet<&'m str>,
-    /// Quantities whose initial values depend on the time, so that they have others before the start.
+    /// Quantities whose initial values depend on the time, so that they vary before the start.
     moving: BTreeSet<&'m str>,
     fast: BTreeSet<&'m str>,
     used: BTreeSet<String>,
@@ -153,7 +153,7 @@ struct Copier<'s, 'm, 'r> {
     rules: Vec<Rule>,
     initial: Vec<Rule>,
     own: BTreeMap<String, Own>,
-    /// What stands for a quantity behind by a lag.
+    /// The delayed version of a quantity, by quantity and lag.
     made: BTreeMap<(String, String), Math>,
     jobs: VecDeque<Job>,
     size: usize,
@@ -166,7 +166,7 @@ impl Copier<'_, '_, '_> {
         found
     }
 
-    /// Writes the formulas of the copies, which may need further copies.
+    /// Writes the formulas of the copies. They may need further copies.
     fn work(&mut self) {
         while let Some(Job { id, math, lag, becomes }) = self.jobs.pop_front() {
             if self.report.failed() {
@@ -174,7 +174,7 @@ impl Copier<'_, '_, '_> {
             }
             let math = match math {
                 Source::Formula(math) => math,
-                // its own formula is written by now: it is older
+                // the other copy is older, so its formula has been written
                 Source::Copy(of) => match self.own.get(&of) {
                     Some(Own::Defined(math) | Own::State(math)) => math.clone(),
                     Some(Own::Constant) | None => Math::name(of),
@@ -194,7 +194,7 @@ impl Copier<'_, '_, '_> {
         }
     }
 
-    /// A formula without delays.
+    /// Replaces the delays in a formula.
     fn without(&mut self, math: Math) -> Math {
         let delaying: BTreeSet<&str> = self.delaying.clone();
         let math = self.inlined(math, &delaying, MAX_INLINED_CALLS);
@@ -204,7 +204,7 @@ impl Copier<'_, '_, '_> {
         })
     }
 
-    /// The value of a formula without delays, a lag ago.
+    /// A formula without delays, evaluated one lag ago.
     fn behind(&mut self, value: &Math, lag: &Math, span: Span) -> Math {
         match *lag {
             Math::Number(0.0) => return value.clone(),
@@ -219,7 +219,7 @@ impl Copier<'_, '_, '_> {
         self.shifted(value.clone(), &lag)
     }
 
-    /// A lag that is a formula gets a name, and is not a number if it is negative.
+    /// Gives a name to a lag that is a formula. The lag becomes NaN if it is negative.
     fn lag(&mut self, lag: &Math, span: Span) -> Lag {
         let math = lag.clone().map(&mut |m| match m {
             Math::Name(id, _) => Some(Math::name(id)),
@@ -262,7 +262,7 @@ impl Copier<'_, '_, '_> {
         self.lag_of(name, constant, key, span)
     }
 
-    /// A lag, with the time at which the first one is over.
+    /// A lag, with the time at which it has passed.
     fn lag_of(&mut self, math: Math, constant: bool, key: String, span: Span) -> Lag {
         let from = Math::Apply(Op::Plus, vec![self.start(span), math.clone()]);
         Lag { math, from, constant, key, span }
@@ -283,7 +283,7 @@ impl Copier<'_, '_, '_> {
         Math::name(variable)
     }
 
-    /// A formula with everything in it a lag ago.
+    /// A formula with everything in it evaluated one lag ago.
     fn shifted(&mut self, math: Math, lag: &Lag) -> Math {
         let math = self.without(math);
         let timed: BTreeSet<&str> = self.symbols.timed.clone();
@@ -297,7 +297,7 @@ impl Copier<'_, '_, '_> {
         })
     }
 
-    /// Puts the bodies of these functions in the place of their calls.
+    /// Replaces calls of these functions by their bodies.
     fn inlined(&mut self, math: Math, which: &BTreeSet<&str>, depth: usize) -> Math {
         if self.report.failed() {
             return math;
@@ -332,7 +332,7 @@ impl Copier<'_, '_, '_> {
         }
     }
 
-    /// A parameter with a free id.
+    /// Creates a parameter with an unused id.
     fn parameter(&mut self, wanted: &str, span: Span) -> String {
         let mut id = wanted.to_string();
         let mut number = 1;
@@ -346,7 +346,7 @@ impl Copier<'_, '_, '_> {
         id
     }
 
-    /// A new quantity that is made of a formula.
+    /// Creates a quantity from a formula, which will be written later.
     fn job(&mut self, of: &str, math: Source, lag: &Lag, becomes: Becomes) -> Math {
         let id = self.parameter(&format!("{}_lag", of.replace('.', "_")), lag.span);
         let own = match becomes {
@@ -358,7 +358,7 @@ impl Copier<'_, '_, '_> {
         Math::name(id)
     }
 
-    /// A state that runs behind: its derivative, and what it begins with.
+    /// Creates a delayed state from its derivative and its initial value.
     fn state(&mut self, of: &str, rate: Source, start: Math, lag: &Lag) -> Math {
         if !lag.constant {
             let headline = format!("the lag of a delay of `{of}` varies");
@@ -378,7 +378,7 @@ impl Copier<'_, '_, '_> {
         self.report.push(Diagnostic::error(&codes::E0560, headline).label(lag.span, label));
     }
 
-    /// What an id means, a lag ago.
+    /// The delayed version of an id.
     fn copy(&mut self, id: &str, lag: &Lag) -> Math {
         let key = (id.to_string(), lag.key.clone());
         if let Some(known) = self.made.get(&key) {
@@ -418,7 +418,7 @@ impl Copier<'_, '_, '_> {
                 return self.job(id, Source::Formula(math), lag, Becomes::Defined);
             }
             Kind::Kept => match symbols.table.get(id) {
-                // the amount stays, the size of the compartment may change
+                // the amount is constant, but the size of the compartment may vary
                 Some(Symbol::Species(species)) if !amount_only(symbols, species) => {
                     let then = self.copy(&species.compartment, lag);
                     if then == Math::name(&species.compartment) {
@@ -435,7 +435,7 @@ impl Copier<'_, '_, '_> {
                 (None, _) => Math::Number(f64::NAN),
             },
         };
-        // before the start, an initial assignment holds at its time
+        // before the start, an initial assignment applies at each time
         match symbols.initial.get(id) {
             Some(rule) if self.moving.contains(id) && !self.is_constant(id) => {
                 self.job(&format!("{id}_past"), Source::Formula(rule.math.clone()), lag, Becomes::Until(now))
@@ -444,7 +444,7 @@ impl Copier<'_, '_, '_> {
         }
     }
 
-    /// True for a quantity of which odec has no copy.
+    /// Reports a quantity that odec cannot copy, and returns true.
     fn cannot(&mut self, id: &str, lag: &Lag) -> bool {
         if self.symbols.assigned.contains(id) {
             let headline = format!("a formula uses an earlier value of `{id}`, which an event sets");
@@ -468,7 +468,7 @@ impl Copier<'_, '_, '_> {
         }
     }
 
-    /// The rates of the reactions of a species, as the derivative of its amount.
+    /// The derivative of the amount of a species, from the rates of its reactions.
     fn change(&self, species: &Species) -> Math {
         let of = self.symbols.reactive.get(species.base.id.as_str()).cloned().unwrap_or_default();
         let mut terms = vec![];
@@ -486,7 +486,7 @@ impl Copier<'_, '_, '_> {
         factor.map_or(sum.clone(), |factor| Math::name(factor).times(sum))
     }
 
-    /// A species that reactions change. Its copy is an amount.
+    /// The delayed version of a species that reactions change. The copy is an amount.
     fn reactive(&mut self, species: &Species, lag: &Lag) -> Math {
         let id = species.base.id.as_str();
         let volume = if amount_only(self.symbols, species) { Math::Number(1.0) } else { volume(self.symbols, species) };
@@ -499,7 +499,7 @@ impl Copier<'_, '_, '_> {
         }
     }
 
-    /// The derivative of a quantity, a lag ago. Before the start, it is 0.
+    /// The derivative of a quantity, one lag ago. Before the start it is 0.
     fn rate_of(&mut self, id: &str, lag: &Lag) -> Math {
         let symbols = self.symbols;
         if self.cannot(id, lag) {
@@ -521,7 +521,7 @@ impl Copier<'_, '_, '_> {
                     return Math::Number(f64::NAN);
                 }
             }
-            // what is wrong with it is said where formulas are read
+            // errors are reported when formulas are read
             _ => return Math::RateOf(id.to_string(), lag.span),
         };
         self.job(&format!("{id}_rate"), Source::Formula(rate), lag, Becomes::RateOf)

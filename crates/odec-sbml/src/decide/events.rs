@@ -1,7 +1,8 @@
-//! Events: the quantities that they set, as amounts where amounts are the states.
+//! Events, and the quantities that they set: amounts if the states are amounts.
 //!
-//! An event that sets a concentration sets the amount that is in the compartment as it is before the event. An event that changes
-//! the size of a compartment keeps all amounts in it, so that a concentration that is a state is divided by the new size.
+//! An event that sets a concentration sets the amount, computed with the compartment size before the event. An event
+//! that changes the size of a compartment keeps all amounts in it, so a state that is a concentration is divided by
+//! the new size.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +18,12 @@ use crate::math::{Math, Op};
 use crate::model::{Event, Species};
 use crate::plan::{PlannedEvent, Role, Section, amount, concentration};
 
-/// Comes before every other event of an instant: it keeps values of a trigger, which no other event reads.
+/// Priority of an event that stores values of a trigger, which comes before every other event at its instant. No other
+/// event reads these values.
 const FIRST: f64 = 1e300;
 
-/// What an event becomes: what is set, and of an event that reads in part at its trigger and in part at its execution, the event
-/// that keeps the values of the trigger.
+/// A converted event. If it reads some values at its trigger and others at its execution, a second event stores the
+/// values at the trigger.
 struct ConvertedEvent<'e> {
     event: &'e Event,
     keeper: Option<PlannedEvent>,
@@ -29,7 +31,8 @@ struct ConvertedEvent<'e> {
 }
 
 impl Decider<'_, '_> {
-    /// All of them. An event without a trigger never happens, and one that sets nothing changes nothing.
+    /// Converts all events. An event without a trigger never happens, and one that sets nothing has no effect, so both
+    /// are left out.
     pub(super) fn events(&mut self, equations: &[(Math, Span)], fast: &[Fast]) -> Vec<PlannedEvent> {
         let model = self.symbols.model;
         let ranked = model.events.iter().any(|event| event.priority.is_some());
@@ -103,7 +106,7 @@ impl Decider<'_, '_> {
         Some(ConvertedEvent { event, keeper, planned })
     }
 
-    /// Says where an event sets what it cannot.
+    /// Reports an event that sets something it cannot set.
     fn can_set(&mut self, id: &str, span: Span) -> bool {
         match self.symbols.kind(id) {
             Kind::State | Kind::Kept => return true,
@@ -119,7 +122,7 @@ impl Decider<'_, '_> {
         false
     }
 
-    /// What is set, with what that changes.
+    /// The actions of an event, including indirect changes.
     fn actions(&mut self, event: &Event, values: &[(&str, Math)]) -> Vec<(String, Math)> {
         let model = self.symbols.model;
         let given: BTreeMap<String, Math> =
@@ -184,8 +187,8 @@ impl Decider<'_, '_> {
         }
     }
 
-    /// True for an event whose values are those of its trigger, if it needs sizes or concentrations of its execution too, which
-    /// may be other ones.
+    /// True if an event uses the values at its trigger but also needs sizes or concentrations at its execution, which
+    /// may differ.
     fn reads_at_execution(&mut self, event: &Event, values: &[(&str, Math)]) -> bool {
         let model = self.symbols.model;
         let mut needed = vec![];

@@ -1,9 +1,9 @@
-//! Fast reactions: they are in equilibrium at every instant. The amount of one species of such a reaction becomes an unknown
-//! that the kinetic law, which is 0, determines. The other species follow from it and from totals that the reaction conserves
-//! and that slow reactions and events change: of `A <-> B`, `B = B_total - A`.
+//! Fast reactions, which are always in equilibrium. The amount of one species of such a reaction becomes an unknown,
+//! which the equation `kinetic law = 0` determines. The other species follow from it and from totals. The fast
+//! reaction conserves the totals; slow reactions and events change them. For `A <-> B`, `B = B_total - A`.
 //!
-//! An equilibrium is where the reaction comes to rest from the amounts before. It is taken where it is the only one: the law
-//! falls when reactants turn into products.
+//! The equilibrium is the state in which the reaction comes to rest, starting from the earlier amounts. A reaction is
+//! imported only if its equilibrium is unique: the law falls when reactants turn into products.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,29 +17,30 @@ use crate::math::{Math, Op};
 use crate::model::Reaction;
 use crate::plan::{Arrow, PlannedEvent, Quantity, Role, Section, Term, amount};
 
-/// Highest degree of a kinetic law: beyond it, the search for the equilibrium could end at a solution with negative amounts.
+/// Highest degree of a kinetic law. Beyond it, the search for the equilibrium could find a solution with negative
+/// amounts.
 const MAX_DEGREE: usize = 2;
 
-/// A fast reaction that is in the plan.
+/// A fast reaction in the plan.
 pub struct Fast {
     /// The amount that its law determines.
     unknown: String,
-    /// Other amounts.
+    /// The amounts that follow from it.
     others: Vec<Other>,
-    /// From any amounts there is one equilibrium.
+    /// True if the law is linear, so that any initial amounts lead to exactly one equilibrium.
     linear: bool,
 }
 
 /// `key = total + ratio*unknown`
 struct Other {
     key: String,
-    /// What one unit of the unknown is in this amount: a number, and a formula for what is no number.
+    /// Change of this amount for one unit of the unknown: a number times a formula.
     ratio: (f64, Math),
     total: String,
 }
 
 impl Other {
-    /// What the total is if this amount and the unknown have these values.
+    /// The total that belongs to these values of this amount and of the unknown.
     fn total(&self, own: Math, unknown: Math) -> Math {
         sum(own, -self.ratio.0, self.ratio.1.clone().times(unknown))
     }
@@ -51,17 +52,17 @@ impl Fast {
     }
 }
 
-/// What a reaction does to an amount each time it happens.
+/// The change of an amount each time a reaction happens.
 struct Change {
     key: String,
-    /// Below 0 of what it takes.
+    /// Negative for a reactant.
     number: f64,
-    /// The same as a number and a formula.
+    /// The same as a number times a formula.
     formula: (f64, Math),
 }
 
 impl<'m> Decider<'m, '_> {
-    /// Takes the fast reactions out of the lines, and gives what stands for them, with the equations.
+    /// Removes the fast reactions from the lines, and returns what replaces them. Adds their equations.
     pub fn fast_reactions(
         &mut self,
         arrows: &mut BTreeMap<String, Vec<Arrow>>,
@@ -99,7 +100,7 @@ impl<'m> Decider<'m, '_> {
         all
     }
 
-    /// What a fast reaction becomes, with its law, or why it cannot be imported.
+    /// Converts a fast reaction. Returns it with its law, or the reason why it cannot be imported.
     fn fast(&mut self, reaction: &'m Reaction, before: &[Fast]) -> Result<(Fast, Math), String> {
         let law = reaction.law.as_ref().ok_or("it has no kinetic law")?;
         let law = self.meaning(law);
@@ -142,7 +143,7 @@ impl<'m> Decider<'m, '_> {
         Ok((Fast { unknown, others: others.collect(), linear }, law))
     }
 
-    /// Makes an unknown of one amount, and definitions of the others.
+    /// Turns one amount into an unknown, and the others into definitions.
     fn replace(&mut self, fast: &Fast) {
         let mut start = BTreeMap::new();
         for quantity in &mut self.quantities {
@@ -174,7 +175,7 @@ impl<'m> Decider<'m, '_> {
         }
     }
 
-    /// Refuses values at the start that depend on amounts which fast reactions change there.
+    /// Refuses initial values that depend on amounts that a fast reaction changes at the start.
     fn check_reads(&mut self, all: &[Fast]) {
         let mut found = vec![];
         let start = Start::of(&self.quantities, &[], &self.symbols.model.functions);
@@ -196,7 +197,7 @@ impl<'m> Decider<'m, '_> {
         }
     }
 
-    /// Lets events set the totals where they set amounts that fast reactions change.
+    /// Makes events set the totals if they set amounts that fast reactions change.
     pub fn set_totals(&mut self, all: &[Fast], events: &mut [PlannedEvent]) {
         for fast in all {
             let mut setting = 0;
@@ -227,8 +228,8 @@ impl<'m> Decider<'m, '_> {
     }
 }
 
-/// Whether a law is linear, if amounts that are not negative have one equilibrium: every term that is positive falls when
-/// reactants are taken, and every negative one grows when products are made.
+/// Checks that nonnegative amounts have a single equilibrium: every positive term falls when reactants are consumed,
+/// and every negative term grows when products are made. Returns whether the law is linear.
 fn single_equilibrium(law: &Polynomial, changes: &[Change]) -> Result<bool, String> {
     let taken = |key: &str| changes.iter().any(|change| change.key == key && change.number < 0.0);
     let (mut forth, mut back) = (vec![], vec![]);
@@ -243,7 +244,7 @@ fn single_equilibrium(law: &Polynomial, changes: &[Change]) -> Result<bool, Stri
     if degree == 0 {
         return Err("its kinetic law does not depend on what it changes".to_string());
     }
-    // without a way back, the product of two amounts is 0 where either is
+    // without a reverse reaction, the product of two amounts is 0 if either of them is 0
     if degree > 1 && (forth.is_empty() || back.is_empty()) {
         return Err("its kinetic law may be 0 for more than one set of amounts".to_string());
     }
@@ -259,7 +260,7 @@ fn sum(a: Math, factor: f64, b: Math) -> Math {
     }
 }
 
-/// A line with totals for amounts that a fast reaction changes.
+/// Rewrites a line with totals instead of amounts that a fast reaction changes.
 fn rewritten(line: Arrow, fast: &Fast) -> Vec<Arrow> {
     let mut counts: Vec<(Term, f64)> = vec![];
     let mut add =

@@ -1,5 +1,5 @@
-//! Which quantities depend on which, for delays: where a quantity depends on its own past, the model needs a solver for delay
-//! differential equations.
+//! Finds which quantities depend on which others, for delays. If a quantity depends on its own past, the model needs a
+//! solver for delay differential equations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use crate::math::Math;
 use crate::model::RuleKind;
 use crate::report::Report;
 
-/// What each quantity depends on over time, by id.
+/// The quantities on which each quantity depends over time, by id.
 pub struct Reads<'m> {
     of: BTreeMap<&'m str, BTreeSet<&'m str>>,
-    /// Each delay: where, what it determines, what it is a delay of.
+    /// For each delay: its location, the quantities that it determines, and the quantities in it.
     delays: Vec<(Span, Vec<&'m str>, BTreeSet<&'m str>)>,
 }
 
@@ -30,7 +30,7 @@ fn names(math: &Math) -> BTreeSet<&str> {
 }
 
 impl<'m> Reads<'m> {
-    /// Of a model.
+    /// Computes the dependencies of a model.
     pub fn of(symbols: &Symbols<'m>) -> Reads<'m> {
         let mut reads = Reads { of: BTreeMap::new(), delays: vec![] };
         let delaying = delaying(symbols);
@@ -85,13 +85,14 @@ impl<'m> Reads<'m> {
         });
     }
 
-    /// A number for each quantity; those that depend on one another have the same.
+    /// A number for each quantity. Quantities that depend on one another have the same number.
     fn circles(&self) -> BTreeMap<&'m str, usize> {
         circles(&self.of)
     }
 }
 
-/// A number for each quantity, of those that each reads; those that depend on one another have the same.
+/// A number for each quantity, from the quantities that each one reads. Quantities that depend on one another have the
+/// same number (strongly connected components).
 pub fn circles<'m>(reads: &BTreeMap<&'m str, BTreeSet<&'m str>>) -> BTreeMap<&'m str, usize> {
     let mut back: BTreeMap<&str, Vec<&'m str>> = BTreeMap::new();
     for (id, read) in reads {
@@ -99,7 +100,7 @@ pub fn circles<'m>(reads: &BTreeMap<&'m str, BTreeSet<&'m str>>) -> BTreeMap<&'m
             back.entry(other).or_default().push(id);
         }
     }
-    // in the order in which a walk along what is read leaves them
+    // in the order in which a depth-first search finishes them
     let (mut seen, mut left) = (BTreeSet::new(), vec![]);
     for start in reads.keys().copied() {
         let mut open = vec![(start, false)];
@@ -112,7 +113,7 @@ pub fn circles<'m>(reads: &BTreeMap<&'m str, BTreeSet<&'m str>>) -> BTreeMap<&'m
             }
         }
     }
-    // a walk the other way, from the last of them, stays in its circle
+    // a search in the opposite direction, from the last one, stays in its component
     let mut circle = BTreeMap::new();
     for (number, start) in left.into_iter().rev().enumerate() {
         let mut open = vec![start];
@@ -144,7 +145,7 @@ pub fn refuse(symbols: &Symbols<'_>, reads: &Reads<'_>, report: &mut Report) {
     }
 }
 
-/// Functions whose bodies contain delays, also through others.
+/// Functions whose bodies contain delays, directly or through other functions.
 pub fn delaying<'m>(symbols: &Symbols<'m>) -> BTreeSet<&'m str> {
     let mut callers: BTreeMap<&str, Vec<&'m str>> = BTreeMap::new();
     let mut open = vec![];
@@ -159,7 +160,7 @@ pub fn delaying<'m>(symbols: &Symbols<'m>) -> BTreeSet<&'m str> {
     spread(open, &callers)
 }
 
-/// Quantities whose initial values depend on the time, also through others.
+/// Quantities whose initial values depend on the time, directly or through others.
 pub fn moving_starts<'m>(symbols: &Symbols<'m>) -> BTreeSet<&'m str> {
     let model = symbols.model;
     let mut readers: BTreeMap<&str, Vec<&'m str>> = BTreeMap::new();
@@ -185,7 +186,7 @@ pub fn moving_starts<'m>(symbols: &Symbols<'m>) -> BTreeSet<&'m str> {
     spread(open, &readers)
 }
 
-/// These, and all that follow from them.
+/// These quantities, and all that depend on them.
 fn spread<'m>(mut open: Vec<&'m str>, followers: &BTreeMap<&str, Vec<&'m str>>) -> BTreeSet<&'m str> {
     let mut found = BTreeSet::new();
     while let Some(id) = open.pop() {

@@ -1,8 +1,10 @@
-//! Initial values that depend on a concentration, and that this concentration depends on through the size of its compartment.
+//! Breaks circles of initial values: a value that depends on a concentration, which depends on the value through the
+//! size of its compartment.
 //!
-//! The state of a species is its amount. Where the file gives its concentration at the start, the amount at the start is this
-//! times the size, and the concentration is the amount over the size: a circle, if the size depends on the concentration. So
-//! initial values on such a circle read copies of definitions, of which that of the concentration has the value of the file.
+//! The state of a species is its amount. If the file gives its initial concentration, the initial amount is the
+//! concentration times the size, and the concentration is the amount divided by the size. This is a circle if the size
+//! depends on the concentration. Initial values on such a circle therefore read copies of definitions. In these
+//! copies, the concentration has the value from the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +12,8 @@ use super::feedback::circles;
 use crate::math::Math;
 use crate::plan::{Quantity, Role, Section, at_start};
 
-/// Opens the circles. `given`: formulas of concentrations at the start, by key, of species whose amounts are the states.
+/// Breaks the circles. `given` contains the formulas of initial concentrations, by key, for species whose states are
+/// amounts.
 pub fn open_circles(quantities: &mut Vec<Quantity>, given: &BTreeMap<String, Math>) {
     let copied = copied(quantities, given);
     let renamed = |math: &Math| {
@@ -34,7 +37,7 @@ pub fn open_circles(quantities: &mut Vec<Quantity>, given: &BTreeMap<String, Mat
     quantities.extend(copies);
 }
 
-/// Definitions on a circle with a concentration that is given.
+/// Definitions on a circle that contains a given concentration.
 fn copied(quantities: &[Quantity], given: &BTreeMap<String, Math>) -> BTreeSet<String> {
     if given.is_empty() {
         return BTreeSet::new();

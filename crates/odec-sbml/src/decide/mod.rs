@@ -1,5 +1,5 @@
-//! Decides what each part of a model becomes: amount or concentration, parameter, definition, state, discrete quantity or
-//! algebraic unknown.
+//! Decides what each part of a model becomes: an amount or a concentration, a parameter, definition, state, discrete
+//! quantity or algebraic unknown.
 
 mod algebraic;
 mod arrows;
@@ -25,10 +25,10 @@ use crate::report::Report;
 use start::Start;
 use symbols::{Kind, Symbol, Symbols};
 
-/// Numbers between two times that a run takes for different ones: more than the few within which they are the same.
+/// Two times that a run distinguishes are at least this number of floating-point numbers apart.
 const APART: u32 = 16;
 
-/// The plan of a model, unless it contradicts itself.
+/// Makes the plan of a model; `None` if the model contradicts itself.
 pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
     if model.formulas().any(delays::has_delay) || model.functions.iter().any(|f| delays::has_delay(&f.body)) {
         return delays::replaced(model, report).and_then(|model| planned(&model, report));
@@ -36,7 +36,7 @@ pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
     planned(model, report)
 }
 
-/// The plan of a model without delays.
+/// Makes the plan of a model without delays.
 fn planned(model: &Model, report: &mut Report) -> Option<Plan> {
     let mut symbols = Symbols::of(model, report);
     if report.failed() {
@@ -72,12 +72,12 @@ fn planned(model: &Model, report: &mut Report) -> Option<Plan> {
     (!report.failed()).then_some(plan)
 }
 
-/// What decides with: the ids and what determines them.
+/// The state of the decisions: the ids and what determines them, and the quantities so far.
 pub struct Decider<'m, 'r> {
     symbols: Symbols<'m>,
     report: &'r mut Report,
     quantities: Vec<Quantity>,
-    /// Concentrations at the start, of species whose amounts follow from them.
+    /// Initial concentrations of species whose amounts follow from them.
     given: BTreeMap<String, Math>,
 }
 
@@ -87,7 +87,7 @@ impl<'m> Decider<'m, '_> {
         self.quantities.push(Quantity { key: key.into(), role, section, note, by_arrows: false });
     }
 
-    /// Where the XML says what.
+    /// The locations in the XML.
     fn places(&self) -> Places {
         let own = |(id, span): (&&str, &Span)| ((*id).to_string(), *span);
         let rule = |(id, rule): (&&str, &&Rule)| ((*id).to_string(), rule.base.span);
@@ -98,7 +98,7 @@ impl<'m> Decider<'m, '_> {
         }
     }
 
-    /// The formula with keys for ids, and derivatives for `rateOf`.
+    /// Replaces ids in a formula by keys, and `rateOf` by derivatives.
     fn meaning(&mut self, math: &Math) -> Math {
         let mut refused = vec![];
         let symbols = &self.symbols;
@@ -133,7 +133,7 @@ impl<'m> Decider<'m, '_> {
         Math::Number(given.unwrap_or(f64::NAN))
     }
 
-    /// The role of a quantity that is no species.
+    /// The role of a quantity that is not a species.
     fn role(&mut self, id: &str, given: Option<f64>, span: Span) -> Role {
         if let Some(rule) = self.symbols.rules.get(id).copied() {
             let math = self.meaning(&rule.math);
@@ -160,7 +160,7 @@ impl<'m> Decider<'m, '_> {
             let determined = self.symbols.rules.contains_key(id) || self.symbols.initial.contains_key(id);
             let mut size = part.size;
             if part.dimensions == 0.0 && !determined {
-                // a point has no size, and what is in it has no concentration
+                // a point has no size, and a species in it has no concentration
                 size = size.or(Some(1.0));
             } else if size.is_none() && !determined {
                 let headline = format!("compartment `{id}` has no size, so odec uses 1");
@@ -211,7 +211,7 @@ impl<'m> Decider<'m, '_> {
         volume(&self.symbols, species)
     }
 
-    /// Value of a species at the start, as an amount or as a concentration.
+    /// The initial value of a species, as an amount or a concentration.
     fn species_start(&mut self, species: &Species, as_amount: bool) -> Math {
         let id = species.base.id.as_str();
         let volume = self.volume(species);
@@ -235,7 +235,7 @@ impl<'m> Decider<'m, '_> {
         let volume = self.volume(species);
         let kind = self.symbols.kind(id);
         let rule = self.symbols.rules.get(id).copied();
-        // rules say the amount or the concentration, whichever formulas mean; reactions change the amount
+        // a rule determines what formulas mean, the amount or the concentration; reactions always change the amount
         let by_rule = rule.is_some() || kind == Kind::Unknown;
         let given = species.concentration.is_some() || self.symbols.initial.contains_key(id) && !only;
         let of_amount = if by_rule { only } else { kind != Kind::Fixed || !given };
@@ -275,7 +275,7 @@ impl<'m> Decider<'m, '_> {
         }
     }
 
-    /// Refuses initial values that depend on what an algebraic rule determines.
+    /// Refuses initial values that depend on a quantity that an algebraic rule determines.
     fn check_start(&mut self, equations: &[(Math, Span)]) {
         let start = Start::of(&self.quantities, equations, &self.symbols.model.functions);
         for key in start.unsettled(equations) {
@@ -304,7 +304,7 @@ impl<'m> Decider<'m, '_> {
         for quantity in &mut self.quantities {
             if let (Role::State(_, math), Ok(_)) = (&mut quantity.role, wanted.binary_search(&quantity.key)) {
                 let key = rate(&quantity.key);
-                // beside lines with arrows, the sum stands there once more
+                // if lines with arrows determine the state, this repeats their sum
                 added.push((
                     key.clone(),
                     if quantity.by_arrows { math.clone() } else { std::mem::replace(math, Math::name(key)) },
@@ -317,9 +317,9 @@ impl<'m> Decider<'m, '_> {
     }
 }
 
-/// Where a formula compares the time with a number, an instant that belongs to the time before it: a row at the instant has the
-/// values after it, so that the instant is put a little later: beyond what counts as the same instant.
-/// `t <= 2` becomes `t < 2.000000000000007`.
+/// In SBML, the instant at which a formula compares the time with a number may belong to the time before it. But a row
+/// at this instant has the values after it. So the comparison moves to a slightly later time, just beyond what counts
+/// as the same instant: `t <= 2` becomes `t < 2.000000000000007`.
 fn exact_times(math: Math) -> Math {
     math.map(&mut |m| {
         let Math::Apply(Op::Compare(sign), list) = m else { return None };
@@ -335,14 +335,14 @@ fn exact_times(math: Math) -> Math {
     })
 }
 
-/// A time behind `c` that is another one, although it is rounded.
+/// The first time after `c` that is a different time despite rounding.
 fn after(c: f64) -> f64 {
-    // next to 0, the numbers lie so close that each is another time
+    // close to 0, each floating-point number is a different time
     let steps = if c.abs() < f64::MIN_POSITIVE { 1 } else { APART };
     (0..steps).fold(c, |c, _| c.next_up())
 }
 
-/// A value to begin the search for an algebraic unknown with.
+/// An initial guess for an algebraic unknown.
 fn guess(start: Math) -> Math {
     if matches!(start, Math::Number(v) if !v.is_finite()) { Math::Number(1.0) } else { start }
 }
@@ -353,7 +353,7 @@ fn amount_only(symbols: &Symbols<'_>, species: &Species) -> bool {
     species.substance_only || symbols.table.get(species.compartment.as_str()).is_some_and(point)
 }
 
-/// The size of the compartment of a species; 1 of a point.
+/// The size of the compartment of a species; 1 if the compartment is a point.
 fn volume(symbols: &Symbols<'_>, species: &Species) -> Math {
     match symbols.table.get(species.compartment.as_str()) {
         Some(Symbol::Compartment(c)) if c.dimensions != 0.0 => Math::name(&species.compartment),
@@ -361,7 +361,7 @@ fn volume(symbols: &Symbols<'_>, species: &Species) -> Math {
     }
 }
 
-/// What an id means in a formula.
+/// The key for what an id means in a formula.
 fn value_key(symbols: &Symbols<'_>, id: &str) -> String {
     match symbols.table.get(id) {
         Some(Symbol::Species(species)) if amount_only(symbols, species) => amount(id),
@@ -370,7 +370,7 @@ fn value_key(symbols: &Symbols<'_>, id: &str) -> String {
     }
 }
 
-/// The quantity of a species that a rule or reactions change, which the other one follows from.
+/// The quantity of a species that a rule or reactions change. The other quantity follows from it.
 fn primary(symbols: &Symbols<'_>, id: &str) -> String {
     match symbols.table.get(id) {
         Some(Symbol::Species(_)) if symbols.reactive.contains_key(id) => amount(id),
@@ -382,7 +382,7 @@ fn primary(symbols: &Symbols<'_>, id: &str) -> String {
     }
 }
 
-/// The derivative of a quantity by time, if it is known.
+/// The time derivative of a quantity, if it is known.
 fn derivative(symbols: &Symbols<'_>, id: &str) -> Option<Math> {
     let of = |id: &str| match symbols.kind(id) {
         Kind::Fixed | Kind::Kept => Some(Math::Number(0.0)),
@@ -391,7 +391,7 @@ fn derivative(symbols: &Symbols<'_>, id: &str) -> Option<Math> {
     };
     let own = of(id)?;
     match symbols.table.get(id) {
-        // the concentration of what has an amount as its state: a'/V - c*V'/V
+        // the concentration of a species whose state is an amount: a'/V - c*V'/V
         Some(Symbol::Species(species)) if !amount_only(symbols, species) && primary(symbols, id) == amount(id) => {
             let volume = volume(symbols, species);
             let change = of(&species.compartment)?;

@@ -1,5 +1,6 @@
-//! Which events take turns: those whose order at one instant makes a difference. SBML leaves the order of events of one priority
-//! to chance; odec executes them together, as if none saw another, unless they are `alone`.
+//! Finds the events whose order at one instant matters, and which must therefore take turns. SBML leaves the order of
+//! events of equal priority to chance. odec executes them together, so that none sees the effects of another, unless
+//! they are `alone`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +8,10 @@ use super::start::{MAX_CHAIN, Start};
 use crate::math::{Math, Op};
 use crate::plan::PlannedEvent;
 
-/// Largest set of events that are compared one by one; of a larger one all take turns.
+/// In a larger set of events, all take turns; in a smaller one, the events are compared one by one.
 const MAX_COMPARED: usize = 64;
 
-/// Marks the events of a plan that are executed in rounds of their own.
+/// Marks the events of a plan that need rounds of their own.
 pub fn take_turns(start: &Start<'_>, events: &mut [PlannedEvent]) {
     let found = Turns::of(start, events).found;
     for k in found {
@@ -19,17 +20,17 @@ pub fn take_turns(start: &Start<'_>, events: &mut [PlannedEvent]) {
     }
 }
 
-/// What an event reads and writes, and when it is executed, as far as that is known.
+/// What an event reads, and when it is executed, as far as this is known.
 struct Profile<'q> {
     /// What its condition reads.
     trigger: BTreeSet<&'q str>,
-    /// What is read when it is triggered: condition, delay, and right sides unless it is late.
+    /// What it reads when it is triggered: condition, delay, and right-hand sides unless it is late.
     before: BTreeSet<&'q str>,
-    /// What its right sides read when it is executed.
+    /// What its right-hand sides read when it is executed.
     after: BTreeSet<&'q str>,
-    /// Its priority; none if that varies.
+    /// Its priority; `None` if it varies.
     rank: Option<f64>,
-    /// Its time; none if that is not known.
+    /// Its time; `None` if it is not known.
     instant: Option<f64>,
 }
 
@@ -49,7 +50,7 @@ impl<'q> Turns<'q> {
         }
         let profiles = events.iter().map(|event| profile(start, event)).collect();
         let mut turns = Turns { profiles, writers, found: BTreeSet::new() };
-        // two that set one quantity
+        // two events that set the same quantity
         for set in turns.writers.values().cloned().collect::<Vec<_>>() {
             turns.mark(set);
         }
@@ -57,11 +58,11 @@ impl<'q> Turns<'q> {
             let profile = &turns.profiles[k];
             let (on_trigger, on_before) = (turns.writing(&profile.trigger), turns.writing(&profile.before));
             let on_after = turns.writing(&profile.after);
-            // one makes the condition of this one turn, and another one changes what it reads then
+            // one event makes this condition true, and another one changes what this event then reads
             if !on_trigger.is_empty() {
                 turns.mark(on_trigger.union(&on_before).copied().collect());
             }
-            // another one changes what this one reads at its execution, or drops it
+            // another event changes what this one reads at its execution, or cancels it
             let mut with = on_after;
             if event.cancel {
                 with.extend(on_trigger);
@@ -71,12 +72,12 @@ impl<'q> Turns<'q> {
         turns
     }
 
-    /// Events that set one of these quantities.
+    /// The events that set any of these quantities.
     fn writing(&self, keys: &BTreeSet<&str>) -> BTreeSet<usize> {
         keys.iter().filter_map(|key| self.writers.get(*key)).flatten().copied().collect()
     }
 
-    /// Marks those of a set that may be due together with another one of it.
+    /// Marks the events of a set that may be due together with another one of the set.
     fn mark(&mut self, set: BTreeSet<usize>) {
         if set.len() > MAX_COMPARED {
             self.found.extend(set);
@@ -90,7 +91,7 @@ impl<'q> Turns<'q> {
         }
     }
 
-    /// Marks an event with those that may be due together with it.
+    /// Marks an event and the others that may be due together with it.
     fn mark_with(&mut self, event: usize, others: BTreeSet<usize>) {
         for other in others {
             if other != event && self.may_meet(event, other) {
@@ -99,7 +100,7 @@ impl<'q> Turns<'q> {
         }
     }
 
-    /// True unless two events have different priorities, or different times.
+    /// True unless two events have different priorities or different times.
     fn may_meet(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.profiles[a], &self.profiles[b]);
         let differ = |a: Option<f64>, b: Option<f64>| a.zip(b).is_some_and(|(a, b)| a != b);
@@ -130,7 +131,7 @@ fn union<'q>(mut all: BTreeSet<&'q str>, more: BTreeSet<&'q str>) -> BTreeSet<&'
     all
 }
 
-/// Of a condition that is true from a time on, this time.
+/// The time from which on a condition is true, if it has this form.
 fn time_of(trigger: &Math) -> Option<&Math> {
     match trigger {
         Math::Apply(Op::Compare(">" | ">="), list) => match list.as_slice() {

@@ -1,4 +1,4 @@
-//! A formula as a polynomial in some quantities, with numbers for all others, where it is one.
+//! Expands a formula into a polynomial in some quantities, if it is one. All other quantities must be numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use crate::math::{Math, Op};
 use crate::model::Function;
 use crate::plan::{Quantity, Role};
 
-/// Most terms that are followed.
+/// Largest number of terms.
 const MAX_TERMS: usize = 100;
 
-/// Factors, each as often as it stands there, with their coefficients.
+/// The terms: factors, repeated according to their powers, and their coefficients.
 pub struct Polynomial(BTreeMap<Vec<String>, f64>);
 
 impl Polynomial {
@@ -18,7 +18,7 @@ impl Polynomial {
         Polynomial(BTreeMap::from([(vec![], v)]))
     }
 
-    /// The terms that are not 0.
+    /// The nonzero terms.
     pub fn terms(&self) -> impl Iterator<Item = (&Vec<String>, f64)> {
         self.0.iter().map(|(key, v)| (key, *v)).filter(|(_, v)| *v != 0.0)
     }
@@ -48,14 +48,14 @@ impl Polynomial {
     }
 }
 
-/// The numbers of quantities that do not vary.
+/// The values of quantities that do not vary.
 pub struct Values<'q> {
     roles: BTreeMap<&'q str, &'q Role>,
     functions: BTreeMap<&'q str, &'q Function>,
 }
 
 impl<'q> Values<'q> {
-    /// Of the quantities of a plan.
+    /// Finds these values among the quantities of a plan.
     pub fn of(quantities: &'q [Quantity], functions: &'q [Function]) -> Values<'q> {
         Values {
             roles: quantities.iter().map(|q| (q.key.as_str(), &q.role)).collect(),
@@ -63,12 +63,12 @@ impl<'q> Values<'q> {
         }
     }
 
-    /// The value of a formula that names only what does not vary.
+    /// The value of a formula that only names such quantities.
     pub fn number(&self, math: &Math) -> Option<f64> {
         self.polynomial(math, &BTreeSet::new()).ok()?.number()
     }
 
-    /// The polynomial in `keys`, or why there is none.
+    /// Expands a formula in `keys`, or says why it is not a polynomial.
     pub fn polynomial(&self, math: &Math, keys: &BTreeSet<&str>) -> Result<Polynomial, String> {
         self.form(math, keys, MAX_CHAIN)
     }

@@ -1,5 +1,5 @@
-//! What is known of quantities at the start, and which quantities a formula reads: for events that odec would order or begin in
-//! another way than SBML does.
+//! What is known about quantities at the start, and which quantities a formula reads. This is needed for events whose
+//! order, or whose state at the start, would differ between odec and SBML.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,30 +9,30 @@ use crate::math::{Math, Op};
 use crate::model::Function;
 use crate::plan::{Quantity, Role};
 
-/// Longest chain of definitions, and deepest formula, that is followed.
+/// Largest length of a chain of definitions, and depth of a formula.
 pub const MAX_CHAIN: usize = 60;
 
-/// An equation holds at the start if its sides differ by no more.
+/// An equation is satisfied at the start if its sides differ by at most this.
 const CONSISTENT: f64 = 1e-12;
 
-/// Largest body of a function that is followed.
+/// Largest size of a function body that is evaluated.
 const MAX_BODY: usize = 1000;
 
 /// Quantities by key.
 pub struct Start<'q> {
     roles: BTreeMap<&'q str, &'q Role>,
-    /// What the equations of algebraic rules name: every algebraic unknown may depend on it.
+    /// The keys in the equations of algebraic rules; every algebraic unknown may depend on them.
     tied: BTreeSet<&'q str>,
     functions: BTreeMap<&'q str, &'q Function>,
-    /// Algebraic unknowns count as what the search for them begins with.
+    /// True if algebraic unknowns have the value of their initial guess.
     guessed: bool,
 }
 
-/// An initial value, and whether it changes by itself.
+/// An initial value, and whether it varies by itself.
 type InitialValue = (f64, bool);
 
 impl<'q> Start<'q> {
-    /// Of the quantities of a plan, its algebraic equations and its functions.
+    /// From the quantities of a plan, its algebraic equations and its functions.
     pub fn of(quantities: &'q [Quantity], equations: &'q [(Math, Span)], functions: &'q [Function]) -> Start<'q> {
         let mut tied = BTreeSet::new();
         for (math, _) in equations {
@@ -46,7 +46,7 @@ impl<'q> Start<'q> {
         }
     }
 
-    /// The value of a formula at the time 0, where it is simple enough to say. A condition is 1 or 0.
+    /// The value of a formula at time 0, if it is simple enough to compute. A condition is 1 or 0.
     pub fn value(&self, math: &Math, chain: usize) -> Option<InitialValue> {
         let chain = chain.checked_sub(1)?;
         match math {
@@ -92,8 +92,8 @@ impl<'q> Start<'q> {
         }
     }
 
-    /// Keys of states and discrete quantities whose initial values depend on an algebraic unknown that is not known there:
-    /// odec computes them from what the search for it begins with.
+    /// Keys of states and discrete quantities whose initial values depend on an algebraic unknown that the file does
+    /// not determine consistently. odec would compute them from the initial guess.
     pub fn unsettled(mut self, equations: &[(Math, Span)]) -> Vec<&'q str> {
         self.guessed = true;
         let holds = |math: &Math| self.value(math, MAX_CHAIN).is_some_and(|(v, _)| v.abs() <= CONSISTENT);
@@ -115,7 +115,7 @@ impl<'q> Start<'q> {
         fixed && self.reads(math).iter().all(|key| matches!(self.roles[key], Role::Parameter(_) | Role::Defined(_)))
     }
 
-    /// True for a condition that holds at the start by equality, of quantities that move apart.
+    /// True for a condition whose two sides are equal at the start and then diverge.
     pub fn on_an_edge(&self, trigger: &Math) -> bool {
         let mut negated = false;
         trigger.visit(&mut |m| negated |= matches!(m, Math::Apply(Op::Not | Op::Xor | Op::Implies, _)));
@@ -132,7 +132,8 @@ impl<'q> Start<'q> {
         found
     }
 
-    /// Keys that a formula reads, through definitions. What reads an algebraic unknown reads all that the rules name.
+    /// The keys that a formula reads, through definitions. A formula that reads an algebraic unknown reads every key
+    /// in the rules.
     pub fn reads(&self, math: &Math) -> BTreeSet<&'q str> {
         let mut found = BTreeSet::new();
         let mut open: Vec<&str> = vec![];
@@ -159,7 +160,7 @@ fn names<'m>(math: &'m Math, see: &mut impl FnMut(&'m str)) {
     });
 }
 
-/// The value of an operator, where it is simple enough to say.
+/// The value of an operator, if it is simple enough to compute.
 fn applied(op: Op, values: &[f64]) -> Option<f64> {
     let truth = |v: &f64| *v != 0.0;
     Some(match (op, values) {

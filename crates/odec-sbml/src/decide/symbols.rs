@@ -10,7 +10,7 @@ use crate::math::Math;
 use crate::model::{Base, Compartment, Function, Model, Reaction, Reference, Rule, RuleKind, Species};
 use crate::report::Report;
 
-/// What an id stands for.
+/// What an id means.
 #[derive(Clone, Copy, Debug)]
 pub enum Symbol<'m> {
     /// A compartment.
@@ -19,55 +19,55 @@ pub enum Symbol<'m> {
     Species(&'m Species),
     /// A parameter.
     Parameter,
-    /// A reaction, which has a rate if there is a kinetic law.
+    /// A reaction. It has a rate if it has a kinetic law.
     Reaction(bool),
     /// A stoichiometry.
     Reference(&'m Reference),
 }
 
-/// A model with what is found out about its ids.
+/// A model with the information about its ids.
 pub struct Symbols<'m> {
     /// The model.
     pub model: &'m Model,
-    /// By id.
+    /// The meaning of each id.
     pub table: BTreeMap<&'m str, Symbol<'m>>,
-    /// Rules of variables.
+    /// The rule of each variable.
     pub rules: BTreeMap<&'m str, &'m Rule>,
     /// Initial assignments.
     pub initial: BTreeMap<&'m str, &'m Rule>,
-    /// What events assign to.
+    /// The quantities that events set.
     pub assigned: BTreeSet<&'m str>,
-    /// Species that reactions change, with the reactions: what they take has a minus.
+    /// Species that reactions change, with these reactions and a sign: negative for reactants.
     pub reactive: BTreeMap<&'m str, Vec<(f64, &'m Reaction, &'m Reference)>>,
     /// Functions.
     pub functions: BTreeMap<&'m str, &'m Function>,
     /// Functions whose value depends on the time.
     pub timed: BTreeSet<&'m str>,
-    /// What algebraic rules determine.
+    /// The quantities that algebraic rules determine.
     pub algebraic: BTreeSet<&'m str>,
     /// The elements of the ids.
     pub places: BTreeMap<&'m str, Span>,
-    /// Quantities that keep their value, and can be computed without any that changes.
+    /// Constant quantities that depend only on constant quantities.
     pub fixed: BTreeSet<&'m str>,
 }
 
 /// What determines a quantity over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing changes it, and its value follows from numbers.
+    /// Nothing; its value follows from numbers.
     Fixed,
-    /// Events alone change it, or nothing; its value follows from the start.
+    /// Only events, or nothing; its value follows from the initial values.
     Kept,
-    /// A formula at all times.
+    /// A formula, at all times.
     Defined,
-    /// A derivative.
+    /// A formula for its derivative.
     State,
     /// An algebraic rule.
     Unknown,
 }
 
 impl<'m> Symbols<'m> {
-    /// Collects them, and says what contradicts what.
+    /// Collects the information about a model, and reports contradictions.
     pub fn of(model: &'m Model, report: &mut Report) -> Symbols<'m> {
         let mut table: BTreeMap<&'m str, Symbol<'m>> = BTreeMap::new();
         let mut places: BTreeMap<&'m str, Span> = BTreeMap::new();
@@ -174,7 +174,7 @@ impl<'m> Symbols<'m> {
         }
     }
 
-    /// Says where an id stands for nothing that can have a value of its own.
+    /// Reports an id that cannot have a value of its own.
     fn known(&self, id: &str, span: Span, report: &mut Report) {
         match self.table.get(id) {
             None => report.error(&codes::E0805, format!("there is no quantity `{id}`"), span, "named here"),
@@ -190,7 +190,7 @@ impl<'m> Symbols<'m> {
         }
     }
 
-    /// Ids that formulas name.
+    /// The ids in formulas.
     pub fn names(&self) -> BTreeSet<&'m str> {
         let mut found = BTreeSet::new();
         for math in self.model.formulas() {
@@ -203,7 +203,7 @@ impl<'m> Symbols<'m> {
         found
     }
 
-    /// Quantities whose derivatives formulas use.
+    /// The quantities whose derivatives formulas use.
     pub fn rated(&self) -> BTreeSet<&'m str> {
         let mut found = BTreeSet::new();
         for math in self.model.formulas() {
@@ -226,7 +226,8 @@ impl<'m> Symbols<'m> {
         self.check_cycles(report);
     }
 
-    /// Says where functions call one another in a circle: those that are left when functions that call none of them are taken out.
+    /// Reports functions that call one another in a circle: those that remain when functions that call none of the
+    /// others are removed repeatedly.
     fn check_cycles(&self, report: &mut Report) {
         let mut calls: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for function in &self.model.functions {
@@ -243,7 +244,7 @@ impl<'m> Symbols<'m> {
             for other in called {
                 callers.entry(other).or_default().push(function);
             }
-            // a function that is not there has its own message
+            // a missing function has its own message
         }
         let mut open: Vec<&str> = calls.iter().filter(|(_, called)| called.is_empty()).map(|(f, _)| *f).collect();
         open.extend(callers.keys().filter(|id| !self.functions.contains_key(**id)));
@@ -312,7 +313,8 @@ impl<'m> Symbols<'m> {
         }
     }
 
-    /// Finds the quantities that follow from numbers alone: those that nothing changes and whose formulas name only such.
+    /// Finds the quantities that follow from numbers alone: nothing changes them, and their formulas only use such
+    /// quantities.
     pub fn find_fixed(&mut self) {
         for _ in 0..MAX_ROUNDS {
             let known = self.fixed.len();
@@ -360,7 +362,7 @@ impl<'m> Symbols<'m> {
     }
 }
 
-/// Functions whose value depends on the time, also through others.
+/// Functions whose value depends on the time, directly or through others.
 fn timed(functions: &[Function]) -> BTreeSet<&str> {
     let mut callers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut open = vec![];

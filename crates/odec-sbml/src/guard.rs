@@ -1,14 +1,16 @@
-//! Checks a text for constructs that make its XML expensive to parse: in one pass, before parsing, without recursion.
+//! Checks a text for constructs that would make its XML expensive to parse, in one pass, before parsing, and without
+//! recursion.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
 
 use crate::limits::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_NAMESPACES};
 
-/// Refuses elements that are nested too deeply, or have too many attributes or namespaces. What is no XML passes.
+/// Refuses elements that are nested too deeply or have too many attributes or namespaces. Accepts a text that is not
+/// XML.
 pub fn check(text: &str) -> Result<(), Box<Diagnostic>> {
     let bytes = text.as_bytes();
-    // of each open element, the namespaces that it declares
+    // for each open element, the number of namespaces that it declares
     let mut open: Vec<usize> = vec![];
     let mut at = 0;
     while let Some(next) = find(bytes, at, b"<") {
@@ -44,17 +46,17 @@ pub fn check(text: &str) -> Result<(), Box<Diagnostic>> {
     Ok(())
 }
 
-/// What a tag says.
+/// The content of a tag.
 struct Tag {
     /// One past its `>`.
     end: usize,
     attributes: usize,
     namespaces: usize,
-    /// It ends with `/>`.
+    /// True if it ends with `/>`.
     closed: bool,
 }
 
-/// The tag that begins at `start`; none if it does not end.
+/// The tag that begins at `start`; `None` if it does not end.
 fn tag(bytes: &[u8], start: usize) -> Option<Tag> {
     let mut tag = Tag { end: start, attributes: 0, namespaces: 0, closed: false };
     let mut quote = None;
@@ -72,7 +74,7 @@ fn tag(bytes: &[u8], start: usize) -> Option<Tag> {
     None
 }
 
-/// The place of `what` from `at` on.
+/// The position of `what` at or after `at`.
 fn find(bytes: &[u8], at: usize, what: &[u8]) -> Option<usize> {
     let rest = bytes.get(at..)?;
     rest.windows(what.len()).position(|window| window == what).map(|k| at + k)

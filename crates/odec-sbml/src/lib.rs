@@ -6,7 +6,7 @@
 //!                                            definitions, states, events)
 //! ```
 //!
-//! Nothing here reads a file. Messages point at the XML.
+//! This crate does not read files. Messages point to locations in the XML.
 
 mod decide;
 mod export;
@@ -31,25 +31,25 @@ use report::Report;
 
 pub use export::{Chosen, Exported, export};
 
-/// What became of a file.
+/// The result of an import.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
-    /// The text of the model; none if there are errors.
+    /// The text of the model; `None` after an error.
     pub text: Option<String>,
-    /// What SBML calls the quantities whose names in the text differ: `[S]` for `S_conc`.
+    /// The SBML notation for quantities that have another name in the text: `[S]` for `S_conc`.
     pub titles: BTreeMap<String, String>,
-    /// Lines of the text with what they come from in the XML, in the order of the text.
+    /// For each line of the text, its origin in the XML, in the order of the text.
     pub places: Vec<(Range<usize>, Span)>,
-    /// Errors and warnings, with places in the XML.
+    /// Errors and warnings, with locations in the XML.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// True for a text that is XML rather than a model of odec.
+/// True for a text that is XML rather than a model in odec's language.
 pub fn is_xml(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
 }
 
-/// Imports the text of a file.
+/// Imports a file from its text.
 pub fn import(text: &str) -> Imported {
     let mut report = Report::default();
     let plan = match xml::parse(text) {

@@ -1,36 +1,36 @@
 //! Limits on the input, each with its own diagnostic (E0803).
 
-/// Most nodes of the XML: elements, texts, comments. A node takes about a hundred bytes of memory.
+/// Largest number of nodes of the XML: elements, texts, comments. A node takes about a hundred bytes of memory.
 pub const MAX_NODES: u32 = 2_000_000;
 
-/// Most attributes of one element. Each is compared with all others.
+/// Largest number of attributes of one element. The parser compares each of them with all others.
 pub const MAX_ATTRIBUTES: usize = 200;
 
-/// Most namespaces that hold at one place. Each element that declares one copies those around it.
+/// Largest number of namespaces in scope at one element. Each element that declares one copies those around it.
 pub const MAX_NAMESPACES: usize = 100;
 
-/// Deepest nesting of elements. Formulas are walked by recursion, so that this bounds the stack too.
+/// Deepest nesting of elements. Formulas are processed recursively, so this also limits the stack.
 pub const MAX_DEPTH: usize = 150;
 
 /// Deepest nesting of brackets in a formula of Level 1.
 pub const MAX_BRACKETS: usize = 100;
 
-/// Most parts of formulas that are put in place of calls in the conditions of events; beyond, a call stays.
+/// Largest number of formula nodes that replace calls in the conditions of events; beyond it, a call remains.
 pub const MAX_INLINED: usize = 50_000;
 
-/// Deepest calls of functions that are put in place of calls in what a delay is of.
+/// Largest depth of calls that are inlined in delayed formulas.
 pub const MAX_INLINED_CALLS: usize = 50;
 
-/// Most quantities, rules, events and parts of formulas that the submodels of a model, or the copies that its
-/// delays need, may come to together.
+/// Largest total number of quantities, rules, events and formula nodes in the submodels of a model, or in the copies
+/// that its delays need.
 pub const MAX_FLATTENED: usize = 1_000_000;
 
-/// Deepest nesting of submodels in submodels.
+/// Deepest nesting of submodels.
 pub const MAX_SUBMODELS: usize = 50;
 
-/// Most rounds in which quantities are found that follow from numbers alone. Those at the end of a longer chain become `discrete`,
-/// which has the same values.
+/// Largest number of rounds of the search for quantities that follow from numbers alone. The quantities at the end of
+/// a longer chain become `discrete`, which has the same values.
 pub const MAX_ROUNDS: usize = 100;
 
-/// Most faults that are reported of one file.
+/// Largest number of errors that are reported for one file.
 pub const MAX_REPORTED: usize = 100;

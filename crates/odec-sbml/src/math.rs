@@ -1,60 +1,60 @@
-//! Formulas, from MathML or from the text formulas of Level 1.
+//! Formulas, from MathML or from the text of Level 1 formulas.
 
 use odec_ir::Span;
 
-/// What an operator of MathML does. Most take any number of operands.
+/// An operator of MathML. Most of them take any number of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Sum; of nothing it is 0.
+    /// Sum; 0 without operands.
     Plus,
-    /// Difference, or the negative of one operand.
+    /// Difference, or negation of one operand.
     Minus,
-    /// Product; of nothing it is 1.
+    /// Product; 1 without operands.
     Times,
     /// Quotient.
     Divide,
     /// Power.
     Power,
-    /// The root of the second operand, whose degree is the first.
+    /// The root of the second operand; the first one is the degree.
     Root,
-    /// The logarithm of the second operand, whose base is the first.
+    /// The logarithm of the second operand; the first one is the base.
     Log,
-    /// The quotient without its fraction.
+    /// The quotient, truncated to an integer.
     Quotient,
-    /// What remains of the quotient without its fraction; it has the sign of the first operand.
+    /// The remainder of the truncated quotient; it has the sign of the first operand.
     Rem,
     /// n!
     Factorial,
-    /// A function that odec has under this name.
+    /// A function that has this name in odec.
     Builtin(&'static str),
-    /// 1 over a function of odec: the secant is that of `cos`.
+    /// The reciprocal of a function of odec: the secant is that of `cos`.
     Reciprocal(&'static str),
-    /// A function of odec at 1 over the operand: the arc secant is that of `acos`.
+    /// A function of odec, applied to the reciprocal of the operand: the arcsecant is that of `acos`.
     OfReciprocal(&'static str),
-    /// The smallest or largest of several.
+    /// The smallest or largest of several operands.
     Extreme(&'static str),
-    /// A comparison, as odec writes it.
+    /// A comparison, in the notation of odec.
     Compare(&'static str),
     /// Logical and.
     And,
     /// Logical or.
     Or,
-    /// True if an odd number of operands is.
+    /// True if an odd number of operands is true.
     Xor,
     /// Logical not.
     Not,
-    /// False only if the first is true and the second is false.
+    /// Implication: false only if the first operand is true and the second is false.
     Implies,
 }
 
 impl Op {
-    /// True where the result is true or false.
+    /// True for an operator whose value is a truth value.
     pub fn is_logical(self) -> bool {
         matches!(self, Op::Compare(_) | Op::And | Op::Or | Op::Xor | Op::Not | Op::Implies)
     }
 }
 
-/// A formula. Names stand for ids of the file; after `decide` for keys of the plan.
+/// A formula. Names are ids of the file, or keys of the plan after `decide`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Math {
     /// A number.
@@ -65,25 +65,25 @@ pub enum Math {
     Name(String, Span),
     /// The time.
     Time(Span),
-    /// The derivative of a quantity by time.
+    /// The time derivative of a quantity.
     RateOf(String, Span),
-    /// The value of a formula some time ago; the second formula says how long.
+    /// The delayed value of a formula; the second formula is the delay.
     Delay(Box<[Math; 2]>, Span),
-    /// A function that the file defines.
+    /// A call of a function that the file defines.
     Call(String, Vec<Math>, Span),
     /// An operator with its operands.
     Apply(Op, Vec<Math>),
-    /// Values with their conditions, and the value otherwise.
+    /// Values with their conditions, and the value if no condition holds.
     Piecewise(Vec<(Math, Math)>, Option<Box<Math>>),
 }
 
 impl Math {
-    /// A name without a place in the file.
+    /// A name without a location in the file.
     pub fn name(key: impl Into<String>) -> Math {
         Math::Name(key.into(), Span::default())
     }
 
-    /// The product, without factors of 1.
+    /// The product; factors of 1 are left out.
     pub fn times(self, other: Math) -> Math {
         match (self, other) {
             (Math::Number(1.0), b) => b,
@@ -114,7 +114,7 @@ impl Math {
         }
     }
 
-    /// Calls `see` with this and all parts of it.
+    /// Calls `see` for this formula and all of its nodes.
     pub fn visit<'a>(&'a self, see: &mut impl FnMut(&'a Math)) {
         see(self);
         for part in self.parts() {
@@ -122,15 +122,15 @@ impl Math {
         }
     }
 
-    /// Number of its parts, itself counted.
+    /// Number of its nodes, including itself.
     pub fn size(&self) -> usize {
         let mut count = 0;
         self.visit(&mut |_| count += 1);
         count
     }
 
-    /// The same with each name, rate, time and call put through `change`, which returns `None` to keep it. Operands of calls are
-    /// changed first.
+    /// Applies `change` to each name, rate, time and call; `None` keeps it. Operands of a call are changed before the
+    /// call.
     pub fn map(self, change: &mut impl FnMut(&Math) -> Option<Math>) -> Math {
         let all = |list: Vec<Math>, change: &mut _| list.into_iter().map(|m| m.map(change)).collect();
         let changed = match self {
@@ -146,7 +146,7 @@ impl Math {
         change(&changed).unwrap_or(changed)
     }
 
-    /// True if the value is true or false.
+    /// True if the value is a truth value.
     pub fn is_logical(&self) -> bool {
         match self {
             Math::Bool(_) => true,
@@ -156,7 +156,7 @@ impl Math {
     }
 }
 
-/// The formula with conditions that are known left out.
+/// The formula without the branches of conditions whose value is known.
 pub fn simplified(math: Math) -> Math {
     math.map(&mut |m| match m {
         Math::Apply(Op::Not, list) => match list.as_slice() {

@@ -1,146 +1,146 @@
-//! The parts of a model as SBML has them. What a level leaves out has the value that the level says.
+//! The parts of a model, as in SBML. Attributes that a level leaves out have the default of that level.
 
 use odec_ir::Span;
 
 use crate::math::Math;
 
-/// What every part has.
+/// What all parts have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Base {
-    /// What formulas call it; empty if it has none.
+    /// Its id in formulas; empty if it has none.
     pub id: String,
-    /// What packages may call it.
+    /// Its id for packages.
     pub metaid: String,
-    /// A name for people.
+    /// A human-readable name.
     pub name: String,
-    /// Its first tag in the XML.
+    /// The location of its start tag in the XML.
     pub span: Span,
-    /// The submodels that it is in: `A__B__`; empty in the model itself.
+    /// The submodels that contain it: `A__B__`; empty in the model itself.
     pub owner: String,
-    /// What it replaces in submodels.
+    /// The elements of submodels that it replaces.
     pub replaces: Vec<Replacement>,
-    /// What it is replaced by.
+    /// The element that replaces it.
     pub replaced_by: Option<Replacement>,
 }
 
-/// One step on the way into submodels.
+/// One step of a path into submodels.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// By id.
+    /// By an id.
     Id(String),
     /// By a port.
     Port(String),
-    /// By metaid.
+    /// By a metaid.
     MetaId(String),
-    /// To the definition of a unit.
+    /// To a unit definition.
     Unit(String),
 }
 
-/// A part of a submodel that is replaced, or that replaces.
+/// An element of a submodel that replaces, or is replaced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replacement {
-    /// In which submodel.
+    /// The submodel.
     pub submodel: String,
-    /// The way from there.
+    /// The path from there.
     pub path: Vec<Step>,
-    /// It stands for a deletion, which the submodel has already.
+    /// True if it refers to a deletion, which the submodel already has.
     pub deletion: bool,
-    /// A parameter between the two values.
+    /// The conversion factor between the two values: a parameter.
     pub factor: Option<String>,
-    /// Where it says so.
+    /// Its location.
     pub span: Span,
 }
 
-/// A model inside of another one.
+/// A submodel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submodel {
-    /// Id and place.
+    /// Id and location.
     pub base: Base,
-    /// Which model.
+    /// The definition of the model.
     pub model: String,
-    /// What is left out of it.
+    /// The elements that are deleted from it.
     pub deletions: Vec<(Vec<Step>, Span)>,
-    /// A parameter: its unit of time in that of the whole.
+    /// A parameter that converts its time to that of the whole model.
     pub time: Option<String>,
-    /// A parameter: its unit of extent in that of the whole.
+    /// A parameter that converts its extent to that of the whole model.
     pub extent: Option<String>,
 }
 
-/// A part that other models may name.
+/// An element that other models may refer to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port {
     /// Id.
     pub id: String,
-    /// The part.
+    /// The element.
     pub path: Vec<Step>,
 }
 
-/// A room with a size.
+/// A compartment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compartment {
-    /// Id and place.
+    /// Id and location.
     pub base: Base,
-    /// 3 of a volume; 0 has no size.
+    /// 3 for a volume; a compartment with 0 has no size.
     pub dimensions: f64,
-    /// Its size at the start, if the file says it.
+    /// Its initial size, if the file gives it.
     pub size: Option<f64>,
-    /// Nothing changes it.
+    /// True if nothing changes it.
     pub constant: bool,
 }
 
-/// A substance in a compartment.
+/// A species.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Species {
-    /// Id and place.
+    /// Id and location.
     pub base: Base,
-    /// Where it is.
+    /// Its compartment.
     pub compartment: String,
-    /// Amount at the start.
+    /// Initial amount.
     pub amount: Option<f64>,
-    /// Concentration at the start.
+    /// Initial concentration.
     pub concentration: Option<f64>,
-    /// Formulas mean its amount; else they mean its concentration.
+    /// True if its id means its amount in formulas, rather than its concentration.
     pub substance_only: bool,
-    /// Reactions do not change it.
+    /// True if reactions do not change it.
     pub boundary: bool,
-    /// Nothing changes it.
+    /// True if nothing changes it.
     pub constant: bool,
-    /// A parameter: what a reaction makes is multiplied with it.
+    /// The conversion factor of reactions that change it: a parameter.
     pub conversion: Option<String>,
 }
 
-/// A number with a name.
+/// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Id and place. That of a parameter of one reaction is `reaction.id`, which no id of a file can be.
+    /// Id and location. The id of a parameter of one reaction is `reaction.id`, which cannot occur in a file.
     pub base: Base,
-    /// Its initial value, if the file says it.
+    /// Its initial value, if the file gives it.
     pub value: Option<f64>,
-    /// Nothing changes it.
+    /// True if nothing changes it.
     pub constant: bool,
-    /// It belongs to one reaction.
+    /// True if it belongs to one reaction.
     pub local: bool,
-    /// It is a copy of another quantity that runs behind, for a delay.
+    /// True if it is a copy of another quantity, made for a delay.
     pub behind: bool,
 }
 
-/// A function of its arguments.
+/// A function definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Id and place.
+    /// Id and location.
     pub base: Base,
     /// Names of the arguments.
     pub arguments: Vec<String>,
-    /// Its value.
+    /// Its body.
     pub body: Math,
 }
 
-/// What a rule says.
+/// The meaning of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleKind {
-    /// The variable has this value at all times.
+    /// The variable is equal to the formula at all times.
     Assignment,
-    /// The variable changes at this rate.
+    /// The formula is the derivative of the variable.
     Rate,
     /// The formula is 0 at all times.
     Algebraic,
@@ -149,11 +149,11 @@ pub enum RuleKind {
 /// A rule, or an initial assignment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Id and place.
+    /// Id and location.
     pub base: Base,
-    /// What it says; of an initial assignment this is `Assignment`.
+    /// The kind of rule; `Assignment` for an initial assignment.
     pub kind: RuleKind,
-    /// The quantity; empty of an algebraic rule.
+    /// The variable; empty for an algebraic rule.
     pub variable: String,
     /// The formula.
     pub math: Math,
@@ -162,56 +162,56 @@ pub struct Rule {
 /// A reactant or product of a reaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// Id, by which rules and events may change the stoichiometry.
+    /// An id with which rules and events can change the stoichiometry.
     pub base: Base,
-    /// Which species.
+    /// The species.
     pub species: String,
-    /// How much of it one reaction takes or makes.
+    /// The stoichiometry: how much of it one reaction consumes or produces.
     pub value: Option<f64>,
-    /// The same as a formula (Level 2).
+    /// The stoichiometry as a formula (Level 2).
     pub math: Option<Math>,
 }
 
 /// A reaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reaction {
-    /// Id and place.
+    /// Id and location.
     pub base: Base,
     /// What it takes.
     pub reactants: Vec<Reference>,
     /// What it makes.
     pub products: Vec<Reference>,
-    /// How often it happens, in amount over time.
+    /// The kinetic law: its rate, in amount per time.
     pub law: Option<Math>,
-    /// It is always in equilibrium.
+    /// True if it is always in equilibrium.
     pub fast: bool,
 }
 
-/// What happens at an instant.
+/// An event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Id and place.
+    /// Id and location.
     pub base: Base,
-    /// The event happens where this becomes true.
+    /// The condition that triggers it.
     pub trigger: Option<Math>,
-    /// How much later it is executed.
+    /// The time from the trigger to the execution.
     pub delay: Option<Math>,
-    /// Which of several is executed first.
+    /// Among several events, the one with the highest priority comes first.
     pub priority: Option<Math>,
-    /// Values are those of the trigger, not those of the execution.
+    /// True if the values are those at the trigger rather than at the execution.
     pub early: bool,
-    /// It is executed even if the trigger becomes false before.
+    /// True if it is executed even if the trigger becomes false before.
     pub persistent: bool,
-    /// What the trigger counts as before the start.
+    /// The value of the trigger before the start.
     pub initially: bool,
-    /// Quantities with their new values.
+    /// The quantities that it sets, with their new values.
     pub assignments: Vec<Rule>,
 }
 
-/// All of it.
+/// A whole model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
-    /// Id and place.
+    /// Id and location.
     pub base: Base,
     /// Level and version.
     pub level: (u32, u32),
@@ -221,7 +221,7 @@ pub struct Model {
     pub compartments: Vec<Compartment>,
     /// Species.
     pub species: Vec<Species>,
-    /// Parameters, those of single reactions too.
+    /// Parameters, including those of single reactions.
     pub parameters: Vec<Parameter>,
     /// Initial values.
     pub initial: Vec<Rule>,
@@ -231,7 +231,7 @@ pub struct Model {
     pub reactions: Vec<Reaction>,
     /// Events.
     pub events: Vec<Event>,
-    /// The conversion factor of species without one of their own.
+    /// The conversion factor of species that have none of their own.
     pub conversion: Option<String>,
     /// Submodels.
     pub submodels: Vec<Submodel>,
@@ -245,7 +245,7 @@ impl Model {
         self.reactions.iter().flat_map(|r| r.reactants.iter().chain(&r.products))
     }
 
-    /// All formulas that are no bodies of functions.
+    /// All formulas except the bodies of functions.
     pub fn formulas(&self) -> impl Iterator<Item = &Math> {
         let rules = self.rules.iter().chain(&self.initial).map(|rule| &rule.math);
         let laws = self.reactions.iter().filter_map(|reaction| reaction.law.as_ref());
@@ -257,7 +257,7 @@ impl Model {
         rules.chain(laws).chain(references).chain(events)
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn formulas_mut(&mut self) -> impl Iterator<Item = &mut Math> {
         let rules = self.rules.iter_mut().chain(&mut self.initial).map(|rule| &mut rule.math);
         let reactions = self.reactions.iter_mut().flat_map(|reaction| {

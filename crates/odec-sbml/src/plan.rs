@@ -1,4 +1,5 @@
-//! What is written: quantities with their roles in an `.ode` text, equations and events. Formulas name quantities by keys.
+//! The content of the text to write: quantities with their roles in an `.ode` model, equations and events. Formulas
+//! refer to quantities by keys.
 //!
 //! The key of a compartment, parameter, reaction or stoichiometry is its id. A species has two: `#S` is its amount, `[S]` its
 //! concentration.
@@ -25,12 +26,12 @@ pub fn rate(key: &str) -> String {
     format!("rate {key}")
 }
 
-/// The key of a definition as it is at the start.
+/// The key of the initial value of a definition.
 pub fn at_start(key: &str) -> String {
     format!("start {key}")
 }
 
-/// What a quantity is in the text.
+/// The role of a quantity in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
     /// `param k = 1`
@@ -39,13 +40,13 @@ pub enum Role {
     Defined(Math),
     /// `state S = 1` and `S' = ...`
     State(Math, Math),
-    /// `discrete k = 1`, which events change, or nothing.
+    /// `discrete k = 1`, which only events change, if anything.
     Discrete(Math),
     /// `unknown z = 1`, which the equations of algebraic rules determine.
     Unknown(Math),
 }
 
-/// Under which heading a quantity is written.
+/// The heading under which a quantity is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// Parameters.
@@ -62,79 +63,79 @@ pub enum Section {
     Reactions,
     /// Derivatives that formulas use.
     Rates,
-    /// Definitions as they are at the start, for initial values.
+    /// Initial values of definitions, for other initial values.
     Initial,
-    /// Quantities as they were some time ago.
+    /// Delayed quantities.
     Behind,
-    /// Values that events keep from their triggers to their executions.
+    /// Values that events store from their triggers to their executions.
     Kept,
 }
 
 /// A quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// What formulas call it.
+    /// Its key in formulas.
     pub key: String,
-    /// What it is.
+    /// Its role.
     pub role: Role,
-    /// Where it is written.
+    /// Its heading.
     pub section: Section,
-    /// What was decided, if that is not plain.
+    /// A comment about a decision that is not obvious.
     pub note: Option<String>,
-    /// A state whose derivative follows from the lines of reactions.
+    /// True for a state whose derivative follows from reactions.
     pub by_arrows: bool,
 }
 
 /// A species on one side of an arrow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// How much of it one reaction takes or makes; above 0.
+    /// Its stoichiometry, which is positive.
     pub count: f64,
     /// The key of its amount.
     pub key: String,
-    /// The reaction does not change it.
+    /// True if the reaction does not change it.
     pub fixed: bool,
 }
 
 /// A line with an arrow: `J: A -> B  rate k*A`, or `A -> 0  rate n*J` beside `J = k*A`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrow {
-    /// What is taken.
+    /// The species that it consumes.
     pub left: Vec<Term>,
-    /// What is made.
+    /// The species that it produces.
     pub right: Vec<Term>,
-    /// The rate of the reaction is multiplied with this; none of the line that names the reaction.
+    /// The factor of the reaction's rate; `None` for the line that names the reaction.
     pub factor: Option<Math>,
 }
 
 /// An event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedEvent {
-    /// Its id, and its name for people.
+    /// Its id and its human-readable name.
     pub title: String,
     /// The condition.
     pub trigger: Math,
-    /// Executed so much later.
+    /// The time from the trigger to the execution.
     pub delay: Option<Math>,
-    /// Highest first.
+    /// The event with the highest priority comes first.
     pub priority: Option<Math>,
-    /// Right sides are read at the execution.
+    /// True if right-hand sides are read at the execution.
     pub late: bool,
-    /// They are those of the trigger for SBML. Of an event that is neither late nor early, both are the same.
+    /// True if SBML reads them at the trigger. If an event is neither late nor early, both are the same.
     pub early: bool,
-    /// Dropped if the condition turns false.
+    /// True if the event is cancelled when the condition becomes false.
     pub cancel: bool,
-    /// Executed in a round of its own.
+    /// True if it has a round of its own.
     pub alone: bool,
-    /// The condition counts as false before the start.
+    /// True if the condition counts as false before the start.
     pub from_start: bool,
-    /// Keys and what they become.
+    /// The keys that it sets, and their values.
     pub actions: Vec<(String, Math)>,
-    /// Its place in the XML.
+    /// Its location in the XML.
     pub span: Span,
 }
 
-/// Where the XML says what.
+/// Locations in the XML.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Places {
     /// The element of each id.
@@ -146,45 +147,45 @@ pub struct Places {
 }
 
 impl Places {
-    /// The place of what determines a quantity at all times: its rule, or its element.
+    /// The location of what determines a quantity at all times: its rule, or its element.
     pub fn of(&self, key: &str) -> Span {
         let id = id_of(key);
         self.rules.get(id).or_else(|| self.elements.get(id)).copied().unwrap_or_default()
     }
 
-    /// The place of its initial value.
+    /// The location of its initial value.
     pub fn start(&self, key: &str) -> Span {
         let id = id_of(key);
         self.initial.get(id).or_else(|| self.elements.get(id)).copied().unwrap_or_default()
     }
 }
 
-/// The id that a key is made of.
+/// The id in a key.
 fn id_of(key: &str) -> &str {
     key.trim_start_matches("rate ").trim_start_matches("start ").trim_matches(['#', '[', ']'])
 }
 
-/// All that is written.
+/// Everything that is written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// The id of the model, and its name for people.
+    /// The id of the model.
     pub id: String,
-    /// The name for people.
+    /// Its human-readable name.
     pub name: String,
     /// Level and version.
     pub level: (u32, u32),
     /// Functions.
     pub functions: Vec<Function>,
-    /// Those whose value depends on the time: they get it as one more argument.
+    /// The functions whose value depends on the time. They get the time as an additional argument.
     pub timed: BTreeSet<String>,
     /// Quantities.
     pub quantities: Vec<Quantity>,
-    /// The lines with arrows of each reaction, by its key. They hold all that reactions change.
+    /// For each reaction, by its key, its lines with arrows. They contain everything that reactions change.
     pub arrows: BTreeMap<String, Vec<Arrow>>,
-    /// Formulas that are 0.
+    /// Formulas that are 0 at all times.
     pub equations: Vec<(Math, Span)>,
     /// Events.
     pub events: Vec<PlannedEvent>,
-    /// Where the XML says what.
+    /// Locations in the XML.
     pub places: Places,
 }

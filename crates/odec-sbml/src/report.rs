@@ -13,17 +13,17 @@ pub struct Report {
 }
 
 impl Report {
-    /// An error at a place.
+    /// Adds an error at a location.
     pub fn error(&mut self, code: &'static Code, headline: impl Into<String>, at: Span, label: impl Into<String>) {
         self.push(Diagnostic::error(code, headline).label(at, label));
     }
 
-    /// A warning at a place.
+    /// Adds a warning at a location.
     pub fn warning(&mut self, code: &'static Code, headline: impl Into<String>, at: Span, label: impl Into<String>) {
         self.push(Diagnostic::warning(code, headline).label(at, label));
     }
 
-    /// Keeps a message, unless it is there or there are many already.
+    /// Adds a message, unless it is a duplicate or there are too many.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if self.diagnostics.len() < MAX_REPORTED && !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);

@@ -13,14 +13,14 @@ use crate::report::Report;
 /// An element.
 pub type Element<'a> = Node<'a, 'a>;
 
-/// Reads the text. A document type may define entities, which is refused.
+/// Parses the text. A document type declaration is refused, because it may define entities.
 pub fn parse(text: &str) -> Result<Document<'_>, Box<Diagnostic>> {
     guard::check(text)?;
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| unreadable(text, &error))
 }
 
-/// What is wrong with a text that is no XML.
+/// The message about a text that is not XML.
 fn unreadable(text: &str, error: &roxmltree::Error) -> Box<Diagnostic> {
     use roxmltree::Error;
     let report = match error {
@@ -55,7 +55,7 @@ fn unreadable(text: &str, error: &roxmltree::Error) -> Box<Diagnostic> {
     Box::new(report)
 }
 
-/// The character at a line and column, both from 1.
+/// The position of a line and column, both counted from 1.
 fn at_position(text: &str, row: u32, column: u32) -> Span {
     let start: usize = text.split_inclusive('\n').take(row.saturating_sub(1) as usize).map(str::len).sum();
     let line = text.get(start..).unwrap_or_default();
@@ -66,7 +66,7 @@ fn at_position(text: &str, row: u32, column: u32) -> Span {
     }
 }
 
-/// The name and attributes of an element: its first tag, without its contents.
+/// The span of an element's start tag.
 pub fn span(node: Element<'_>) -> Span {
     let range = node.range();
     let text = &node.document().input_text()[range.clone()];
@@ -82,12 +82,12 @@ pub fn span(node: Element<'_>) -> Span {
     Span::new(range.start, range.end)
 }
 
-/// The value of an attribute without namespace.
+/// The value of an attribute without a namespace.
 pub fn attribute<'a>(node: Element<'a>, name: &str) -> Option<&'a str> {
     node.attribute(name).map(str::trim)
 }
 
-/// Id, metaid, name, place. In Level 1 the id is called `name`.
+/// Reads id, metaid, name and location. In Level 1 the id is called `name`.
 pub fn base(node: Element<'_>, level: u32) -> Base {
     let text = |name: &str| attribute(node, name).unwrap_or_default().to_string();
     let id = if level == 1 { text("name") } else { text("id") };
@@ -96,7 +96,7 @@ pub fn base(node: Element<'_>, level: u32) -> Base {
     Base { id, metaid: text("metaid"), name, span: span(node), owner: String::new(), replaces, replaced_by }
 }
 
-/// The namespace of SBML itself, without packages.
+/// The namespace of SBML itself.
 fn core(node: Element<'_>) -> Option<&str> {
     node.document().root_element().tag_name().namespace()
 }
@@ -107,19 +107,19 @@ pub fn children<'a>(node: Element<'a>, name: &'static str) -> impl Iterator<Item
     node.children().filter(move |c| c.has_tag_name(name) && c.tag_name().namespace() == namespace)
 }
 
-/// The first of them.
+/// The first child with this name.
 pub fn child<'a>(node: Element<'a>, name: &'static str) -> Option<Element<'a>> {
     children(node, name).next()
 }
 
-/// The entries of `listOf...`, of any name.
+/// The entries of `listOf...`, whatever their names.
 pub fn list<'a>(node: Element<'a>, name: &'static str) -> impl Iterator<Item = Element<'a>> {
     let namespace = core(node);
     let lists = children(node, name).flat_map(|list| list.children());
     lists.filter(move |c| c.is_element() && c.tag_name().namespace() == namespace)
 }
 
-/// Reads `1.5`, `1e-3`, `INF`, `-INF`, `NaN`.
+/// Parses `1.5`, `1e-3`, `INF`, `-INF`, `NaN`.
 pub fn number(text: &str) -> Option<f64> {
     match text {
         "INF" => Some(f64::INFINITY),
@@ -130,7 +130,7 @@ pub fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// An attribute that is a number, if it is there.
+/// A numeric attribute, if it exists.
 pub fn real(node: Element<'_>, name: &str, report: &mut Report) -> Option<f64> {
     let text = attribute(node, name)?;
     let value = number(text);
@@ -140,7 +140,7 @@ pub fn real(node: Element<'_>, name: &str, report: &mut Report) -> Option<f64> {
     value
 }
 
-/// An attribute that is `true` or `false`.
+/// An attribute with the value `true` or `false`.
 pub fn truth(node: Element<'_>, name: &str, default: bool, report: &mut Report) -> bool {
     match attribute(node, name) {
         None => default,
@@ -153,7 +153,7 @@ pub fn truth(node: Element<'_>, name: &str, default: bool, report: &mut Report) 
     }
 }
 
-/// Says that an attribute has a value that it cannot have.
+/// Reports an attribute with an invalid value.
 fn wrong(node: Element<'_>, name: &str, expected: &str, report: &mut Report) {
     let Some(found) = node.attribute_node(name) else { return };
     let range = found.range();
@@ -161,7 +161,7 @@ fn wrong(node: Element<'_>, name: &str, expected: &str, report: &mut Report) {
     report.error(&codes::E0804, headline, Span::new(range.start, range.end), format!("expected {expected}"));
 }
 
-/// An attribute that has to be there.
+/// A required attribute.
 pub fn required(node: Element<'_>, name: &str, report: &mut Report) -> String {
     match attribute(node, name) {
         Some(text) if !text.is_empty() => text.to_string(),

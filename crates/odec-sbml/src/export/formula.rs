@@ -10,25 +10,25 @@ use super::helpers;
 use super::names::Names;
 use crate::limits::MAX_DEPTH;
 
-/// What MathML has no word for, and where it stands.
+/// A construct that MathML cannot express, and its location.
 pub type Missing = (String, Span);
 
-/// Elements that stand around a formula in a file.
+/// Depth of the elements around a formula in a file.
 const AROUND: usize = 12;
 
 /// Writes formulas of a model.
 pub struct Writer<'m> {
     /// The model.
     pub model: &'m Model,
-    /// Ids.
+    /// The ids of quantities and functions.
     pub names: &'m Names,
-    /// Arguments, inside of a function.
+    /// The arguments of the function, inside a function body.
     pub arguments: &'m [String],
-    /// Functions that the file has to define.
+    /// The functions that the file must define.
     pub helpers: &'m RefCell<BTreeSet<&'static str>>,
 }
 
-/// Builtins that MathML has under another name, or the same one.
+/// The MathML operator of a builtin.
 fn operator(name: &str) -> Option<&'static str> {
     Some(match name {
         "add" => "plus",
@@ -83,7 +83,7 @@ pub fn number(v: f64) -> String {
     }
 }
 
-/// The time.
+/// The time, as an element.
 pub const TIME: &str =
     "<csymbol encoding=\"text\" definitionURL=\"http://www.sbml.org/sbml/symbols/time\">time</csymbol>";
 
@@ -95,7 +95,7 @@ pub fn apply(operator: &str, operands: &[String]) -> String {
     format!("<apply><{operator}/>{}</apply>", operands.concat())
 }
 
-/// A quantity.
+/// A quantity, as an element.
 pub fn quantity(id: &str) -> String {
     format!("<ci>{id}</ci>")
 }
@@ -104,7 +104,7 @@ impl Writer<'_> {
     /// A term as an element.
     ///
     /// # Errors
-    /// What SBML has no formula for.
+    /// A construct that SBML cannot express.
     pub fn term(&self, id: TermId, depth: usize) -> Result<String, Missing> {
         let term = self.model.term(id);
         let missing = |what: String| Err((what, term.span));
@@ -144,7 +144,7 @@ impl Writer<'_> {
 
     fn operation(&self, name: &'static str, id: TermId, operands: &[TermId], depth: usize) -> Result<String, Missing> {
         if matches!(name, "add" | "mul") {
-            // a chain of sums or products is one
+            // a chain of sums or products becomes one element
             let mut list = self.chain(name, id);
             list.reverse();
             let all: Result<Vec<String>, Missing> = list.into_iter().map(|m| self.term(m, depth + 1)).collect();
@@ -166,7 +166,7 @@ impl Writer<'_> {
             ("if", [condition, yes, no]) => {
                 format!("<piecewise><piece>{yes}{condition}</piece><otherwise>{no}</otherwise></piecewise>")
             }
-            // it is for the solver: the value is that of its operand
+            // `smooth` only matters to the solver; its value is that of its operand
             ("smooth", _) => x.to_string(),
             _ if helpers::find(name).is_some() => {
                 self.helpers.borrow_mut().insert(name);
@@ -176,7 +176,7 @@ impl Writer<'_> {
         })
     }
 
-    /// The operands of a chain of one operator, the last one first.
+    /// The operands of a chain of one operator, in reverse order.
     fn chain(&self, name: &str, id: TermId) -> Vec<TermId> {
         let (mut list, mut next) = (vec![], id);
         loop {

@@ -1,4 +1,5 @@
-//! Functions of odec that MathML has no word for, as functions that the file defines: each operand stands in a formula once.
+//! Functions of odec that MathML does not have, as function definitions in the file. So each operand occurs only once
+//! in a formula.
 
 /// Names of the arguments.
 pub type Arguments = &'static [&'static str];
@@ -6,18 +7,18 @@ pub type Arguments = &'static [&'static str];
 const X: Arguments = &["x"];
 const XY: Arguments = &["x", "y"];
 
-/// The arguments and the body of a function, as lists, operator first: `(times 2 x)`.
+/// The arguments and the body of a function. The body is a list with the operator first: `(times 2 x)`.
 pub fn find(name: &str) -> Option<(Arguments, &'static str)> {
     Some(match name {
-        // 0 where x is 0, and not a number where x is none
+        // 0 if x is 0, and NaN if x is NaN
         "sign" => (X, "(piecewise 1 (gt x 0) -1 (lt x 0) x)"),
         "mod" => (XY, "(minus x (times y (floor (divide x y))))"),
         "round" => (X, "(piecewise (ceiling (minus x 0.5)) (lt x 0) (floor (plus x 0.5)))"),
-        // neither loses digits where x is small
+        // both are accurate for small x
         "expm1" => (X, "(times 2 (exp (divide x 2)) (sinh (divide x 2)))"),
         "log1p" => (X, "(piecewise (times 2 (arctanh (divide x (plus 2 x)))) (lt (abs x) 0.5) (ln (plus 1 x)))"),
         "hypot" => (XY, "(root (plus (power x 2) (power y 2)))"),
-        // the angle of the point (y, x), as the first argument is the height
+        // the angle of the point (y, x), because the first argument is the ordinate
         "atan2" => (
             XY,
             "(piecewise (arctan (divide x y)) (gt y 0) \

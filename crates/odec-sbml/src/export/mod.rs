@@ -1,5 +1,6 @@
-//! Writes a checked model as SBML Level 3 Version 2: states that reactions change become species, all other quantities parameters.
-//! Equations are rate rules, definitions are assignment rules, equations without a derivative are algebraic rules.
+//! Writes a checked model as SBML Level 3 Version 2. States that reactions change become species; all other quantities
+//! become parameters. Differential equations become rate rules, definitions become assignment rules, and equations
+//! without a derivative become algebraic rules.
 
 mod formula;
 mod helpers;
@@ -17,25 +18,25 @@ use formula::{Missing, TIME, Writer, apply, quantity};
 use names::Names;
 use network::{Line, Network};
 
-/// What became of a model.
+/// The result of an export.
 #[derive(Clone, Debug, Default)]
 pub struct Exported {
-    /// The file; none if there are errors.
+    /// The file; `None` after an error.
     pub text: Option<String>,
-    /// Errors and warnings, with places in the text of the model.
+    /// Errors and warnings, with locations in the text of the model.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Values in the place of those of the model.
+/// Values that replace those of the model.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    /// All values, with these.
+    /// The values of the model with these replaced.
     pub values: Values,
-    /// The names of what is given: `k`, `x`, `x'`.
+    /// The names of the replaced values: `k`, `x`, `x'`.
     pub names: BTreeSet<String>,
 }
 
-/// Writes a model as SBML: its reactions too, if there is the tree of its text.
+/// Writes a model as SBML. Reactions are only exported if the syntax tree of the model is given.
 pub fn export(model: &Model, tree: Option<&Tree>, chosen: &Chosen) -> Exported {
     let names = Names::of(model);
     let network = tree.map(|tree| Network::of(model, tree)).unwrap_or_default();
@@ -54,7 +55,7 @@ pub fn export(model: &Model, tree: Option<&Tree>, chosen: &Chosen) -> Exported {
     Exported { text: (!failed(&diagnostics)).then_some(text), diagnostics }
 }
 
-/// Says where the file, read again, would be another model.
+/// Reads the file again, and reports a difference from the model.
 fn read_back(model: &Model, text: &str) -> Option<Diagnostic> {
     let imported = crate::import(text);
     let said = imported.diagnostics.iter().find(|d| d.is_error());
@@ -130,20 +131,20 @@ struct Exporter<'m> {
     names: &'m Names,
     network: &'m Network,
     chosen: &'m Chosen,
-    /// The id of the compartment of all species.
+    /// The id of the compartment that contains all species.
     compartment: String,
-    /// Functions of odec that MathML has no word for.
+    /// The functions of odec that the file must define, because MathML does not have them.
     helpers: RefCell<BTreeSet<&'static str>>,
     diagnostics: Vec<Diagnostic>,
     lists: Lists,
 }
 
-/// A formula as the child of an element.
+/// Wraps a formula in a `<math>` element.
 fn math(content: &str) -> String {
     format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\">{content}</math>")
 }
 
-/// A function.
+/// A function definition.
 fn definition(id: &str, arguments: &[String], body: &str) -> String {
     let bound: String = arguments.iter().map(|a| format!("<bvar>{}</bvar>", quantity(a))).collect();
     let lambda = math(&format!("<lambda>{bound}{body}</lambda>"));
@@ -201,7 +202,7 @@ impl Exporter<'_> {
         self.diagnostics.push(Diagnostic::error(&codes::E0826, headline).label(span, "here"));
     }
 
-    /// Refuses what has indices.
+    /// Refuses arrays and measured inputs.
     fn arrays(&mut self) {
         if let Some(set) = self.model.index_sets.first() {
             self.refuse((format!("arrays: the index set `{}`", set.name), set.span));
@@ -211,7 +212,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// A file of SBML begins at the time 0.
+    /// Refuses a start time other than 0, because an SBML file starts at time 0.
     fn start_of_runs(&mut self) {
         for entry in self.model.runs.iter().flat_map(|run| &run.entries) {
             let EntryValue::Range(first, _) = &entry.value else { continue };
@@ -236,7 +237,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// The functions that formulas use, before those of the model.
+    /// Puts the functions that formulas use before those of the model.
     fn helpers(&mut self) {
         let mut all = String::new();
         for name in self.helpers.borrow().iter() {
@@ -248,19 +249,20 @@ impl Exporter<'_> {
         self.lists.functions.insert_str(0, &all);
     }
 
-    /// The value of a parameter or constant, if another one than that of the model was chosen.
+    /// The chosen value of a parameter or constant, if it differs from that of the model.
     fn chosen(&self, name: &str, value: impl Fn(&Values) -> Option<f64>) -> Option<f64> {
         self.chosen.names.contains(name).then(|| value(&self.chosen.values)).flatten()
     }
 
-    /// A quantity with an initial value, that of the model or the chosen one.
+    /// Writes a quantity with its initial value from the model, or the chosen one.
     fn given(&mut self, symbol: Symbol, order: u8, start: (Body, Option<f64>), constant: bool) {
         let id = self.names.of_known(symbol, order).to_string();
         let value = self.start("value", &id, start);
         self.lists.parameters.push_str(&format!("<parameter id=\"{id}\"{value} constant=\"{constant}\"/>\n"));
     }
 
-    /// A state that reactions change: an amount in a compartment of size 1, so that amount and concentration are the same.
+    /// Writes a state that reactions change: an amount in a compartment of size 1, so that amount and concentration
+    /// are equal.
     fn species(&mut self, state: usize, start: (Body, Option<f64>)) {
         let id = self.names.of_known(Symbol::State(state), 0).to_string();
         let value = self.start("initialAmount", &id, start);
@@ -275,7 +277,7 @@ impl Exporter<'_> {
         ));
     }
 
-    /// The initial value as an attribute, or as an initial assignment.
+    /// The initial value as an attribute; otherwise writes an initial assignment.
     fn start(&mut self, attribute: &str, id: &str, (start, chosen): (Body, Option<f64>)) -> String {
         if let Some(v) = chosen.or_else(|| self.literal(start)) {
             return format!(" {attribute}=\"{}\"", number_text(v));
@@ -303,7 +305,7 @@ impl Exporter<'_> {
     fn reaction(&self, line: &Line) -> Result<String, Missing> {
         let law = self.model.definitions[line.rate].value;
         let rate = self.names.of_known(Symbol::Definition(line.rate), 0).to_string();
-        // a rate in other units than its species is a quantity of its own
+        // if the units of the rate and of its species differ, the rate is a separate quantity
         let (id, formula) = if line.factor == 1.0 {
             (rate, self.formula(law)?)
         } else {
@@ -341,7 +343,7 @@ impl Exporter<'_> {
         ))
     }
 
-    /// The value of a number, also with a sign.
+    /// The value of a number, possibly with a sign.
     fn literal(&self, body: Body) -> Option<f64> {
         match &self.model.term(body.root).kind {
             TermKind::Number(v) => Some(*v),
@@ -376,7 +378,7 @@ impl Exporter<'_> {
     fn equations(&mut self) {
         let model = self.model;
         for (k, state) in model.states.iter().enumerate() {
-            // x' of a second-order state is a state of its own
+            // x' of a second-order state is a separate state
             for order in 1..state.order {
                 let (below, next) = (
                     self.names.of_known(Symbol::State(k), order - 1),
@@ -417,7 +419,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// True for a value that parameters alone decide.
+    /// True for a value that depends on parameters only.
     fn is_fixed(&self, body: Body) -> bool {
         let model = self.model;
         body.range().all(|t| match &model.terms[t].kind {
@@ -434,7 +436,7 @@ impl Exporter<'_> {
         let mut late = event.late;
         let adds = event.actions.iter().any(|action| action.change != Change::Set);
         if adds && !late && event.delay.is_some() {
-            // the sum is made at the execution: that is the same if the rest is fixed
+            // SBML adds at the execution, which is the same if all other values are fixed
             if !event.actions.iter().all(|action| self.is_fixed(action.value)) {
                 return Err(("`+=` or `-=` with a delay, with values from the trigger".to_string(), event.head));
             }

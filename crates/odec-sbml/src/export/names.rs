@@ -11,7 +11,7 @@ pub struct Names {
     used: BTreeSet<String>,
 }
 
-/// An id like `name` that nobody has.
+/// Creates an unused id like `name`.
 fn id(name: &str, used: &mut BTreeSet<String>) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
     let mut id: String = name.chars().map(fits).collect();
@@ -25,7 +25,7 @@ fn id(name: &str, used: &mut BTreeSet<String>) -> String {
 }
 
 impl Names {
-    /// Gives an id to each quantity of a model. The derivative of `x` is `x_dot`, where it is a state itself.
+    /// Creates an id for each quantity of a model. If the derivative of `x` is a state itself, it is `x_dot`.
     pub fn of(model: &Model) -> Names {
         let mut quantities = BTreeMap::new();
         let mut used = BTreeSet::new();
@@ -54,12 +54,12 @@ impl Names {
         self.quantities.get(&(symbol, order)).map(String::as_str)
     }
 
-    /// The same of a quantity that is there.
+    /// The same for a quantity that is known to exist.
     pub fn of_known(&self, symbol: Symbol, order: u8) -> &str {
         self.of_quantity(symbol, order).unwrap_or_default()
     }
 
-    /// An id like this one that nobody has.
+    /// An unused id like this one.
     pub fn unused(&self, word: &str) -> String {
         let mut id = word.to_string();
         while self.used.contains(&id) {

@@ -1,12 +1,12 @@
-//! The reactions of a model that SBML has reactions for. What a reaction does is read from the equations that follow from it:
-//! volumes and units may stand in these too. What others change keeps its equations.
+//! The reactions of a model that SBML can represent. What a reaction does follows from the equations, which also
+//! contain volumes and units. States that are changed in other ways keep their equations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use odec_lang::model::{Model, Symbol, TermKind};
 use odec_lang::syntax::tree::{Participant, StatementKind, Tree};
 
-/// Two factors are the same if they differ by no more, relatively: they are products of the same numbers.
+/// Two factors are equal if their relative difference is at most this. They are products of the same numbers.
 const SAME: f64 = 1e-14;
 
 /// A reaction whose rate is a definition of the model.
@@ -14,13 +14,13 @@ const SAME: f64 = 1e-14;
 pub struct Line {
     /// The definition.
     pub rate: usize,
-    /// The rate is multiplied with this: units of the rate and of the species.
+    /// The factor of the rate, if rate and species have different units.
     pub factor: f64,
-    /// States that it takes, with their numbers.
+    /// The states that it consumes, with their numbers.
     pub left: Vec<(usize, f64)>,
-    /// States that it makes.
+    /// The states that it produces.
     pub right: Vec<(usize, f64)>,
-    /// It goes both ways.
+    /// True if the reaction is reversible.
     pub reversible: bool,
 }
 
@@ -30,24 +30,24 @@ impl Line {
         self.left.iter().chain(&self.right).map(|(state, _)| *state)
     }
 
-    /// What comes out of a state less what goes in.
+    /// The net stoichiometry of a state: produced minus consumed.
     fn net(&self, state: usize) -> f64 {
         let count = |side: &[(usize, f64)]| side.iter().find(|(of, _)| *of == state).map_or(0.0, |(_, count)| *count);
         count(&self.right) - count(&self.left)
     }
 }
 
-/// Species and reactions.
+/// The species and reactions of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
-    /// States that are species: reactions alone change them.
+    /// The states that are species: only reactions change them.
     pub species: BTreeSet<usize>,
     /// Reactions, in the order of the text.
     pub lines: Vec<Line>,
 }
 
 impl Network {
-    /// Of the text that the model was made from.
+    /// Finds them in the text from which the model was made.
     pub fn of(model: &Model, tree: &Tree) -> Network {
         let mut spans: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
         for (k, definition) in model.definitions.iter().enumerate() {
@@ -56,13 +56,13 @@ impl Network {
         let mut lines = vec![];
         for statement in &tree.statements {
             let StatementKind::Reaction(reaction) = &statement.kind else { continue };
-            // the definition of the rate stands where its label or its arrow does
+            // the definition of the rate has the span of its label or of its arrow
             let span = reaction.label.as_ref().map_or(reaction.arrow, |(label, _)| label.span);
             let rate = spans.get(&(span.start, span.end)).map(Vec::as_slice);
             let (Some([rate]), Some(left), Some(right)) =
                 (rate, side(model, &reaction.left), side(model, &reaction.right))
             else {
-                // a reaction with indices, or of states of parts
+                // a reaction with indices, or with states of parts
                 return Network::default();
             };
             lines.push(Line { rate: *rate, factor: 1.0, left, right, reversible: reaction.reversible });
@@ -70,8 +70,8 @@ impl Network {
         Network::checked(lines, &sums(model))
     }
 
-    /// Those that say what the equations say. Where one has no place in the file, its species have equations, and so do those of
-    /// their other reactions.
+    /// Keeps the reactions that agree with the equations. If a reaction does not, its species keep their equations,
+    /// and so do the species of their other reactions.
     fn checked(mut lines: Vec<Line>, sums: &BTreeMap<usize, BTreeMap<usize, f64>>) -> Network {
         let mut plain: BTreeSet<usize> = BTreeSet::new();
         let mut rates: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
@@ -105,7 +105,7 @@ impl Network {
     }
 }
 
-/// What multiplies the rate of a reaction in the equations of all its species; none if that differs.
+/// The factor of a reaction's rate in the equations of all its species; `None` if it differs between them.
 fn factor(line: &Line, sums: &BTreeMap<usize, BTreeMap<usize, f64>>) -> Option<f64> {
     let mut found = None;
     for state in line.states() {
@@ -126,7 +126,7 @@ fn factor(line: &Line, sums: &BTreeMap<usize, BTreeMap<usize, f64>>) -> Option<f
     Some(found.unwrap_or(1.0))
 }
 
-/// The equations that are sums of definitions times numbers: of each state the numbers by definition.
+/// The equations that are sums of definitions times numbers: for each state, the numbers by definition.
 fn sums(model: &Model) -> BTreeMap<usize, BTreeMap<usize, f64>> {
     let mut sums = BTreeMap::new();
     for equation in &model.equations {
@@ -165,7 +165,7 @@ fn sums(model: &Model) -> BTreeMap<usize, BTreeMap<usize, f64>> {
     sums
 }
 
-/// The states that a side changes, each once; none where they are elements of arrays or states of parts.
+/// The states on one side, each once; `None` if any is an element of an array or a state of a part.
 fn side(model: &Model, list: &[Participant]) -> Option<Vec<(usize, f64)>> {
     let mut found: Vec<(usize, f64)> = vec![];
     for participant in list.iter().filter(|participant| !participant.fixed) {

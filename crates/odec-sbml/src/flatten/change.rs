@@ -1,10 +1,10 @@
-//! Changes of all ids, formulas and parts of a model.
+//! Traverses and changes the ids, formulas and parts of a model.
 
 use super::Own;
 use crate::math::Math;
 use crate::model::{Base, Model, Reference, Replacement, Rule};
 
-/// Number of parts, and of parts of formulas.
+/// The number of parts, and of nodes of formulas.
 pub fn size(model: &Model) -> usize {
     let mut count = model.compartments.len() + model.species.len() + model.parameters.len() + model.submodels.len();
     let mut copy = model.clone();
@@ -15,7 +15,7 @@ pub fn size(model: &Model) -> usize {
     count
 }
 
-/// Every base of a part.
+/// Visits the base of every part.
 fn bases<'m>(model: &'m mut Model, see: &mut impl FnMut(&'m mut Base)) {
     model.functions.iter_mut().for_each(|p| see(&mut p.base));
     model.compartments.iter_mut().for_each(|p| see(&mut p.base));
@@ -23,7 +23,7 @@ fn bases<'m>(model: &'m mut Model, see: &mut impl FnMut(&'m mut Base)) {
     model.parameters.iter_mut().for_each(|p| see(&mut p.base));
     model.initial.iter_mut().for_each(|p| see(&mut p.base));
     model.rules.iter_mut().for_each(|p| see(&mut p.base));
-    // what is inside of a part comes before it: it can be replaced, and then the part
+    // children come before their parents: they can be replaced first, and then the parent
     for reaction in &mut model.reactions {
         reaction.reactants.iter_mut().chain(&mut reaction.products).for_each(|p| see(&mut p.base));
         see(&mut reaction.base);
@@ -34,14 +34,14 @@ fn bases<'m>(model: &'m mut Model, see: &mut impl FnMut(&'m mut Base)) {
     }
 }
 
-/// Every rule, initial assignment and assignment of an event.
+/// Visits every rule, initial assignment and assignment of an event.
 pub fn assignments(model: &mut Model, see: &mut impl FnMut(&mut Rule)) {
     model.initial.iter_mut().for_each(&mut *see);
     model.rules.iter_mut().for_each(&mut *see);
     model.events.iter_mut().flat_map(|event| &mut event.assignments).for_each(see);
 }
 
-/// Puts every part of every formula through `change`, except the arguments of functions in their bodies.
+/// Applies `change` to every node of every formula, except the arguments of functions in their bodies.
 pub fn formulas(model: &mut Model, change: &mut impl FnMut(&Math) -> Option<Math>) {
     let mut put = |math: &mut Math| {
         let old = std::mem::replace(math, Math::Number(0.0));
@@ -67,7 +67,7 @@ pub fn formulas(model: &mut Model, change: &mut impl FnMut(&Math) -> Option<Math
     }
 }
 
-/// Gives ids other names, wherever they stand.
+/// Renames ids everywhere.
 pub fn rename_all(model: &mut Model, name: &mut impl FnMut(&str) -> Option<String>) {
     bases(model, &mut |base| {
         if let Some(new) = Some(&base.id).filter(|id| !id.is_empty()).and_then(|id| name(id)) {
@@ -77,7 +77,7 @@ pub fn rename_all(model: &mut Model, name: &mut impl FnMut(&str) -> Option<Strin
     rename_uses(model, name);
 }
 
-/// Gives ids other names where they are used.
+/// Renames ids where they are used.
 fn rename_uses(model: &mut Model, name: &mut impl FnMut(&str) -> Option<String>) {
     let mut put = |id: &mut String| {
         if let Some(new) = name(id) {
@@ -106,7 +106,7 @@ fn rename_uses(model: &mut Model, name: &mut impl FnMut(&str) -> Option<String>)
     });
 }
 
-/// Puts the name of a submodel before all ids.
+/// Prefixes all ids with the name of a submodel.
 pub fn prefix(model: &mut Model, prefix: &str) {
     bases(model, &mut |base| {
         base.owner = format!("{prefix}{}", base.owner);
@@ -119,7 +119,7 @@ pub fn prefix(model: &mut Model, prefix: &str) {
     rename_uses(model, &mut |id| Some(format!("{prefix}{id}")));
 }
 
-/// The parts of a submodel become parts of the model.
+/// Adds the parts of a submodel to the model.
 pub fn append(model: &mut Model, child: Model) {
     model.functions.extend(child.functions);
     model.compartments.extend(child.compartments);
@@ -131,7 +131,7 @@ pub fn append(model: &mut Model, child: Model) {
     model.events.extend(child.events);
 }
 
-/// Takes out what the parts of a model replace and are replaced by; `true` for the latter.
+/// Removes and returns what the parts of a model replace (false), and what replaces them (true).
 pub fn take_replacements(model: &mut Model) -> Vec<(Own, Replacement, bool)> {
     let mut found = vec![];
     bases(model, &mut |base| {
@@ -144,7 +144,7 @@ pub fn take_replacements(model: &mut Model) -> Vec<(Own, Replacement, bool)> {
     found
 }
 
-/// The id of the part with a metaid.
+/// The id of the part with this metaid.
 pub fn id_of(model: &mut Model, metaid: &str) -> Option<String> {
     let mut found = None;
     bases(model, &mut |base| {
@@ -155,7 +155,7 @@ pub fn id_of(model: &mut Model, metaid: &str) -> Option<String> {
     found
 }
 
-/// Removes the parts that `which` names, and the parameters of reactions among them. Gives the id of the first.
+/// Removes the parts that `which` selects, including parameters of reactions. Returns the id of the first one.
 pub fn remove(model: &mut Model, which: &dyn Fn(&Base) -> bool) -> Option<String> {
     let mut removed: Option<String> = None;
     let mut reactions = vec![];
@@ -195,7 +195,7 @@ pub fn remove(model: &mut Model, which: &dyn Fn(&Base) -> bool) -> Option<String
         event.assignments.retain(|p| keep(&p.base));
     }
     model.parameters.retain(|p| !(p.local && reactions.iter().any(|r| p.base.id.starts_with(r.as_str()))));
-    // where a parameter of a reaction is gone, formulas mean that of the model
+    // if a parameter of a reaction is removed, formulas mean that of the model
     for (local, global) in globals {
         rename_uses(model, &mut |id| (id == local).then(|| global.clone()));
     }

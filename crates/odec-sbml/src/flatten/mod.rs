@@ -1,5 +1,5 @@
-//! Puts submodels into the model that has them: the package `comp` (SBML Level 3, Hierarchical Model Composition, version 1,
-//! section 5.2). The id of a part is then `A__x`, where A is the submodel.
+//! Inserts submodels into the model that contains them: the package `comp` (SBML Level 3, Hierarchical Model
+//! Composition, version 1, section 5.2). The id of a part becomes `A__x`, where A is the submodel.
 
 mod change;
 
@@ -13,7 +13,7 @@ use crate::math::{Math, Op};
 use crate::model::{Model, Replacement, RuleKind, Step, Submodel};
 use crate::report::Report;
 
-/// The model with all submodels in it.
+/// The model with all submodels inserted.
 pub fn flatten(model: &Model, definitions: &BTreeMap<String, Model>, report: &mut Report) -> Option<Model> {
     Flattener { definitions, report, depth: 0, budget: MAX_FLATTENED }.flat(model)
 }
@@ -30,9 +30,9 @@ struct Flattener<'a> {
 enum Target {
     Id(String),
     MetaId(String),
-    /// All that is in a submodel.
+    /// Everything in a submodel.
     Submodel(String),
-    /// A unit, or what is deleted anyway.
+    /// A unit, or an element that is deleted anyway.
     Nothing,
 }
 
@@ -75,7 +75,8 @@ impl Flattener<'_> {
         Some(flat)
     }
 
-    /// A submodel with its ids as the whole has them, without what is deleted, in the units of the whole. What is replaced is
+    /// A submodel without deleted elements, with its ids and units converted to those of the whole model. Replaced
+    /// elements already have these units.
     /// in these units already.
     fn child(&mut self, submodel: &Submodel, replaced: &BTreeSet<String>) -> Option<Model> {
         let Some(definition) = self.definitions.get(&submodel.model) else {
@@ -101,11 +102,11 @@ impl Flattener<'_> {
         Some(child)
     }
 
-    /// Where a path leads.
+    /// Resolves a path.
     fn target(&mut self, model: &Model, prefix: &str, path: &[Step], span: Span) -> Option<Target> {
         let (mut model, mut prefix) = (model, prefix.to_string());
         let mut steps: Vec<Step> = path.iter().rev().cloned().collect();
-        // a port may lead to a port of a submodel, and no further than there are submodels
+        // a port may refer to a port of a submodel, at most as deep as submodels are nested
         for _ in 0..=2 * MAX_SUBMODELS {
             let Some(step) = steps.pop() else { break };
             let submodel = |found: &dyn Fn(&Submodel) -> bool| model.submodels.iter().find(|s| found(s));
@@ -146,7 +147,7 @@ impl Flattener<'_> {
         None
     }
 
-    /// Removes a part, and gives its id.
+    /// Removes a part, and returns its id.
     fn remove(&mut self, model: &mut Model, target: &Target, span: Span) -> Option<String> {
         let removed = match target {
             Target::Nothing => Some(String::new()),
@@ -163,7 +164,7 @@ impl Flattener<'_> {
         removed
     }
 
-    /// The target of a replacement.
+    /// Finds the target of a replacement.
     fn replaced(&mut self, model: &Model, replacement: &Replacement) -> Option<Target> {
         let submodel = model.submodels.iter().find(|s| s.base.id == replacement.submodel);
         let Some(definition) = submodel.and_then(|s| self.definitions.get(&s.model)) else {
@@ -177,7 +178,7 @@ impl Flattener<'_> {
         self.target(definition, &format!("{}__", replacement.submodel), &replacement.path, replacement.span)
     }
 
-    /// `own` takes the place of a part of a submodel, or gives its id to one.
+    /// Replaces a part of a submodel by `own`, or `own` by such a part.
     fn replace(
         &mut self,
         model: &Model,
@@ -212,7 +213,7 @@ impl Flattener<'_> {
         Some(())
     }
 
-    /// A submodel takes the place of another one, deeper inside.
+    /// Replaces a submodel at a deeper level by another one.
     fn replace_submodel(
         &mut self,
         model: &Model,
@@ -233,12 +234,12 @@ impl Flattener<'_> {
     }
 }
 
-/// The id of a part that replaces.
+/// The id of the part that replaces or is replaced.
 pub struct Own {
     id: String,
 }
 
-/// Gives a part another id. With a factor, the other part has the value of this one times the factor.
+/// Renames a part. With a factor, the value of the old part is that of the new part times the factor.
 fn rename(model: &mut Model, old: &str, new: &str, factor: Option<&str>) {
     if let Some(factor) = factor {
         change::assignments(model, &mut |rule| {
@@ -255,7 +256,7 @@ fn rename(model: &mut Model, old: &str, new: &str, factor: Option<&str>) {
     change::rename_all(model, &mut |id| (id == old).then(|| new.to_string()));
 }
 
-/// The units of time and extent of a submodel in those of the whole.
+/// Converts the units of time and extent of a submodel to those of the whole model.
 fn convert(model: &mut Model, submodel: &Submodel, replaced: &BTreeSet<String>) {
     let (time, extent) = (submodel.time.as_ref().map(Math::name), submodel.extent.as_ref().map(Math::name));
     if time.is_none() && extent.is_none() {

@@ -1,4 +1,4 @@
-//! The package `comp`: submodels, ports, and what replaces what.
+//! The package `comp`: submodels, ports and replacements.
 
 use odec_lang::diagnostic::codes;
 
@@ -20,7 +20,7 @@ fn list<'a>(node: Element<'a>, name: &'static str) -> impl Iterator<Item = Eleme
     lists.flat_map(|list| list.children()).filter(roxmltree::Node::is_element)
 }
 
-/// The way from a submodel to a part of it: `idRef`, `portRef` or `metaIdRef`, and `sBaseRef` inside.
+/// The path from a submodel to one of its parts: `idRef`, `portRef` or `metaIdRef`, with `sBaseRef` inside.
 fn path(node: Element<'_>) -> Vec<Step> {
     let mut steps = vec![];
     let mut next = Some(node);
@@ -43,12 +43,12 @@ fn replacement(node: Element<'_>) -> Replacement {
     }
 }
 
-/// What a part replaces.
+/// The elements that a part replaces.
 pub fn replaces(node: Element<'_>) -> Vec<Replacement> {
     list(node, "listOfReplacedElements").map(replacement).collect()
 }
 
-/// What a part is replaced by.
+/// The element that replaces a part.
 pub fn replaced_by(node: Element<'_>) -> Option<Replacement> {
     node.children().find(|c| c.tag_name().name() == "replacedBy").map(replacement)
 }
@@ -80,12 +80,12 @@ pub fn ports(node: Element<'_>) -> Vec<Port> {
     list(node, "listOfPorts").map(port).collect()
 }
 
-/// Elements that define models, below `<sbml>`.
+/// The elements below `<sbml>` that define models.
 pub fn definitions(root: Element<'_>) -> impl Iterator<Item = Element<'_>> {
     list(root, "listOfModelDefinitions")
 }
 
-/// Ids and places of models in other files.
+/// Ids and locations of models in other files.
 pub fn external(root: Element<'_>) -> impl Iterator<Item = (String, odec_ir::Span)> {
     let list = list(root, "listOfExternalModelDefinitions");
     list.map(|part| (attribute(part, "id").unwrap_or_default().to_string(), span(part)))

@@ -1,4 +1,4 @@
-//! The formulas of Level 1: text such as `k*S1/(Km + S1)`.
+//! Parses the formulas of Level 1: text such as `k*S1/(Km + S1)`.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::codes;
@@ -9,7 +9,7 @@ use crate::math::{Math, Op};
 use crate::report::Report;
 use crate::xml::number;
 
-/// Reads a formula. Its messages point at `span`.
+/// Parses a formula. Its messages point to `span`.
 pub fn formula(text: &str, span: Span, report: &mut Report) -> Option<Math> {
     let mut reader = Reader { rest: text.trim_start(), depth: 0, span };
     let read = reader.sum().and_then(|math| match reader.rest {
@@ -41,7 +41,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes a sign, if it is next.
+    /// Consumes this symbol if it is next.
     fn take(&mut self, sign: char) -> bool {
         let next = self.rest.strip_prefix(sign);
         if let Some(rest) = next {
@@ -76,7 +76,7 @@ impl Reader<'_> {
             } else if self.take('/') {
                 let under = Math::Apply(Op::Divide, vec![Math::Number(1.0), self.power()?]);
                 left = match left {
-                    // a/b as it stands; a/b/c as a/(b*c) would round otherwise
+                    // keep a/b/c as it is, because a/(b*c) would be rounded differently
                     Math::Apply(Op::Times, mut list) => {
                         list.push(under);
                         Math::Apply(Op::Times, list)
@@ -95,8 +95,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Powers bind less tightly than signs, and associate to the left: `-a^2` is the square of `-a`, and `a^b^c` is `(a^b)^c`
-    /// (SBML Level 1 Version 2, table 5).
+    /// Powers bind less tightly than signs and associate to the left: `-a^2` is the square of `-a`, and `a^b^c` is
+    /// `(a^b)^c` (SBML Level 1 Version 2, table 5).
     fn power(&mut self) -> Result<Math, String> {
         let mut left = self.signed()?;
         let mut powers = 0;
@@ -168,7 +168,7 @@ impl Reader<'_> {
     }
 }
 
-/// A sum or product of one more operand.
+/// A sum or product with one more operand.
 fn joined(op: Op, left: Math, right: Math) -> Math {
     match left {
         Math::Apply(o, mut list) if o == op => {
@@ -180,7 +180,7 @@ fn joined(op: Op, left: Math, right: Math) -> Math {
 }
 
 impl Math {
-    /// A sum whose first operand is a sum, as one.
+    /// Flattens a sum whose first operand is a sum.
     fn flat(self) -> Math {
         match self {
             Math::Apply(Op::Plus, mut list) => match list.pop() {
@@ -194,7 +194,7 @@ impl Math {
         }
     }
 
-    /// A product of one operand as that.
+    /// A product of one operand is that operand.
     fn alone(self) -> Math {
         match self {
             Math::Apply(Op::Times, mut list) if list.len() == 1 => list.pop().unwrap_or(Math::Number(1.0)),
@@ -203,7 +203,7 @@ impl Math {
     }
 }
 
-/// The functions of Level 1 (SBML Level 1 Version 2, table 6); any other name is one that the file has to define.
+/// The functions of Level 1 (SBML Level 1 Version 2, table 6). Any other function must be defined in the file.
 fn call(name: &str, mut list: Vec<Math>, span: Span) -> Result<Math, String> {
     let known = match name {
         "log" => "ln",

@@ -6,10 +6,10 @@ use crate::math::{Math, Op};
 use crate::report::Report;
 use crate::xml::{Element, attribute, number, span};
 
-/// The constant of Avogadro as Level 3 has it (SBML Level 3 Version 1 Core, section 3.4.6).
+/// Avogadro's constant in Level 3 (SBML Level 3 Version 1 Core, section 3.4.6).
 const AVOGADRO: f64 = 6.02214179e23;
 
-/// The end of the namespace of MathML.
+/// The namespace of MathML.
 const NAMESPACE: &str = "http://www.w3.org/1998/Math/MathML";
 
 /// The formula in the `<math>` child of an element.
@@ -24,11 +24,11 @@ pub fn math_of(node: Element<'_>) -> Option<Element<'_>> {
     node.children().find(|c| c.has_tag_name((NAMESPACE, "math")))
 }
 
-/// Argument names and body of the `<lambda>` of a function.
+/// The argument names and the body of a function, from its `<lambda>`.
 pub fn lambda(node: Element<'_>, report: &mut Report) -> Option<(Vec<String>, Math)> {
     let math = math_of(node)?;
     let mut content = math.first_element_child()?;
-    // `<semantics>` may stand around it
+    // `<semantics>` may enclose it
     if content.has_tag_name((NAMESPACE, "semantics")) {
         content = content.first_element_child()?;
     }
@@ -53,7 +53,7 @@ fn text_of(node: Element<'_>) -> String {
     node.children().filter_map(|c| c.text()).collect::<String>().trim().to_string()
 }
 
-/// An element as a formula. Nested no deeper than elements may be.
+/// Converts an element to a formula. The limit on the nesting of elements bounds the recursion.
 fn expression(node: Element<'_>, report: &mut Report) -> Option<Math> {
     let unknown = |report: &mut Report| {
         let name = node.tag_name().name();
@@ -85,7 +85,7 @@ fn expression(node: Element<'_>, report: &mut Report) -> Option<Math> {
     })
 }
 
-/// `<cn>`: its parts stand around `<sep/>`.
+/// `<cn>`, whose parts are separated by `<sep/>`.
 fn constant(node: Element<'_>, report: &mut Report) -> Option<Math> {
     let parts: Vec<&str> = node.children().filter_map(|c| c.text()).map(str::trim).collect();
     let decimal = attribute(node, "base").is_none_or(|base| base == "10");
@@ -102,7 +102,7 @@ fn constant(node: Element<'_>, report: &mut Report) -> Option<Math> {
     value.map(Math::Number)
 }
 
-/// The last part of the address that says what a `<csymbol>` is.
+/// The last part of the address that identifies a `<csymbol>`.
 fn symbol_name(node: Element<'_>) -> &str {
     attribute(node, "definitionURL").and_then(|url| url.rsplit('/').next()).unwrap_or_default()
 }
@@ -203,7 +203,7 @@ fn special(head: Element<'_>, operands: &[Math], report: &mut Report) -> Option<
     }
 }
 
-/// What an element between `<apply>` and its operands does, with the least and largest number of operands.
+/// The operator for an element in `<apply>`, with the smallest and largest number of operands.
 pub fn operator(name: &str) -> Option<(Op, usize, usize)> {
     const MANY: usize = usize::MAX;
     let one = |op| Some((op, 1, 1));

@@ -17,10 +17,10 @@ use crate::xml::{Element, attribute, child, span};
 
 use parts::model;
 
-/// Level and version of the file, and its model.
+/// Reads level, version and model of a file.
 ///
 /// # Errors
-/// A file that is no SBML, or of a level that odec does not know.
+/// The file is not SBML, or has a level that odec does not support.
 pub fn root<'a>(document: &'a Document<'a>) -> Result<((u32, u32), Element<'a>), Box<Diagnostic>> {
     let root = document.root_element();
     let name = root.tag_name().name();
@@ -39,14 +39,14 @@ pub fn root<'a>(document: &'a Document<'a>) -> Result<((u32, u32), Element<'a>),
     if !(1..=3).contains(&level) {
         return Err(error(format!("odec reads SBML Levels 1 to 3, but this file is Level {level}"), "the level"));
     }
-    // a level 3 file may have nothing but packages
+    // a Level 3 file may contain only packages
     match child(root, "model") {
         Some(model) => Ok(((level, version), model)),
         None => Err(error("the file has no `<model>`".to_string(), "`<model>` is missing")),
     }
 }
 
-/// Packages that change what a model means, and that odec does not read.
+/// Packages that change the meaning of a model and that odec does not support.
 pub fn check_packages(root: Element<'_>, report: &mut Report) {
     for attribute in root.attributes().filter(|a| a.name() == "required" && a.value().trim() == "true") {
         let url = attribute.namespace().unwrap_or_default();
@@ -60,7 +60,7 @@ pub fn check_packages(root: Element<'_>, report: &mut Report) {
     }
 }
 
-/// The model of a file, with its submodels in it.
+/// The model of a file, with its submodels inserted.
 pub fn whole(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Option<Model> {
     let main = model(level, node, report);
     if main.submodels.is_empty() || report.failed() {
@@ -75,7 +75,7 @@ pub fn whole(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Optio
             report.error(&codes::E0808, headline, span, "odec reads a single file");
         }
     }
-    // a submodel may be the model itself nowhere, but other definitions may name it
+    // a submodel must not contain the model itself, but other definitions may refer to it
     definitions.insert(main.base.id.clone(), main.clone());
     if report.failed() { None } else { flatten(&main, &definitions, report) }
 }

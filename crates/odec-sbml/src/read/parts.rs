@@ -10,14 +10,14 @@ use crate::model::{Compartment, Event, Function, Model, Parameter, Reaction, Ref
 use crate::report::Report;
 use crate::xml::{Element, attribute, base, child, children, list, real, required, span, truth};
 
-/// What all parts are read with.
+/// The context for reading all parts.
 struct Reader<'r> {
     level: u32,
     version: u32,
     report: &'r mut Report,
 }
 
-/// The model of an element `<model>` or `<modelDefinition>`.
+/// Reads an element `<model>` or `<modelDefinition>`.
 pub fn model(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Model {
     let mut reader = Reader { level: level.0, version: level.1, report };
     let mut model = Model { base: base(node, level.0), level, ..Model::default() };
@@ -59,8 +59,8 @@ pub fn model(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Model
 }
 
 impl Reader<'_> {
-    /// The formula of an element: `<math>`, or in Level 1 the attribute `formula`. A formula that is not there is no error: since
-    /// Level 3 Version 2 it means that nothing is said.
+    /// The formula of an element: `<math>`, or the attribute `formula` in Level 1. A missing formula is not an error:
+    /// since Level 3 Version 2 it means that the value is not specified.
     fn formula(&mut self, node: Element<'_>) -> Option<Math> {
         if self.level == 1 {
             let text = attribute(node, "formula")?;
@@ -112,7 +112,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A parameter of the model, or of a reaction whose id stands before its own.
+    /// Reads a parameter of the model, or of a reaction, whose id then precedes its own.
     fn parameter(&mut self, node: Element<'_>, reaction: &str) -> Parameter {
         self.id(node);
         let mut base = base(node, self.level);
@@ -125,7 +125,7 @@ impl Reader<'_> {
     }
 
     fn rule(&self, node: Element<'_>, kind: RuleKind, variable: String, math: Math) -> Rule {
-        // in Level 1 `name` is the quantity of a rule and not its id
+        // in Level 1, `name` is the variable of a rule, not its id
         Rule { base: base(node, self.level.max(2)), kind, variable, math }
     }
 
@@ -174,7 +174,7 @@ impl Reader<'_> {
         model.reactions.push(Reaction { base, reactants, products, law, fast });
     }
 
-    /// A kinetic law. Its parameters get names of their own.
+    /// Reads a kinetic law. Its parameters get separate names.
     fn law(&mut self, node: Element<'_>, reaction: &str, model: &mut Model) -> Option<Math> {
         let lists = if self.level == 3 { "listOfLocalParameters" } else { "listOfParameters" };
         let locals: Vec<Parameter> =
@@ -224,7 +224,7 @@ impl Reader<'_> {
         let delay = child(node, "delay").and_then(|part| self.formula(part));
         let priority = child(node, "priority").and_then(|part| self.formula(part));
         if self.level == 2 && self.version < 4 {
-            // these had no attribute, and meant the values at the trigger
+            // this level has no such attribute, and always uses the values at the trigger
             return Event { base, trigger, delay, priority, early: true, persistent, initially, assignments };
         }
         Event { base, trigger, delay, priority, early, persistent, initially, assignments }

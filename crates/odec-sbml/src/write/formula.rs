@@ -1,4 +1,4 @@
-//! Writes formulas in the language of odec.
+//! Writes formulas in odec's language.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use super::steady::Steady;
 use crate::math::{Math, Op, simplified};
 use crate::model::Function;
 
-/// How tight an expression binds: what binds less tightly than it should gets brackets.
+/// Precedence of an expression. A context that needs a higher one puts brackets around it.
 const IF: u8 = 0;
 const OR: u8 = 1;
 const AND: u8 = 2;
@@ -22,33 +22,33 @@ const ATOM: u8 = 9;
 /// The largest number whose factorial is a double.
 const MAX_FACTORIAL: f64 = 170.0;
 
-/// Longest operands that are written twice: each may contain others of the kind itself.
+/// Largest length of operands that are written twice, because they may contain such operands themselves.
 const MAX_REPEATED: usize = 5000;
 
-/// What is put in place of calls in the conditions of events: odec has no equality beside other conditions there, so that a
-/// function that is true or false cannot be compared with 0.
+/// The functions that can be inlined in the conditions of events. odec allows no equality beside other conditions
+/// there, so the truth value of a function cannot be compared with 0.
 pub struct Inlined<'a> {
     /// The functions of the file.
     pub functions: BTreeMap<&'a str, &'a Function>,
-    /// Parts of formulas that may still be put in place.
+    /// Number of formula nodes that may still be inlined.
     pub budget: Cell<usize>,
 }
 
-/// Writes formulas with the names of a plan, or of the arguments of a function.
+/// Writes formulas with the names of a plan or of function arguments.
 pub struct Writer<'a> {
     /// Names of quantities and functions.
     pub names: &'a Names,
-    /// Arguments, inside of a function.
+    /// The arguments of the function, inside a function body.
     pub arguments: &'a [String],
-    /// Functions whose value depends on the time: they get it as one more argument.
+    /// The functions whose value depends on the time. They get the time as an additional argument.
     pub timed: &'a BTreeSet<String>,
-    /// What changes by jumps only, so that odec accepts `==` and `!=` of it.
+    /// Finds the quantities that only change by jumps, so that odec accepts `==` and `!=` with them.
     pub steady: &'a Steady<'a>,
-    /// Of the condition of an event: what is put in place of calls there.
+    /// The functions to inline, in the condition of an event.
     pub head: Option<&'a Inlined<'a>>,
 }
 
-/// A text and how tight it binds.
+/// A text and its precedence.
 type Text = (String, u8);
 
 fn within((text, tight): Text, least: u8) -> String {
@@ -56,12 +56,12 @@ fn within((text, tight): Text, least: u8) -> String {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer of formulas outside of functions and conditions of events.
+    /// A writer for formulas outside functions and conditions of events.
     pub fn new(names: &'a Names, timed: &'a BTreeSet<String>, steady: &'a Steady<'a>) -> Writer<'a> {
         Writer { names, arguments: &[], timed, steady, head: None }
     }
 
-    /// A formula as the right side of a definition.
+    /// A formula as the right-hand side of a definition.
     pub fn whole(&self, math: &Math) -> String {
         self.value(math).0
     }
@@ -71,7 +71,7 @@ impl<'a> Writer<'a> {
         within(self.value(math), SUM)
     }
 
-    /// A condition, for the head of an event.
+    /// A condition for the head of an event.
     pub fn head(&self, math: &Math) -> String {
         self.condition(math).0
     }
@@ -85,7 +85,7 @@ impl<'a> Writer<'a> {
         if self.arguments.is_empty() { self.names.time.clone() } else { time_argument(self.arguments) }
     }
 
-    /// The text of a value; true counts as 1.
+    /// The text of a value; a true condition counts as 1.
     fn value(&self, math: &Math) -> Text {
         match math {
             Math::Number(v) => number(*v),
@@ -94,7 +94,7 @@ impl<'a> Writer<'a> {
             Math::RateOf(id, _) => (self.name(id), ATOM),
             Math::Time(_) => (self.time(), ATOM),
             Math::Call(f, list, _) => (self.call(f, list), ATOM),
-            // `decide` has put copies in the place of delays
+            // `decide` has replaced delays by copies
             Math::Delay(both, _) => (format!("delay({})", self.operands(&both[..])), ATOM),
             Math::Apply(op, list) if op.is_logical() => {
                 // a comparison counts as 1 or 0
@@ -163,7 +163,7 @@ impl<'a> Writer<'a> {
                 (format!("{} - {by}*whole_part({whole})", within(self.value(a), SUM)), SUM)
             }
             (Op::Factorial, [Math::Number(n)]) if n.fract() == 0.0 && (0.0..=MAX_FACTORIAL).contains(n) => {
-                // the gamma function is off by rounding
+                // the gamma function would only be approximate
                 number((1..=*n as u32).map(f64::from).product())
             }
             (Op::Factorial, [n]) => (format!("gamma({} + 1)", within(self.value(n), SUM)), ATOM),
@@ -187,7 +187,7 @@ impl<'a> Writer<'a> {
         list.iter().map(|m| self.operand(m)).collect::<Vec<_>>().join(", ")
     }
 
-    /// A sum; what is subtracted stands behind `-`.
+    /// A sum. Negative terms follow a `-`.
     fn sum(&self, list: &[Math]) -> String {
         let mut text = String::new();
         for (k, term) in list.iter().enumerate() {
@@ -206,7 +206,7 @@ impl<'a> Writer<'a> {
         text
     }
 
-    /// The text of a condition; a number counts as true where it is not 0.
+    /// The text of a condition. A number counts as true if it is not 0.
     fn condition(&self, math: &Math) -> Text {
         match math {
             Math::Bool(b) => (if *b { "1 > 0" } else { "0 > 1" }.to_string(), COMPARE),
@@ -219,7 +219,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A condition as comparisons: of a call the body of the function, of a choice the choice of conditions.
+    /// Expands a condition into comparisons: a call into the body of the function, and a piecewise formula into
+    /// logical operators.
     fn opened(&self, math: &Math) -> Option<Math> {
         let not = |m: &Math| Math::Apply(Op::Not, vec![m.clone()]);
         let inlined = self.head?;
@@ -273,7 +274,7 @@ impl<'a> Writer<'a> {
             (Op::Xor, [first, rest @ ..]) => {
                 let start = format!("({})", self.condition(first).0);
                 let all = rest.iter().fold(start, |text, m| format!("({text} != ({}))", self.condition(m).0));
-                // the brackets around the whole are not needed
+                // remove the outer brackets, which are not needed
                 (all[1..all.len() - 1].to_string(), COMPARE)
             }
             (Op::Not, [a]) => (format!("not {}", within(self.condition(a), ATOM)), NOT),
@@ -302,8 +303,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Equality, or its opposite, of what changes continuously: odec locates `<=` and `>=` there, but no `==`. NaN is
-    /// unequal to all.
+    /// Equality, or its negation, of continuous quantities. odec locates `<=` and `>=` for these, but not `==`. NaN is
+    /// unequal to everything.
     fn between(&self, equal: bool, list: &[Math]) -> Text {
         let parts: Vec<String> = list.iter().map(|m| within(self.value(m), SUM)).collect();
         let pairs = parts.windows(2);
@@ -318,7 +319,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The name that the time has as an argument of a function.
+/// The name of the time as an argument of a function.
 pub fn time_argument(arguments: &[String]) -> String {
     let mut name = "time".to_string();
     while arguments.iter().any(|a| argument(a) == name) {
@@ -327,7 +328,7 @@ pub fn time_argument(arguments: &[String]) -> String {
     argument(&name)
 }
 
-/// A number with the digits that read back as the same double.
+/// Writes a number with the fewest digits that read back as the same double.
 pub fn number(v: f64) -> Text {
     if v.is_nan() {
         return ("0/0".to_string(), PRODUCT);

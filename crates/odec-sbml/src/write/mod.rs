@@ -17,20 +17,20 @@ use formula::{Inlined, Writer, time_argument};
 use names::{Names, argument};
 use steady::Steady;
 
-/// Longest line that names are put into.
+/// Largest length of a line with several names.
 const WIDTH: usize = 100;
 
-/// What is written.
+/// The result of writing a plan.
 pub struct Written {
     /// The text of the model.
     pub text: String,
-    /// The columns whose names differ from what SBML calls the quantities.
+    /// The columns whose names differ from those in SBML, with both names.
     pub titles: BTreeMap<String, String>,
-    /// Lines of the text with what they come from in the XML, in the order of the text.
+    /// For each line of the text, its origin in the XML, in the order of the text.
     pub places: Vec<(Range<usize>, Span)>,
 }
 
-/// The text of a plan.
+/// Writes a plan as text.
 pub fn write(plan: &Plan) -> Written {
     let names = Names::of(plan);
     let functions = plan.functions.iter().map(|f| (f.base.id.as_str(), f)).collect();
@@ -64,7 +64,7 @@ struct Out<'p> {
     places: Vec<(Range<usize>, Span)>,
 }
 
-/// A text from the file in one line of a comment.
+/// A text from the file, as one line of a comment.
 fn plain(text: &str) -> String {
     let words: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     words.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -76,7 +76,7 @@ impl Out<'_> {
         self.text.push('\n');
     }
 
-    /// A line that comes from this place of the XML.
+    /// Writes a line that comes from this location in the XML.
     fn line_of(&mut self, line: &str, from: Span) {
         let start = self.text.len();
         self.line(line);
@@ -146,7 +146,7 @@ impl Out<'_> {
         }
     }
 
-    /// True where a formula has a quotient without its fraction.
+    /// True if a formula contains a truncated quotient.
     fn uses_whole_parts(&self) -> bool {
         let mut uses = false;
         let mut see = |math: &Math| {
@@ -193,7 +193,7 @@ impl Out<'_> {
         }
     }
 
-    /// The rate of a reaction with its lines.
+    /// Writes the rate of a reaction and its lines.
     fn reaction(&mut self, quantity: &Quantity, name: &str, lines: &[Arrow], note: &str) {
         let Role::Defined(law) = &quantity.role else { return };
         let law = self.formula(law);
@@ -279,7 +279,7 @@ impl Out<'_> {
         let mut head = format!("when {}", Writer { head: Some(&self.inlined), ..self.writer() }.head(&event.trigger));
         match &event.delay {
             Some(delay) => head.push_str(&format!(" after {}", writer.operand(delay))),
-            // an event without a delay is dropped if another one at its instant makes its condition false
+            // an event without a delay is cancelled if another event at the same instant makes its condition false
             None if event.cancel => head.push_str(" after 0"),
             None => {}
         }
@@ -302,7 +302,7 @@ impl Out<'_> {
         self.line_of(&format!("{head} {{ {} }}", actions.join("; ")), event.span);
     }
 
-    /// Every quantity of the file is recorded. States and unknowns are anyway.
+    /// Makes the run record every quantity of the file. It records states and unknowns anyway.
     fn outputs(&mut self) {
         let plan = self.plan;
         let recorded = |q: &&Quantity| {

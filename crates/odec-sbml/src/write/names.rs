@@ -1,4 +1,4 @@
-//! The names of quantities and functions in the text. Ids stay as they are, unless odec reserves the word.
+//! The names of quantities and functions in the text. Ids stay unchanged unless odec reserves the word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,31 +7,31 @@ use odec_lang::syntax::is_word_of_the_language;
 
 use crate::plan::Plan;
 
-/// Words that begin or end a clause of an event, or that odec gives a value.
+/// Words that begin or end a clause of an event, or that have a value in odec.
 const TAKEN: [&str; 17] = [
     "pi", "inf", "in", "within", "rest", "stop", "after", "late", "cancel", "priority", "from", "until", "start",
     "true", "false", "to", "_",
 ];
 
-/// What is never the name of a quantity.
+/// Words that cannot be names of quantities.
 fn taken(word: &str) -> bool {
     TAKEN.contains(&word) || is_word_of_the_language(word)
 }
 
-/// Names by keys.
+/// The name for each key.
 #[derive(Debug, Default)]
 pub struct Names {
     quantities: BTreeMap<String, String>,
     functions: BTreeMap<String, String>,
     /// The independent variable.
     pub time: String,
-    /// The columns of quantities whose names differ from what SBML calls them.
+    /// The SBML notation of columns whose names differ from it.
     pub titles: BTreeMap<String, String>,
-    /// The state of a model that has none of its own.
+    /// The name of an auxiliary state, for a model that has no states.
     pub clock: String,
 }
 
-/// `word`, with `_` behind it until nobody has it.
+/// `word`, with `_` appended until it is unused.
 fn free(word: &str, used: &BTreeSet<String>) -> String {
     let mut name = word.to_string();
     while taken(&name) || used.contains(&name) {
@@ -41,11 +41,11 @@ fn free(word: &str, used: &BTreeSet<String>) -> String {
 }
 
 impl Names {
-    /// Gives names to all that is in the plan.
+    /// Assigns names to everything in the plan.
     pub fn of(plan: &Plan) -> Names {
         let mut names = Names::default();
         let mut used = BTreeSet::new();
-        // ids come first, so that they keep their names
+        // assign ids first, so that they keep their names
         let id = |key: &str| key.strip_prefix('#').unwrap_or(key).to_string();
         let derived = |key: &str| key.starts_with('[') || key.contains('.') || key.contains(' ');
         for key in plan.quantities.iter().map(|q| &q.key).filter(|key| !derived(key)) {
@@ -112,7 +112,7 @@ impl Names {
     }
 }
 
-/// The name of the time: `t` and `time` are not reserved for it.
+/// The name of the time. `t` and `time` may be names of quantities.
 fn free_of(word: &str, used: &BTreeSet<String>) -> String {
     let mut name = word.to_string();
     while used.contains(&name) {
@@ -121,10 +121,10 @@ fn free_of(word: &str, used: &BTreeSet<String>) -> String {
     name
 }
 
-/// Functions that the text defines where formulas need them, and words that are no names of functions.
+/// Functions that the text defines if formulas need them, and words that cannot be names of functions.
 pub const HELPERS: [&str; 6] = ["whole_part", "sum", "prod", "smooth", "table", "csv"];
 
-/// The name of an argument of a function.
+/// The name of a function argument.
 pub fn argument(word: &str) -> String {
     free(word, &BTreeSet::new())
 }

@@ -1,4 +1,5 @@
-//! Which formulas change by jumps only: odec accepts `==` and `!=` of these, because they are equal for a while or never.
+//! Finds the formulas that only change by jumps. odec accepts `==` and `!=` with these, because their sides are equal
+//! for a while or never.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +7,22 @@ use crate::limits::MAX_ROUNDS;
 use crate::math::{Math, Op};
 use crate::plan::{Plan, Role};
 
-/// Quantities and functions whose values change by jumps only. What is not found in [`MAX_ROUNDS`] rounds counts as continuous.
+/// Quantities and functions whose values only change by jumps. What the search does not find in [`MAX_ROUNDS`] rounds
+/// counts as continuous.
 #[derive(Default)]
 pub struct Steady<'p> {
     keys: BTreeSet<&'p str>,
-    /// Functions that do so if their arguments do.
+    /// Functions that only change by jumps if their arguments do.
     given: BTreeSet<&'p str>,
-    /// Functions that do so whatever their arguments are.
+    /// Functions that only change by jumps whatever their arguments are.
     always: BTreeSet<&'p str>,
 }
 
-/// The arguments of the function that a formula stands in, and whether they change by jumps only.
+/// The arguments of the function that contains a formula, and whether they only change by jumps.
 type Arguments<'a> = (&'a [String], bool);
 
 impl<'p> Steady<'p> {
-    /// Of a plan.
+    /// Finds them for a plan.
     pub fn of(plan: &'p Plan) -> Steady<'p> {
         let mut steady = Steady::default();
         for _ in 0..MAX_ROUNDS {
@@ -54,7 +56,7 @@ impl<'p> Steady<'p> {
         self.keys.len() + self.given.len() + self.always.len()
     }
 
-    /// True for a formula that changes by jumps only; inside of a function, whatever its arguments are.
+    /// True for a formula that only changes by jumps. Inside a function, this must hold for all arguments.
     pub fn holds(&self, math: &Math, arguments: &[String]) -> bool {
         self.check(math, (arguments, false))
     }
@@ -72,7 +74,7 @@ impl<'p> Steady<'p> {
             }
             Math::Apply(Op::Builtin("floor" | "ceil") | Op::Quotient, _) => true,
             Math::Apply(op, list) => op.is_logical() || list.iter().all(holds),
-            // a choice jumps where its condition turns
+            // a piecewise formula jumps when its condition changes
             Math::Piecewise(pieces, otherwise) => {
                 pieces.iter().all(|(value, _)| holds(value)) && otherwise.as_deref().is_none_or(holds)
             }

@@ -42,7 +42,6 @@ use crate::runner::{Ahead, Reached, Runner};
 
 /// Shortest step to a surface, in units of time resolution.
 const SHORTEST: f64 = 4.0;
-
 /// Growth factor of the short constant steps beyond a surface, until they reach their full length.
 const GROWING: f64 = 2.0;
 
@@ -156,8 +155,7 @@ impl HybridRunner {
         })
     }
 
-    /// Executes a run. The model must be the one for which this runner was made. Modes and conditions are determined
-    /// again; discretes keep their values.
+    /// Executes a run of the model for which this runner was made. Modes and conditions are determined again.
     ///
     /// # Errors
     /// A problem with which no run can begin; a step, event or mode that fails. Rows written before stay valid.
@@ -226,8 +224,7 @@ impl HybridRunner {
             self.stops.begin(model, problem.t_end, problem.t0);
             let compared = self.modes.compare(model, problem.t0, &self.y);
             compared.map_err(|cause| self.failure(cause, problem.t0))?;
-            // at the start, even the modes that depend on time alone come from comparisons; they give the conditions
-            // before the start
+            // the conditions before the start follow from comparisons, even for modes that depend on time alone
             model.at_time(problem.t0);
             model.refresh();
             self.rounds.begin(model, problem.t0, &self.y);
@@ -341,8 +338,8 @@ impl HybridRunner {
         all.into_iter().flatten().min_by(f64::total_cmp)
     }
 
-    /// Takes steps and writes their rows, up to a step that must be examined because it may contain a crossing, or
-    /// because it ends at a stop or at the end of the run. `None` if the observer stops the run.
+    /// Takes steps and writes their rows, up to a step that may contain a crossing, or that ends at a stop or at the
+    /// end of the run. `None` if the observer stops the run.
     fn leg(
         &mut self,
         model: &dyn HybridSystem,
@@ -495,8 +492,7 @@ impl HybridRunner {
         Ok(end)
     }
 
-    /// Computes what the derivatives with respect to parameters need from before an instant, and the derivatives of
-    /// the stops that are due.
+    /// Prepares the derivatives with respect to parameters before an instant, and counts the stops that are due.
     fn derive_before(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -541,8 +537,7 @@ impl HybridRunner {
         self.locator.renew((t, &self.y), (left, right), offsets, sign);
     }
 
-    /// Writes the rows before the end of the last step. If the step ends at an instant, a row within rounding of it
-    /// waits for the values after it.
+    /// Writes the rows before the end of the last step. A row within rounding of an instant waits for the values after.
     fn rows_inside(
         &mut self,
         model: &dyn HybridSystem,

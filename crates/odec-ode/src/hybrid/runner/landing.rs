@@ -22,8 +22,7 @@ const SLOW: u32 = 3;
 const EXACT: f64 = 0.25;
 /// The rate is trusted if it reduces u to this fraction.
 const NEARER: f64 = 0.1;
-/// A shorter step that ends before the surface is accepted if its length is at least this fraction of the previous
-/// one.
+/// A shorter step that ends before the surface is accepted if it has at least this fraction of the previous length.
 const PART: f64 = 0.1;
 /// If the dense output of a step leads to a surface from which the motion goes away, the step is repeated with this
 /// fraction of its length.
@@ -115,8 +114,7 @@ impl Bracket {
         let slope = if trusted { rate.or(secant) } else { secant.or(rate) };
         let guess = slope.map(|slope| t - u / slope);
         let close = rate.is_some_and(|rate| (u / rate).abs() <= EXACT * resolution(t));
-        // near t = 0, the run has left the surface at the beginning of the step, and the shortest step has come back
-        // to it
+        // near t = 0, the run has left the surface as the step began, and the shortest step has come back to it
         let (start, zero) = self.before;
         let shortest = 2.0 * f64::EPSILON * (self.end - start);
         let near_zero = SHORTEST * resolution(start) < shortest && t - start <= shortest;
@@ -259,8 +257,7 @@ impl HybridRunner {
         Ok(true)
     }
 
-    /// A relation that may have changed in the last step and has the wrong sign at its end, although no root was
-    /// found.
+    /// A relation that may have changed in the last step and has the wrong sign at its end, without a known root.
     fn contradicted(&mut self, model: &dyn HybridSystem) -> Result<Option<Crossing>, HybridError> {
         if self.locator.suspects().is_empty() {
             return Ok(None);
@@ -273,8 +270,7 @@ impl HybridRunner {
         Ok(self.locator.suspects().iter().copied().find(wrong).map(|relation| Crossing { relation, t }))
     }
 
-    /// Returns an error if the run is beyond a surface on which it has not landed; such a result must not be silently
-    /// accepted.
+    /// Returns an error if the run is beyond a surface on which it has not landed: its results would be wrong.
     pub(super) fn lost(&mut self, model: &dyn HybridSystem) -> Result<(), HybridError> {
         let t = self.runner.time();
         if self.modes.look(model, t, self.runner.state()).is_err() {
@@ -288,8 +284,7 @@ impl HybridRunner {
             for (i, (weight, y)) in self.weights.iter_mut().zip(y).enumerate() {
                 *weight = LOST * self.tolerances.asked(i, y.abs());
             }
-            // if the motion touches the surface, the gradient is useless; the sides themselves are known to the
-            // tolerance
+            // if the motion touches the surface, the gradient is useless; the sides are known to the tolerance
             let sides = LOST * self.tolerances.rtol * self.modes.size(relation);
             let room = self.locator.gradient(model, (t, y), relation, &self.weights).max(sides);
             if self.modes.distance(relation) > room {
@@ -428,8 +423,7 @@ impl HybridRunner {
         Ok(true)
     }
 
-    /// Chooses the first step after a state was taken across a surface. Derivatives are large there, so they only
-    /// describe a short step.
+    /// Chooses a short first step after a state was taken across a surface, because derivatives are large there.
     pub(super) fn begin_behind(&mut self, t: f64) {
         self.runner.begin_with(SHORTEST * resolution(t));
         self.growing = (!self.adaptive).then_some(SHORTEST * resolution(t));

@@ -63,9 +63,10 @@ pub struct Elimination {
     pub factor: Program,
     /// `y` = values of the factors, `p` = right-hand side, `out` = solution.
     pub solve: Program,
-    /// `p` = the part of `p` for the matrix A, then the right-hand side b, then x. `out` = |b - A x|_i - bound (|b|_i
-    /// + |a_i x_i|) for each row, where a_i x_i is the term of the row's pivot. If none is positive, the componentwise
-    /// backward error (Oettli & Prager 1964) is within the bound. The magnitude of a complex number is |re| + |im|.
+    /// `p` = the part of `p` for the matrix A, then the right-hand side b, then x. For each row,
+    /// `out` = |b - A x|_i - bound (|b|_i + |a_i x_i|), where a_i x_i is the term of the row's pivot. If none is
+    /// positive, the componentwise backward error (Oettli & Prager 1964) is within the bound. The magnitude of a
+    /// complex number is |re| + |im|.
     pub check: Program,
     /// Length of the factors, in doubles.
     pub factors: usize,

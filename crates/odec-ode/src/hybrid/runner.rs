@@ -537,7 +537,7 @@ impl HybridRunner {
         self.locator.renew((t, &self.y), (left, right), offsets, sign);
     }
 
-    /// Writes the rows before the end of the last step. A row within rounding of an instant waits for the values after.
+    /// Writes the rows before the end of the last step. A row within rounding of an instant comes after the instant.
     fn rows_inside(
         &mut self,
         model: &dyn HybridSystem,

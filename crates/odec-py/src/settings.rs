@@ -32,6 +32,7 @@ pub struct Settings {
     pub open: Vec<String>,
     max_step: Option<f64>,
     max_steps: Option<u64>,
+    first_step: Option<f64>,
     linear: Option<String>,
 }
 
@@ -84,6 +85,7 @@ impl Settings {
             sensitivities: !self.sens.is_empty(),
             max_step: self.max_step,
             max_steps: self.max_steps,
+            first_step: self.first_step,
             linear,
             ..Choices::default()
         })

@@ -236,3 +236,18 @@ def test_no_integration_and_no_times():
     event.terminal = True
     res = odec.solve_ivp(m, [0, 1], [2, 3], t_eval=[0.9], events=event)
     assert res.t.size == 0 and res.status == 1 and res.t_events[0][0] == pytest.approx(np.log(4 / 3), rel=1e-6)
+
+
+def test_first_step():
+    m = odec.compile(RATIONAL)
+    for method in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"):
+        for span in ((5, 9), (5, 1)):
+            options = {"rtol": 1e-3, "atol": 1e-6, "method": method, "max_step": 0.5}
+            res = odec.solve_ivp(m, span, [1 / 3, 2 / 9], first_step=0.1, dense_output=True, **options)
+            assert res.t[0] == span[0] and res.t[-1] == span[1]
+            assert abs(res.t[1] - 5) == pytest.approx(0.1, rel=1e-12), method
+            close(res, np.linspace(*span, 20))
+            with pytest.raises(ValueError):
+                odec.solve_ivp(m, span, [1 / 3, 2 / 9], first_step=5, **options)
+            with pytest.raises(ValueError):
+                odec.solve_ivp(m, span, [1 / 3, 2 / 9], first_step=-1, **options)

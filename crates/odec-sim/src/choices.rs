@@ -95,6 +95,8 @@ pub struct Choices {
     pub record: Option<RecordRule>,
     /// Largest step.
     pub max_step: Option<f64>,
+    /// First step of a run whose error decides on the others; `None`: chosen.
+    pub first_step: Option<f64>,
     /// Budget of steps.
     pub max_steps: Option<u64>,
     /// Solver of linear systems.

@@ -180,13 +180,15 @@ def _checked(fun: Any, t_eval: Any, options: dict[str, Any], span: tuple[float, 
             "or write its equations as a model: odec.compile(text)"
         )
     options = {name: value for name, value in options.items() if name not in _KNOWN and value is not None}
-    taken = {name: options.pop(name) for name in ("rtol", "atol", "max_step") if name in options}
+    taken = {name: options.pop(name) for name in ("rtol", "atol", "max_step", "first_step") if name in options}
     if options.get("min_step") == 0:
         del options["min_step"]
     if options:
-        raise UsageError(f"odec.solve_ivp has no option `{next(iter(options))}`; it takes rtol, atol, max_step")
+        raise UsageError(f"odec.solve_ivp has no option `{next(iter(options))}`; it takes rtol, atol, max_step, first_step")
     if isinstance(taken.get("max_step"), float) and taken["max_step"] == np.inf:
         del taken["max_step"]
+    if "first_step" in taken and real("first_step", taken["first_step"]) > abs(span[1] - span[0]):
+        raise UsageError(f"`first_step` is {taken['first_step']!r}, longer than `t_span`, {span[0]:g} to {span[1]:g}")
     times = None if t_eval is None else numbers("t_eval", t_eval)
     if times is not None and times.ndim != 1:
         raise UsageError("`t_eval` is a list of times")

@@ -61,6 +61,24 @@ fn derivatives_are_columns_behind_states_and_outputs() {
 }
 
 #[test]
+fn elements_of_arrays_have_derivatives() {
+    let folder = Folder::new("sens-elements").with("rod.ode", ROD);
+    let table = folder.run(&["run", "rod.ode", "-q", "--sens", "c[2],u[3]", "--record", "u"]).exits(0).out();
+    // u[i] = exp(-s*c[i]*t), each of its own
+    for (name, exact) in [
+        ("d(u[2])/d(c[2])", [0.0, -0.5 * (-1f64).exp(), -(-2f64).exp()]),
+        ("d(u[3])/d(c[2])", [0.0; 3]),
+        ("d(u[3])/d(u[3])", [1.0, (-1.5f64).exp(), (-3f64).exp()]),
+        ("d(u[2])/d(u[3])", [0.0; 3]),
+    ] {
+        println!("{name}");
+        for (found, exact) in column(&table, name).iter().zip(exact) {
+            assert!((found - exact).abs() < 1e-7, "{name}: {found}, not {exact}");
+        }
+    }
+}
+
+#[test]
 fn what_has_no_derivative_is_refused() {
     let coupled = "param k = 1\nstate x, y = 1\nk*x' + y' = -x\nx' + 3*y' = -y\nrun { t = 0 .. 1 }\n";
     let folder = Folder::new("sens-refused").with("decay.ode", MODEL).with("rod.ode", ROD).with("coupled.ode", coupled);
@@ -68,10 +86,13 @@ fn what_has_no_derivative_is_refused() {
         ("decay.ode", "kk", "E0408"),
         ("decay.ode", "double", "E0408"),
         ("decay.ode", "k,k", "occurs twice"),
-        ("rod.ode", "c", "belongs to an array"),
-        ("rod.ode", "c[2]", "belongs to an array"),
-        ("rod.ode", "u", "belongs to an array"),
-        ("rod.ode", "u[2]", "belongs to an array"),
+        ("rod.ode", "c", "name its elements: `c[1]`"),
+        ("rod.ode", "c[9]", "its indices are 1.."),
+        ("rod.ode", "c[1,1]", "its indices are 1.."),
+        ("rod.ode", "s[1]", "single value"),
+        ("rod.ode", "u", "name its elements: `u[1]`"),
+        ("rod.ode", "u[9]", "its indices are 1.."),
+        ("rod.ode", "c[2],c[ 2]", "occurs twice"),
     ] {
         let ran = folder.run(&["run", file, "--sens", names]).exits(2).says(text);
         assert!(ran.out().is_empty());

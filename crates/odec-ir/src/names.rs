@@ -16,10 +16,19 @@ pub fn split(name: &str) -> (&str, &str) {
     name.split_at(stem.len())
 }
 
+/// Of the name of a derivative, `d(u)/d(q[2])`: what is differentiated, and by what.
+pub fn derivative(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("d(")?.strip_suffix(')')?.rsplit_once(")/d(")
+}
+
 /// A name without empty brackets, as it is typed.
 pub fn plain(name: &str) -> String {
     if !name.contains('[') {
         return name.to_owned();
+    }
+    if let Some((own, by)) = derivative(name) {
+        // what a derivative is by is one element, with its subscripts
+        return format!("d({})/d({by})", plain(own));
     }
     let mut inside = false;
     let outside = |c: &char| {
@@ -78,5 +87,6 @@ mod tests {
             assert_eq!(split(name), (stem, &name[stem.len()..]));
         }
         assert_eq!(plain("c[].d[,].V"), "c.d.V");
+        assert_eq!(plain("d(c[].V')/d(q[2])"), "d(c.V')/d(q[2])");
     }
 }

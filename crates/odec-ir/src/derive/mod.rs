@@ -11,7 +11,7 @@ mod tangent;
 pub use columns::Columns;
 pub use compare::{EntryComparison, MAX_ROWS, MIN_COLUMNS, Variable, compare, dual_column};
 pub use gradient::{MAX_DERIVATIVE_TERMS, gradients};
-pub use sensitivity::{DerivativeArrays, results_by, sensitivities, sensitivities_with};
+pub use sensitivity::{DerivativeArrays, DerivativeBy, results_by, sensitivities, sensitivities_with};
 pub use tangent::call_tangent;
 
 use std::collections::BTreeMap;

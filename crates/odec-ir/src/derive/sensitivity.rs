@@ -15,27 +15,58 @@ use crate::graph::Node;
 use crate::nest::{Access, AccessId, Element, Kernel, Store, Target};
 use crate::program::{Array, ArrayId, Role};
 
+/// What derivatives are taken by.
+#[derive(Clone, Debug)]
+pub struct DerivativeBy {
+    /// The name that it has in those of the derivatives: `k`, `q[2]`.
+    pub name: String,
+    /// A parameter.
+    pub array: ArrayId,
+    /// Which element, counted row by row; none of a parameter that is one number.
+    pub element: Option<usize>,
+}
+
 /// For each array, the array that holds its derivative with respect to one parameter, or to time.
 #[derive(Clone, Debug)]
 pub struct DerivativeArrays {
-    /// The parameter; time where there is none, and then the state stands still.
-    by: Option<ArrayId>,
+    /// What the derivatives are by, in their names.
+    by: String,
+    source: Source,
     of: Vec<Option<ArrayId>>,
+}
+
+/// What has a derivative of its own accord.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Source {
+    /// Time; the state stands still then.
+    Time,
+    /// A parameter that is one number.
+    Parameter(ArrayId),
+    /// An element of an array, whose derivative is a table: 1 at this element, 0 at all others.
+    Element,
 }
 
 impl DerivativeArrays {
     /// By time, of no array so far.
     pub fn by_time() -> DerivativeArrays {
-        DerivativeArrays { by: None, of: Vec::new() }
+        DerivativeArrays { by: "t".to_owned(), source: Source::Time, of: Vec::new() }
     }
 
     /// Adds arrays for the derivatives of states, outputs and discretes by each parameter, `d(x)/d(k)`; `steady` are discretes
     /// without derivatives.
-    fn add(arrays: &mut Vec<Array>, by: &[ArrayId], steady: &[ArrayId]) -> Vec<DerivativeArrays> {
+    fn add(arrays: &mut Vec<Array>, by: &[DerivativeBy], steady: &[ArrayId]) -> Vec<DerivativeArrays> {
         let own = arrays.len();
         let mut all = Vec::with_capacity(by.len());
-        for &by in by {
-            let mut derivatives = DerivativeArrays { by: Some(by), of: vec![None; own] };
+        for DerivativeBy { name, array, element } in by {
+            let source = if element.is_some() { Source::Element } else { Source::Parameter(*array) };
+            let mut derivatives = DerivativeArrays { by: name.clone(), source, of: vec![None; own] };
+            if let Some(element) = *element {
+                let count = arrays[array.0 as usize].data.len();
+                derivatives.ensure(arrays, *array);
+                let Some(table) = arrays.last_mut() else { continue };
+                table.role = Role::Table;
+                table.data = (0..count).map(|k| f64::from(k == element)).collect();
+            }
             for i in 0..own {
                 let (role, array) = (arrays[i].role, ArrayId(i as u32));
                 let discrete = role == Role::Discrete && !steady.contains(&array);
@@ -61,21 +92,20 @@ impl DerivativeArrays {
         }
         if self.of[at].is_none() {
             self.of[at] = Some(ArrayId(arrays.len() as u32));
-            let by = self.by.map_or("t", |by| &arrays[by.0 as usize].name);
-            let name = format!("d({})/d({by})", arrays[at].name);
+            let name = format!("d({})/d({})", arrays[at].name, self.by);
             arrays.push(Array { name, unit: None, doc: None, data: Vec::new(), ..arrays[at].clone() });
         }
     }
 }
 
-/// Adds the derivatives of states, outputs and discretes by parameters (scalars) to kernels without derivatives. The rows of a
+/// Adds the derivatives of states, outputs and discretes by parameters (single numbers) to kernels without derivatives. The rows of a
 /// mass matrix, which are still products with the derivatives, are differentiated like all others: where the matrix depends on
 /// a parameter or on the state, it gets entries for y' in the rows of the derivatives. Discretes that are `steady` have none.
 /// Gives the arrays of each parameter.
 pub fn sensitivities(
     arrays: &mut Vec<Array>,
     kernels: &mut [Kernel],
-    by: &[ArrayId],
+    by: &[DerivativeBy],
     steady: &[ArrayId],
 ) -> Vec<DerivativeArrays> {
     let all = DerivativeArrays::add(arrays, by, steady);
@@ -138,13 +168,15 @@ fn differentiate(kernel: &mut Kernel, own: usize, derivatives: &DerivativeArrays
         Element::At(access) => of.get(access.0 as usize).copied().flatten().map(Element::At),
     };
     let is_parameter = |element: Element| match element {
-        Element::Scalar(array) => Some(array) == derivatives.by,
-        Element::At(access) => accesses.get(access.0 as usize).is_some_and(|a| Some(a.array) == derivatives.by),
+        Element::Scalar(array) => Source::Parameter(array) == derivatives.source,
+        Element::At(access) => {
+            accesses.get(access.0 as usize).is_some_and(|a| Source::Parameter(a.array) == derivatives.source)
+        }
     };
     let mut reductions = Reductions::new(std::mem::take(&mut kernel.space));
     let roots = kernel.stores[..own].iter().map(|s| s.node);
     let slopes = reductions.slopes(&mut kernel.graph, roots, |graph, node| match node {
-        Node::Time if derivatives.by.is_none() => Some(graph.constant(1.0)),
+        Node::Time if derivatives.source == Source::Time => Some(graph.constant(1.0)),
         Node::Read(element) if is_parameter(element) => Some(graph.constant(1.0)),
         Node::Read(element) => derivative(element).map(|derivative| graph.read(derivative)),
         Node::Direction(element) => derivative(element).map(|derivative| graph.direction(derivative)),

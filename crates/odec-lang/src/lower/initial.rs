@@ -74,6 +74,15 @@ impl KernelBuilder<'_, '_> {
             let value = self.opened(state, order, Some(at)).unwrap_or_else(|| self.graph.constant(*value));
             node = self.graph.apply(&logic::IF, &[condition, value, node]);
         }
+        // an element that varies and has no value of its own starts from that of the text
+        for opened in values.opened.iter().filter(|o| (o.state, o.order) == (state, order) && o.given.is_none()) {
+            let Some(at) = &opened.at else { continue };
+            let (Some(condition), Some(shift)) = (self.is_at(subs, at), self.opened(state, order, Some(at))) else {
+                continue;
+            };
+            let shifted = self.graph.add(node, shift);
+            node = self.graph.apply(&logic::IF, &[condition, shifted, node]);
+        }
         node
     }
 }

@@ -25,14 +25,14 @@ mod world;
 
 use std::sync::Arc;
 
-use odec_ir::derive::DerivativeArrays;
+use odec_ir::derive::{DerivativeArrays, DerivativeBy};
 use odec_ir::nest::{Axis, Extent};
 use odec_ir::switch::{self, EventDraft, Sketch, Switching};
 use odec_ir::{Array, ArrayId, InvariantStage, Invariants, Kernel, KernelRole, Program, Role, Span, derive};
 
 use crate::balance::{self, Balances};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Model, Overrides, Values};
+use crate::model::{Indexed, Model, Overrides, Values, parts_of};
 use crate::report::error;
 use crate::start;
 use world::World;
@@ -111,17 +111,17 @@ pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec
 /// # Errors
 /// As those, and derivatives across a jump that are not known.
 pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) -> Result<Lowered, Vec<Diagnostic>> {
-    let mut by = Vec::new();
-    if sensitivities {
-        // what does not exist is said first
-        let values = model.values(overrides)?;
-        check_sensitivities(model, &overrides.open, &values)?;
+    // what does not exist is said first
+    let values = if sensitivities { Some(model.values(overrides)?) } else { None };
+    if let Some(values) = &values {
+        check_sensitivities(model, &overrides.open, values)?;
     }
     let draft = draft(model, overrides)?;
     let Judged { warnings, balances, located } = draft.judge(model)?;
-    if sensitivities {
+    let mut by = Vec::new();
+    if let Some(values) = &values {
         reduction::without_sensitivities(&draft, model)?;
-        by = parameters(&draft.arrays, &overrides.open);
+        by = parameters(model, &draft.arrays, &overrides.open, values);
     }
     if let (true, Some((draft, _))) = (sensitivities, &located) {
         switches::differentiable(draft)?;
@@ -140,10 +140,18 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
     Ok(Lowered { program, warnings, balances, passed_over: None, located })
 }
 
-/// The parameters of these names.
-fn parameters(arrays: &[Array], names: &[String]) -> Vec<ArrayId> {
-    let position = |name: &String| arrays.iter().position(|a| a.role == Role::Parameter && a.name == *name);
-    names.iter().filter_map(position).map(|k| ArrayId(k as u32)).collect()
+/// The parameters, and elements of arrays of them, with these names.
+fn parameters(model: &Model, arrays: &[Array], names: &[String], values: &Values) -> Vec<DerivativeBy> {
+    let array = |name: &str| arrays.iter().position(|a| a.role == Role::Parameter && a.name == name);
+    let variable = |name: &String| {
+        if let Some(k) = array(name).filter(|&k| arrays[k].axes.is_empty()) {
+            return Some(DerivativeBy { name: name.clone(), array: ArrayId(k as u32), element: None });
+        }
+        let (parameter, position) = model.parameter_element(name, values)?;
+        let k = array(&model.parameters[parameter].name)?;
+        Some(DerivativeBy { name: name.clone(), array: ArrayId(k as u32), element: Some(position?) })
+    };
+    names.iter().filter_map(variable).collect()
 }
 
 /// Most parameters and initial values by which derivatives of the states are computed in one run.
@@ -153,7 +161,7 @@ pub const MAX_SENSITIVITIES: usize = 100;
 /// `d(x)/d(k)`: the states of each of these parameters follow those of the model in groups.
 ///
 /// # Errors
-/// Also parameters and initial values that are arrays, and too many of them.
+/// Also whole arrays of parameters or initial values, elements that do not exist, and too many of them.
 pub fn lower_sensitivities(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
     lower_sensitivities_warned(model, overrides).map(|lowered| lowered.program)
 }
@@ -169,7 +177,7 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
     let draft = draft(model, overrides)?;
     let Judged { warnings, balances, .. } = draft.judge(model)?;
     reduction::without_sensitivities(&draft, model)?;
-    let by = parameters(&draft.arrays, &overrides.open);
+    let by = parameters(model, &draft.arrays, &overrides.open, &values);
     let passed_over = switches::passed_over(&draft);
     let program = draft.with_sensitivities(&by).complete(model)?;
     Ok(Lowered { program, warnings, balances, passed_over, located: None })
@@ -182,30 +190,60 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
             format!("derivatives with respect to {} values exceed the limit of {MAX_SENSITIVITIES}", names.len());
         return refuse(Diagnostic::error("E0718", headline).help("divide them between several runs"));
     }
-    if let Some((k, name)) = names.iter().enumerate().find(|(k, name)| names[..*k].contains(name)) {
+    // `u[1]` and `u[ 1]` are the same
+    let parts: Vec<_> = names.iter().map(|name| parts_of(name)).collect();
+    if let Some((k, name)) = names.iter().enumerate().find(|(k, _)| parts[..*k].contains(&parts[*k])) {
         let headline = format!("`{name}` occurs twice, also as number {}", k + 1);
         return refuse(Diagnostic::error("E0718", headline).help("name each parameter once"));
     }
     for name in names {
+        if let Some((parameter, position)) = model.parameter_element(name, values) {
+            // a value that it is given is refused in words of its own
+            if position.is_some() {
+                continue;
+            }
+            let given = &model.parameters[parameter];
+            return refuse(no_element(model, name, &given.indexed, values, given.span));
+        }
         // whether it is one number, and where it is declared
-        let parameter = model.parameters.iter().find(|p| p.name == *name).map(|p| (p.indexed.is_scalar(), p.span));
+        let parameter = model.parameters.iter().find(|p| p.name == *name).map(|p| (&p.indexed, None, p.span));
         let opened = values.opened.iter().find(|o| o.name == *name).map(|o| {
             let state = &model.states[o.state];
-            (o.at.is_none() && state.indexed.is_scalar(), state.span)
+            (&state.indexed, o.at.as_deref(), state.span)
         });
-        let headline = format!("odec does not compute derivatives with respect to `{name}`: it belongs to an array");
-        let report = match parameter.or(opened) {
-            Some((true, _)) => continue,
-            Some((false, span)) => error("E0718", headline, span, "declared here"),
-            // an element of an array
-            None => Diagnostic::error("E0718", headline),
-        };
-        return refuse(report.help(
-            "name parameters and initial values that are single numbers; one of them can be a common factor of \
-                 the array",
-        ));
+        let Some((indexed, at, span)) = parameter.or(opened) else { continue };
+        match at {
+            Some(at) => {
+                let ranges = model.ranges_of(indexed, values).unwrap_or_default();
+                let inside = at.len() == ranges.len() && ranges.iter().zip(at).all(|(r, i)| r.0 <= *i && *i <= r.1);
+                if !inside {
+                    return refuse(no_element(model, name, indexed, values, span));
+                }
+            }
+            None if indexed.is_scalar() => {}
+            None => {
+                let headline = format!("odec does not compute derivatives with respect to `{name}`: it is an array");
+                let ranges = model.ranges_of(indexed, values).unwrap_or_default();
+                let first: Vec<String> = ranges.iter().map(|r| r.0.to_string()).collect();
+                let element = odec_ir::names::element(name, &first);
+                let report = error("E0718", headline, span, "declared here");
+                return refuse(report.help(format!("name its elements: `{element}`")));
+            }
+        }
     }
     Ok(())
+}
+
+/// An array has no element of this name.
+fn no_element(model: &Model, name: &str, indexed: &Indexed, values: &Values, span: Span) -> Diagnostic {
+    let ranges = model.ranges_of(indexed, values).unwrap_or_default();
+    let ranges: Vec<String> = ranges.iter().map(|r| format!("{}..{}", r.0, r.1)).collect();
+    let help = if ranges.is_empty() {
+        "it is a single value without indices".to_owned()
+    } else {
+        format!("its indices are {}", ranges.join(", "))
+    };
+    error("E0408", format!("`{name}` does not exist"), span, "declared here").help(help)
 }
 
 /// A matrix of derivatives was left out for its size.
@@ -331,13 +369,13 @@ impl Draft {
     }
 
     /// Derivatives by these parameters as further states and outputs.
-    fn with_sensitivities(mut self, by: &[ArrayId]) -> Draft {
+    fn with_sensitivities(mut self, by: &[DerivativeBy]) -> Draft {
         self.add_sensitivities(by, &[]);
         self
     }
 
     /// The same, with the arrays of the derivatives; discretes that are `steady` have none.
-    fn add_sensitivities(&mut self, by: &[ArrayId], steady: &[ArrayId]) -> Vec<DerivativeArrays> {
+    fn add_sensitivities(&mut self, by: &[DerivativeBy], steady: &[ArrayId]) -> Vec<DerivativeArrays> {
         let all = derive::sensitivities(&mut self.arrays, &mut self.kernels, by, steady);
         if let Some(draft) = &mut self.invariants {
             draft.differentiate(&all);

@@ -326,6 +326,16 @@ impl Model {
         }
     }
 
+    /// The parameter of which a name with subscripts means an element, and the position of the element, row by row; no position where
+    /// there is no such element.
+    pub(crate) fn parameter_element(&self, name: &str, values: &Values) -> Option<(usize, Option<usize>)> {
+        let (base, primes, Some(at)) = parts_of(name)? else { return None };
+        let Some(Symbol::Parameter(parameter)) = self.symbol(&base).filter(|_| primes == 0) else { return None };
+        let ranges = self.ranges_of(&self.parameters[parameter].indexed, values).unwrap_or_default();
+        let inside = |at: &&Vec<i64>| at.len() == ranges.len() && !at.is_empty();
+        Some((parameter, Some(&at).filter(inside).and_then(|at| super::data::position(&ranges, at))))
+    }
+
     /// A definition that was not computed in advance is read.
     fn reads_unknown(&self, body: Body, values: &Values) -> bool {
         if !self.has_arrays() {
@@ -531,7 +541,7 @@ fn well_formed(typed: &str, name: &str) -> bool {
 }
 
 /// `p[1,2]'.x` as `p.x`, 1, [1, 2]; `p.x` and `x'` have no indices. `None` if it is no such name.
-pub(super) fn parts_of(name: &str) -> Option<(String, usize, Option<Vec<i64>>)> {
+pub(crate) fn parts_of(name: &str) -> Option<(String, usize, Option<Vec<i64>>)> {
     let mut plain = String::new();
     let mut at: Option<Vec<i64>> = None;
     let mut rest = name;

@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use odec_ir::{Op, Span};
 
 pub use arrays::{Boundary, Coordinate, Dimension, EdgeRule, IndexSet, Indexed, Local, Piece, Place, Reduction, Table};
+pub(crate) use evaluate::parts_of;
 pub use evaluate::{Opened, Overrides, Values};
 pub use events::{Action, Change, Discrete, Event, EventKind, Stop};
 pub use phases::analyse;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,11 @@ class Data:
 def _set(model: Model, data: Data, sigma: Any, number: int, count: int) -> dict[str, Any]:
     """Converts a data set for the extension module."""
     table = data.table
+    if isinstance(table, (str, bytes, PathLike)):
+        raise UsageError(f"data are a mapping or a data frame, not {table!r:.200}: read a file with `pandas.read_csv`")
+    if getattr(getattr(table, "index", None), "name", None) == model.time:
+        # as `Solution.to_pandas` makes it: the times are the index
+        table = table.reset_index()
     names = [str(name) for name in (table.columns if hasattr(table, "columns") else table)]
     if model.time not in names:
         raise UsageError(f"the data have no time column `{model.time}`; their columns are {', '.join(names)}")
@@ -48,8 +54,8 @@ def _set(model: Model, data: Data, sigma: Any, number: int, count: int) -> dict[
         raise UsageError("the times of the data must be finite numbers")
     sigma = data.sigma if data.sigma is not None else sigma
     values, deviations = [], []
-    for name in measured:
-        given = numbers(name, table[name], missing=True)
+    columns = [column for name in measured for column in _columns(model, name, numbers(name, table[name], missing=True), sigma)]
+    for name, given, sigma in columns:
         if given.shape != times.shape or np.isinf(given).any():
             raise UsageError(f"the data of `{name}` must be {len(times)} numbers, with NaN for missing values")
         values.append(given.tolist())
@@ -59,12 +65,27 @@ def _set(model: Model, data: Data, sigma: Any, number: int, count: int) -> dict[
     return {
         "shown": "the data" if count == 1 else f"set {number + 1}",
         "times": times.tolist(),
-        "names": measured,
+        "names": [name for name, _, _ in columns],
         "values": values,
         "deviations": deviations,
         "own": [(str(name), real(str(name), value)) for name, value in data.values.items()],
         "params": data.params,
     }
+
+
+def _columns(model: Model, name: str, given: F64, sigma: Any) -> list[tuple[str, F64, Any]]:
+    """Name, values and standard deviations of what was measured: of an array, those of its elements."""
+    if given.ndim < 2:
+        return [(name, given, sigma)]
+    shape = list(given.shape[1:])
+    names = [element for element, _ in model.spread(name, [0.0] * math.prod(shape), shape)]
+    if isinstance(sigma, Mapping):
+        if name not in sigma:
+            raise UsageError(f"`sigma` has no `{name}`; it has {', '.join(map(str, sigma))}")
+        sigma = sigma[name]
+    each = None if sigma is None else np.broadcast_to(numbers("sigma", sigma, missing=True), given.shape).reshape(len(given), -1)
+    flat = given.reshape(len(given), -1)
+    return [(element, flat[:, k], None if each is None else each[:, k]) for k, element in enumerate(names)]
 
 
 def _deviations(sigma: Any, name: str, there: Any) -> list[float] | None:
@@ -102,6 +123,8 @@ def _quantities(params: Any) -> list[_Quantity]:
             low, high, log = min(what.start, what.stop), max(what.start, what.stop), what.logarithmic
             if not low < high:
                 raise UsageError(f"the two ends of the range of `{name}` must differ")
+        elif isinstance(what, (tuple, list)):
+            raise UsageError(f"a range of `{name}` is `odec.lin(low, high)`, or `odec.geom(low, high)` for its logarithm, not {what!r:.200}")
         elif what is not None:
             start = real(name, what)
         found.append((str(name), start, low, high, log))
@@ -244,8 +267,10 @@ def fit(
     settings: dict[str, Any],
 ) -> Fit:
     """`Model.fit`."""
-    quantities = _quantities(params)
-    given = [data] if isinstance(data, (Data, Mapping)) or hasattr(data, "columns") else list(data)
+    asked = _quantities(params)
+    quantities = [(each, start, low, high, log) for name, start, low, high, log in asked for each in model.elements([name])]
+    one = isinstance(data, (Data, Mapping, str, bytes, PathLike)) or hasattr(data, "columns")
+    given = [data] if one else list(data)
     if not given:
         raise UsageError("the list of data sets is empty")
     starts, seed = whole("starts", starts), whole("seed", seed, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -61,8 +62,20 @@ class Sensitivities(Mapping[tuple[str, str], F64]):
     def __getitem__(self, key: tuple[str, str]) -> F64:
         if not self._by:
             raise UsageError('the run has no sensitivities: ask for them, `run(..., sens=["k"])`')
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise UsageError(f'`sens` has two names, as in `sens["x", "k"]` for dx/dk, not {key!r:.200}')
         of, by = key
-        return self._solution[self.column(of, by)]
+        elements = [name for name in self._by if re.sub(r"\[[^]]*\]", "", name) == by]
+        if not elements or by in self._by:
+            return self._solution[self.column(of, by)]
+        # by an array: its indices come last
+        model = self._solution.model
+        states = {name: shape for name, shape, _ in model.quantities()}
+        shape = states[by] if by in states else np.shape(model.params[by])
+        if int(np.prod(shape)) != len(elements):
+            raise UsageError(f"the run has sensitivities by {', '.join(elements[:20])}, and not by all of `{by}`")
+        columns = [self._solution[self.column(of, element)] for element in elements]
+        return np.stack(columns, axis=-1).reshape(*columns[0].shape, *shape)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         for name in self._solution.columns:
@@ -152,6 +165,20 @@ class Solution:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def keys(self) -> list[str]:
+        """The names of the time and of all quantities, so that `dict(s)` has their values."""
+        return [self._all[0], *self._groups]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, as those of a data frame."""
+        return iter(self.keys())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """The matrix of all rows, with the time in the first column."""
+        if copy is False and dtype not in (None, np.float64):
+            raise ValueError("rows are of type float64: another type needs a copy")
+        return self._rows.astype(dtype or np.float64, copy=bool(copy))
 
     @overload
     def __call__(self, t: float) -> Mapping[str, Any]: ...
@@ -369,13 +396,25 @@ class Sweep:
         return self._all[1:]
 
     def __getitem__(self, name: str) -> F64:
-        """A column: one number for each row."""
-        if name not in self._all:
+        """A quantity: one number for each row; for an array, shape (rows, extents)."""
+        if name in self._all:
+            return self._rows[:, self._all.index(name)]
+        shapes = {known: shape for known, shape, _ in self.model.quantities()}
+        # the elements of an array are columns side by side, if all of them were recorded
+        own = [k for k, column in enumerate(self._all) if re.sub(r"\[[^]]*\]", "", column) == name]
+        if name not in shapes or not own or len(own) != int(np.prod(shapes[name])):
             raise UsageError(f"the rows have no `{name}`; they have {', '.join(self._all[:20])}")
-        return self._rows[:, self._all.index(name)]
+        return self._rows[:, own[0] : own[0] + len(own)].reshape(len(self._rows), *shapes[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the columns, the time first, as those of a data frame."""
+        return iter(self._all)
 
     def _table(self) -> dict[str, Any]:
         # as the command writes it: the values that vary in front

@@ -506,7 +506,8 @@ fn start(probe: &Simulation, q: &Quantity) -> Result<f64, Error> {
             [place] => own = own.or(Some(values[place])),
             _ => {
                 let headline = format!("`{name}` has {} values", places.len());
-                return Err(usage(headline, "only what is one number is fitted"));
+                let first = chosen.first().map_or(name.clone(), |c| list.list()[c.quantity].element(0));
+                return Err(usage(headline, format!("name those that are fitted: `{first}`")));
             }
         }
     }

@@ -3,7 +3,7 @@
 use odec_ir::layout::Layout;
 use odec_ir::nest::bind::check_arrays;
 use odec_ir::switch::Switching;
-use odec_ir::{Program, Role, Span};
+use odec_ir::{Program, Span};
 use odec_lang::balance::Balances;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lower;
@@ -171,7 +171,7 @@ impl RunPlan {
         let layout = Layout::of(&program);
         let states = Quantities::states(&program, &layout);
         let outputs = Quantities::outputs(&program, &layout);
-        let scales = self.scales(&program);
+        let scales = self.scales(&program, &layout, &layout.inputs(&program));
         let settings = self.settings(model, &states, &scales, program.mass_varies()).map_err(one)?;
         let columns = self.columns(Columns::new(&model.time.name, states.clone(), outputs)).map_err(one)?;
         Need::of_sizes(&layout, &columns).within(self.choices.max_memory).map_err(|d| one(*d))?;
@@ -222,20 +222,25 @@ impl RunPlan {
         Ok(RunSettings { t0, t_end, samples, logarithmic, spread, options, choice })
     }
 
-    /// The size of each parameter that derivatives are taken by; 1 for one that is 0, and for an initial value.
-    fn scales(&self, program: &Program) -> Vec<f64> {
+    /// The size of each parameter that derivatives are taken by, with the values of a parameter buffer; 1 for one that is 0.
+    fn scales(&self, program: &Program, layout: &Layout, p: &[f64]) -> Vec<f64> {
+        if !self.choices.sensitivities {
+            return vec![];
+        }
+        let parameters = Quantities::parameters(program, layout);
         let size = |name: &String| {
-            let parameter = program.arrays_of(Role::Parameter).find(|(_, array)| array.name == *name);
-            parameter.map_or(1.0, |(_, array)| if array.default == 0.0 { 1.0 } else { array.default.abs() })
+            let value = parameters.find(name).ok().flatten().map(|place| p[place].abs());
+            value.filter(|size| *size != 0.0).unwrap_or(1.0)
         };
-        if self.choices.sensitivities { self.choices.open.iter().map(size).collect() } else { vec![] }
+        self.choices.open.iter().map(size).collect()
     }
 
     /// Moves a bound model, whose parameters have these values already, to the settings and the start of this plan. Whether the
     /// initial values are finite is for the caller to see.
     pub(crate) fn settle(self, model: &Model, bound: &mut Bound) -> Result<(), Diagnostic> {
-        let settings = self.settings(model, &bound.states, &[], bound.executor.program().mass_varies())?;
         let executor = &bound.executor;
+        let scales = self.scales(executor.program(), executor.layout(), executor.parameters());
+        let settings = self.settings(model, &bound.states, &scales, executor.program().mass_varies())?;
         let outputs = Quantities::outputs(executor.program(), executor.layout());
         let columns = self.columns(Columns::new(&model.time.name, bound.states.clone(), outputs))?;
         if self.purpose == Purpose::Rows {
@@ -365,7 +370,7 @@ impl RunPlan {
         Ok(Options {
             rtol,
             atol: list,
-            step,
+            step: step.or(self.choices.first_step),
             fixed: step.is_some(),
             linear: self.choices.linear,
             max_step: setting(self.choices.max_step, self.settings.max_step.map(|s| s.value)),
@@ -534,9 +539,6 @@ impl Ready {
         });
         let located = located.transpose().map_err(|unfit| vec![crate::blame::not_compiled(&unfit, Some(&program))])?;
         options.eliminator = Some(executor.eliminator());
-        if let Some(located) = &located {
-            located.start_discretes(t0, &mut executor);
-        }
         let (asked, from_steady) = (plan.asked(), plan.choices.starts_steady(&plan.settings, plan.purpose));
         let budget = plan.choices.max_memory;
         let mut bound = Bound {
@@ -564,15 +566,7 @@ impl Ready {
         bound.note_guesses(model);
         Need::of_run(&bound).within(budget).map_err(|d| vec![*d])?;
         bound.start().map_err(|why| vec![bound.no_start(model, source, &why)])?;
-        if let Some(located) = &bound.located {
-            let beyond = |(k, b): (usize, &odec_ode::hybrid::Bound)| {
-                let value = bound.problem.y0[b.row as usize];
-                (!(b.beyond(value) <= 0.0)).then_some((k, value, b.value))
-            };
-            if let Some(wrong) = located.bounds_at(t0).iter().enumerate().find_map(beyond) {
-                return Err(vec![crate::blame::bounds::start(model, located, &bound.states, wrong)]);
-            }
-        }
+        bound.start_within_bounds(model)?;
         Ok(bound)
     }
 }

@@ -61,8 +61,26 @@ impl Bound {
         Ok(())
     }
 
+    /// Refuses initial values beyond the bounds that the model gives its states.
+    ///
+    /// # Errors
+    /// The first such value.
+    pub(crate) fn start_within_bounds(&self, model: &Model) -> Result<(), Vec<Diagnostic>> {
+        let Some(located) = &self.located else { return Ok(()) };
+        let beyond = |(k, b): (usize, &odec_ode::hybrid::Bound)| {
+            let value = self.problem.y0[b.row as usize];
+            (!(b.beyond(value) <= 0.0)).then_some((k, value, b.value))
+        };
+        let wrong = located.bounds_at(self.problem.t0).iter().enumerate().find_map(beyond);
+        wrong.map_or(Ok(()), |wrong| Err(vec![blame::bounds::start(model, located, &self.states, wrong)]))
+    }
+
     /// Sets the initial values, and solves for consistent values of algebraic unknowns.
     fn put_start(&mut self) -> Result<(), NoStart> {
+        if let Some(located) = self.located.as_ref().filter(|_| self.executor.layout().discretes > 0) {
+            // they may depend on the parameters, and initial values on them
+            located.start_discretes(self.problem.t0, &mut self.executor);
+        }
         let (t0, y0) = (self.problem.t0, &mut self.problem.y0);
         self.executor.start(t0, y0);
         self.moved.clear();

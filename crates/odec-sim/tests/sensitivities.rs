@@ -333,3 +333,37 @@ fn a_simulation_again_starts_where_it_is_told() {
         }
     }
 }
+
+/// A model that switches is moved to other values without being lowered again, and is then the same as a fresh one.
+#[test]
+fn a_model_with_events_again_is_the_same_as_a_fresh_one() {
+    let text = "param p = 1, big = 1e6\nstate x = p + d, y = 1\ndiscrete d = 2*p\nx' = -x\ny' = -1e-6*big*y\n\
+                when x < 1 { x := p + 1; d += p }\noutput d\nrun { t = 0 .. 3; samples = 6 }\n";
+    let loaded = Session::new().load("test.ode", text).unwrap();
+    for sensitivities in [false, true] {
+        let choices = |set: &[(&str, f64)]| Choices {
+            open: if sensitivities { vec!["p".into(), "big".into()] } else { Vec::new() },
+            sensitivities,
+            set: set.iter().map(|(name, x)| (name.to_string(), *x)).collect(),
+            t0: set.iter().any(|(name, _)| *name == "big").then_some(0.5),
+            ..Choices::default()
+        };
+        let lists: [&[(&str, f64)]; 4] = [&[("p", 1.0)], &[("p", 3.0)], &[("p", 0.7), ("big", 2e6)], &[("p", 5.0)]];
+        for first in lists {
+            let base = loaded.simulate(&choices(first), Purpose::Rows).unwrap();
+            for then in lists.iter().filter(|then| then.len() >= first.len()) {
+                let before = odec_lang::lower::drafts_made();
+                let again = base.again(&choices(then)).unwrap();
+                assert_eq!(odec_lang::lower::drafts_made(), before, "{first:?}, then {then:?}");
+                let fresh = loaded.simulate(&choices(then), Purpose::Rows).unwrap();
+                let bounds = [again.bound(), fresh.bound()];
+                assert_eq!(bounds[0].problem.y0, bounds[1].problem.y0, "{first:?}, then {then:?}");
+                assert_eq!(bounds[0].options.atol, bounds[1].options.atol, "{first:?}, then {then:?}");
+                let bits = |s: &odec_sim::Simulation| {
+                    s.solve().unwrap().rows().flatten().map(|x| x.to_bits()).collect::<Vec<_>>()
+                };
+                assert_eq!(bits(&again), bits(&fresh), "{first:?}, then {then:?}");
+            }
+        }
+    }
+}

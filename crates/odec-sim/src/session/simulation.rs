@@ -132,8 +132,7 @@ impl Simulation {
             && choices.tables == own.tables
             && choices.inputs == own.inputs;
         let shared = same && covered && others == fixed && plain(&choices) && plain(own) && self.as_open(&now, &before);
-        // where it switches, the initial values are found together with the code
-        if !shared || self.bound.located.is_some() {
+        if !shared {
             return self.loaded.simulate(&choices, self.purpose);
         }
         let plan =
@@ -188,6 +187,7 @@ impl Simulation {
             let d = bound.no_start(self.model(), self.source(), &why);
             return Err(self.loaded.error(&choices, vec![d]));
         }
+        bound.start_within_bounds(self.model()).map_err(wrong)?;
         Ok(Simulation { loaded: self.loaded.clone(), bound, choices, purpose: self.purpose, times: self.times })
     }
 

@@ -7,6 +7,8 @@ use odec_sim::Error;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::spelling::in_python;
+
 /// The Python class that an error becomes.
 fn class_name(class: Class) -> &'static str {
     match class {
@@ -27,6 +29,7 @@ pub fn diagnostic<'py>(py: Python<'py>, source: Option<&Source>, d: &Diagnostic)
     if let Some((original, d)) = source.and_then(|source| source.original(d)) {
         return diagnostic(py, Some(original), &d);
     }
+    let d = &in_python(d);
     let fields = PyDict::new(py);
     let severity = match d.severity {
         Severity::Error => "error",

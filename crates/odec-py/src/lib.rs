@@ -9,6 +9,7 @@ mod kernels;
 mod model;
 mod run;
 mod settings;
+mod spelling;
 mod sweep;
 
 use std::ffi::OsString;

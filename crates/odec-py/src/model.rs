@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use odec_ir::layout::Layout;
 use odec_ir::names::plain;
-use odec_lang::diagnostic::Class;
+use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::inputs::Source as Samples;
 use odec_lang::model::{Model, Overrides, Symbol, Table};
 use odec_lang::source::Source;
@@ -75,6 +75,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn is_initial(model: &Model, name: &str) -> bool {
     match model.symbols.get(name.trim_end_matches('\'')) {
         Some(Symbol::State(i)) => model.states[*i].indexed.is_scalar(),
+        _ => false,
+    }
+}
+
+/// A parameter or a state that is an array.
+fn is_array(model: &Model, name: &str) -> bool {
+    match model.symbols.get(name.trim_end_matches('\'')) {
+        Some(Symbol::Parameter(i)) => !model.parameters[*i].indexed.is_scalar(),
+        Some(Symbol::State(i)) => !model.states[*i].indexed.is_scalar(),
         _ => false,
     }
 }
@@ -192,6 +201,13 @@ impl Core {
             return Ok(kernels);
         }
         let make = || {
+            if let Some(event) = self.model().events.first() {
+                let headline = "a model with events has no function f: its events change what f is";
+                let d = Diagnostic::error(&codes::E0504, headline).label(event.head, "the model has an event here");
+                let d = d.help("`m.run`, `m.sweep` and `odec.solve_ivp` execute events");
+                let error = Error::new(Some(Arc::new(self.source().clone())), vec![d]);
+                return Err(Error { class: Class::Usage, ..error });
+            }
             let simulation = self.simulation(&Settings::default(), false)?;
             simulation.without_events()?;
             Ok(Arc::new(Kernels::new(simulation)))
@@ -214,7 +230,7 @@ fn named(quantities: &[Quantity]) -> Vec<Named> {
 }
 
 /// Names of all elements, in the order of the text.
-fn elements(quantities: &Quantities) -> Vec<String> {
+fn all_elements(quantities: &Quantities) -> Vec<String> {
     quantities.list().iter().flat_map(|q| (0..q.len).map(|k| q.element(k))).collect()
 }
 
@@ -310,13 +326,13 @@ impl Core {
     /// Names of the states, an element each, in the order of `y`.
     #[getter]
     fn states<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, elements(&self.shape.states))
+        PyTuple::new(py, all_elements(&self.shape.states))
     }
 
     /// Names of the outputs, an element each.
     #[getter]
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, elements(&self.shape.outputs))
+        PyTuple::new(py, all_elements(&self.shape.outputs))
     }
 
     /// Of each state and output: name, shape, and names and first values of its indices.
@@ -364,6 +380,26 @@ impl Core {
     /// Warnings about the text.
     fn remarks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         diagnostics(py, Some(self.source()), self.origin.loaded.warnings())
+    }
+
+    /// The names, with those of all elements in the place of a parameter or a state that is an array.
+    fn elements(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Vec<String>> {
+        if !names.iter().any(|name| is_array(self.model(), name)) {
+            return Ok(names);
+        }
+        let choices = Choices { set: self.values.clone(), ..Choices::default() };
+        let lowered = py.detach(|| self.origin.loaded.program(&choices)).map_err(|error| exception(py, &error))?;
+        let parameters = Quantities::parameters(&lowered.program, &Layout::of(&lowered.program));
+        let all = || parameters.list().iter().chain(self.shape.states.list());
+        let mut found = Vec::with_capacity(names.len());
+        for name in names {
+            let array = all().find(|q| is_array(self.model(), &name) && plain(&q.name) == name);
+            match array {
+                Some(q) => found.extend((0..q.len).map(|k| q.element(k))),
+                None => found.push(name),
+            }
+        }
+        Ok(found)
     }
 
     /// Values of the elements of a parameter, constant or state by their names; refused where it has other elements.

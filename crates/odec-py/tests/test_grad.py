@@ -178,6 +178,7 @@ def test_the_same_again_and_pickled(lorenz):
         ("param k = 1\nstate x = 1\nx' = if x > 0.5 then -k else -2*k", "comparisons"),
         ("param k = 1\nstate x = 1\nunknown z = 1\nx' = -z\nz^3 + z = k*x", "unknowns"),
         (COUPLED, "coupled"),
+        ("param k = 1\nstate x = 1\nx' = 1 - k*x\nrun { t = 0 .. 1; start = steady }", "steady"),
     ],
 )
 def test_models_without_a_gradient_are_refused_by_name(text, message):

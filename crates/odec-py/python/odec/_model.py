@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union
 
@@ -19,6 +18,7 @@ from ._solution import F64, Event, Floats, Solution, Sweep, need, warn
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+    from pathlib import Path
 
     from ._fit import Data, Fit
     from ._grad import Gradient, Loss
@@ -72,7 +72,7 @@ def log(n: int, first: float) -> Log:
 
 _OPTIONS: dict[str, Any] = dict.fromkeys(
     "run params t0 t_end method step rtol atol samples_word samples_count samples_times samples_log record_word record "
-    "max_step max_steps linear".split()
+    "max_step max_steps first_step linear".split()
 )
 # the largest count that the extension module takes
 _MOST = 2**63 - 1
@@ -107,6 +107,7 @@ def _settings(
     params: str | None = None,
     run: str | None = None,
     linear: str | None = None,
+    first_step: float | None = None,
 ) -> dict[str, Any]:
     s = dict(_OPTIONS, atol_for=[], sens=[], open=[], method=method, run=run, params=params, linear=linear)
     for name in ("method", "run", "params", "linear"):
@@ -116,11 +117,11 @@ def _settings(
         pass
     elif isinstance(t, (tuple, list)) or np.ndim(t) == 1:
         if len(t) != 2:
-            raise UsageError(f"`t` must be the end time, or start and end, not {t!r}")
+            raise UsageError(f"`t` must be the end time, or start and end, not {t!r:.200}; `samples=` takes the times of rows")
         s["t0"], s["t_end"] = real("t", t[0]), real("t", t[1])
     else:
         s["t_end"] = real("t", t)
-    for name, value in (("rtol", rtol), ("step", step), ("max_step", max_step)):
+    for name, value in (("rtol", rtol), ("step", step), ("max_step", max_step), ("first_step", first_step)):
         if value is not None:
             s[name] = real(name, value)
             if s[name] < 0 or (s[name] == 0 and name != "rtol"):
@@ -237,14 +238,13 @@ class Model(Core):
         """
         if progress is not None and not callable(progress):
             raise UsageError(f"`progress` is a function of the time, not {progress!r:.200}")
+        model = self
         if isinstance(params, Mapping):
-            return self.with_(params)._run(
-                _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, sens, None, run, linear),
-                dense,
-                progress,
-            )
+            model, params = self.with_(params), None
         settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, sens, params, run, linear)
-        return self._run(settings, dense, progress)
+        if settings["sens"]:
+            settings["sens"] = model.elements(settings["sens"])
+        return model._run(settings, dense, progress)
 
     def _run(
         self, settings: dict[str, Any], dense: bool, progress: Callable[[float], bool | None] | None, depth: int = 3
@@ -303,6 +303,8 @@ class Model(Core):
         threads = _threads(threads)
         settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear)
         # what only a sweep needs takes as long to import as the rest
+        from pathlib import Path
+
         from ._parts import Parts, Swept, swept
 
         if executor is None and shards is None and out is None:
@@ -509,6 +511,9 @@ def compile(
         raise UsageError(f"`compile` takes the text of a model as a string, not {type(text).__name__}; `odec.load` reads a file")
     found = {key: value.encode() if isinstance(value, str) else bytes(value) for key, value in (files or {}).items()}
     if base is not None:
+        # which takes longer to import than everything else here
+        from pathlib import Path
+
         allowed = [Path(folder).resolve() for folder in (base, *allow_read)]
         # a part may use further parts, which are known once its file is there
         while any([_find(wanted, Path(base), allowed, found) for wanted in named_files(text, name, found)]):
@@ -535,6 +540,8 @@ def _find(wanted: str, base: Path, allowed: Sequence[Path], found: dict[str, byt
 
 def load(path: str | PathLike[str], *, allow_read: Sequence[str | PathLike[str]] = ()) -> Model:
     """Reads and compiles a model file, with the files that it names: `.ode`, or SBML as `.xml` or `.sbml`."""
+    from pathlib import Path
+
     path = Path(path)
     if path.suffix not in (".ode", ".xml", ".sbml"):
         raise UsageError(f"`{path}`: the name of a model file must end in `.ode`, or in `.xml` or `.sbml` for SBML")

@@ -1,0 +1,74 @@
+//! Messages name options as the command has them; here these become the arguments that Python has.
+
+use odec_lang::diagnostic::Diagnostic;
+
+/// Options of the command, and arguments of `run`, `sweep` and `fit`.
+const ARGUMENTS: [(&str, &str); 13] = [
+    ("--t-end", "t"),
+    ("--method", "method"),
+    ("--step", "step"),
+    ("--rtol", "rtol"),
+    ("--atol", "atol"),
+    ("--samples", "samples"),
+    ("--record", "record"),
+    ("--max-step", "max_step"),
+    ("--max-steps", "max_steps"),
+    ("--linear", "linear"),
+    ("--sens", "sens"),
+    ("--sigma", "sigma"),
+    ("--set", "with_"),
+];
+
+/// A diagnostic in whose texts options are arguments.
+pub fn in_python(d: &Diagnostic) -> Diagnostic {
+    let mut d = d.clone();
+    d.headline = text(&d.headline);
+    d.help = d.help.as_deref().map(text);
+    for label in &mut d.labels {
+        label.text = text(&label.text);
+    }
+    d
+}
+
+/// A text with options in backquotes.
+fn text(given: &str) -> String {
+    if !given.contains("`--") && !given.contains("`odec ") {
+        return given.to_owned();
+    }
+    let pieces = given.split('`').enumerate();
+    pieces.map(|(k, piece)| if k % 2 == 1 { quoted(piece) } else { piece.to_owned() }).collect::<Vec<_>>().join("`")
+}
+
+/// What stands between backquotes; as it is where it is nothing that Python has too.
+fn quoted(piece: &str) -> String {
+    if piece == "odec methods" {
+        return "odec.methods()".to_owned();
+    }
+    let mut made: Vec<String> = Vec::new();
+    let mut words = piece.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let Some((_, name)) = ARGUMENTS.iter().find(|(option, _)| *option == word) else { return piece.to_owned() };
+        let value = words.next_if(|next| !next.starts_with("--"));
+        made.push(value.map_or((*name).to_owned(), |value| argument(name, value.trim_matches('\''))));
+    }
+    made.join(", ")
+}
+
+/// An argument with its value.
+fn argument(name: &str, value: &str) -> String {
+    let is_number = |value: &str| value.parse::<f64>().is_ok() || value == "...";
+    let literal = |value: &str| if is_number(value) { value.to_owned() } else { format!("\"{value}\"") };
+    match (name, value.split_once('=')) {
+        ("with_", Some((of, value))) if of.chars().all(|c| c.is_alphanumeric() || c == '_') => {
+            format!("with_({of}={value})")
+        }
+        ("with_", Some((of, value))) => format!("with_({{\"{of}\": {value}}})"),
+        (_, Some((of, value))) => format!("{name}={{\"{of}\": {value}}}"),
+        ("sens", None) => {
+            let names: Vec<String> = value.split(',').map(|name| format!("\"{name}\"")).collect();
+            format!("sens=[{}]", names.join(", "))
+        }
+        ("record", None) if !matches!(value, "all" | "states" | "outputs") => format!("record=[\"{value}\"]"),
+        _ => format!("{name}={}", literal(value)),
+    }
+}

@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod arrays;
+mod circuits;
 mod constraints;
 mod constraints_events;
 mod documents;

@@ -43,6 +43,16 @@ const REFINEMENTS: usize = 4;
 const SHORTEST: f64 = 1e-5;
 /// A correction of this part of the tolerances is as good as none: from there on steps go on only while they shrink.
 const SMALL: f64 = 1e-3;
+/// An unknown that is this many tolerances from a solution of its equation spoils a step.
+const OFF: f64 = 4.0;
+/// A residual that a change of the unknowns by this part of their tolerances explains is none.
+const NEGLIGIBLE: f64 = 1e-2;
+/// A residual of this size is looked at, even if the Jacobian has not changed.
+const LARGE: f64 = 0.25;
+/// An equation bends if its coefficients change by more than this part within a step.
+const CHANGED: f64 = 0.5;
+/// Units of rounding of its terms that a residual may have.
+const UNITS: f64 = 64.0;
 
 /// A vector with few entries.
 type Sparse = Vec<(usize, f64)>;
@@ -86,6 +96,11 @@ pub struct Consistent {
     step: Vec<f64>,
     next: Vec<f64>,
     tried: Vec<f64>,
+    change: Vec<f64>,
+    /// False if the equations have had the same coefficients of unknowns at all calls of [`Consistent::is_off`].
+    pub(crate) varies: bool,
+    /// The Jacobian at the last call of [`Consistent::is_off`].
+    earlier: Vec<f64>,
 }
 
 impl Consistent {
@@ -116,6 +131,9 @@ impl Consistent {
             step: zeros(),
             next: zeros(),
             tried: zeros(),
+            change: zeros(),
+            varies: false,
+            earlier: Vec::new(),
         }))
     }
 
@@ -170,11 +188,66 @@ impl Consistent {
         Ok(self.size(&self.step) <= SMALL)
     }
 
-    /// How much `to` differs from `from` (n values each), in tolerances; true above a small part of them.
+    /// A run begins: [`Consistent::is_off`] knows of no earlier call.
+    pub fn forget(&mut self) {
+        self.earlier.clear();
+        self.varies = false;
+    }
+
+    /// True if an unknown at (t, y) is further from a solution of its equation than [`OFF`] tolerances. The Jacobian
+    /// there shows it: a residual |g_i| is larger than the sum of |dg_i/dz_j| times the tolerances of the z_j. If the
+    /// Jacobian has changed much since the last call, it may change as much up to the solution, so this is solved for,
+    /// and also if the residual is large. False if the equations cannot be evaluated.
+    pub fn is_off(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> bool {
+        if eval.rhs(t, y, &mut self.f).is_err() || self.matrix.evaluate(eval, t, y).is_err() {
+            return false;
+        }
+        let Jacobian::Entries(pattern) = eval.system().jacobian() else { return false };
+        self.tolerances.weights(y, &mut self.weights);
+        let is_empty = |vector: &&Sparse| vector.len() == 1;
+        // the tolerances of the unknowns
+        self.step.fill(0.0);
+        for (i, _) in self.right.iter().filter(is_empty).flatten() {
+            self.step[*i] = 1.0 / self.weights[*i];
+        }
+        // what each residual may be by the tolerances, what it may be by rounding of its terms, and how the first has changed
+        let jacobian = self.matrix.jacobian();
+        if self.earlier.len() != jacobian.len() {
+            self.earlier = jacobian.to_vec();
+        }
+        for row in [&mut self.tried, &mut self.next, &mut self.change] {
+            row.fill(0.0);
+        }
+        for (((row, col), j), earlier) in pattern.positions().zip(jacobian).zip(&mut self.earlier) {
+            self.tried[row] += j.abs() * self.step[col];
+            self.next[row] += UNITS * f64::EPSILON * j.abs() * y[col].abs();
+            self.change[row] += (j - std::mem::replace(earlier, *j)).abs() * self.step[col];
+        }
+        let (mut off, mut bends) = (false, false);
+        for (i, _) in self.left.iter().filter(is_empty).flatten() {
+            let residual = (self.f[*i].abs() - self.next[*i]).max(0.0);
+            off |= residual > OFF * self.tried[*i];
+            self.varies |= self.change[*i] != 0.0;
+            let bent = self.change[*i] > CHANGED * self.tried[*i];
+            bends |= residual > self.tried[*i] * if bent { NEGLIGIBLE } else { LARGE };
+        }
+        if off || !bends {
+            return off;
+        }
+        let mut there = y.to_vec();
+        self.refine(eval, t, &mut there).is_ok() && self.distance(y, &there) > OFF
+    }
+
+    /// True if `to` differs from `from` (n values each) by more than a small part of the tolerances.
     pub fn differ(&mut self, from: &[f64], to: &[f64]) -> bool {
+        self.distance(from, to) > SMALL
+    }
+
+    /// The largest difference of `to` from `from` (n values each), in tolerances; infinite if it is NaN.
+    pub fn distance(&mut self, from: &[f64], to: &[f64]) -> f64 {
         self.tolerances.weights(from, &mut self.weights);
-        let mut apart = from.iter().zip(to).zip(&self.weights).map(|((a, b), w)| ((a - b) * w).abs());
-        apart.any(|x| !(x <= SMALL))
+        let apart = from.iter().zip(to).zip(&self.weights).map(|((a, b), w)| ((a - b) * w).abs());
+        apart.map(|x| if x.is_nan() { f64::INFINITY } else { x }).fold(0.0, f64::max)
     }
 
     /// Writes y' at a consistent (t, y) to `slope`: M y' = f, and the equations without a derivative continue to hold,

@@ -1,9 +1,13 @@
 //! A run that its caller drives step by step: begin, advance, interpolate in the last step, undo it, change the state, continue.
 
 mod ended;
+mod progress;
 mod rounding;
+mod settling;
 
+use self::progress::Progress;
 use self::rounding::Rounding;
+use self::settling::Settling;
 use crate::checks::{bad, fits, measurable, validate};
 use crate::control::{Room, Tolerances, first_step};
 use crate::evaluator::{Evaluator, Paused, all_finite};
@@ -11,22 +15,11 @@ use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::{Interpolant, Polynomials};
 use crate::invariants::careful;
 use crate::method::{Family, Method, Setup};
-use crate::narrow::Landmarks;
 use crate::observer::StepEnd;
 use crate::pace::Pace;
 use crate::problem::{Cause, Options, Problem, Refusal, SolveError, Stats};
 use crate::rows::Rows;
 use crate::system::System;
-
-/// Number of attempts without a value after which the progress since as many attempts before is checked.
-const FAILURES: u64 = 1_000;
-/// A run that has come no further meanwhile than by this fraction, both of the time it has behind it and of the time left, by at most [`CREEPING`]
-/// accepted steps for each attempt without a value, is creeping along a place where f ends, below its tolerances, and would never leave it.
-const CRAWL: f64 = 1e-5;
-/// See [`CRAWL`].
-const CREEPING: u64 = 2;
-/// A step that collapses so near to a place where f had no value, as a part of the interval, ended there.
-const NEAR: f64 = 1e-9;
 
 /// How far [`Runner::advance`] came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,73 +93,9 @@ pub struct Runner {
     run: Progress,
     paused: Paused,
     rounding: Rounding,
+    settling: Settling,
     /// Buffers for the interpolant, after its first use.
     polynomials: Option<Polynomials>,
-}
-
-/// The progress of a run, in addition to the state of its integrator.
-#[derive(Clone, Debug, Default)]
-struct Progress {
-    t0: f64,
-    t_end: f64,
-    /// None before the first step.
-    pace: Option<Pace>,
-    /// As it was before the last step.
-    pace_before: Option<Pace>,
-    attempts: u64,
-    /// Why the last attempt was none, if it was none.
-    cause: Option<Cause>,
-    /// Where f had no value last.
-    met: Option<(Cause, f64)>,
-    failed_at: f64,
-    accepted_then: u64,
-    tried: f64,
-    landmarks: Landmarks,
-}
-
-impl Progress {
-    /// Looks for what terms of t alone do in a short time from a time and the state there to the end.
-    fn look_ahead(&mut self, eval: &Evaluator<'_>, at: (f64, &[f64]), options: &Options) {
-        if !options.fixed {
-            self.landmarks = Landmarks::of(eval, at, self.t_end);
-        }
-    }
-
-    fn of(problem: &Problem) -> Self {
-        Progress { t0: problem.t0, t_end: problem.t_end, failed_at: problem.t0, ..Progress::default() }
-    }
-
-    /// The cause of a failure at `t` if the step has collapsed.
-    fn collapsed(&self, t: f64) -> Cause {
-        let collapsed = self.cause.unwrap_or(Cause::StepCollapsed { row: 0, error: f64::INFINITY });
-        // steps that shrink towards a place where f ends tell less than what was found beyond it
-        let span = if self.t_end.is_finite() { (self.t_end - self.t0).abs() } else { 0.0 };
-        let near = |(_, at): &(Cause, f64)| (t - at).abs() <= NEAR * span.max(t.abs());
-        match self.met.filter(near) {
-            Some((beyond, _)) if matches!(collapsed, Cause::StepCollapsed { .. }) => beyond,
-            _ => collapsed,
-        }
-    }
-
-    /// Notes an attempt at `t` without a value; the error ends the run.
-    fn failed(&mut self, eval: &Evaluator<'_>, t: f64, cause: Cause, fixed: bool) -> Result<(), Cause> {
-        if matches!(cause, Cause::Fatal | Cause::Internal { .. }) || fixed {
-            return Err(cause);
-        }
-        if eval.stats.failed.is_multiple_of(FAILURES) {
-            let least = CRAWL * (self.failed_at - self.t0).abs().min((self.t_end - t).abs());
-            let few = eval.stats.accepted - self.accepted_then <= CREEPING * FAILURES;
-            if few && (t - self.failed_at).abs() < least {
-                return Err(cause);
-            }
-            (self.failed_at, self.accepted_then) = (t, eval.stats.accepted);
-        }
-        self.cause = Some(cause);
-        if let Cause::NonFiniteRhs { .. } = cause {
-            self.met = eval.fault().map(|(at, _)| (cause, at));
-        }
-        Ok(())
-    }
 }
 
 /// Refuses a system of another size than the runner was made for.
@@ -196,10 +125,16 @@ impl Runner {
         let n = system.shape().n;
         let options = careful(system, method, options);
         let tolerances = if system.invariants().is_some() { Tolerances::new(&options, n) } else { tolerances };
+        let rounding = Rounding::new(system, &options);
+        let mut integrator = (method.build)(&Setup { system, method, options: &options })?;
+        if rounding.has_unknowns() {
+            integrator.allow_retreat();
+        }
         Ok(Runner {
             method,
-            integrator: (method.build)(&Setup { system, method, options: &options })?,
-            rounding: Rounding::new(system, &options),
+            integrator,
+            rounding,
+            settling: Settling::default(),
             between: Rows::new(system, method, &options, &tolerances),
             options,
             tolerances,
@@ -232,7 +167,7 @@ impl Runner {
         if !self.untouched && !self.integrator.renew(system) {
             self.integrator = (self.method.build)(&Setup { system, method: self.method, options: &self.options })?;
             self.polynomials = None;
-            if self.retreats {
+            if self.retreats || self.rounding.has_unknowns() {
                 self.integrator.allow_retreat();
             }
         }
@@ -275,6 +210,7 @@ impl Runner {
     pub(crate) fn put(&mut self, eval: &mut Evaluator<'_>, problem: &Problem) -> Result<(), Cause> {
         self.untouched = false;
         self.run = Progress::of(problem);
+        self.settling.begin();
         self.run.look_ahead(eval, (problem.t0, &problem.y0), &self.options);
         self.integrator.aim(problem.t_end);
         self.rounding.begin(self.integrator.as_mut(), &problem.y0);
@@ -346,6 +282,12 @@ impl Runner {
             self.between.before(self.integrator.as_ref(), inside || self.watched);
             match self.integrator.attempt(eval, h, t_new) {
                 Attempt::Accepted { next } => {
+                    if let Some(shorter) = self.take_back(eval, h) {
+                        eval.stats.rejected += 1;
+                        pace.retry(self.settle(eval, h)?.unwrap_or(shorter));
+                        self.run.pace = Some(pace);
+                        continue;
+                    }
                     eval.stats.accepted += 1;
                     self.project(eval)?;
                     self.run.cause = None;
@@ -361,12 +303,12 @@ impl Runner {
                 Attempt::Rejected { next, error, row } => {
                     eval.stats.rejected += 1;
                     self.run.cause = Some(Cause::StepCollapsed { row, error });
-                    pace.retry(next);
+                    pace.retry(self.settle(eval, h)?.unwrap_or(next));
                 }
                 Attempt::Failed { cause, next } => {
                     eval.stats.failed += 1;
                     self.run.failed(eval, t, cause, pace.is_fixed())?;
-                    pace.retry(next);
+                    pace.retry(self.settle(eval, h)?.unwrap_or(next));
                 }
             }
             self.run.pace = Some(pace);

@@ -35,6 +35,11 @@ impl Rounding {
         Rounding { unknowns, atol: asked.clone(), asked, raised: false }
     }
 
+    /// True if the state has algebraic unknowns, and steps adapt.
+    pub(super) fn has_unknowns(&self) -> bool {
+        !self.unknowns.is_empty()
+    }
+
     /// Call this before a run begins or continues at `y`.
     pub(super) fn begin(&mut self, integrator: &mut dyn Integrator, y: &[f64]) {
         self.atol.copy_from_slice(&self.asked);

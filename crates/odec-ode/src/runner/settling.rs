@@ -1,0 +1,127 @@
+//! Algebraic unknowns whose equations bend within a step.
+//!
+//! An accepted step satisfies the equations without a derivative only to the tolerance, as a Jacobian of earlier in the
+//! step shows it. Where these equations bend, such as the characteristic of an amplifier that saturates, two things go
+//! wrong. First, corrections by the steep Jacobian of before look small at a place where the equations are flat, so
+//! that a step is accepted whose unknowns are far off: the residual is compared with the Jacobian there, and the step
+//! is taken back. Second, the next step linearises the equations at a point that says nothing about their solution,
+//! and its error does not shrink with its length: the unknowns are solved for at the current time by damped Newton
+//! steps, as at the start of a run.
+
+use std::cell::OnceCell;
+
+use super::Runner;
+use crate::consistent::Consistent;
+use crate::evaluator::Evaluator;
+use crate::problem::Cause;
+
+/// Attempts in a row that fail before unknowns are solved for.
+const MISSES: u32 = 5;
+/// Steps in a row that are taken back because of their unknowns; the next one stands as it is.
+const MOST_TAKEN_BACK: u32 = 8;
+/// Most steps in a row that are not looked at where equations are linear in their unknowns.
+const LONGEST_PAUSE: u32 = 31;
+/// The next step, as a fraction of the first one that failed.
+const RESUMED: f64 = 0.25;
+/// The next step, as a fraction of one that was taken back.
+const SHORTER: f64 = 0.25;
+/// Most that an unknown may move, in tolerances: further away may be another branch of the solution.
+const FARTHEST: f64 = 100.0;
+
+/// Counts attempts that fail, and solves for the unknowns.
+#[derive(Default)]
+pub(super) struct Settling {
+    misses: u32,
+    taken_back: u32,
+    /// The length of the first attempt that failed.
+    first: f64,
+    /// The time at which the unknowns were solved for last.
+    at: Option<f64>,
+    /// Steps up to the next one whose unknowns are looked at, and how many there were before.
+    pause: (u32, u32),
+    /// A copy of the state.
+    y: Vec<f64>,
+    /// Made at the first use; none for a system without a Jacobian that can be factored.
+    consistent: OnceCell<Option<Box<Consistent>>>,
+}
+
+impl Settling {
+    /// A run begins.
+    pub fn begin(&mut self) {
+        (self.misses, self.taken_back, self.at, self.pause) = (0, 0, None, (0, 0));
+        if let Some(Some(consistent)) = self.consistent.get_mut() {
+            consistent.forget();
+        }
+    }
+
+    /// Notes that an attempt of length `h` failed; true if it is time to solve for the unknowns at `t`.
+    fn is_due(&mut self, t: f64, h: f64) -> bool {
+        if self.misses == 0 {
+            self.first = h;
+        }
+        self.misses += 1;
+        self.misses >= MISSES && self.at.replace(t) != Some(t)
+    }
+}
+
+impl Runner {
+    fn unknowns(&mut self, eval: &Evaluator<'_>) -> Option<&mut Consistent> {
+        if !self.rounding.has_unknowns() {
+            return None;
+        }
+        let options = &self.options;
+        let made = || Consistent::of(eval.system(), options).ok().flatten().map(Box::new);
+        self.settling.consistent.get_or_init(made);
+        self.settling.consistent.get_mut()?.as_deref_mut()
+    }
+
+    /// Call this after an attempt of length `h` has failed: solves for the unknowns once at each time if several fail.
+    /// The step to try then, if they have moved.
+    pub(super) fn settle(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<Option<f64>, Cause> {
+        let t = self.integrator.time();
+        if !self.rounding.has_unknowns() || !self.settling.is_due(t, h) {
+            return Ok(None);
+        }
+        let before = self.integrator.state().to_vec();
+        let mut found = before.clone();
+        let Some(consistent) = self.unknowns(eval) else { return Ok(None) };
+        if consistent.refine(eval, t, &mut found).is_err()
+            || !consistent.differ(&before, &found)
+            || consistent.distance(&before, &found) > FARTHEST
+        {
+            return Ok(None);
+        }
+        self.integrator.resume(eval, t, &found)?;
+        self.run.pace_before = None;
+        Ok(Some(RESUMED * self.settling.first))
+    }
+
+    /// Call this after a step of length `h` was accepted: takes it back if its unknowns are far off. The step to try
+    /// then, if it was taken back.
+    pub(super) fn take_back(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Option<f64> {
+        if !self.rounding.has_unknowns() {
+            return None;
+        }
+        if self.settling.pause.0 > 0 {
+            self.settling.pause.0 -= 1;
+            self.settling.misses = 0;
+            return None;
+        }
+        let t = self.integrator.time();
+        let mut y = std::mem::take(&mut self.settling.y);
+        y.clear();
+        y.extend_from_slice(self.integrator.state());
+        let consistent = self.unknowns(eval)?;
+        let is_off = consistent.is_off(eval, t, &y);
+        // equations that have been linear in their unknowns so far are looked at rarely
+        let longer = if consistent.varies { 0 } else { (2 * self.settling.pause.1 + 1).min(LONGEST_PAUSE) };
+        self.settling.pause = (longer, longer);
+        self.settling.y = y;
+        if is_off && self.settling.taken_back < MOST_TAKEN_BACK && self.integrator.retreat() {
+            self.settling.taken_back += 1;
+            return Some(SHORTER * h);
+        }
+        (self.settling.misses, self.settling.taken_back) = (0, 0);
+        None
+    }
+}

@@ -225,6 +225,23 @@ fn touches_that_errors_decide_are_warned_of() {
     assert!(warned(event));
     let smooth = "state x = 0, y = 1, s = 0\nx' = y\ny' = -x\ns' = max(x, 1)\nrun { t = 0 .. 10 }\n";
     assert!(!warned(smooth));
+    // a block that begins to slip leaves the speed of its belt by a force that grows from zero
+    let slip = "param vb = 0.3\ndiscrete stuck = 1\nstate x = 0, v = 0.3\nx' = if stuck == 1 then vb else v\n\
+                v' = if stuck == 1 then 0 else -x - 0.05*v + 0.5 + 0.5*exp(-((vb - v)/0.2)^2)\n\
+                when stuck == 1 and x + 0.05*vb > 1 { stuck := 0 }\n\
+                when stuck == 0 and v > vb { stuck := 1; v := vb }\nrun { t = 0 .. 30; samples = 6 }\n";
+    // two tanks come to one level: the law of the orifice is continuous there
+    let tanks = "state h1 = 1, h2 = 0\nq = 0.5*sign(h1 - h2)*sqrt(abs(h1 - h2))\n\
+                 h1' = -q + (if t > 4 then 0.1 else 0)\nh2' = q\nrun { t = 0 .. 10; samples = 4 }\n";
+    for text in [slip, tanks] {
+        for method in ["auto", "bdf", "radau5", "rodas5p", "kencarp4", "dopri5"] {
+            for rtol in ["1e-5", "1e-6", "1e-8"] {
+                let args = ["run", "M", "--method", method, "--rtol", rtol];
+                let ran = odec(&scratch("edges-touch"), text, &args).success();
+                assert!(!ran.err.contains("W0621"), "{method} {rtol}\n{}", ran.err);
+            }
+        }
+    }
     // a state that rests on its limit does not turn round
     let rest = "state x = 0, s = 0\nx' = 1 - x\ns' = if x > 1.0001 then 1 else 0\nrun { t = 0 .. 100 }\n";
     assert!(!warned(rest));

@@ -458,10 +458,22 @@ fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
     if !turns || least > near || least < -near || ends - least <= near {
         return None;
     }
+    // a step that begins on the surface leaves it: there its rate may be rounding alone
+    let way = || (1..LOBE).map(|k| value(s * f64::from(k) / f64::from(LOBE))).fold(0.0, f64::max);
+    if of.begins && value(0.0).abs() <= on_surface(p, of, part) && way() <= near {
+        return None;
+    }
     // left - right grows like a parabola from its minimum
     let farther = if value(0.0) < value(1.0) { 1.0 - s } else { s };
     let worth = 2.0 * length * farther * (of.room / (ends - least)).sqrt();
     Some(Touch { relation: of.relation, t: part.from + s * length, worth })
+}
+
+/// How far left - right may differ from zero by rounding alone if a part begins on the surface.
+fn on_surface(p: &Bernstein, of: RelationState, part: Part) -> f64 {
+    let b = p.coefficients();
+    let rate = if b.len() > 1 { (b.len() - 1) as f64 * (b[1] - b[0]) / (part.to - part.from) } else { 0.0 };
+    SIDES * of.size + resolution(part.from) * rate.abs()
 }
 
 /// The state of a relation at the start of a part.
@@ -485,17 +497,16 @@ impl RootFinder {
             return;
         }
         let b = p.coefficients();
-        let (mut p, mut on_surface) = (*p, false);
+        let (mut p, mut begins_on) = (*p, false);
         if of.begins && b.len() > 1 {
             // a relation that has just crossed does not cross again because of rounding
-            let rate = (b.len() - 1) as f64 * (b[1] - b[0]) / length;
-            if b[0].abs() <= SIDES * of.size + resolution(part.from) * rate.abs() {
-                (p, on_surface) = (p.zero_at_start(), true);
+            if b[0].abs() <= on_surface(&p, of, part) {
+                (p, begins_on) = (p.zero_at_start(), true);
             }
         }
         let noise = f64::EPSILON * of.size;
         let mut found = RootFinder::first(self, &p, of.truth, noise);
-        if on_surface && found == Some(0.0) {
+        if begins_on && found == Some(0.0) {
             found = self.behind_start(&p, of, noise);
         }
         if let Some(t) = found.map(|s| part.from + s * length)

@@ -177,9 +177,10 @@ impl Modes {
         Some([below, above, on])
     }
 
-    /// y' at the beginning of the last instant, in the modes before it.
-    pub fn slope_before(&self) -> &[f64] {
-        &self.over.slope
+    /// y' at the beginning of the last instant, in the modes before it, if it was known: a step may end where f is
+    /// undefined in these modes.
+    pub fn slope_before(&self) -> Option<&[f64]> {
+        self.over.known.then_some(&self.over.slope)
     }
 
     /// The state on the surfaces on which the run rests, the first time it is asked for.

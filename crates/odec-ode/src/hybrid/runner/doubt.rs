@@ -10,7 +10,9 @@
 //! is found on the polynomial of the step, and does not affect the run.
 //!
 //! Both cases only matter if the crossing affects the result: by an event, or by a jump of y' that moves a state by
-//! more than its tolerance in the time that left - right needs to cross its tolerance.
+//! more than its tolerance in the time that left - right needs to cross its tolerance. If the motion behind the surface
+//! leads back to it, as when two tanks come to one level, it is the time that the way back takes: a law that is
+//! continuous at the surface does not affect the result.
 
 use super::HybridRunner;
 use crate::hybrid::locate::{NEAR, Touch};
@@ -28,6 +30,8 @@ const SHOWS: f64 = 10.0;
 pub(super) struct Doubt {
     /// The last landing, if it is doubtful.
     pub suspect: Option<Suspect>,
+    /// y' at the start of the step that ended there.
+    before: Vec<f64>,
     /// The first doubtful crossing that affects the result.
     pub found: Option<Doubtful>,
 }
@@ -37,6 +41,8 @@ pub(super) struct Doubt {
 pub(super) struct Suspect {
     relation: usize,
     worth: f64,
+    /// How far left - right is off by the tolerances.
+    room: f64,
     turns: bool,
 }
 
@@ -55,7 +61,8 @@ impl HybridRunner {
         let worth = (end - start) * (room / (before + after));
         let long = worth >= PART * (self.span.1 - self.span.0);
         let worth = worth.min(self.span.1 - start);
-        (before.max(after) <= NEAR * room && long).then_some(Suspect { relation, worth, turns: false })
+        let doubtful = before.max(after) <= NEAR * room && long;
+        doubtful.then(|| self.suspect(model, start, Suspect { relation, worth, room, turns: false }))
     }
 
     /// Returns a relation that the run has landed on, if the motion would turn it back within its tolerance.
@@ -68,7 +75,16 @@ impl HybridRunner {
         let room = self.room(model, t, relation);
         let place = Place { t, y: &self.y, scale: t - start };
         let (depth, bend) = self.modes.turns(model, &self.locator, place, relation)?;
-        (depth <= NEAR * room).then(|| Suspect { relation, worth: (8.0 * room / bend).sqrt(), turns: true })
+        let worth = (8.0 * room / bend).sqrt();
+        (depth <= NEAR * room).then(|| self.suspect(model, start, Suspect { relation, worth, room, turns: true }))
+    }
+
+    /// Keeps y' at the start of the step, because f may be undefined at its end in the modes before the landing.
+    fn suspect(&mut self, model: &dyn HybridSystem, start: f64, suspect: Suspect) -> Suspect {
+        self.modes.slope_at(model, start, &self.start);
+        self.doubt.before.clear();
+        self.doubt.before.extend_from_slice(self.modes.slope());
+        suspect
     }
 
     /// How far off left - right of a relation is if all states are off by their tolerances, at the state `y`.
@@ -83,13 +99,24 @@ impl HybridRunner {
     pub(super) fn judge(&mut self, model: &dyn HybridSystem, t: f64) {
         let Some(suspect) = self.doubt.suspect.take() else { return };
         let shows = !self.rounds.executed.is_empty() || {
+            let worth = suspect.worth.min(self.back(model, t, &suspect));
             let known = self.modes.slope_at(model, t, &self.y);
-            known && self.far(self.modes.slope_before(), suspect.worth)
+            known && self.far(self.modes.slope_before().unwrap_or(&self.doubt.before), worth)
         };
         if shows {
             let Suspect { relation, turns, .. } = suspect;
             self.doubt.found = Some(Doubtful { relation, t, turns });
         }
+    }
+
+    /// The time in which the motion returns from one tolerance behind the surface; infinite if it leads away.
+    fn back(&mut self, model: &dyn HybridSystem, t: f64, of: &Suspect) -> f64 {
+        let place = Place { t, y: &self.y, scale: 0.0 };
+        let Ok((_, Some(rate))) = self.modes.measure(model, &self.locator, place, of.relation) else {
+            return f64::INFINITY;
+        };
+        let leads_back = (rate < 0.0) == (model.modes()[of.relation] != 0.0);
+        if leads_back { of.room / rate.abs() } else { f64::INFINITY }
     }
 
     /// Records a touch in the last step, if a crossing there would affect the result.

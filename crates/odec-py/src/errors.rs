@@ -1,4 +1,4 @@
-//! From errors of `odec-sim` to the exceptions of the package, with their diagnostics as plain data.
+//! Converts errors of `odec-sim` to the exceptions of the package, with their diagnostics as plain data.
 
 use odec_cli::rendered;
 use odec_lang::diagnostic::{Class, Diagnostic, Severity};
@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::spelling::in_python;
 
-/// The Python class that an error becomes.
+/// The name of the Python class for an error.
 fn class_name(class: Class) -> &'static str {
     match class {
         Class::Model => "CompileError",
@@ -23,9 +23,9 @@ fn module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("odec._errors")
 }
 
-/// A diagnostic as the Python class has it.
+/// Converts a diagnostic to the Python class.
 pub fn diagnostic<'py>(py: Python<'py>, source: Option<&Source>, d: &Diagnostic) -> PyResult<Bound<'py, PyAny>> {
-    // a text that was made from something else: the place there
+    // if the text was generated from another one, report the location there
     if let Some((original, d)) = source.and_then(|source| source.original(d)) {
         return diagnostic(py, Some(original), &d);
     }
@@ -57,14 +57,14 @@ pub fn diagnostic<'py>(py: Python<'py>, source: Option<&Source>, d: &Diagnostic)
     module(py)?.getattr("Diagnostic")?.call((), Some(&fields))
 }
 
-/// Diagnostics that the text does not switch off.
+/// Converts the diagnostics that the text does not turn off.
 pub fn diagnostics<'py>(py: Python<'py>, source: Option<&Source>, list: &[Diagnostic]) -> PyResult<Bound<'py, PyList>> {
     let shown = list.iter().filter(|d| !source.is_some_and(|source| odec_lang::lint::allowed(source, d)));
     let made: Vec<_> = shown.map(|d| diagnostic(py, source, d)).collect::<PyResult<_>>()?;
     PyList::new(py, made)
 }
 
-/// The exception of an error.
+/// Converts an error to an exception.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let source = error.source.as_deref();
     let made = diagnostics(py, source, &error.diagnostics).and_then(|list| {
@@ -77,7 +77,7 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     made.map_or_else(|why| why, PyErr::from_value)
 }
 
-/// A fault of the caller that is no matter of a model.
+/// An error of the caller that does not concern a model.
 pub fn usage(py: Python<'_>, text: &str) -> PyErr {
     let made = module(py).and_then(|module| module.getattr("UsageError")?.call1((text,)));
     made.map_or_else(|why| why, PyErr::from_value)

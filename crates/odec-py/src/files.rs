@@ -19,14 +19,14 @@ use crate::settings::Settings;
 
 #[pymethods]
 impl Core {
-    /// What a file of the rows of a run with these settings says of them: keys and values.
+    /// The metadata for a file with the rows of a run with these settings: keys and values.
     fn described(&self, py: Python<'_>, settings: Settings) -> PyResult<Meta> {
         let prepared = py.detach(|| self.prepared(&settings)).map_err(|error| exception(py, &error))?;
         Ok(odec_cli::described(&prepared.simulation))
     }
 }
 
-/// Writes rows in the form that the name asks for. The kinds of columns are `number`, `whole` and `flag`.
+/// Writes rows in the format of the file extension. The kinds of columns are `number`, `whole` and `flag`.
 #[pyfunction]
 pub fn save_rows(
     py: Python<'_>,
@@ -52,10 +52,10 @@ pub fn save_rows(
     written.map_err(|d| exception(py, &Error::from(d)))
 }
 
-/// The text that a model in SBML becomes, whose messages point at the SBML, and what is doubtful about it.
+/// Converts an SBML model to text, with messages that point to the SBML. Also returns the warnings.
 ///
 /// # Errors
-/// What cannot be imported.
+/// The model cannot be imported.
 pub fn made_of_sbml(source: Source) -> Result<(Source, Vec<Diagnostic>), Error> {
     let Imported { text, places, diagnostics, .. } = odec_sbml::import(&source.text);
     let Some(text) = text else { return Err(Error::new(Some(Arc::new(source)), diagnostics)) };
@@ -63,7 +63,7 @@ pub fn made_of_sbml(source: Source) -> Result<(Source, Vec<Diagnostic>), Error> 
     Ok((made.made_from(Origin::new(source, places)), diagnostics))
 }
 
-/// What is doubtful about a model in SBML.
+/// The warnings about an SBML model.
 #[pyfunction]
 pub fn doubts<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<Bound<'py, PyList>> {
     let source = Source::new(name, text);

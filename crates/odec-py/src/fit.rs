@@ -1,4 +1,5 @@
-//! Fits: data and parameters as plain lists, points and their errors as the result. `_fit.py` defines the public names.
+//! Fits. The data and parameters come as plain lists; the results are points and their errors. `_fit.py` defines the
+//! public names.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,21 +17,21 @@ use crate::model::Core;
 use crate::run::matrix;
 use crate::settings::Settings;
 
-/// Time between looks at signals.
+/// Time between two checks for signals.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A set of data.
+/// A data set.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct GivenSet {
     shown: String,
     times: Vec<f64>,
     names: Vec<String>,
-    /// By name and time.
+    /// For each name, the values at all times.
     values: Vec<Vec<f64>>,
-    /// Standard deviations by name and time, or none.
+    /// For each name, the standard deviations at all times, or `None`.
     deviations: Vec<Option<Vec<f64>>>,
-    /// Values that hold in this set.
+    /// Values of parameters for this set.
     own: Vec<(String, f64)>,
     params: Option<String>,
 }
@@ -47,7 +48,7 @@ impl GivenSet {
     }
 }
 
-/// Name, start, ends of the range, and whether the logarithm is fitted.
+/// Name, starting value, ends of the range, and whether the logarithm is fitted.
 type GivenQuantity = (String, Option<f64>, f64, f64, bool);
 
 fn quantity((name, start, low, high, logarithmic): GivenQuantity) -> Quantity {
@@ -55,7 +56,8 @@ fn quantity((name, start, low, high, logarithmic): GivenQuantity) -> Quantity {
     Quantity { name, start, low, high, spacing }
 }
 
-/// What a start came to: inner values, sum of squares, how it ended, evaluations, and the exception of one without a run.
+/// The result of a start: inner values, sum of squares, how it ended, number of evaluations, and the exception if
+/// there was no run.
 type Came = (Vec<f64>, f64, &'static str, u32, Option<Py<PyAny>>);
 
 const WORDS: [(Ended, &str); 3] =
@@ -65,7 +67,7 @@ fn word(ended: Ended) -> &'static str {
     WORDS.iter().find(|(other, _)| *other == ended).map_or("", |(_, word)| word)
 }
 
-/// A fit that can begin.
+/// A fit that is ready to start.
 #[pyclass(frozen, module = "odec._odec")]
 pub struct Fitting {
     fit: Fit,
@@ -73,7 +75,7 @@ pub struct Fitting {
 
 #[pymethods]
 impl Core {
-    /// A fit of this model to data.
+    /// Prepares a fit of this model to data.
     fn fitting(
         &self,
         py: Python<'_>,
@@ -93,7 +95,7 @@ impl Core {
 
 #[pymethods]
 impl Fitting {
-    /// Goes down from starts number `first` to `last - 1` of so many.
+    /// Computes the descents from the starts number `first` to `last - 1` of `starts`.
     fn attempts(
         &self,
         py: Python<'_>,
@@ -127,7 +129,7 @@ impl Fitting {
                     found
                 });
                 let mut raised = None;
-                // only this thread may look at signals
+                // only this thread may check for signals
                 while !over.load(Ordering::Acquire) && !work.is_finished() {
                     std::thread::park_timeout(PAUSE);
                     if let Err(error) = Python::attach(|py| py.check_signals()) {
@@ -154,11 +156,11 @@ impl Fitting {
         found.into_iter().map(came).collect()
     }
 
-    /// What a point tells: values, errors, intervals, covariances, and the rest by name.
+    /// The estimate at a point: values, errors, intervals, covariances, and the rest by name.
     fn found<'py>(&self, py: Python<'py>, point: Vec<f64>, level: f64) -> PyResult<Bound<'py, PyDict>> {
         let found = py.detach(|| self.fit.found(&point, level)).map_err(|error| exception(py, &error))?;
         let (estimate, n) = (&found.estimate, found.values.len());
-        // from the inner values to those of the parameters
+        // convert inner values to values of the parameters
         let chain = |j: usize| {
             let logarithmic = self.fit.quantities()[j].spacing == Spacing::Logarithmic;
             if logarithmic { found.values[j] } else { 1.0 }
@@ -179,7 +181,7 @@ impl Fitting {
         Ok(all)
     }
 
-    /// Residuals and their derivatives by the inner values, at a point of these.
+    /// Residuals and their derivatives with respect to the inner values, at a point.
     fn evaluated<'py>(
         &self,
         py: Python<'py>,
@@ -191,8 +193,8 @@ impl Fitting {
         Ok((PyArray1::from_slice(py, at.residuals.as_slice()), matrix(py, rows, point.len())?))
     }
 
-    /// Model and data side by side, a row for each datum: number of the set and of the quantity, time, datum, model, residual. And
-    /// what has to be said.
+    /// Compares model and data, with a row for each datum: number of the set and of the quantity, time, datum, model,
+    /// residual. Also returns the warnings.
     fn compared<'py>(
         &self,
         py: Python<'py>,

@@ -12,13 +12,14 @@ use crate::model::Core;
 use crate::run::counts;
 use crate::settings::Settings;
 
-/// Time between looks at signals.
+/// Time between two checks for signals.
 const PAUSE: Duration = Duration::from_millis(20);
 
 #[pymethods]
 impl Core {
-    /// The gradient of a function of rows by `names`: for each a shape and values; the work for the solution and for the adjoint equations; and
-    /// the number of parts that the solution was divided into. `weights` are the derivatives of the function by the rows at `times`.
+    /// Computes the gradient of a function of rows with respect to `names`. `weights` are the derivatives of the
+    /// function with respect to the rows at `times`. Returns a shape and values for each name, the work for the
+    /// solution and for the adjoint equations, and the number of parts into which the solution was divided.
     fn gradient<'py>(
         &self,
         py: Python<'py>,

@@ -1,5 +1,5 @@
-//! f and its derivatives as functions of NumPy arrays. The elements of `y` are in the order of the text, as in all that Python
-//! sees; solvers have positions in front of velocities.
+//! f and its derivatives as functions of NumPy arrays. Python sees the elements of `y` in the order of the text;
+//! solvers put positions before velocities.
 
 use std::sync::OnceLock;
 
@@ -18,27 +18,27 @@ use pyo3::prelude::*;
 use crate::errors::usage;
 use crate::model::Core;
 
-/// Most elements of a dense Jacobian: half a gigabyte.
+/// Largest number of elements of a dense Jacobian, which then takes half a gigabyte.
 const MAX_DENSE: usize = 1 << 26;
-/// States from which on other threads may run meanwhile.
+/// From this number of states on, the GIL is released during an evaluation.
 const MANY: usize = 2000;
 
-/// A model at its values, ready to be evaluated.
+/// A model with its values, ready to be evaluated.
 pub struct Kernels {
     simulation: Simulation,
     n: usize,
-    /// Place in the solver's y of each element, where the two orders differ.
+    /// The position of each element in the solver's y, if the orders differ.
     places: Option<Vec<usize>>,
     sparse: OnceLock<Option<Sparse>>,
     by_parameters: OnceLock<Option<ByParameters>>,
-    /// Kept, because their addresses are handed out.
+    /// Stored here because C code may use their addresses.
     functions: OnceLock<Vec<(KernelRole, Function)>>,
 }
 
 /// The pattern of the Jacobian in the order of the text.
 struct Sparse {
     pattern: Pattern,
-    /// Which entry of the solver's each entry is; `None`: the same.
+    /// The index of each entry in the solver's pattern; `None` if the patterns are equal.
     from: Option<Vec<usize>>,
 }
 
@@ -143,19 +143,19 @@ impl Kernels {
     }
 }
 
-/// An array that Rust may take as a slice: without gaps, and at an address that fits its numbers.
+/// True for an array that Rust can use as a slice: contiguous and aligned.
 fn plain(contiguous: bool, data: *mut f64) -> bool {
     contiguous && data.is_aligned()
 }
 
-/// Without a copy where it is contiguous and of numbers of this kind already.
+/// Converts a value to a vector, without a copy if it already is a contiguous array of this type.
 fn vector<'py>(
     py: Python<'py>,
     what: &str,
     value: &Bound<'py, PyAny>,
     n: usize,
 ) -> PyResult<PyReadonlyArray1<'py, f64>> {
-    // a subclass may mean something else, such as masked elements
+    // a subclass, such as a masked array, may have a different meaning
     if value.is_exact_instance_of::<PyUntypedArray>()
         && let Ok(array) = value.cast::<PyArray1<f64>>()
         && plain(array.is_c_contiguous(), array.data())
@@ -167,10 +167,10 @@ fn vector<'py>(
     Ok(array.cast::<PyArray1<f64>>()?.try_readonly()?)
 }
 
-/// The array to write into, and a view of its numbers.
+/// The output array and a writable view of it.
 type Out<'py> = (Bound<'py, PyArray1<f64>>, PyReadwriteArray1<'py, f64>);
 
-/// What the caller gave, or a new array.
+/// The array of the caller, or a new one.
 fn target<'py>(py: Python<'py>, out: Option<Bound<'py, PyAny>>, n: usize) -> PyResult<Out<'py>> {
     let array = match out {
         None => PyArray1::<f64>::zeros(py, n, false),
@@ -189,13 +189,13 @@ fn target<'py>(py: Python<'py>, out: Option<Bound<'py, PyAny>>, n: usize) -> PyR
     Ok((array, writes))
 }
 
-/// What huge models lack.
+/// The error for a model that is too large.
 fn lacking(py: Python<'_>, what: &str) -> PyErr {
     usage(py, &format!("this model is too large for a {what}; use `jvp` for products with the Jacobian"))
 }
 
 impl Core {
-    /// The kernels of a model whose f is y'.
+    /// The kernels, if the model has the form y' = f.
     fn explicit(&self, py: Python<'_>) -> PyResult<&Kernels> {
         let kernels = self.kernels(py)?;
         if matches!(kernels.executor().mass(), Mass::Identity) {
@@ -209,14 +209,14 @@ impl Core {
     }
 }
 
-/// The kernel gave no values at all.
+/// The error if a kernel has no values.
 fn failed(py: Python<'_>, what: &str) -> PyErr {
     usage(py, &format!("{what} is undefined at this point"))
 }
 
 #[pymethods]
 impl Core {
-    /// The state at the start, in the order of `states`.
+    /// The initial state, in the order of `states`.
     #[pyo3(signature = (out = None))]
     fn y0<'py>(&self, py: Python<'py>, out: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let kernels = self.kernels(py)?;
@@ -243,7 +243,7 @@ impl Core {
         if done { Ok(array) } else { Err(failed(py, "f")) }
     }
 
-    /// The product of df/dy and `v`.
+    /// The product of df/dy with `v`.
     #[pyo3(signature = (t, y, v, out = None))]
     fn jvp<'py>(
         &self,
@@ -278,7 +278,7 @@ impl Core {
         if done { Ok(array) } else { Err(lacking(py, "derivative with respect to time")) }
     }
 
-    /// df/dy, n rows and n columns: row i has the derivatives of f[i].
+    /// df/dy as an n by n matrix: row i contains the derivatives of f[i].
     #[pyo3(signature = (t, y, out = None))]
     fn jac<'py>(
         &self,
@@ -303,7 +303,7 @@ impl Core {
         let writes = array.try_readwrite();
         let mut writes = writes
             .map_err(|_| usage(py, "odec cannot write to `out`: it is read-only or shares memory with an input"))?;
-        // by row and column, so that it is right in either order of memory
+        // indexed by row and column, so that both memory orders work
         let mut matrix = writes.as_array_mut();
         matrix.fill(0.0);
         for j in 0..n {
@@ -315,7 +315,7 @@ impl Core {
         Ok(array)
     }
 
-    /// Pointers and rows of df/dy in compressed columns.
+    /// Column pointers and row indices of df/dy in compressed sparse columns.
     fn jac_pattern<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i32>>)> {
         let sparse = self.explicit(py)?.sparse().ok_or_else(|| lacking(py, "Jacobian"))?;
         let list = |list: &[u32]| PyArray1::from_vec(py, list.iter().map(|v| *v as i32).collect());
@@ -331,7 +331,8 @@ impl Core {
         Ok(PyArray1::from_vec(py, values))
     }
 
-    /// df/dp: a row for each state, a column for each of `names`, in their order; an array of parameters has a column for each element.
+    /// df/dp, with a row for each state and a column for each of `names`, in their order. An array of parameters has a
+    /// column for each element.
     fn by_parameters<'py>(
         &self,
         py: Python<'py>,
@@ -391,7 +392,7 @@ impl Core {
         Ok(result)
     }
 
-    /// A kernel as a function of C: its address, and the parameters that it takes. The code lives as long as the model.
+    /// A kernel as a C function: its address, and its parameters. The code lives as long as the model.
     fn address<'py>(&self, py: Python<'py>, which: &str) -> PyResult<(usize, Bound<'py, PyArray1<f64>>)> {
         let kernels = self.explicit(py)?;
         let role = match which {

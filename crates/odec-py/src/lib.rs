@@ -1,5 +1,6 @@
-//! The extension module `odec._odec`: models, runs and kernels for the Python package around it (`python/odec`). Python names,
-//! defaults and exceptions are there; what is here takes and gives numbers, texts and NumPy arrays.
+//! The extension module `odec._odec`: models, runs and kernels for the Python package around it (`python/odec`). The
+//! package defines Python names, defaults and exceptions; this module exchanges numbers, strings and NumPy arrays with
+//! it.
 
 mod errors;
 mod files;
@@ -16,13 +17,13 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// The command `odec` with these words, of which the first is its name; gives the exit code.
+/// Runs the command `odec` with these arguments, of which the first is its name. Returns the exit code.
 #[pyfunction]
 fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
     py.detach(|| odec_cli::command(&words))
 }
 
-/// What the package `odec` is made of.
+/// The contents of the module.
 #[pymodule(gil_used = false)]
 fn _odec(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

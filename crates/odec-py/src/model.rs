@@ -1,5 +1,5 @@
-//! A compiled model: the text it was made of, the values that were chosen over it, and the machine code that models of one text
-//! share.
+//! A compiled model: its text, the values that override those of the text, and the machine code that models of one
+//! text share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -24,10 +24,11 @@ use crate::kernels::Kernels;
 use crate::run::Prepared;
 use crate::settings::Settings;
 
-/// Programs that are kept of one text: for other constants, sets of parameters or purposes. The oldest one is dropped first.
+/// Number of programs that are kept for one text, for different constants, parameter sets or purposes. The oldest one
+/// is dropped first.
 const MAX_PROGRAMS: usize = 16;
 
-/// What machine code depends on beside the text.
+/// What machine code depends on, beside the text.
 #[derive(Clone, Debug, PartialEq)]
 struct Key {
     runs: bool,
@@ -35,28 +36,28 @@ struct Key {
     params: Option<String>,
     open: Vec<String>,
     sensitivities: bool,
-    /// Initial values among the open ones that are given: a program adds those that are not to what the text says.
+    /// The open initial values that have been set. A program adds the other ones to the values of the text.
     given: Vec<String>,
-    /// Values that are part of the program.
+    /// Values that are compiled into the program.
     fixed: Vec<(String, u64)>,
 }
 
-/// A text, and what was made of it.
+/// A text, and everything made from it.
 struct Origin {
     loaded: Loaded,
-    /// Name and text of the SBML that the text was made from.
+    /// Name and text of the SBML file from which the text was made.
     sbml: Option<(String, String)>,
     files: HashMap<String, Vec<u8>>,
     programs: Mutex<Vec<(Key, Arc<Simulation>)>>,
 }
 
-/// Names and sizes at the constants of a model.
+/// Names and sizes for the current constants of a model.
 struct Shape {
     states: Quantities,
     outputs: Quantities,
 }
 
-/// A model with its values. It never changes.
+/// A model with its values. It is immutable.
 #[pyclass(frozen, subclass, module = "odec._odec")]
 pub struct Core {
     origin: Arc<Origin>,
@@ -66,12 +67,12 @@ pub struct Core {
     last: Mutex<Option<(Settings, Arc<Prepared>)>>,
 }
 
-/// What a thread that panicked left is whole: it is replaced as one value.
+/// Locks a mutex. After a panic in another thread the value is still valid, because it is only replaced as a whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The name without primes, and whether it is a state that is one number.
+/// True if a name, without its primes, is a scalar state.
 fn is_initial(model: &Model, name: &str) -> bool {
     match model.symbols.get(name.trim_end_matches('\'')) {
         Some(Symbol::State(i)) => model.states[*i].indexed.is_scalar(),
@@ -88,7 +89,7 @@ fn is_array(model: &Model, name: &str) -> bool {
     }
 }
 
-/// The machine code of a parameter stays as it is; any other value is part of the program.
+/// True for a parameter, which does not affect the machine code. Other values are compiled into the program.
 fn is_parameter(model: &Model, name: &str) -> bool {
     let stem = name.split_once('[').map_or(name, |(stem, _)| stem);
     matches!(model.symbols.get(stem), Some(Symbol::Parameter(_)))
@@ -104,7 +105,7 @@ impl Core {
         Ok(Origin { loaded, sbml, files, programs: Mutex::new(Vec::new()) })
     }
 
-    /// Checks the values, and finds names and sizes at them.
+    /// Checks the values, and determines names and sizes with them.
     fn shape(origin: &Origin, values: &[(String, f64)]) -> Result<Shape, Error> {
         let choices = Choices { set: values.to_vec(), ..Choices::default() };
         let program = origin.loaded.program(&choices)?.program;
@@ -128,26 +129,27 @@ impl Core {
         &self.origin.loaded
     }
 
-    /// The choices of a run with the values of this model.
+    /// The choices for a run with the values of this model.
     pub fn choices(&self, settings: &Settings) -> Result<Choices, Error> {
         let mut choices = settings.choices().map_err(Error::from)?;
         choices.set = self.values.clone();
         Ok(choices)
     }
 
-    /// The names that are initial values of states that are single numbers.
+    /// Those of the names that are initial values of scalar states.
     pub fn initial_values(&self, names: &[String]) -> Vec<String> {
         names.iter().filter(|name| is_initial(self.model(), name)).cloned().collect()
     }
 
-    /// A simulation for these settings. Machine code that fits is taken; else it is made, and kept.
+    /// A simulation with these settings. Uses suitable machine code if there is any, and otherwise compiles and stores
+    /// it.
     pub fn simulation(&self, settings: &Settings, runs: bool) -> Result<Simulation, Error> {
         let purpose = if runs { Purpose::Rows } else { Purpose::Steps };
         let mut choices = self.choices(settings)?;
         let model = self.model();
         let opened = |(name, _): &(String, f64)| is_parameter(model, name) || choices.open.contains(name);
         if choices.sensitivities && !self.values.iter().all(opened) {
-            // to open more names would be to derive by them too
+            // opening more names would add derivatives with respect to them
             return self.origin.loaded.simulate(&choices, purpose);
         }
         for (name, _) in &self.values {
@@ -168,12 +170,12 @@ impl Core {
         if let Some(base) = found {
             return base.again(&choices);
         }
-        // without the lock: another thread may make the same code meanwhile, which costs time and nothing else
+        // without the lock: at worst, another thread compiles the same code meanwhile
         let plain: Vec<_> = self.values.iter().filter(|(name, _)| !is_parameter(model, name)).cloned().collect();
         let base = Choices { set: plain, ..choices.clone() };
         let base = match self.origin.loaded.simulate(&base, purpose) {
             Ok(base) => Arc::new(base),
-            // the values of parameters may be what makes sense of it
+            // the model may only be valid with the values of the parameters
             Err(_) => return self.origin.loaded.simulate(&choices, purpose),
         };
         let mut programs = lock(&self.origin.programs);
@@ -185,7 +187,7 @@ impl Core {
         base.again(&choices)
     }
 
-    /// What a run with these settings needs; that of the run before, if it had the same.
+    /// The preparation for a run with these settings. It is reused if the last run had the same settings.
     pub fn prepared(&self, settings: &Settings) -> Result<Arc<Prepared>, Error> {
         if let Some((_, prepared)) = lock(&self.last).as_ref().filter(|(other, _)| other == settings) {
             return Ok(prepared.clone());
@@ -212,7 +214,7 @@ impl Core {
             simulation.without_events()?;
             Ok(Arc::new(Kernels::new(simulation)))
         };
-        // nobody holds the interpreter while another thread compiles
+        // release the interpreter, because another thread may be compiling
         let made = py.detach(|| self.kernels.get_or_init(make));
         made.as_ref().map_err(|error| exception(py, error))
     }
@@ -229,7 +231,7 @@ fn named(quantities: &[Quantity]) -> Vec<Named> {
     quantities.iter().map(of).collect()
 }
 
-/// Names of all elements, in the order of the text.
+/// The names of all elements, in the order of the text.
 fn all_elements(quantities: &Quantities) -> Vec<String> {
     quantities.list().iter().flat_map(|q| (0..q.len).map(|k| q.element(k))).collect()
 }
@@ -253,7 +255,7 @@ impl Core {
                 None => Arc::new(Core::load(name, text, files, sbml)?),
             };
             let model = origin.loaded.model();
-            // other parameters change no size; the values themselves are looked at in any case
+            // other parameter values do not change sizes, but they must still be checked
             let shape = match like {
                 Some(like)
                     if values.iter().all(|(name, _)| is_parameter(model, name) || is_initial(model, name))
@@ -273,7 +275,7 @@ impl Core {
             };
             Ok(Core::with_shape(origin, values, shape))
         });
-        // the text was a model before: what is wrong now is what the caller chose
+        // the text has been valid before, so the error is in the choices of the caller
         let chosen = like.is_some();
         made.map_err(|error: Error| {
             let class = if chosen && error.class == Class::Model { Class::Usage } else { error.class };
@@ -281,37 +283,37 @@ impl Core {
         })
     }
 
-    /// The text.
+    /// The text of the model.
     #[getter]
     fn source_text(&self) -> &str {
         self.source().model()
     }
 
-    /// What the text is called in messages.
+    /// The name of the text in messages.
     #[getter]
     fn source_name(&self) -> &str {
         &self.source().name
     }
 
-    /// Name and text of the SBML that the text was made from.
+    /// Name and text of the SBML file from which the text was made.
     #[getter]
     fn sbml(&self) -> Option<(String, String)> {
         self.origin.sbml.clone()
     }
 
-    /// The name that the model gives itself.
+    /// The name in the `model` line.
     #[getter]
     fn name(&self) -> &str {
         &self.model().name
     }
 
-    /// Files by the names that the model has for them.
+    /// The files, by the names that the model uses.
     #[getter]
     fn files(&self) -> HashMap<String, Vec<u8>> {
         self.origin.files.clone()
     }
 
-    /// Values over those of the text, in their order.
+    /// The values that override those of the text, in their order.
     #[getter]
     fn values(&self) -> Vec<(String, f64)> {
         self.values.clone()
@@ -323,24 +325,24 @@ impl Core {
         &self.model().time.name
     }
 
-    /// Names of the states, an element each, in the order of `y`.
+    /// The names of the states, one for each element, in the order of `y`.
     #[getter]
     fn states<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, all_elements(&self.shape.states))
     }
 
-    /// Names of the outputs, an element each.
+    /// The names of the outputs, one for each element.
     #[getter]
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, all_elements(&self.shape.outputs))
     }
 
-    /// Of each state and output: name, shape, and names and first values of its indices.
+    /// For each state and output: its name, its shape, and the names and first values of its indices.
     fn quantities(&self) -> Vec<Named> {
         named(self.shape.states.list()).into_iter().chain(named(self.shape.outputs.list())).collect()
     }
 
-    /// Of each parameter: name, values row by row, shape, names and first values of its indices.
+    /// For each parameter: its name, its values row by row, its shape, and the names and first values of its indices.
     fn parameters(&self, py: Python<'_>) -> PyResult<Vec<(String, Vec<f64>, Vec<usize>, Vec<(String, i64)>)>> {
         let choices = Choices { set: self.values.clone(), ..Choices::default() };
         let lowered = py.detach(|| self.origin.loaded.program(&choices)).map_err(|error| exception(py, &error))?;
@@ -371,13 +373,13 @@ impl Core {
         all.filter_map(|(name, doc)| Some((plain(name), doc.clone()?))).collect()
     }
 
-    /// The equations, line by line, as the compiler understood them: left and right side.
+    /// The equations, line by line, as the compiler understood them: left-hand and right-hand sides.
     fn equation_texts(&self) -> Vec<(String, String)> {
         let model = self.model();
         model.equations.iter().map(|e| (model.expression(e.lhs), model.expression(e.rhs))).collect()
     }
 
-    /// Warnings about the text.
+    /// The warnings about the text.
     fn remarks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         diagnostics(py, Some(self.source()), self.origin.loaded.warnings())
     }
@@ -402,7 +404,7 @@ impl Core {
         Ok(found)
     }
 
-    /// Values of the elements of a parameter, constant or state by their names; refused where it has other elements.
+    /// The names of all elements of a parameter, constant or state, with these values. An error if the shapes differ.
     fn spread(&self, py: Python<'_>, name: &str, values: Vec<f64>, shape: Vec<usize>) -> PyResult<Vec<(String, f64)>> {
         let choices = Choices { set: self.values.clone(), ..Choices::default() };
         let lowered = py.detach(|| self.origin.loaded.program(&choices)).map_err(|error| exception(py, &error))?;
@@ -412,7 +414,7 @@ impl Core {
         let Some(quantity) = found.filter(|quantity| !quantity.axes.is_empty()) else {
             return Err(usage(py, &format!("`{name}` is not an array, so it takes a single number")));
         };
-        // the same number of values in another shape would put them at other indices
+        // with a different shape, the values would belong to other indices
         if !quantity.axes.iter().map(|axis| axis.len).eq(shape.iter().copied()) {
             let product = |list: Vec<usize>| list.iter().map(usize::to_string).collect::<Vec<_>>().join(" by ");
             let own = product(quantity.axes.iter().map(|axis| axis.len).collect());
@@ -424,7 +426,7 @@ impl Core {
     }
 }
 
-/// Diagnostics of a text, whether it is a model or not.
+/// The diagnostics of a text, whether it is valid or not.
 #[pyfunction]
 pub fn check<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<Bound<'py, PyList>> {
     let source = Source::new(name, text);
@@ -435,7 +437,7 @@ pub fn check<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<Bound<'py
     diagnostics(py, Some(&source), &list)
 }
 
-/// Files that are at hand, and the names of those that are not.
+/// Files that are available, and the names of those that are missing.
 struct FileSet {
     files: HashMap<String, Vec<u8>>,
     missing: Arc<Mutex<Vec<String>>>,
@@ -451,7 +453,8 @@ impl Files for FileSet {
     }
 }
 
-/// The files that a model and its parts name and that are not among `files`. Those of a part are known once it is there.
+/// The files that a model and its parts name and that are missing in `files`. Those of a part are only known once its
+/// file is available.
 #[pyfunction]
 pub fn named_files(text: &str, name: &str, files: HashMap<String, Vec<u8>>) -> Vec<String> {
     let missing = Arc::new(Mutex::new(Vec::new()));
@@ -475,7 +478,7 @@ pub fn named_files(text: &str, name: &str, files: HashMap<String, Vec<u8>>) -> V
     names
 }
 
-/// Names of the methods.
+/// The names of the methods, with their descriptions.
 #[pyfunction]
 pub fn methods(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);

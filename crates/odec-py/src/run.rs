@@ -1,4 +1,4 @@
-//! One run: rows in one array, signals and progress during the run, and the report of how it ended.
+//! One run: its rows in one array, signals and progress during the run, and how it ended.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -18,14 +18,14 @@ use crate::errors::{diagnostics, exception};
 use crate::model::Core;
 use crate::settings::Settings;
 
-/// Time between looks at signals and calls for progress.
+/// Time between two checks for signals, or calls for progress.
 const PAUSE: Duration = Duration::from_millis(20);
-/// States of a model whose steps take long enough to look at the clock after each of them.
+/// From this number of states on, the clock is read after each step.
 const LARGE: usize = 500;
-/// Steps of a smaller model between looks at the clock.
+/// In a smaller model, the clock is read after this number of steps.
 const STEPS: u32 = 64;
 
-/// A simulation, and what all of its runs say alike.
+/// A simulation, and data that all of its runs share.
 pub struct Prepared {
     pub simulation: Simulation,
     columns: PyOnceLock<Py<PyTuple>>,
@@ -44,7 +44,7 @@ impl Prepared {
         Ok(self.columns.get_or_try_init(py, made)?.bind(py))
     }
 
-    /// Where the rows have a whole quantity: first column and shape, by name.
+    /// The quantities that the rows contain completely: first column and shape, by name.
     fn groups<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyDict>> {
         let made = || {
             let columns = &self.simulation.bound().columns;
@@ -72,10 +72,10 @@ impl Prepared {
     }
 }
 
-/// An event as Python gets it: time, which event, its indices, and what it changed.
+/// An event for Python: time, event number, indices, and changes.
 type Happened = (f64, usize, Vec<i64>, Vec<(String, f64, f64)>);
 
-/// Keeps rows, and looks after signals and progress.
+/// Stores rows, and handles signals and progress.
 struct Watch<'a> {
     rows: Vec<f64>,
     events: Vec<Happened>,
@@ -83,9 +83,9 @@ struct Watch<'a> {
     looked: Instant,
     every: u32,
     steps: u32,
-    /// What a signal handler or the callback raised.
+    /// The exception of a signal handler or of the callback.
     raised: Option<PyErr>,
-    /// The callback said that it is enough.
+    /// True if the callback stopped the run.
     stopped: bool,
 }
 
@@ -96,7 +96,7 @@ impl Watch<'_> {
             py.check_signals()?;
             let Some(callback) = self.progress else { return Ok(true) };
             let answer = callback.call1(py, (t,))?;
-            // nothing said is a yes
+            // None means to continue
             Ok(answer.is_none(py) || answer.is_truthy(py)?)
         });
         match seen {
@@ -138,15 +138,15 @@ impl Recorder for Watch<'_> {
     }
 }
 
-/// What Python is told of a run that did not reach its end.
+/// How a run ended, for Python.
 enum End {
-    /// It reached it.
+    /// It reached its end.
     Whole,
     /// It failed, or a callback stopped it, at this time.
     Broken(f64, Error),
 }
 
-/// All there is of a run.
+/// The results of a run.
 struct RunOutput {
     rows: Vec<f64>,
     events: Vec<Happened>,
@@ -200,7 +200,7 @@ fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>) -> PyResult<Result<Ru
     Ok(Ok(RunOutput { rows, events, stats, method: bound.choice.method.name, warnings, end }))
 }
 
-/// Counts by name.
+/// The counts by name.
 pub fn counts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     let list = [
@@ -219,7 +219,7 @@ pub fn counts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict
     Ok(all)
 }
 
-/// Rows as a matrix that nobody writes to.
+/// The rows as a read-only matrix.
 pub fn matrix<'py>(py: Python<'py>, values: Vec<f64>, columns: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let rows = values.len() / columns;
     let matrix = PyArray1::from_vec(py, values).reshape([rows, columns])?;
@@ -229,8 +229,8 @@ pub fn matrix<'py>(py: Python<'py>, values: Vec<f64>, columns: usize) -> PyResul
 
 #[pymethods]
 impl Core {
-    /// Runs: columns, groups of columns, rows, counts, warnings, events, and of a run that did not reach its end the time and the
-    /// exception.
+    /// Executes a run. Returns columns, groups of columns, rows, counts, warnings and events. If the run did not reach
+    /// its end, also the time and the exception.
     #[pyo3(signature = (settings, progress = None))]
     fn run_rows<'py>(
         &self,
@@ -272,7 +272,7 @@ impl Core {
         PyTuple::new(py, all)
     }
 
-    /// The names of events: what their comments or heads say.
+    /// The names of events: their comments, or else their heads.
     fn event_names(&self) -> Vec<String> {
         let source = self.source();
         let name = |event: &odec_lang::model::Event| {

@@ -6,7 +6,7 @@ use odec_ode::linear::LinearSolver;
 use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use pyo3::FromPyObject;
 
-/// Options of a run; what is absent is as the model says. The names are those of a run block.
+/// The options of a run, with the names of a run block. The model determines those that are missing.
 #[derive(Clone, Debug, Default, PartialEq, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Settings {
@@ -19,16 +19,17 @@ pub struct Settings {
     rtol: Option<f64>,
     atol: Option<f64>,
     atol_for: Vec<(String, f64)>,
-    /// `steps`, `end`, or a number of samples, or a list of times, or a logarithmic rule: one of them is there.
+    /// At most one of the `samples` fields is set: a word (`steps` or `end`), a number, a list of times,
+    /// or a logarithmic rule.
     samples_word: Option<String>,
     samples_count: Option<u64>,
     samples_times: Option<Vec<f64>>,
     samples_log: Option<(u64, f64)>,
     record_word: Option<String>,
     record: Option<Vec<String>>,
-    /// Derivatives by these.
+    /// Names for which derivatives are computed.
     pub sens: Vec<String>,
-    /// Initial values that vary without derivatives.
+    /// Initial values that vary, without derivatives.
     pub open: Vec<String>,
     max_step: Option<f64>,
     max_steps: Option<u64>,
@@ -37,15 +38,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The machine code depends on these.
+    /// The settings on which the machine code depends.
     pub fn names(&self) -> (Option<&str>, Option<&str>) {
         (self.run.as_deref(), self.params.as_deref())
     }
 
-    /// As `odec-sim` takes them.
+    /// Converts the settings to those of `odec-sim`.
     ///
     /// # Errors
-    /// Words that it does not have.
+    /// An option has an unknown value.
     pub fn choices(&self) -> Result<Choices, Box<Diagnostic>> {
         let samples = match (self.samples_word.as_deref(), self.samples_count, self.samples_log) {
             (Some("end"), ..) => Some(SampleRule::End),
@@ -92,7 +93,7 @@ impl Settings {
     }
 }
 
-/// A word that an option does not have.
+/// The error for an unknown value of an option.
 fn wrong(option: &str, word: &str, known: &[&str]) -> Box<Diagnostic> {
     let headline = format!("`{option}=\"{word}\"` is not a valid choice");
     let help = format!("the choices are {}", suggest::list(known.iter().copied()));

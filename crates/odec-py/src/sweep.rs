@@ -1,4 +1,4 @@
-//! Many runs on threads: points as a table, rows of all runs in one matrix.
+//! Many runs on threads. The points come as a table, and the rows of all runs go into one matrix.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,19 +19,19 @@ use crate::model::Core;
 use crate::run::{counts, matrix};
 use crate::settings::Settings;
 
-/// Failed runs whose cause is explained; of more, that they failed is known.
+/// Largest number of failed runs whose causes are explained.
 const MAX_EXPLAINED: usize = 100;
 
-/// Time between looks at signals.
+/// Time between two checks for signals.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Gathers the rows of all runs.
+/// Collects the rows of all runs.
 #[derive(Default)]
 struct Gather {
     rows: Vec<f64>,
-    /// Rows of each run.
+    /// Number of rows of each run.
     counts: Vec<usize>,
-    /// Numbers of the runs that failed.
+    /// Indices of the failed runs.
     failed: Vec<u64>,
     troubles: Vec<(u64, NoValues)>,
     stats: Stats,
@@ -58,7 +58,7 @@ impl Collector for Gather {
     }
 }
 
-/// Looks at signals until the sweep is over: only the thread that Python has them on may do so, and it must not wait for a run.
+/// Checks for signals until the sweep ends. Only Python's main thread may do this, so it must not wait for a run.
 fn watch(over: &AtomicBool, stop: &AtomicBool) -> Option<PyErr> {
     while !over.load(Ordering::Acquire) {
         std::thread::park_timeout(PAUSE);
@@ -70,7 +70,7 @@ fn watch(over: &AtomicBool, stop: &AtomicBool) -> Option<PyErr> {
     None
 }
 
-/// A sweep that is over: what was gathered, and why runs failed.
+/// The results of a sweep, with the causes of failed runs.
 struct Swept {
     simulation: Simulation,
     rows: Vec<f64>,
@@ -82,7 +82,7 @@ struct Swept {
     raised: Option<PyErr>,
 }
 
-/// Of a part of a sweep: how many points the whole has, and the least and the greatest value of each name in it.
+/// For a part of a sweep: the number of points of the whole sweep, and the range of each name in it.
 type Whole = (u64, Vec<(f64, f64)>);
 
 fn swept(
@@ -101,7 +101,7 @@ fn swept(
         Some((count, ends)) => points.of_whole(count, &ends),
         None => points,
     };
-    // a value of the model gives way to those of the sweep
+    // the values of the sweep override those of the model
     choices.set.retain(|(name, _)| !names.contains(name));
     choices.set.extend(points.ranges().iter().map(|range| (range.name.clone(), range.low)));
     choices.open = names.to_vec();
@@ -132,8 +132,8 @@ fn swept(
 
 #[pymethods]
 impl Core {
-    /// Runs all points of a table, a row for each: columns, rows of all runs, rows of each run, counts, warnings, numbers of failed
-    /// runs, and exceptions of the first of them.
+    /// Runs all points of a table, which has a row for each point. Returns columns, rows of all runs, number of rows
+    /// of each run, counts, warnings, indices of failed runs, and the exceptions of the first of them.
     #[pyo3(signature = (names, table, settings, threads, whole = None))]
     fn sweep_rows<'py>(
         &self,
@@ -186,7 +186,7 @@ fn spacing(logarithmic: bool) -> Spacing {
     if logarithmic { Spacing::Logarithmic } else { Spacing::Even }
 }
 
-/// The values of a range: both ends exactly.
+/// The values of a range, which include both ends exactly.
 #[pyfunction]
 pub fn range_values<'py>(
     py: Python<'py>,
@@ -205,7 +205,7 @@ pub fn range_values<'py>(
     Ok(PyArray1::from_vec(py, values))
 }
 
-/// Points drawn from ranges, a row for each: those of `odec sweep --random` with this seed.
+/// Points drawn from ranges, a row for each: the same points as `odec sweep --random` with this seed.
 #[pyfunction]
 pub fn drawn_points<'py>(
     py: Python<'py>,

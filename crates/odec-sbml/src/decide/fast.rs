@@ -193,7 +193,7 @@ impl<'m> Decider<'m, '_> {
                 format!("the value of `{id}` at the start depends on `{species}`, which a fast reaction changes");
             let span = self.symbols.initial.get(id.as_str()).map(|rule| rule.base.span);
             let span = span.or_else(|| self.symbols.places.get(id.as_str()).copied()).unwrap_or_default();
-            self.report.error(&codes::E0808, headline, span, "before or after it, the file does not say");
+            self.report.error(&codes::E0808, headline, span, "the file does not say whether this is before or after it");
         }
     }
 
@@ -209,7 +209,7 @@ impl<'m> Decider<'m, '_> {
                 if !fast.linear || event.delay.is_some() || fast.others.is_empty() || setting > 1 {
                     let id = fast.unknown.trim_start_matches('#');
                     let headline = format!("an event sets amounts of the fast reaction that determines `{id}`");
-                    let why = "what the equilibrium is then, odec cannot tell";
+                    let why = "odec cannot tell what the equilibrium is then";
                     self.report.error(&codes::E0808, headline, event.span, why);
                     continue;
                 }

@@ -13,7 +13,7 @@ rows! {
     E0209 Model "definitions that depend on themselves"
     E0210 Model "a parameter that depends on other values"
     E0211 Model "a constant that depends on other values"
-    E0214 Model "a text in a formula"
+    E0214 Model "a string in a formula"
     E0215 Model "a comparison used as a value"
     E0301 Model "a state on the left without a prime"
     E0302 Model "a prime on something that is not a state"

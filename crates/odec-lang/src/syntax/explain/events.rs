@@ -123,7 +123,7 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.text(first) == "stop" && scene.at == 1 && text != ":=" {
         return Some(
             scene
-                .error("E0118", "`stop` takes a text or nothing")
+                .error("E0118", "`stop` takes a string or nothing")
                 .label(scene.span(here), "unexpected")
                 .help("the condition belongs to the event: `when C { stop \"reason\" }`"),
         );

@@ -49,7 +49,7 @@ fn words_for(rule: Rule) -> Option<&'static str> {
         Rule::as_ => "`as`",
         Rule::unit => "a unit",
         Rule::range => "a range",
-        Rule::text => "a text",
+        Rule::text => "a string",
         Rule::law | Rule::law_word => "`mass`, `rate` or `flow`",
         Rule::arrow => "an arrow",
         Rule::side | Rule::participant | Rule::nothing => "a species",

@@ -97,7 +97,7 @@ fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let power: String = rest[..end].chars().filter_map(plain).collect();
     let span = odec_ir::Span::new(scene.base + here.start, scene.base + here.start + end);
     let diagnostic =
-        scene.error("E0127", "write powers without raised digits").label(span, format!("write `^{power}`"));
+        scene.error("E0127", "write powers without superscript digits").label(span, format!("write `^{power}`"));
     // the power of a power would be another one
     if rest[end..].trim_start().starts_with(['^', '²', '³']) || rest[end..].trim_start().starts_with("**") {
         return diagnostic.help("put brackets around the first power");
@@ -164,7 +164,7 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let diagnostic = scene.error("E0106", format!("{shown} is not a character of the language")).label(span, "here");
     match c {
         '“' | '”' | '„' | '«' | '»' | '`' | '‘' => {
-            diagnostic.help("write a text between straight quotes: \"...\"")
+            diagnostic.help("write a string between straight quotes: \"...\"")
         }
         '\\' => {
             diagnostic.help("a line continues inside brackets, after an operator, and if the next line begins with one")

@@ -331,7 +331,7 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
             scene
                 .error("E0121", "a prime without a name")
                 .label(scene.span(here), "a name is missing directly before it")
-                .help("write a text between double quotes: \"...\""),
+                .help("write a string between double quotes: \"...\""),
         ),
         TokenKind::Comma
         | TokenKind::Operator

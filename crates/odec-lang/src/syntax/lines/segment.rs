@@ -35,7 +35,7 @@ impl Cutter<'_> {
                     } else {
                         self.report_in(
                             &mut brackets,
-                            Diagnostic::error("E0107", "this text is not closed")
+                            Diagnostic::error("E0107", "this string is not closed")
                                 .label(Span::new(i, i + 1), "there is no second `\"` on this line"),
                         );
                         // what closes the block is hardly part of the text

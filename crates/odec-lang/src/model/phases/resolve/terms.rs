@@ -237,7 +237,7 @@ impl<'a> Resolver<'a> {
             ExprKind::Reduce(word, _, condition, body) => self.reduction(id, word, *condition, *body, span),
             ExprKind::Text(_) => {
                 self.say(
-                    error("E0214", "a text cannot be a value here", span, "")
+                    error("E0214", "a string cannot be a value here", span, "")
                         .help("texts are names of files, in `use` and in tables; comments begin with `#`"),
                 );
                 self.nothing(span)

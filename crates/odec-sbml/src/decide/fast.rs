@@ -193,7 +193,12 @@ impl<'m> Decider<'m, '_> {
                 format!("the value of `{id}` at the start depends on `{species}`, which a fast reaction changes");
             let span = self.symbols.initial.get(id.as_str()).map(|rule| rule.base.span);
             let span = span.or_else(|| self.symbols.places.get(id.as_str()).copied()).unwrap_or_default();
-            self.report.error(&codes::E0808, headline, span, "the file does not say whether this is before or after it");
+            self.report.error(
+                &codes::E0808,
+                headline,
+                span,
+                "the file does not say whether this is before or after it",
+            );
         }
     }
 

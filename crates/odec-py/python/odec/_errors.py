@@ -79,6 +79,15 @@ def shown_without_frames(shell: Any = None) -> None:
 class CompileError(OdecError, SyntaxError):
     """The model contains an error. It has the attributes of a `SyntaxError`: `filename`, `lineno`, `offset`, `text`."""
 
+    msg: str
+    filename: str | None
+    lineno: int | None
+    offset: int | None
+    end_lineno: int | None
+    end_offset: int | None
+    text: str | None
+    print_file_and_line: None
+
     def __init__(
         self, message: str = "", diagnostics: list[Diagnostic] | None = None, filename: str = "", source: str = ""
     ) -> None:

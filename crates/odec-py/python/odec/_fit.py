@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._errors import UsageError
+from ._errors import Diagnostic, UsageError
 from ._numbers import numbers, real, whole
 from ._solution import F64, Solution, need, warn
 
@@ -134,6 +134,11 @@ def _quantities(params: Any) -> list[_Quantity]:
 class _Problem:
     """The input of one start. It is sent to the workers of an executor, which compile the model."""
 
+    model: Model
+    sets: list[dict[str, Any]]
+    quantities: list[_Quantity]
+    settings: dict[str, Any]
+
     def __init__(self, model: Model, sets: list[dict[str, Any]], quantities: list[_Quantity], settings: dict[str, Any]) -> None:
         self.model, self.sets, self.quantities, self.settings = model, sets, quantities, settings
         self._fitting: Fitting | None = None
@@ -173,6 +178,15 @@ class Fit:
     of `params`. `unidentified` lists the combinations of parameters that the data do not determine. `starts` has the sum of squares that
     each start came to, and `converged` says whether the best one ended at a minimum.
     """
+
+    message: str
+    converged: bool
+    starts: list[float]
+    runs: int
+    model: Model
+    unidentified: list[dict[str, float]]
+    table: F64
+    warnings: list[Diagnostic]
 
     def __init__(self, problem: _Problem, point: list[float], ended: str, starts: list[float], runs: int) -> None:
         self._problem, self._inner = problem, point

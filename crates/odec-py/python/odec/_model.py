@@ -32,6 +32,11 @@ Record = Union[Literal["all", "states", "outputs"], Sequence[str]]
 class Range:
     """A range from `start` to `stop`, which includes both ends; `lin` and `geom` create it."""
 
+    start: float
+    stop: float
+    n: int | None
+    logarithmic: bool
+
     def __init__(self, start: float, stop: float, n: int | None, logarithmic: bool) -> None:
         self.start, self.stop, self.logarithmic = real("start", start), real("stop", stop), logarithmic
         self.n = None if n is None else whole("n", n)
@@ -50,6 +55,9 @@ class Range:
 
 class Log:
     """Sample times: the start, then `n` times from `first` to the end, evenly spaced in the logarithm."""
+
+    n: int
+    first: float
 
     def __init__(self, n: int, first: float) -> None:
         self.n, self.first = whole("n", n), real("first", first)
@@ -430,6 +438,11 @@ class CFunc:
     `address` is where it begins, `parameters` is what it takes as `p`; `w` is the direction of `jvp`, else it is not looked at. The
     code lives as long as this object does, which keeps the model.
     """
+
+    model: Model
+    which: str
+    address: int
+    parameters: F64
 
     def __init__(self, model: Model, which: str) -> None:
         self.model, self.which = model, which

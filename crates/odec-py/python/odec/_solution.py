@@ -381,8 +381,8 @@ class Sweep:
         self.warnings = warnings
         self.failed = failed
         self._settings = settings
-        self.point = np.repeat(np.arange(len(counts)), counts)
-        self.ok = np.ones(len(counts), dtype=bool)
+        self.point: npt.NDArray[np.int64] = np.repeat(np.arange(len(counts)), counts)
+        self.ok: npt.NDArray[np.bool_] = np.ones(len(counts), dtype=bool)
         self.ok[list(bad)] = False
 
     @property

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use odec_sim::adjoint::RowWeights;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 
 use crate::errors::{exception, usage};
 use crate::model::Core;
@@ -15,11 +15,15 @@ use crate::settings::Settings;
 /// Time between two checks for signals.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Shapes, values, the work for the solution and for the adjoint equations, and the number of parts.
+type Made<'py> = (Vec<Vec<usize>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>, Bound<'py, PyDict>, usize);
+
 #[pymethods]
 impl Core {
     /// Computes the gradient of a function of rows with respect to `names`. `weights` are the derivatives of the
-    /// function with respect to the rows at `times`. Returns a shape and values for each name, the work for the
-    /// solution and for the adjoint equations, and the number of parts into which the solution was divided.
+    /// function with respect to the rows at `times`. Returns a shape for each name, then all values in the same order,
+    /// the work for the solution and for the adjoint equations, and the number of parts into which the solution was
+    /// divided.
     fn gradient<'py>(
         &self,
         py: Python<'py>,
@@ -27,7 +31,7 @@ impl Core {
         names: Vec<String>,
         times: PyReadonlyArray1<'py, f64>,
         weights: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyDict>, Bound<'py, PyDict>, usize)> {
+    ) -> PyResult<Made<'py>> {
         settings.open = self.initial_values(&names);
         let (times, width) = (times.as_slice()?, weights.shape()[1]);
         let weights = weights.as_slice()?;
@@ -54,8 +58,14 @@ impl Core {
         let wrong = |columns| usage(py, &format!("there are weights for {width} columns, and the rows have {columns}"));
         let found = made.map_err(|error| exception(py, &error))?.map_err(wrong)?;
         let found = found.ok_or_else(|| usage(py, "the gradient was stopped"))?;
-        let slopes = found.slopes.iter().map(|slope| (slope.shape.clone(), PyArray1::from_slice(py, &slope.values)));
-        let slopes = PyList::new(py, slopes.collect::<Vec<_>>())?;
-        Ok((slopes, counts(py, &found.forward)?, counts(py, &found.backward)?, found.parts))
+        let shapes = found.slopes.iter().map(|slope| slope.shape.clone()).collect();
+        let values = found.slopes.iter().flat_map(|slope| slope.values.iter().copied()).collect();
+        Ok((
+            shapes,
+            PyArray1::from_vec(py, values),
+            counts(py, &found.forward)?,
+            counts(py, &found.backward)?,
+            found.parts,
+        ))
     }
 }

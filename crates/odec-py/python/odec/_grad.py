@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Union
 
@@ -29,6 +30,10 @@ class Gradient(Mapping[str, Union[float, F64]]):
     `value` is the value of the function, `solution` what it was given, `stats` counts the work: "forward" for the solution, "backward" for the
     adjoint equations.
     """
+
+    value: float
+    solution: Solution
+    stats: dict[str, Any]
 
     def __init__(self, value: float, by: dict[str, float | F64], solution: Solution, stats: dict[str, Any]) -> None:
         self.value, self.solution, self.stats = value, solution, stats
@@ -93,15 +98,20 @@ def grad(model: Model, loss: Loss, names: list[str], settings: dict[str, Any]) -
         raise UsageError(f"`loss` is a function of the solution, not {loss!r:.200}")
     if settings["samples_word"] == "steps":
         raise UsageError('`grad` needs rows at given times: `samples="steps"` has others for other values')
-    twice = [name for k, name in enumerate(names) if name in names[:k]]
-    if twice:
-        raise UsageError(f"`by` has `{twice[0]}` twice")
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise UsageError(f"`by` has `{twice}` twice")
     solution = model._run(settings, False, None, 4)
     returned = loss(solution)
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise UsageError(f"{_RETURNS}; it returned {returned!r:.100}")
     value = real("the value of loss", returned[0])
     weights = _weights(solution, returned[1])
-    found, forward, backward, parts = model.gradient(settings, names, np.ascontiguousarray(solution.t), weights)
-    by = {name: values.reshape(shape) if shape else float(values[0]) for name, (shape, values) in zip(names, found)}
+    shapes, values, forward, backward, parts = model.gradient(settings, names, np.ascontiguousarray(solution.t), weights)
+    by: dict[str, float | F64] = {}
+    single, k = values.tolist(), 0
+    for name, shape in zip(names, shapes):
+        count = math.prod(shape)
+        by[name] = values[k : k + count].reshape(shape).copy() if shape else single[k]
+        k += count
     return Gradient(value, by, solution, {"forward": forward, "backward": backward, "parts": parts})

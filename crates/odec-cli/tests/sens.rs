@@ -81,7 +81,10 @@ fn elements_of_arrays_have_derivatives() {
 #[test]
 fn what_has_no_derivative_is_refused() {
     let coupled = "param k = 1\nstate x, y = 1\nk*x' + y' = -x\nx' + 3*y' = -y\nrun { t = 0 .. 1 }\n";
+    let vector = "index i = 1..2\nparam a = (1, 2)\nstate p = (1, 2), q[i] = (1, 2)\np' = a - p\nq[i]' = -q[i]\n\
+                  run { t = 0 .. 1 }\n";
     let folder = Folder::new("sens-refused").with("decay.ode", MODEL).with("rod.ode", ROD).with("coupled.ode", coupled);
+    let folder = folder.with("vector.ode", vector);
     for (file, names, text) in [
         ("decay.ode", "kk", "E0408"),
         ("decay.ode", "double", "E0408"),
@@ -93,11 +96,15 @@ fn what_has_no_derivative_is_refused() {
         ("rod.ode", "u", "name its elements: `u[1]`"),
         ("rod.ode", "u[9]", "its indices are 1.."),
         ("rod.ode", "c[2],c[ 2]", "occurs twice"),
+        ("vector.ode", "p", "write `p.x`"),
+        ("vector.ode", "a", "write `a.x`"),
+        ("vector.ode", "q[1]", "write `q[1].x`"),
     ] {
         let ran = folder.run(&["run", file, "--sens", names]).exits(2).says(text);
         assert!(ran.out().is_empty());
     }
     folder.run(&["run", "coupled.ode", "-q", "--sens", "x,k"]).exits(0);
+    folder.run(&["run", "vector.ode", "-q", "--sens", "p.x,a.y,q[1].x"]).exits(0);
     let many: Vec<String> = (0..101).map(|k| format!("p{k}")).collect();
     let text = format!(
         "state x = 1\nx' = -x*({})\n{}\n",

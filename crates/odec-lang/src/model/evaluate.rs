@@ -297,6 +297,10 @@ impl Model {
     fn opened(&self, name: &str, values: &Values) -> Result<Option<Opened>, Diagnostic> {
         let Some((base, primes, at)) = parts_of(name) else { return Err(self.cannot_set(name, None)) };
         let found = self.symbol(&base);
+        if found.is_some_and(|symbol| self.is_vector(&base, symbol)) {
+            let headline = format!("`{name}` is a vector: name its components");
+            return Err(Diagnostic::error("E0408", headline).help(format!("write `{name}.x`")));
+        }
         match found {
             Some(Symbol::Parameter(_)) if primes == 0 => Ok(None),
             Some(Symbol::State(state)) if primes < usize::from(self.states[state].order) => {

@@ -2,6 +2,7 @@
 //! `instructions.rs` is a program of its own, because it runs only when asked.
 
 mod accuracy;
+mod amplified;
 mod arrays;
 mod circuits;
 mod constraints;

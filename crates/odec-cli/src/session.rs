@@ -25,6 +25,7 @@ use crate::flags;
 use crate::folder::Folder;
 use crate::input;
 use crate::report::{Detail, Reporter};
+use crate::signal;
 
 /// Nanoseconds since the first call.
 pub fn now() -> u64 {
@@ -152,7 +153,7 @@ pub fn conclude(
             exit
         }
     };
-    let mut warnings = simulation.warnings(seen);
+    let mut warnings = simulation.warnings_of_rows(seen, &signal::asked_to_stop);
     warnings.retain(|d| !said.contains(&d.code));
     reporter.diagnostics(Some(simulation.source()), &warnings, detail);
     Ok(exit)

@@ -162,6 +162,11 @@ impl Compiled {
         self.roles[role as usize].is_some()
     }
 
+    /// Whether the code of this role has been made.
+    pub fn is_made(&self, role: KernelRole) -> bool {
+        self.roles[role as usize].as_ref().is_some_and(|code| matches!(code.code.get(), Some(Ok(_))))
+    }
+
     /// Length of `out` of the kernel of this role; 0 if there is none, or if it has not been loaded.
     pub fn out_len(&self, role: KernelRole) -> usize {
         let loaded = self.loaded.as_ref().filter(|_| self.has(role));

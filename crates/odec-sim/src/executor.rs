@@ -412,6 +412,15 @@ impl Executor {
         self.run(KernelRole::Outputs, None, t, y, w, out);
     }
 
+    /// df/dy takes no code that is not there yet: a run needed it, or kernels are interpreted.
+    pub fn has_made_jacobian(&self) -> bool {
+        let made = match &self.backend {
+            Backend::Jit(code) => code.is_made(KernelRole::Jacobian),
+            Backend::Interpreter(_) => true,
+        };
+        made && matches!(self.jacobian.get(), Some(Ok(_)))
+    }
+
     /// True when f does not depend on time.
     pub fn is_autonomous(&self) -> bool {
         self.autonomous

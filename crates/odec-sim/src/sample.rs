@@ -323,7 +323,7 @@ impl Sampler<'_> {
         if !self.outputs.is_empty() {
             self.seen.watch(self.bound, t, y, &self.outputs);
         }
-        self.monitor.row(y);
+        self.monitor.row(t, y);
         self.bound.columns.fill(t, y, &self.outputs, &mut self.row);
         self.recorder.row(&self.row)
     }

@@ -3,6 +3,7 @@
 //! the model, so that a run does not become slower. At the end [`report`] judges the findings; it may compute
 //! eigenvalues.
 
+pub mod amplified;
 mod constant;
 mod delays;
 pub mod dips;
@@ -134,6 +135,8 @@ pub struct Findings {
     pub dips: Vec<Dip>,
     /// Pieces of the run in which states were below their absolute tolerance.
     pub pieces: Vec<Piece>,
+    /// Some rows.
+    pub course: amplified::Course,
     /// Constant steps in which an algebraic unknown changed most, each by more than the one before.
     pub jumps: Vec<Pair>,
     /// Rows.
@@ -213,6 +216,7 @@ impl Monitor {
             findings: Findings {
                 calm: Moment { t: t0, y: y0.clone() },
                 largest: vec![0.0; n],
+                course: amplified::course(bound),
                 tracks,
                 ..Findings::default()
             },
@@ -233,8 +237,9 @@ impl Monitor {
 
     /// A row.
     #[inline]
-    pub fn row(&mut self, y: &[f64]) {
+    pub fn row(&mut self, t: f64, y: &[f64]) {
         self.findings.rows += 1;
+        self.findings.course.row(t, y);
         if !self.suspects.is_empty() {
             self.suspect(y);
         }
@@ -264,6 +269,7 @@ impl Monitor {
         let steps = self.findings.steps + self.stride;
         self.findings.steps = steps;
         let mut found = false;
+        self.findings.course.step(steps, t, end.state());
         if !self.suspects.is_empty() {
             self.suspect(end.state());
         }
@@ -288,7 +294,7 @@ impl Monitor {
         self.stride = match steps {
             _ if !self.folds.none() => 1,
             _ if self.follows && (steps < DENSE || steps % PERIOD < WINDOW) => 1,
-            _ if steps < DENSE && (suspects || !self.dips.none()) => 1,
+            _ if steps < DENSE && (suspects || !self.dips.none() || self.findings.course.watched()) => 1,
             _ if suspects => beyond(SUSPECT),
             _ if self.follows => beyond(SKIM),
             _ if steps < SURVEY => steps,

@@ -126,7 +126,7 @@ impl Judged<'_> {
 }
 
 /// The text to type for a setting: an entry if the run block has it, else a flag.
-fn typed(key: &str, value: &str, in_block: bool) -> String {
+pub(super) fn typed(key: &str, value: &str, in_block: bool) -> String {
     if in_block { format!("`{key} = {value}`") } else { format!("`--{key} {value}`") }
 }
 
@@ -538,7 +538,7 @@ pub fn above(x: f64) -> String {
 }
 
 /// The power of ten that is not above `x`.
-fn power_below(x: f64) -> f64 {
+pub(super) fn power_below(x: f64) -> f64 {
     10f64.powf((x.log10() + 1e-9).floor())
 }
 

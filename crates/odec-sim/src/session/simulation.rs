@@ -22,6 +22,9 @@ use crate::sample::{self, Observations, Recorder};
 use crate::sweep::Job;
 use crate::trace;
 
+/// Warnings that say why all rows are wrong.
+const WRONG: [&str; 3] = ["W0603", "W0605", "W0616"];
+
 /// Places in the parameter buffer that have one value.
 type Places = (Range<usize>, f64);
 
@@ -252,6 +255,18 @@ impl Simulation {
     /// The warnings after a run.
     pub fn warnings(&self, seen: &Observations) -> Vec<Diagnostic> {
         blame::warnings(self.model(), self.source(), &self.bound, seen)
+    }
+
+    /// The warnings after a run whose rows count: as [`Simulation::warnings`], and whether errors grew, which a second run shows
+    /// where it is possible. `stop` ends that run.
+    pub fn warnings_of_rows(&self, seen: &Observations, stop: &dyn Fn() -> bool) -> Vec<Diagnostic> {
+        let mut list = self.warnings(seen);
+        let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
+        // what is said of wrong rows already has another reason
+        if !list.iter().any(|d| WRONG.iter().any(|code| d.code == *code)) {
+            list.extend(monitor::amplified::found(&Judged { model, source, bound, findings }, stop));
+        }
+        list
     }
 
     /// The warnings during a run, after [`Recorder::alarm`].

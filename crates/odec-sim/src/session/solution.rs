@@ -43,7 +43,12 @@ impl Solution {
         let Solved { result, seen } = simulation.run(&mut keep);
         let outcome = result.map_err(|why| simulation.explain_seen(&why, &seen, &[]))?;
         let names = simulation.bound().columns.names().collect();
-        Ok(Solution { names, values: keep.0, stats: outcome.stats, warnings: simulation.warnings(&seen) })
+        Ok(Solution {
+            names,
+            values: keep.0,
+            stats: outcome.stats,
+            warnings: simulation.warnings_of_rows(&seen, &|| false),
+        })
     }
 
     /// Names of the columns, the independent variable first.

@@ -1,0 +1,267 @@
+//! How much the equations amplify an error on the way of a run: the linearised system along some ends of steps. It decides
+//! only whether a second run is worth its time, so it has to be cheap and not exact.
+
+use nalgebra::DMatrix;
+use odec_ode::system::{Mass, System};
+
+use crate::bind::Bound;
+use crate::monitor::Findings;
+use crate::spectrum::{self, Pencil};
+
+use super::course::At;
+
+/// Evaluations of f that the derivatives at the points take: at first, and where growth begins to show.
+const EVALUATIONS: [usize; 2] = [160, 1500];
+/// Operations for linear equations at the points, over the third power of the unknowns.
+const WORK: usize = 400_000;
+/// The points for which they have to suffice at least.
+const POINTS: usize = 8;
+/// Growth that shows, as a power of e: from it on, more points tell more.
+const SHOWS: f64 = 2.0;
+/// Part of a state over which a difference is taken, and the part of its largest size that counts at least.
+const APART: (f64, f64) = (1e-7, 1e-3);
+/// Norm of df/dy times an interval up to which a series gives the exponential function, and its terms for a norm of 1.
+const SERIES: (f64, usize) = (8.0, 6);
+/// An eigenvalue times an interval up to which the interval resolves the motion.
+const RESOLVED: f64 = 1.5;
+/// Instructions for eigenvalues: in total, for a small matrix, and over the third power of its rows.
+const EIGENVALUES: (usize, usize, usize) = (120_000, 3_000, 200);
+/// Power of e by which an error grows at least over an interval that does not resolve it; see [`Linear::implicit`].
+const UNRESOLVED: f64 = 2.0;
+
+/// The factor by which an error of the size of the tolerance grows, as a power of e.
+pub fn growth(bound: &Bound, findings: &Findings) -> Option<f64> {
+    let start = At { t: bound.problem.t0, y: &bound.problem.y0 };
+    let all: Vec<At<'_>> = std::iter::once(start).chain(findings.course.steps()).collect();
+    let (slopes, n) = (Slopes::new(bound, findings), start.y.len());
+    let of = |evaluations: usize| {
+        let most = (evaluations / (n + 1)).min(WORK / n.pow(3)).max(POINTS).min(all.len());
+        (most > 1).then(|| along(&slopes, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])))
+    };
+    match of(EVALUATIONS[0])? {
+        (small, false) if small < SHOWS => Some(small),
+        _ => of(EVALUATIONS[1]).map(|found| found.0),
+    }
+}
+
+/// The same at these points, and whether they were too far apart to resolve all motions.
+fn along<'a>(slopes: &Slopes<'_>, points: impl Iterator<Item = At<'a>>) -> (f64, bool) {
+    let mut error = Linear::new(slopes.unit.len());
+    let mut before = None;
+    for point in points {
+        let now = slopes.at(point);
+        if let (Some((t, earlier)), Some(now)) = (&before, &now) {
+            error.pass(earlier, now, point.t - t);
+        }
+        error.renew(&slopes.seed(point));
+        before = now.map(|now| (point.t, now));
+    }
+    (error.grown.ln() + error.beyond, error.coarse)
+}
+
+/// M w' = J w, by rows; w counts in tolerances.
+struct Linearised {
+    jacobian: Vec<f64>,
+    /// `None` where M = I.
+    mass: Option<Vec<f64>>,
+}
+
+/// The linearised system at points of a run.
+struct Slopes<'a> {
+    bound: &'a Bound,
+    largest: &'a [f64],
+    /// The tolerances at the largest sizes.
+    unit: Vec<f64>,
+    /// df/dy and M are there because the run needed them.
+    exact: bool,
+}
+
+impl Slopes<'_> {
+    fn new<'a>(bound: &'a Bound, findings: &'a Findings) -> Slopes<'a> {
+        let largest = &findings.largest;
+        let unit = largest.iter().enumerate().map(|(i, size)| bound.atol(i) + bound.options.rtol * size).collect();
+        let exact = bound.executor.has_made_jacobian() || !matches!(bound.executor.mass(), Mass::Identity);
+        Slopes { bound, largest, unit, exact }
+    }
+
+    /// An error of the size of the tolerance, with a part in every direction, always the same.
+    fn seed(&self, point: At<'_>) -> Vec<f64> {
+        let of = |(i, (y, unit)): (usize, (&f64, &f64))| {
+            let size = (self.bound.atol(i) + self.bound.options.rtol * y.abs()) / unit;
+            if (i * 7 + 3) % 5 < 2 { size } else { -size }
+        };
+        point.y.iter().zip(&self.unit).enumerate().map(of).collect()
+    }
+
+    /// `None` where values are not finite.
+    fn at(&self, point: At<'_>) -> Option<Linearised> {
+        let n = self.unit.len();
+        let scaled = |matrix: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
+            (0..n * n).map(|k| matrix(k / n, k % n) * self.unit[k % n] / self.unit[k / n]).collect()
+        };
+        if self.exact {
+            let Pencil { jacobian, mass } = Pencil::at(&self.bound.executor, point.t, point.y)?;
+            let mass = mass.map(|mass| scaled(&|i, j| mass[(i, j)]));
+            return Some(Linearised { jacobian: scaled(&|i, j| jacobian[(i, j)]), mass });
+        }
+        let columns = self.differences(point)?;
+        Some(Linearised { jacobian: scaled(&|i, j| columns[j * n + i]), mass: None })
+    }
+
+    /// df/dy by columns. The code of the exact one takes longer to make than most runs.
+    fn differences(&self, point: At<'_>) -> Option<Vec<f64>> {
+        let (n, executor) = (self.unit.len(), &self.bound.executor);
+        let (mut y, mut f) = (point.y.to_vec(), vec![0.0; n]);
+        executor.rhs(point.t, &y, &mut f).ok()?;
+        let mut columns = vec![0.0; n * n];
+        for (j, column) in columns.chunks_exact_mut(n).enumerate() {
+            y[j] += APART.0 * y[j].abs().max(APART.1 * self.largest[j]).max(self.unit[j]);
+            executor.rhs(point.t, &y, column).ok()?;
+            let over = 1.0 / (y[j] - point.y[j]);
+            y[j] = point.y[j];
+            column.iter_mut().zip(&f).for_each(|(v, f)| *v = (*v - f) * over);
+        }
+        columns.iter().all(|v| v.is_finite()).then_some(columns)
+    }
+}
+
+/// An error on the way.
+struct Linear {
+    w: Vec<f64>,
+    /// The largest so far, in tolerances.
+    grown: f64,
+    /// A bound of the growth that the intervals do not resolve, as a power of e.
+    beyond: f64,
+    /// An interval was too long to resolve what may grow in it.
+    coarse: bool,
+    /// Operations for eigenvalues.
+    worked: usize,
+    exponent: Vec<f64>,
+    term: Vec<f64>,
+    next: Vec<f64>,
+}
+
+impl Linear {
+    fn new(n: usize) -> Linear {
+        let w = vec![0.0; n];
+        Linear {
+            next: w.clone(),
+            term: w.clone(),
+            w,
+            grown: 1.0,
+            beyond: 0.0,
+            coarse: false,
+            worked: 0,
+            exponent: vec![0.0; n * n],
+        }
+    }
+
+    /// Errors are made all the time.
+    fn renew(&mut self, seed: &[f64]) {
+        let most = |w: &[f64]| w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
+        let size = most(&self.w);
+        self.grown = self.grown.max(size);
+        if !(size >= most(seed) && size.is_finite()) {
+            self.w.copy_from_slice(seed);
+        }
+    }
+
+    /// Over an interval of this length.
+    fn pass(&mut self, from: &Linearised, to: &Linearised, h: f64) {
+        for (a, (x, y)) in self.exponent.iter_mut().zip(from.jacobian.iter().zip(&to.jacobian)) {
+            *a = 0.5 * h * (x + y);
+        }
+        let rows = self.exponent.chunks_exact(self.w.len());
+        let norm = rows.map(|row| row.iter().map(|a| a.abs()).sum()).fold(0.0, f64::max);
+        if norm <= SERIES.0 && to.mass.is_none() {
+            self.series(norm);
+        } else if norm.is_finite() {
+            self.look();
+            self.implicit(to.mass.as_deref());
+        }
+    }
+
+    /// Whether an interval of these is too long for a motion that does not decay.
+    fn look(&mut self) {
+        let n = self.w.len();
+        let work = EIGENVALUES.1 + EIGENVALUES.2 * n.pow(3);
+        if self.coarse || self.worked + work > EIGENVALUES.0 {
+            return;
+        }
+        self.worked += work;
+        let values = spectrum::eigenvalues(&DMatrix::from_row_slice(n, n, &self.exponent)).unwrap_or_default();
+        self.coarse = values.iter().any(|value| value.re > -0.5 * value.norm() && value.norm() > RESOLVED);
+    }
+
+    /// By the exponential function.
+    fn series(&mut self, norm: f64) {
+        let parts = norm.ceil().max(1.0);
+        for _ in 0..parts as usize {
+            self.term.copy_from_slice(&self.w);
+            for k in 1..=SERIES.1 {
+                let over = 1.0 / (parts * k as f64);
+                product(&self.exponent, &self.term, &mut self.next);
+                self.next.iter_mut().for_each(|v| *v *= over);
+                self.w.iter_mut().zip(&self.next).for_each(|(w, v)| *w += v);
+                std::mem::swap(&mut self.term, &mut self.next);
+            }
+        }
+    }
+
+    /// By the trapezoidal rule, which neither damps an oscillation nor lets a fast decay grow: (M - A/2) w = (M + A/2) w.
+    /// Beyond its pole, which shows in the sign of the determinant, it does not see growth.
+    fn implicit(&mut self, mass: Option<&[f64]>) {
+        let n = self.w.len();
+        let of_mass = |k: usize| mass.map_or(f64::from(u8::from(k / n == k % n)), |mass| mass[k]);
+        product(&self.exponent, &self.w, &mut self.next);
+        for i in 0..n {
+            let moved: f64 = (0..n).map(|j| of_mass(i * n + j) * self.w[j]).sum();
+            self.next[i] = moved + 0.5 * self.next[i];
+        }
+        for (k, a) in self.exponent.iter_mut().enumerate() {
+            *a = of_mass(k) - 0.5 * *a;
+        }
+        match eliminate(&mut self.exponent, &mut self.next) {
+            Some(true) => self.w.copy_from_slice(&self.next),
+            Some(false) if mass.is_none() => self.beyond += UNRESOLVED,
+            _ => {}
+        }
+    }
+}
+
+fn product(matrix: &[f64], x: &[f64], out: &mut [f64]) {
+    for (row, out) in matrix.chunks_exact(x.len()).zip(out) {
+        *out = row.iter().zip(x).map(|(a, x)| a * x).sum();
+    }
+}
+
+/// Solves by Gaussian elimination in place; whether the determinant is positive.
+fn eliminate(matrix: &mut [f64], x: &mut [f64]) -> Option<bool> {
+    let n = x.len();
+    let mut positive = true;
+    for k in 0..n {
+        let pivot = (k..n).max_by(|a, b| matrix[a * n + k].abs().total_cmp(&matrix[b * n + k].abs()))?;
+        if pivot != k {
+            positive = !positive;
+            x.swap(k, pivot);
+            (k..n).for_each(|j| matrix.swap(k * n + j, pivot * n + j));
+        }
+        let own = matrix[k * n + k];
+        if own == 0.0 || !own.is_finite() {
+            return None;
+        }
+        positive = positive == (own > 0.0);
+        for i in k + 1..n {
+            let part = matrix[i * n + k] / own;
+            if part != 0.0 {
+                (k + 1..n).for_each(|j| matrix[i * n + j] -= part * matrix[k * n + j]);
+                x[i] -= part * x[k];
+            }
+        }
+    }
+    for k in (0..n).rev() {
+        let known: f64 = (k + 1..n).map(|j| matrix[k * n + j] * x[j]).sum();
+        x[k] = (x[k] - known) / matrix[k * n + k];
+    }
+    Some(positive)
+}

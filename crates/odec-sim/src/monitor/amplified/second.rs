@@ -1,0 +1,111 @@
+//! The second run, with a smaller tolerance: its rows beside those of the first one.
+
+use std::ops::ControlFlow;
+
+use odec_ode::problem::Samples;
+
+use super::course::At;
+use crate::bind::Bound;
+use crate::columns::{Column, Columns};
+use crate::monitor::Findings;
+use crate::sample::{self, Recorder};
+
+/// The tolerance of the second run over that of the first.
+const TIGHTER: f64 = 0.1;
+/// Steps of the second run beyond those of the first: a short run may need them for the smaller tolerance.
+const MORE: u64 = 200;
+/// Tolerances that a row may miss.
+pub const MISSED: f64 = 10.0;
+/// Part of the size of a state that an error takes which grows no more.
+pub const GROWN: f64 = 0.3;
+
+/// Where rows miss their tolerance.
+#[derive(Clone, Debug)]
+pub struct Miss {
+    /// From when on.
+    pub since: f64,
+    /// Where they miss it most: when.
+    pub at: f64,
+    /// The place in y of the state.
+    pub place: usize,
+    /// The error, and the same over the tolerance.
+    pub error: f64,
+    /// See `error`.
+    pub times: f64,
+    /// The size of that state.
+    pub size: f64,
+}
+
+/// Where rows differ by more than the tolerance allows. `stop` ends the second run. It takes about as many steps as the first
+/// one at most, and less where errors become as large as the states.
+pub fn compared(bound: &Bound, findings: &Findings, stop: &dyn Fn() -> bool) -> Option<Miss> {
+    let mut other = bound.fork();
+    let options = &mut other.options;
+    options.rtol *= TIGHTER;
+    options.atol.iter_mut().for_each(|atol| *atol *= TIGHTER);
+    // so few steps are not worth code of their own
+    (options.fused_steps, options.eliminator) = (false, None);
+    options.max_steps = options.max_steps.min(findings.steps + MORE);
+    let rows: Vec<At<'_>> = findings.course.rows().filter(|row| row.t != bound.problem.t0).collect();
+    other.samples = Samples::Times(rows.iter().map(|row| row.t).collect());
+    other.columns = Columns::new("", bound.states.clone(), bound.states.clone());
+    other.columns.add_states();
+    let mut sizes = vec![0.0f64; bound.problem.y0.len()];
+    for row in &rows {
+        sizes.iter_mut().zip(row.y).for_each(|(size, y)| *size = size.max(y.abs()));
+    }
+    let places = (0..other.columns.len()).filter_map(|k| match other.columns.at(k) {
+        Some(Column::State(place)) => Some((k, place)),
+        _ => None,
+    });
+    let (places, events) = (places.collect(), bound.located.is_some());
+    let mut beside = Beside { bound, rows: &rows, sizes, places, events, before: false, miss: None, stop };
+    let _ = sample::solve(&other, &mut beside);
+    beside.miss
+}
+
+/// The rows of the first run that are still to come.
+struct Beside<'a> {
+    bound: &'a Bound,
+    rows: &'a [At<'a>],
+    sizes: Vec<f64>,
+    /// Columns of the second run, and places in y.
+    places: Vec<(usize, usize)>,
+    events: bool,
+    /// The row before missed its tolerance.
+    before: bool,
+    miss: Option<Miss>,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl Recorder for Beside<'_> {
+    fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
+        let known = self.rows.iter().position(|row| row.t == values[0]);
+        let Some(first) = known.map(|known| self.rows[known]) else { return ControlFlow::Continue(()) };
+        self.rows = &self.rows[known.unwrap_or_default() + 1..];
+        let of = |&(column, place): &(usize, usize)| {
+            let error = (first.y[place] - values[column]).abs();
+            let tolerance = self.bound.atol(place) + self.bound.options.rtol * self.sizes[place];
+            (error / tolerance, error, place)
+        };
+        let most = self.places.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((times, error, place)) = most else { return ControlFlow::Continue(()) };
+        let missed = times > MISSED;
+        // a single row may lie between the times at which two runs find the same event
+        let counts = missed && (self.before || !self.events);
+        self.before = missed;
+        if counts && self.miss.as_ref().is_none_or(|miss| times > miss.times) {
+            let since = self.miss.as_ref().map_or(first.t, |miss| miss.since);
+            let size = self.sizes[place];
+            self.miss = Some(Miss { since, at: first.t, place, error, times, size });
+            if error > GROWN * size {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn step(&mut self, _: f64) -> ControlFlow<()> {
+        if (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}

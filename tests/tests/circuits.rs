@@ -1,7 +1,7 @@
 //! Circuits whose equations bend sharply: an amplifier that saturates, a bridge of diodes. References by SciPy on the
 //! equations of the states alone, with the unknowns by bisection at each evaluation.
 
-use crate::unknowns::last;
+use crate::unknowns::{last, refusal};
 
 const METHODS: [&str; 4] = ["auto", "rodas5p", "radau5", "bdf"];
 
@@ -43,4 +43,30 @@ fn a_saturating_amplifier_is_followed_at_any_tolerance() {
 fn a_bridge_that_blocks_is_followed_at_any_tolerance() {
     let reference = [("vc", 3.440_087_681_644), ("a", -2.545_207_055_31), ("n", -2.344_230_502_003)];
     check("circuit-bridge", BRIDGE, &[1e-4, 1e-6], &reference, 20.0);
+}
+
+/// Where two solutions of an equation meet and end, the run ends too: solving for the unknown does not take it to the
+/// third one.
+#[test]
+fn a_run_ends_at_a_fold() {
+    let text = "state x = 0\nunknown z = 2\nx' = -1\nz^3 - 3*z = x\nrun { t = 0 .. 3; samples = 6 }\n";
+    for method in METHODS {
+        for rtol in ["1e-3", "1e-6"] {
+            let said = refusal("circuit-fold", text, &["--method", method, "--rtol", rtol]);
+            assert!(said.contains("at t = 2") && said.contains("`z`"), "{method}, {rtol}: {said}");
+        }
+    }
+}
+
+/// A converter with a switch and an ideal diode, whose current stops in each period.
+#[test]
+fn a_converter_that_rests_is_followed() {
+    let text = "param Vi = 12 [V], L = 10 [uH], C = 10 [uF], R = 50 [ohm], T = 20 [us], D = 0.3\ndiscrete on = 1\n\
+                state il = 0 [A], vc = 0 [V]\nunknown vx = 12 [V]\nevery T { on := 1 }\n\
+                every T from D*T { on := 0 }\n0 = if on == 1 then vx - Vi else if il > 0 then vx else vx - vc\n\
+                L*il' = if on == 1 or il > 0 then vx - vc else 0 [V]\nC*vc' = il - vc/R\nwhen il < 0 { il := 0 }\n\
+                run { t = 0 .. 203 [us]; samples = 1 }\n";
+    let reference = [("il", 0.619_910_478_684), ("vc", 9.965_954_708_700)];
+    // thirty restarts at order 1 cost bdf 29 tolerances
+    check("circuit-converter", text, &[1e-4, 1e-6], &reference, 100.0);
 }

@@ -451,3 +451,17 @@ fn the_matrix_shows_what_is_conserved() {
         assert!(out.lines().any(|own| own == line), "{line}\n{out}");
     }
 }
+
+/// A rate by an unknown vanishes with a reactant on which the unknown depends: no advice to change it.
+#[test]
+fn rates_may_follow_reactants_through_an_equation() {
+    let folder = scratch("reactions-unknown");
+    let text =
+        "state tot = 2\nunknown A = 1\nA + 6*A^2 = tot\ntot -> 0  rate 0.3*A\nrun { t = 0 .. 10; samples = 1 }\n";
+    std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
+    let ran = run_in(&folder, &["run", "m.ode"], b"").success();
+    assert!(!ran.err.contains("W0520"), "{}", ran.err);
+    std::fs::write(folder.join("m.ode"), text.replace("0.3*A", "0.3")).expect("a writable folder");
+    let ran = run_in(&folder, &["run", "m.ode", "--t", "0..1"], b"").success();
+    assert!(ran.err.contains("W0520"), "{}", ran.err);
+}

@@ -6,7 +6,7 @@ use odec_ir::Span;
 
 use super::places::{Axis, axes_of};
 use super::write::{Writer, as_read, plain};
-use super::{Facts, Line, names_in};
+use super::{Facts, Line, UNKNOWN, names_in};
 use crate::diagnostic::Diagnostic;
 use crate::report::{error, warning};
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Index, Law, Participant, Reference, Tree};
@@ -190,6 +190,11 @@ fn reactants_in_law(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
                 }
             }
         }
+    }
+    // an unknown may depend on the reactants by its equation
+    let is_unknown = |name: &&str| facts.others.get(name).is_some_and(|(what, _)| *what == UNKNOWN);
+    if read.iter().any(is_unknown) {
+        return;
     }
     for participant in line.reaction.left.iter().filter(|participant| !participant.fixed) {
         let name = participant.species.name.name.as_str();

@@ -27,6 +27,9 @@ use crate::syntax::tree::{
 };
 pub(super) use jumps::check as jumps;
 
+/// What an unknown is, in [`Facts::others`].
+const UNKNOWN: &str = "an unknown, which an equation determines";
+
 /// The facts about the names in reactions from the rest of the text.
 struct Facts<'a> {
     /// States by name, with the items that declare them.
@@ -112,9 +115,7 @@ impl<'a> Facts<'a> {
                     facts.constants.extend(targets(items).map(|name| (name.name.as_str(), true)));
                 }
                 StatementKind::Discrete(items) => facts.others("a discrete quantity", targets(items)),
-                StatementKind::Unknown(items) => {
-                    facts.others("an unknown, which an equation determines", targets(items));
-                }
+                StatementKind::Unknown(items) => facts.others(UNKNOWN, targets(items)),
                 StatementKind::Compartment(items) => facts.others("a compartment", targets(items)),
                 StatementKind::Function { name, .. } => facts.others("a function", [name]),
                 StatementKind::Time(name, _) => facts.others("the time", [name]),

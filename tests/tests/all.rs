@@ -26,6 +26,7 @@ mod models;
 mod modules;
 mod mutation;
 mod names;
+mod nested;
 mod orifices;
 mod reactions;
 mod sbml;

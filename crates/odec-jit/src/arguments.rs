@@ -205,12 +205,15 @@ impl Words<'_> {
         if same { Ok(()) } else { Err(fault("equal subscripts have unequal positions")) }
     }
 
-    /// Refuses two accesses that do not have the stated distance.
+    /// Refuses two accesses that do not have the stated distance. In a loop that never runs they have no positions.
     fn beside(&self, access: AccessId, head: AccessId, distance: i64) -> Result<(), JitError> {
         let addresses = &self.routine.arguments.addresses;
         let (Some(a), Some(b)) = (&addresses[access.0 as usize], &addresses[head.0 as usize]) else {
             return Err(fault("an element has no address"));
         };
+        if self.range(&a.strides)?.is_none() {
+            return Ok(());
+        }
         let mut same =
             self.integer(a.base)? == self.integer(b.base)? + i128::from(distance) && a.strides.len() == b.strides.len();
         for (&(c, stride), &(d, other)) in a.strides.iter().zip(&b.strides) {

@@ -5,7 +5,7 @@ use odec_ir::builtin::logic;
 use odec_ir::nest::{Affine, Edge};
 
 use super::builder::{Context, ContextId, Form, KernelBuilder, Key, Outcome, Progress, ready};
-use super::index::{Equal, IndexValue};
+use super::index::{Equal, IndexValue, Wrap};
 use super::read::{Quantity, Reading};
 use super::world::PlaceAt;
 
@@ -79,7 +79,7 @@ impl KernelBuilder<'_, '_> {
                 PlaceAt::Each { local, first, last } => {
                     let mut value = reading.subs[k].clone();
                     match (reading.axes[k].1, reading.outside.contains(&k)) {
-                        (Some(edge), true) => value.wrap = Some((reading.axes[k].0, edge)),
+                        (Some(edge), true) => value.wrap = Some(Wrap::at(reading.axes[k].0, edge)),
                         _ => conditions.extend(self.within(&value, &first, &last)),
                     }
                     locals.push((local, value));
@@ -112,7 +112,7 @@ impl KernelBuilder<'_, '_> {
     ) {
         let (axis, Some(edge)) = reading.axes[k] else { return };
         if edge == Edge::Periodic {
-            subs[k].wrap = Some((axis, edge));
+            subs[k].wrap = Some(Wrap::at(axis, edge));
             return;
         }
         let (first, last) = {

@@ -7,8 +7,49 @@ use odec_ir::nest::{Affine, Axis, AxisId, Edge, Loop, LoopId, Sub};
 pub(super) struct IndexValue {
     /// The whole number.
     pub sub: Sub,
-    /// It may be out of this axis, and then comes in again as the edge says.
-    pub wrap: Option<(AxisId, Edge)>,
+    /// How it comes in again where it is out of an axis.
+    pub wrap: Option<Wrap>,
+}
+
+/// The rule of an edge that a whole number followed on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Wrap {
+    pub axis: AxisId,
+    pub edge: Edge,
+    /// Something was added since: the number need not be inside of the axis any more.
+    pub moved: bool,
+}
+
+impl Wrap {
+    pub fn at(axis: AxisId, edge: Edge) -> Wrap {
+        Wrap { axis, edge, moved: false }
+    }
+}
+
+/// Where a subscript that followed the rule of an edge is on the axis of what it selects from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Landing {
+    /// It followed none, or one that the axis itself has.
+    Own,
+    /// Inside, by this rule.
+    Inside(Edge),
+    /// It is not known for every size.
+    Unknown,
+}
+
+impl Landing {
+    /// The landing on an axis with this rule.
+    pub fn of(wrap: Option<Wrap>, (axis, edge): (AxisId, Option<Edge>), axes: &[Axis]) -> Landing {
+        let Some(wrap) = wrap else { return Landing::Own };
+        let (from, to) = (&axes[wrap.axis.0 as usize], &axes[axis.0 as usize]);
+        let same = wrap.axis == axis || (from.first == to.first && from.last == to.last);
+        if same && !wrap.moved {
+            return Landing::Inside(wrap.edge);
+        }
+        let length = |a: &Axis| a.last.plus(&a.first, -1);
+        let joined = wrap.edge == Edge::Periodic && edge == Some(Edge::Periodic);
+        if joined && length(from).is_some() && length(from) == length(to) { Landing::Own } else { Landing::Unknown }
+    }
 }
 
 impl IndexValue {

@@ -1,13 +1,15 @@
 //! Reads: elements of arrays, and definitions with their subscripts put in.
 
-use odec_ir::nest::{Affine, Edge, Margin, Region, Sub, Subscript};
+use odec_ir::nest::{Affine, AxisId, Edge, Margin, Region, Sub, Subscript};
 use odec_ir::{ArrayId, NodeId, Span};
 
 use super::builder::{Context, ContextId, Form, KernelBuilder, Outcome, Phase, Progress, Unknown};
-use super::index::{Equal, IndexValue};
-use super::refuse;
+use super::index::{Equal, IndexValue, Landing};
 use super::world::{Axes, PlaceAt};
+use super::{Fallible, refuse};
+use crate::diagnostic::Diagnostic;
 use crate::model::{Place, Symbol, TermId};
+use crate::report::error;
 
 /// A quantity that is read.
 pub(super) enum Quantity {
@@ -35,6 +37,7 @@ impl KernelBuilder<'_, '_> {
     /// An element of a symbol where it is used.
     pub fn read(&mut self, symbol: Symbol, order: u8, subs: &[IndexValue], context: ContextId, span: Span) -> Outcome {
         let model = self.world.model;
+        let subs = &self.landed(symbol, subs, span)?[..];
         let outside = self.leaves(symbol, subs);
         let quantity = match symbol {
             Symbol::State(i) if order >= model.states[i].order => {
@@ -91,6 +94,29 @@ impl KernelBuilder<'_, '_> {
         self.cases(&reading, &boundaries)
     }
 
+    pub(super) fn landing(&self, value: &IndexValue, axis: (AxisId, Option<Edge>)) -> Landing {
+        Landing::of(value.wrap, axis, &self.world.extents.axes)
+    }
+
+    /// Subscripts that followed the rules of other axes, as they are on the axes of a symbol: inside by the rule that they
+    /// followed, or, where the symbol has the same rule, as if they had followed none.
+    pub(super) fn landed(&self, symbol: Symbol, subs: &[IndexValue], span: Span) -> Fallible<Vec<IndexValue>> {
+        let mut landed = subs.to_vec();
+        let axes = self.world.axes(symbol);
+        for (k, value) in landed.iter_mut().enumerate() {
+            let Some(wrap) = value.wrap else { continue };
+            match self.landing(value, axes[k]) {
+                Landing::Inside(_) => {}
+                Landing::Own => value.wrap = None,
+                Landing::Unknown => {
+                    let name = &self.world.extents.axes[wrap.axis.0 as usize].name;
+                    return refuse(other_ends(self.world.model.name_of(symbol), name, span));
+                }
+            }
+        }
+        Ok(landed)
+    }
+
     /// The axes of a symbol that these subscripts may leave.
     fn leaves(&self, symbol: Symbol, subs: &[IndexValue]) -> Vec<usize> {
         if subs.is_empty() {
@@ -101,8 +127,7 @@ impl KernelBuilder<'_, '_> {
         let leaves = |k: usize| {
             let axis = &self.world.extents.axes[axes[k].0.0 as usize];
             let fits = |a: &Affine| facts.inside(a, &axis.first, &axis.last);
-            // A subscript that wraps at this very axis is inside of it by its edge.
-            !subs[k].as_affine().is_some_and(fits)
+            !matches!(self.landing(&subs[k], axes[k]), Landing::Inside(_)) && !subs[k].as_affine().is_some_and(fits)
         };
         (0..axes.len()).filter(|&k| leaves(k)).collect()
     }
@@ -131,6 +156,8 @@ impl KernelBuilder<'_, '_> {
                 (boundary.array, boundary.order) == (symbol, order) || model.follows(boundary, symbol, order);
             concerned
                 && self.world.boundaries[*b].iter().zip(subs).all(|(place, value)| match (place, value.as_affine()) {
+                    // by the rule that it followed it is not beyond an edge
+                    (PlaceAt::At(_), _) if value.wrap.is_some() => false,
                     (PlaceAt::At(at), Some(sub)) => facts.compare(sub, at) != Equal::Never,
                     _ => true,
                 })
@@ -175,8 +202,8 @@ impl KernelBuilder<'_, '_> {
     /// and need no condition.
     fn existence(&mut self, subs: &[IndexValue], axes: &Axes, edges: &[usize]) -> Vec<NodeId> {
         let mut conditions = Vec::new();
-        for (k, (value, &(axis, _))) in subs.iter().zip(axes.iter()).enumerate() {
-            if !edges.contains(&k) && value.wrap.is_none_or(|(other, _)| other != axis) {
+        for (k, (value, &(axis, edge))) in subs.iter().zip(axes.iter()).enumerate() {
+            if !edges.contains(&k) && !matches!(self.landing(value, (axis, edge)), Landing::Inside(_)) {
                 let axis = &self.world.extents.axes[axis.0 as usize];
                 let (first, last) = (axis.first.clone(), axis.last.clone());
                 conditions.extend(self.within(value, &first, &last));
@@ -210,9 +237,9 @@ impl KernelBuilder<'_, '_> {
         };
         let mut subscripts = Vec::with_capacity(subs.len());
         for (k, value) in subs.iter().enumerate() {
-            let edge = match (edges.contains(&k), value.wrap) {
+            let edge = match (edges.contains(&k), self.landing(value, reading.axes[k])) {
                 (true, _) => reading.axes[k].1.unwrap_or(Edge::Inside),
-                (false, Some((axis, edge))) if axis == reading.axes[k].0 => edge,
+                (false, Landing::Inside(edge)) => edge,
                 _ => Edge::Inside,
             };
             subscripts.push(Subscript { sub: value.sub.clone(), edge });
@@ -280,6 +307,13 @@ impl KernelBuilder<'_, '_> {
         let kept: Vec<NodeId> = guards.iter().copied().filter(concerns).collect();
         self.all(&kept)
     }
+}
+
+fn other_ends(name: &str, index: &str, span: Span) -> Diagnostic {
+    let headline = format!("beyond the ends of `{index}` this is not defined: the ends of `{name}` have another rule");
+    error("E0519", headline, span, "read at an index that came in again and was then moved").help(format!(
+        "give the indices of `{name}` the rule of `{index}` with `boundary`, or write out the definition that reads it"
+    ))
 }
 
 fn tables_of(sub: &Sub, found: &mut Vec<ArrayId>) {

@@ -95,13 +95,14 @@ struct Order {
 impl Order {
     fn of(model: &Model, body: Body) -> Order {
         let mut changing: HashMap<u32, Vec<u32>> = HashMap::new();
-        for i in body.start..body.end {
+        let reached = reached(model, body);
+        for &i in &reached {
             if matches!(model.terms[i as usize].kind, TermKind::Reduce { .. }) {
                 changing.insert(i, under(model, i));
             }
         }
         if changing.is_empty() {
-            return Order { once: (body.start..body.end).collect(), each: HashMap::new() };
+            return Order { once: reached.into(), each: HashMap::new() };
         }
         let inside: HashSet<u32> = changing.values().flatten().copied().collect();
         let own = |list: &Vec<u32>| -> Rc<[u32]> {
@@ -109,8 +110,24 @@ impl Order {
             list.iter().copied().filter(|t| !nested.contains(t)).collect()
         };
         let each = changing.iter().map(|(&reduction, list)| (reduction, own(list))).collect();
-        Order { once: (body.start..body.end).filter(|i| !inside.contains(i)).collect(), each }
+        Order { once: reached.into_iter().filter(|i| !inside.contains(i)).collect(), each }
     }
+}
+
+/// The terms that the root is made of, ascending. Between the terms of a part of an expression there may be others, which
+/// refer to terms that are not in it.
+fn reached(model: &Model, body: Body) -> Vec<u32> {
+    let mut found = vec![false; body.range().len()];
+    let mut open = vec![body.root];
+    while let Some(id) = open.pop() {
+        if !std::mem::replace(&mut found[(id.0 - body.start) as usize], true) {
+            match &model.term(id).kind {
+                TermKind::Apply(op, list) => open.extend(&list[..usize::from(op.0.arity)]),
+                kind => operands(kind, |o| open.push(o)),
+            }
+        }
+    }
+    (body.start..body.end).filter(|i| found[(i - body.start) as usize]).collect()
 }
 
 /// The terms under a reduction that change with its indices, ascending.
@@ -206,7 +223,7 @@ pub(crate) struct Evaluator<'m, A: Arithmetic> {
     /// The value of each local.
     indices: Vec<i64>,
     kept: HashMap<Remembered<A::Key>, A::Value>,
-    orders: HashMap<(u32, u32), Rc<Order>>,
+    orders: HashMap<Body, Rc<Order>>,
     ranges: HashMap<Symbol, Option<Rc<[Range]>>>,
     local_ranges: HashMap<usize, Option<Range>>,
     steps_left: u64,
@@ -338,8 +355,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
     fn activation(&mut self, formula: Formula<A::Value>, key: Option<Remembered<A::Key>>) -> Activation<A> {
         let Formula { body, scope } = formula;
         let model = self.model;
-        let order =
-            self.orders.entry((body.start, body.end)).or_insert_with(|| Rc::new(Order::of(model, body))).clone();
+        let order = self.orders.entry(body).or_insert_with(|| Rc::new(Order::of(model, body))).clone();
         let mut before = Vec::with_capacity(scope.locals.len());
         for &(local, at) in &scope.locals {
             before.push((local, std::mem::replace(&mut self.indices[local], at)));

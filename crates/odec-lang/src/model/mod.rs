@@ -105,7 +105,7 @@ impl TermKind {
 }
 
 /// An expression: its terms are `start..end` of [`Model::terms`], `root` is the value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Body {
     /// First term.
     pub start: u32,

@@ -7,7 +7,7 @@ use odec_ir::nest::{Access, AccessId, Affine, Edge, Element, LoopId, Sub};
 use odec_ir::{ArrayId, Graph, Node, NodeId};
 
 use super::{ContextId, KernelBuilder};
-use crate::lower::index::IndexValue;
+use crate::lower::index::{IndexValue, Wrap};
 
 impl KernelBuilder<'_, '_> {
     pub(super) fn constant_node(&mut self, c: usize, guard: bool) -> NodeId {
@@ -31,7 +31,7 @@ impl KernelBuilder<'_, '_> {
                 shifted(guards, element, *shift)
             }
         };
-        let Some((axis, edge)) = value.wrap else { return plain };
+        let Some(Wrap { axis, edge, .. }) = value.wrap else { return plain };
         let axis = self.world.extents.axes[axis.0 as usize].clone();
         let (first, last) = (self.affine_node(&axis.first), self.affine_node(&axis.last));
         let guards = &mut self.space.guards;

@@ -6,7 +6,7 @@ use odec_ir::nest::{Access, Affine, Edge, Sub, Subscript};
 use super::{Context, ContextId, Form, KernelBuilder, Key, Outcome, PLAIN, Progress, ready};
 use crate::diagnostic::Diagnostic;
 use crate::lower::extents::combine;
-use crate::lower::index::IndexValue;
+use crate::lower::index::{IndexValue, Landing, Wrap};
 use crate::lower::{Fallible, refuse};
 use crate::model::{Symbol, TermId, TermKind};
 use crate::report::error;
@@ -55,7 +55,7 @@ impl KernelBuilder<'_, '_> {
             }
             TermKind::Element(Symbol::Constant(c), _, subscripts) => {
                 let subs = ready!(self.subscripts(subscripts, context));
-                let access = self.table(*c, &subs);
+                let access = self.table(*c, &subs, model.term(id).span)?;
                 let id = self.space.intern(access);
                 done(self.space.guards.read(id))
             }
@@ -100,7 +100,7 @@ impl KernelBuilder<'_, '_> {
             }
             TermKind::Element(Symbol::Constant(c), _, subscripts) => {
                 let subs = ready!(self.subscripts(subscripts, context));
-                let Access { array, subs, .. } = self.table(*c, &subs);
+                let Access { array, subs, .. } = self.table(*c, &subs, term.span)?;
                 done(IndexValue { sub: Sub::Lookup { table: array, subs, shift: 0 }, wrap: None })
             }
             _ => refuse(not_linear(term.span)),
@@ -115,22 +115,30 @@ impl KernelBuilder<'_, '_> {
     }
 
     /// An element of a table, for subscripts and guards.
-    fn table(&self, constant: usize, subs: &[IndexValue]) -> Access {
+    fn table(&self, constant: usize, subs: &[IndexValue], span: Span) -> Fallible<Access> {
+        let subs = self.landed(Symbol::Constant(constant), subs, span)?;
         let axes = self.world.axes(Symbol::Constant(constant));
         let facts = self.facts();
         let subscripts = subs.iter().zip(axes.iter()).map(|(value, &(axis, edge))| {
+            if let Landing::Inside(edge) = self.landing(value, (axis, edge)) {
+                return Subscript { sub: value.sub.clone(), edge };
+            }
             let axis = &self.world.extents.axes[axis.0 as usize];
             let inside = value.as_affine().is_some_and(|a| facts.inside(a, &axis.first, &axis.last));
             let edge = if inside { Edge::Inside } else { edge.unwrap_or(Edge::Inside) };
             Subscript { sub: value.sub.clone(), edge }
         });
-        Access { array: self.world.tables[constant], subs: subscripts.collect(), guard: None }
+        Ok(Access { array: self.world.tables[constant], subs: subscripts.collect(), guard: None })
     }
 }
 
 /// Arithmetic of subscripts: affine expressions, and elements of tables with a shift.
 fn combined(op: &str, values: &[IndexValue]) -> Option<IndexValue> {
-    let wrap = values.iter().find_map(|v| v.wrap);
+    let mut wraps = values.iter().filter_map(|v| v.wrap);
+    let wrap = wraps.next().map(|w| Wrap { moved: true, ..w });
+    if wraps.next().is_some() {
+        return None;
+    }
     let affine: Option<Vec<Affine>> = values.iter().map(|v| v.as_affine().cloned()).collect();
     if let Some(parts) = affine {
         return combine(op, &parts).map(|a| IndexValue { sub: Sub::Affine(a), wrap });

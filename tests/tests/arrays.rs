@@ -365,3 +365,30 @@ run { t = 0 .. 1; samples = 1 }
         assert!((got - expected).abs() < 1e-13 * expected, "{got}, not {expected}");
     }
 }
+
+/// Beyond the ends of its indices a definition follows its own rules, at corners too, whatever what it reads follows.
+#[test]
+fn definitions_continue_by_their_own_rules() {
+    let folder = scratch("own_rules");
+    write(
+        &folder,
+        "ends.ode",
+        "model ends
+const N = 4
+index i, j = 1..N, l = 1..N, c, d = 1..N
+boundary clamp j, periodic l, clamp c, clamp d
+param a[i] = i
+state v[j] = 10*j
+v[j]' = 0
+b[l] = v[l] + a[l]
+e[c,d] = 10*c + d
+f[c,l] = 10*c + l
+output p[l] = b[l-2], q[i] = e[i-2,i-2], r[i] = e[i+2,i-2], s[i] = f[i-2,i-2]
+run { t = 0 .. 1; samples = 1 }
+",
+    );
+    let (_, rows) = table(&odec(&folder, &["run", "ends.ode"]));
+    let expected =
+        [[33.0, 44.0, 11.0, 22.0], [11.0, 11.0, 11.0, 22.0], [31.0, 41.0, 41.0, 42.0], [13.0, 14.0, 11.0, 22.0]];
+    assert_eq!(rows[0][5..], expected.concat()[..]);
+}

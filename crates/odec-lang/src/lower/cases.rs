@@ -4,7 +4,7 @@ use odec_ir::NodeId;
 use odec_ir::builtin::logic;
 use odec_ir::nest::{Affine, Edge};
 
-use super::builder::{Context, ContextId, Form, KernelBuilder, Key, Outcome, Progress, ready};
+use super::builder::{Context, Form, KernelBuilder, Key, Outcome, Progress, ready};
 use super::index::{Equal, IndexValue, Wrap};
 use super::read::{Quantity, Reading};
 use super::world::PlaceAt;
@@ -34,9 +34,7 @@ impl KernelBuilder<'_, '_> {
         }
         let mut subs = reading.subs.to_vec();
         if let Quantity::Body(root, locals) = &reading.quantity {
-            for &k in &reading.outside {
-                self.edge_cases(reading, (*root, locals), k, &mut subs, &mut cases);
-            }
+            self.edge_cases(reading, (*root, locals), &mut subs, &mut cases);
         }
         let mut base = reading.context;
         for case in &cases {
@@ -100,41 +98,69 @@ impl KernelBuilder<'_, '_> {
         (condition, (form, boundary.value.root, inner))
     }
 
-    /// A definition beyond the end of an axis with a rule: joined ends are a subscript that comes in again, and at a
-    /// clamped subscript it is the one at the end of the axis.
+    /// A definition beyond the ends of axes with rules: joined ends are a subscript that comes in again, and at a
+    /// clamped subscript it is the one at the end of the axis. At a corner each axis follows its own rule.
     fn edge_cases(
         &mut self,
         reading: &Reading<'_>,
         (root, locals): (crate::model::TermId, &[usize]),
-        k: usize,
         subs: &mut [IndexValue],
         cases: &mut Vec<Case>,
     ) {
-        let (axis, Some(edge)) = reading.axes[k] else { return };
-        if edge == Edge::Periodic {
-            subs[k].wrap = Some(Wrap::at(axis, edge));
-            return;
-        }
-        let (first, last) = {
-            let axis = &self.world.extents.axes[axis.0 as usize];
-            (axis.first.clone(), axis.last.clone())
-        };
-        let (low, high) = self.surely_within(&subs[k], &first, &last);
-        let x = self.number(&subs[k]);
-        for (at, below, never) in [(first, true, low), (last, false, high)] {
-            if never {
-                continue;
+        let mut clamped = Vec::new();
+        for &k in &reading.outside {
+            match reading.axes[k] {
+                (axis, Some(edge @ Edge::Periodic)) => subs[k].wrap = Some(Wrap::at(axis, edge)),
+                (_, Some(_)) => clamped.push((k, self.beyond(reading, k, &subs[k]))),
+                _ => {}
             }
-            let y = self.affine_node(&at);
-            let pair = if below { [x, y] } else { [y, x] };
-            let condition = self.space.guards.apply(&logic::LT, &pair);
+        }
+        // corners before edges: of several conditions that hold the first one counts
+        let mut places = vec![(Vec::new(), subs.to_vec(), reading.context)];
+        for (k, ends) in clamped {
+            let mut refined = Vec::new();
+            for (conditions, there, mut within) in places {
+                for (condition, at) in &ends {
+                    let mut moved = there.clone();
+                    moved[k] = IndexValue::affine(at.clone());
+                    refined.push(([&conditions[..], &[*condition]].concat(), moved, self.under(within, *condition)));
+                }
+                for (condition, _) in &ends {
+                    let not = self.space.guards.apply(&logic::NOT, &[*condition]);
+                    self.edge_guards.insert(not);
+                    within = self.under(within, not);
+                }
+                refined.push((conditions, there, within));
+            }
+            places = refined;
+        }
+        for (conditions, there, within) in places {
+            let Some(condition) = self.all(&conditions) else { continue };
             self.edge_guards.insert(condition);
-            let mut there = subs.to_vec();
-            there[k] = IndexValue::affine(at);
-            let under: ContextId = self.under(reading.context, condition);
-            let inner = self.inlined(locals, &there, reading, under);
+            let inner = self.inlined(locals, &there, reading, within);
             cases.push(Case { condition, key: (Form::Value, root, inner) });
         }
+    }
+
+    /// The conditions under which a subscript is beyond the ends of a clamped axis, where that can be, and these ends.
+    fn beyond(&mut self, reading: &Reading<'_>, k: usize, value: &IndexValue) -> Vec<(NodeId, Affine)> {
+        let (first, last) = {
+            let axis = &self.world.extents.axes[reading.axes[k].0.0 as usize];
+            (axis.first.clone(), axis.last.clone())
+        };
+        let (low, high) = self.surely_within(value, &first, &last);
+        let x = self.number(value);
+        let mut ends = Vec::new();
+        for (at, below, never) in [(first, true, low), (last, false, high)] {
+            if !never {
+                let y = self.affine_node(&at);
+                let pair = if below { [x, y] } else { [y, x] };
+                let condition = self.space.guards.apply(&logic::LT, &pair);
+                self.edge_guards.insert(condition);
+                ends.push((condition, at));
+            }
+        }
+        ends
     }
 
     /// `first <= value`, `value <= last` at all points.

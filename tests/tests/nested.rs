@@ -114,7 +114,7 @@ impl Model {
         match random.below(12) {
             0..=4 => self.reduction(random, depth, scope),
             5 => Expr::If(Box::new(self.condition(random, scope)), sub(random), sub(random)),
-            6 | 7 => Expr::Unary(*random.pick(&["sin", "exp(sin", "sqrt(abs", "tanh", "abs"]), sub(random)),
+            6 | 7 => Expr::Unary(random.pick::<&str>(&["sin", "exp(sin", "sqrt(abs", "tanh", "abs"]), sub(random)),
             _ => Expr::Binary(*random.pick(&['+', '-', '*', '*', '/']), sub(random), sub(random)),
         }
     }
@@ -137,7 +137,7 @@ impl Model {
         let own = if random.below(4) == 0 { inner[scope.len()..].to_vec() } else { inner.clone() };
         let body = Box::new(self.expr(random, depth - 1, &own));
         let body = if own.len() < inner.len() { self.renamed(random, depth, &inner, body) } else { body };
-        Expr::Reduce(*random.pick(&["sum", "sum", "prod", "min", "max"]), name, range, declared, condition, body)
+        Expr::Reduce(random.pick::<&str>(&["sum", "sum", "prod", "min", "max"]), name, range, declared, condition, body)
     }
 
     /// A body that was drawn without the indices around it must not bind them again: then another one is drawn.
@@ -157,7 +157,7 @@ impl Model {
         let mut name = || random.pick(scope).0.clone();
         let names = [name(), name()];
         let [a, b] = names;
-        Condition::Indices(*random.pick(&["<", "<=", "==", "!="]), a, b)
+        Condition::Indices(random.pick::<&str>(&["<", "<=", "==", "!="]), a, b)
     }
 
     fn leaf(&self, random: &mut Random, scope: &Scope) -> Expr {

@@ -218,11 +218,6 @@ impl Source {
         file.checked_sub(1).and_then(|k| self.files.get(k)).map_or("", |file| &file.folder)
     }
 
-    /// The names of the files behind the model's own.
-    pub fn part_names(&self) -> impl Iterator<Item = &str> {
-        self.files.iter().map(|file| file.name.as_str())
-    }
-
     /// Line and column of a byte in its file, both from 1; the column counts characters.
     pub fn position(&self, byte: usize) -> (usize, usize) {
         let mut byte = byte.min(self.text.len());

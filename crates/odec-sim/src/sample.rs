@@ -83,9 +83,6 @@ pub struct Drift {
     pub within: Option<f64>,
 }
 
-/// Expected quantities as they came out: position among the program's expected quantities and value.
-pub type ExpectedValues = Vec<(usize, f64)>;
-
 /// The observations of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Observations {

@@ -72,3 +72,22 @@ fn what_an_event_stops_does_not_creep() {
         }
     }
 }
+
+/// Three elements fire together at 1, 2, ..., and so does what counts them: also at the last instant, the end of the run.
+#[test]
+fn a_run_that_ends_at_an_event_but_for_rounding_has_the_values_after_it() {
+    let text = "index i = 1..3\ndiscrete n = 0, chain = 0, next = 6\nstate x[i] = 0\nx[i]' = 1\n\
+                when x[i] >= 1 { x[i] := 0; n += 1 }\nwhen n >= next { chain += 1; next += 6 }\n\
+                output n, chain\nrun { t = 0 .. END; samples = 1 }\n";
+    for method in METHODS {
+        for (end, rtol) in [(1, "1e-4"), (2, "1e-6"), (5, "1e-6"), (5, "1e-8"), (7, "1e-8")] {
+            let text = text.replace("END", &end.to_string());
+            let ran =
+                odec(&scratch("instants-end"), &text, &["run", "M", "--method", method, "--rtol", rtol]).success();
+            let last = table(&ran.text()).pop().expect("a row");
+            let values: Vec<f64> = last[4..6].iter().map(|value| number(value)).collect();
+            assert_eq!(values, [f64::from(3 * end), f64::from(end / 2)], "{method} {rtol}: {}", ran.text());
+            assert!(number(&last[1]).abs() < 1e-9, "{method} {rtol}: {}", ran.text());
+        }
+    }
+}

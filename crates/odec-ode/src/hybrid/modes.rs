@@ -323,6 +323,18 @@ impl Modes {
         self.distance(relation) <= self.apart * rate
     }
 
+    /// True if the motion crosses a surface within the resolution of time.
+    pub fn meets(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> bool {
+        let known = self.look(model, at.t, at.y).is_ok()
+            && self.motion.slope(model, at.t, at.y, &mut self.slope)
+            && self.differentiate(model, locator, at);
+        let leads = |relation: usize| {
+            let (rate, holds) = (self.rates[relation], model.modes()[relation] != 0.0);
+            rate != 0.0 && (rate < 0.0) == holds && self.distance(relation) <= resolution(at.t) * rate.abs()
+        };
+        known && (0..self.left.len()).any(|relation| locator.watches(relation) && leads(relation))
+    }
+
     fn holds(&self, model: &dyn HybridSystem, relation: usize) -> bool {
         let difference = self.difference(relation);
         difference > 0.0 || (model.relations()[relation].or_equal && difference == 0.0)

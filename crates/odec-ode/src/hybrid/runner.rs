@@ -13,6 +13,7 @@ mod bounds;
 mod doubt;
 mod flight;
 mod landing;
+mod last;
 mod row_times;
 
 use std::ops::ControlFlow;
@@ -280,6 +281,7 @@ impl HybridRunner {
             (self.on_edge, self.pushed) = (Edge::None, 0);
             let now = self.runner.time();
             let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
+            let stopped = stopped || (landed.is_none() && self.ends_on_surface(model));
             let broken = self.rows_inside(model, landed.is_some() || stopped, wanted, observer).is_break();
             if broken || observer.made(&mut AcceptedStep { runner: &mut self.runner, model }).is_break() {
                 return Ok(End::Interrupted);

@@ -1,0 +1,20 @@
+//! The end of a run that lies on a surface but for rounding.
+//!
+//! An event at t = 5 that follows from states happens at 5 plus or minus some rounding errors. A row there has the
+//! values after it either way, and so has the last row of a run to t = 5.
+
+use super::HybridRunner;
+use crate::hybrid::modes::Place;
+use crate::hybrid::system::HybridSystem;
+
+impl HybridRunner {
+    /// True if the run has ended, and the motion would cross a surface before rounding can tell the time from the end.
+    pub(super) fn ends_on_surface(&mut self, model: &dyn HybridSystem) -> bool {
+        let t = self.runner.time();
+        if t != self.span.1 || model.relations().is_empty() {
+            return false;
+        }
+        self.y.copy_from_slice(self.runner.state());
+        self.modes.meets(model, &self.locator, Place { t, y: &self.y, scale: 0.0 })
+    }
+}

@@ -246,3 +246,18 @@ fn touches_that_errors_decide_are_warned_of() {
     let rest = "state x = 0, s = 0\nx' = 1 - x\ns' = if x > 1.0001 then 1 else 0\nrun { t = 0 .. 100 }\n";
     assert!(!warned(rest));
 }
+
+/// exp(-1/s) is 0 at s = 0 with all its derivatives, whose formulas give 0 times infinity there: at the start of a run and where
+/// the light goes on again.
+#[test]
+fn slopes_in_time_that_are_zero_times_infinity() {
+    let text = "state y = 0\nlight = if sin(pi*t) > 0 then exp(-0.5/sin(pi*t)) else 0\ny' = light*(1 - y)\n\
+                run { t = 0 .. 2.5; samples = 1; rtol = 1e-7; atol = 1e-9 }\n";
+    // 1 - exp(-3/2 the integral of light from 0 to 1), by mpmath
+    let expected = 0.459_187_319_168_452;
+    for method in ["auto", "ros2", "rodas4", "rodas5p", "radau5", "bdf", "tr-bdf2", "kencarp4", "dopri5", "vern9"] {
+        let ran = odec(&scratch("edges-light"), text, &["run", "M", "--method", method]).success();
+        let last = table(&ran.text()).pop().expect("a row");
+        assert!((number(&last[1]) - expected).abs() < 1e-5, "{method}: {}", ran.text());
+    }
+}

@@ -6,10 +6,12 @@ use crate::pattern::Pattern;
 use crate::problem::{Cause, Stats};
 use crate::system::{EvalError, Mass, Shape, System};
 
-/// A secant is taken over this part of a state,
+/// A secant is taken over this part of a state, or of the length of the run,
 const APART: f64 = 1e-8;
-/// which counts as this part of the largest one at least.
+/// where a state counts as this part of the largest one at least,
 const SMALL: f64 = 1e-3;
+/// and over so many units of rounding of t at least.
+const ROUNDINGS: f64 = 64.0;
 /// For so many states at most: each takes an evaluation of f.
 const SECANTS: usize = 1_000;
 
@@ -26,6 +28,8 @@ pub struct Evaluator<'a> {
     faults: u64,
     /// See [`Paused::secants`].
     secants: bool,
+    /// See [`Paused::span`].
+    span: f64,
 }
 
 /// Counts and last fault of a run between two calls of the caller, who may change the parameters of the system meanwhile.
@@ -38,12 +42,14 @@ pub struct Paused {
     faulted: bool,
     /// Secants stand for derivatives that have no value where f has one.
     pub secants: bool,
+    /// The length of the run, negative where t decreases; 0 while it is not known.
+    span: f64,
 }
 
 impl Paused {
     /// Counts at zero and no fault, with the same memory.
     pub fn anew(self) -> Self {
-        Paused { fault_y: self.fault_y, secants: self.secants, ..Paused::default() }
+        Paused { fault_y: self.fault_y, secants: self.secants, span: self.span, ..Paused::default() }
     }
 }
 
@@ -80,20 +86,27 @@ impl<'a> Evaluator<'a> {
             faulted: false,
             faults: 0,
             secants: false,
+            span: 0.0,
         }
     }
 
     /// Goes on with counts and fault of before, and with their memory.
     pub fn resume(system: &'a dyn System, paused: Paused) -> Self {
-        let Paused { stats, fault_t, mut fault_y, faulted, secants } = paused;
+        let Paused { stats, fault_t, mut fault_y, faulted, secants, span } = paused;
         fault_y.resize(system.shape().n, 0.0);
-        Evaluator { system, autonomous: system.autonomous(), stats, fault_t, fault_y, faulted, faults: 0, secants }
+        let autonomous = system.autonomous();
+        Evaluator { system, autonomous, stats, fault_t, fault_y, faulted, faults: 0, secants, span }
     }
 
     /// The state from which [`Evaluator::resume`] continues.
     pub fn pause(self) -> Paused {
-        let Evaluator { stats, fault_t, fault_y, faulted, secants, .. } = self;
-        Paused { stats, fault_t, fault_y, faulted, secants }
+        let Evaluator { stats, fault_t, fault_y, faulted, secants, span, .. } = self;
+        Paused { stats, fault_t, fault_y, faulted, secants, span }
+    }
+
+    /// A run of this length begins, negative where t decreases; infinite if nobody knows it yet.
+    pub fn begin(&mut self, span: f64) {
+        self.span = if span.is_finite() { span } else { 0.0 };
     }
 
     /// Sizes of the system.
@@ -276,6 +289,33 @@ impl<'a> Evaluator<'a> {
             return Ok(());
         }
         let result = self.system.time_derivative(t, y, out);
+        if !matches!(result, Err(EvalError::Fatal)) && out.iter().any(|v| v.is_nan()) {
+            self.replace_by_differences(t, y, out);
+        }
         self.checked((t, y), result, out, |row| Cause::NonFiniteTimeDerivative { row })
+    }
+
+    /// Replaces values of df/dt that are NaN by quotients of differences, later in the run or else earlier. `exp(-1/s)` is 0 at
+    /// s = 0, and so are all its derivatives, but their formulas give 0 times infinity. An infinite slope, as that of
+    /// `sqrt(t)` at 0, stays.
+    fn replace_by_differences(&mut self, t: f64, y: &[f64], out: &mut [f64]) {
+        let apart = (APART * self.span.abs()).max(ROUNDINGS * f64::EPSILON * t.abs()).copysign(self.span);
+        let (mut f, mut beside) = (vec![0.0; y.len()], vec![0.0; y.len()]);
+        self.stats.rhs += 1;
+        if apart == 0.0 || self.system.rhs(t, y, &mut f).is_err() || !all_finite(&f) {
+            return;
+        }
+        for near in [t + apart, t - apart] {
+            self.stats.rhs += 1;
+            if self.system.rhs(near, y, &mut beside).is_err() {
+                continue;
+            }
+            for ((slope, f), beside) in out.iter_mut().zip(&f).zip(&beside) {
+                let secant = (beside - f) / (near - t);
+                if slope.is_nan() && secant.is_finite() {
+                    *slope = secant;
+                }
+            }
+        }
     }
 }

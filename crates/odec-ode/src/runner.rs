@@ -209,6 +209,7 @@ impl Runner {
     /// Puts the start.
     pub(crate) fn put(&mut self, eval: &mut Evaluator<'_>, problem: &Problem) -> Result<(), Cause> {
         self.untouched = false;
+        eval.begin(problem.t_end - problem.t0);
         self.run = Progress::of(problem);
         self.settling.begin();
         self.run.look_ahead(eval, (problem.t0, &problem.y0), &self.options);

@@ -48,8 +48,6 @@ fn suits(method: &Method, problem: &Problem) -> bool {
         // its right-hand side has a root of infinite slope at each whole time, which no step ends at: others are up to 3,300
         // tolerances off, as estimates of error do not see all of it
         "DETEST F5" => matches!(method.name, "auto" | "rodas4" | "rodas5p" | "radau5" | "taylor"),
-        // df/dt has no value at the start, where the sun is about to rise
-        "ozone by day and night" => matches!(method.name, "radau5" | "kencarp4" | "bdf"),
         _ => !problem.stiff || method.structure.jacobian || method.name == "auto",
     }
 }

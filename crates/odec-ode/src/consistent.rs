@@ -194,7 +194,7 @@ impl Consistent {
         self.varies = false;
     }
 
-    /// True if an unknown at (t, y) is further from a solution of its equation than [`OFF`] tolerances. The Jacobian
+    /// True if an unknown at (t, y) is further from a solution of its equation than `OFF` tolerances. The Jacobian
     /// there shows it: a residual |g_i| is larger than the sum of |dg_i/dz_j| times the tolerances of the z_j. If the
     /// Jacobian has changed much since the last call, it may change as much up to the solution, so this is solved for,
     /// and also if the residual is large. False if the equations cannot be evaluated.

@@ -113,9 +113,9 @@ def solution(model: Model, params: str | Sequence[str], **options: Any) -> Calla
     # the shape, and what is refused, before jax is on the way
     tried = model.run(**options, sens=names)
     columns = [name for name in tried.columns if not name.startswith("d(")]
-    missing = [name for name in names if (columns[0], name) not in tried.sens]
-    if missing:
-        raise UsageError(f"`{missing[0]}` stands for an array; name its elements, such as `k[1]`")
+    arrays = [name for name in names if (columns[0], name) not in tried.sens or tried.sens[columns[0], name].ndim > 1]
+    if arrays:
+        raise UsageError(f"`{arrays[0]}` stands for an array; name its elements, such as `k[1]`")
     rows = jax.ShapeDtypeStruct((len(tried), len(columns)), np.float64)
     matrix = jax.ShapeDtypeStruct((*rows.shape, len(names)), np.float64)
 

@@ -33,6 +33,7 @@ mod sbml;
 mod sbml_delays;
 mod sbml_export;
 mod sbml_fast;
+mod sbml_files;
 mod sbml_initial;
 mod sbml_levels;
 mod sbml_lines;

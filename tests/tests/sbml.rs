@@ -203,11 +203,6 @@ fn with_events(x: f64, events: &[(&str, &str, &str, &str)]) -> String {
     ))
 }
 
-/// The code of the first error.
-fn refused(text: &str) -> Option<&'static str> {
-    odec_sbml::import(text).diagnostics.iter().find(|d| d.is_error()).map(|d| d.code.code)
-}
-
 /// Of two events that cancel each other, SBML executes one: which one is left to chance. They take turns in the text. An order by
 /// priority leaves nothing to chance.
 #[test]
@@ -221,16 +216,6 @@ fn events_that_cancel_each_other_take_turns() {
         odec_sbml::import(&with_events(1.0, &events)).text.expect("a model").matches(" alone ").count()
     };
     assert_eq!((turns("1"), turns("2")), (2, 0));
-}
-
-/// A trigger that is true at the start by equality is true there for SBML; odec looks at what comes after.
-#[test]
-fn triggers_on_an_edge_at_the_start_are_refused() {
-    let trigger = "<apply><geq/><ci>x</ci><cn>1</cn></apply>";
-    for attributes in ["initialValue='false' persistent='true'", "initialValue='true' persistent='true'"] {
-        assert_eq!(refused(&with_events(1.0, &[(trigger, attributes, "1", "y")])), Some("E0808"));
-        assert_eq!(refused(&with_events(2.0, &[(trigger, attributes, "1", "y")])), None);
-    }
 }
 
 /// The instant of `time <= 2` belongs to the time before it, that of `time < 3` to the time after it.

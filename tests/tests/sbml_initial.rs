@@ -2,7 +2,7 @@
 
 use odec_tests::command::{run_in, scratch};
 
-use crate::sbml_meaning::{follow, model};
+use crate::sbml_meaning::{follow, model, refused, rows_from};
 
 /// The size is twice a concentration that the file gives: 3, so that the size is 6 and the amount 18.
 #[test]
@@ -73,4 +73,41 @@ fn a_true_circle_is_refused() {
         let ran = run_in(&folder, &["run", file], b"").orderly();
         assert!(ran.code != Some(0) && ran.err.contains("E0306"), "{}", ran.err);
     }
+}
+
+/// A trigger that is true at the start by equality, and false right after it: SBML reads it at the start. `p` falls
+/// from 1 and is there again at 2.
+#[test]
+fn triggers_are_read_at_the_start_itself() {
+    let falling = || {
+        let counts = ["a", "b", "c", "d", "e", "f"];
+        counts.iter().fold(model().parameter("p", 1.0), |model, n| model.parameter(n, 0.0)).rate("p", "(minus time 1)")
+    };
+    let counted = falling()
+        .event("(geq p 1)", "first", &[("a", "(plus a 1)")])
+        .event("(geq p 1)", "", &[("b", "(plus b 1)")])
+        .event("(gt p 1)", "first", &[("c", "(plus c 1)")])
+        .event("(not (lt p 1))", "first; delay 0.25", &[("d", "(plus d p)")])
+        .event("(eq p 1)", "first", &[("e", "(plus e 1)")])
+        .event("(lt p 1)", "first; cancel", &[("f", "(plus f 1)")]);
+    let once_from = |t0: f64| move |t: f64| f64::from(t >= t0);
+    let both = |t: f64| f64::from(t >= 2.0) + 1.0;
+    follow(
+        &counted,
+        &[
+            ("a", &both),
+            ("b", &once_from(2.0)),
+            ("c", &once_from(2.0)),
+            ("d", &|t| f64::from(t >= 0.25) + f64::from(t >= 2.25)),
+            ("e", &both),
+            ("f", &|_| 1.0),
+        ],
+    );
+    // the time of the start counts, whatever it is
+    let timed = falling().event("(leq time 0)", "first", &[("a", "5")]).event("(geq time 0)", "first", &[("b", "6")]);
+    let (early, late) = (rows_from(&timed.text(), "0..4"), rows_from(&timed.text(), "2..6"));
+    assert_eq!((early["a"][0], early["b"][0], late["a"][8], late["b"][0]), (5.0, 6.0, 0.0, 6.0));
+    // whether this one is cancelled depends on the instant after the start
+    let cancelled = falling().event("(geq p 1)", "first; cancel; delay 1", &[("a", "1")]);
+    assert_eq!(refused(&cancelled.text()), Some("E0808"));
 }

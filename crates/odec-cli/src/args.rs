@@ -522,6 +522,12 @@ pub struct Import {
     /// The SBML file; `-` reads standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Also search this folder for the files that contain submodels (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
+    pub path: Vec<PathBuf>,
+    /// Also read submodels from this folder (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
+    pub allow_read: Vec<PathBuf>,
     /// Write the model to a file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,

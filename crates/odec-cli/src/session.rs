@@ -1,7 +1,6 @@
 //! From the command line to a simulation: the file, the folder of its tables, the clock; and how a command without a
 //! simulation ends.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -45,21 +44,31 @@ pub fn host(file: &args::Model) -> Session {
 
 /// Reads and checks a model. Its warnings are said.
 pub fn load(file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Loaded, Error> {
-    let (source, titles) = text(&file.file, reporter, detail)?;
+    let (source, titles) = text(file, reporter, detail)?;
     let loaded = host(file).check(source).1?.with_titles(titles);
     reporter.diagnostics(Some(loaded.source()), loaded.warnings(), detail);
     Ok(loaded)
 }
 
 /// The text of a model, and titles of its columns. A file of XML is imported.
-pub fn text(path: &Path, reporter: Reporter, detail: Detail) -> Result<(Source, Titles), Error> {
-    let source = input::read(path)?;
-    if odec_sbml::is_xml(&source.text) { imported(source, reporter, detail) } else { Ok((source, Titles::default())) }
+pub fn text(file: &args::Model, reporter: Reporter, detail: Detail) -> Result<(Source, Titles), Error> {
+    let source = input::read(&file.file)?;
+    if odec_sbml::is_xml(&source.text) {
+        imported(file, source, reporter, detail)
+    } else {
+        Ok((source, Titles::default()))
+    }
 }
 
 /// The text of a model from an XML file. Prints warnings about it.
-pub fn imported(source: Source, reporter: Reporter, detail: Detail) -> Result<(Source, Titles), Error> {
-    let Imported { text, titles, places, diagnostics } = odec_sbml::import(&source.text);
+pub fn imported(
+    file: &args::Model,
+    source: Source,
+    reporter: Reporter,
+    detail: Detail,
+) -> Result<(Source, Titles), Error> {
+    let source = host(file).with_files_of(source, &odec_sbml::used_files);
+    let Imported { text, titles, places, diagnostics } = odec_sbml::import_files(&source);
     let Some(text) = text else { return Err(Error::new(Some(Arc::new(source)), diagnostics)) };
     reporter.diagnostics(Some(&source), &diagnostics, detail);
     let made = Source::new(format!("{}, imported", source.name), text);

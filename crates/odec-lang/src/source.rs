@@ -124,14 +124,20 @@ impl Source {
     /// The same with the files that it uses, and those that they use.
     #[must_use]
     pub fn with_parts(self, parts: &dyn PartFiles) -> Source {
+        self.with_files(parts, &used_files)
+    }
+
+    /// The same, for a text in another language: `used` finds the names of the files that a text uses.
+    #[must_use]
+    pub fn with_files(self, parts: &dyn PartFiles, used: &dyn Fn(&str) -> Vec<String>) -> Source {
         let name = self.name.clone();
         let mut whole = Source { origin: self.origin.clone(), ..Source::new(name, self.model().to_owned()) };
         let mut from = 0;
         while from <= whole.files.len() {
-            for used in used_files(whole.file_text(from)) {
-                if !whole.links.contains_key(&(from, used.clone())) {
-                    let link = whole.read(from, &used, parts);
-                    whole.links.insert((from, used), link);
+            for name in used(whole.file_text(from)) {
+                if !whole.links.contains_key(&(from, name.clone())) {
+                    let link = whole.read(from, &name, parts);
+                    whole.links.insert((from, name), link);
                 }
             }
             from += 1;
@@ -175,6 +181,19 @@ impl Source {
         self.links.get(&(from, used.to_owned()))
     }
 
+    /// The file that a file uses by this name, or why it was not read; `None` if no files were looked for.
+    pub fn linked(&self, from: usize, used: &str) -> Option<Result<usize, &NoPart>> {
+        self.link(from, used).map(|link| match link {
+            Link::To(file) => Ok(*file),
+            Link::Nowhere(why) => Err(why),
+        })
+    }
+
+    /// The number of files, the model's own included.
+    pub fn file_count(&self) -> usize {
+        1 + self.files.len()
+    }
+
     /// Files were looked for.
     pub(crate) fn is_linked(&self) -> bool {
         !self.links.is_empty()
@@ -191,7 +210,7 @@ impl Source {
     }
 
     /// The text of a file; 0 is the model's own.
-    pub(crate) fn file_text(&self, file: usize) -> &str {
+    pub fn file_text(&self, file: usize) -> &str {
         &self.text[self.range(file)]
     }
 

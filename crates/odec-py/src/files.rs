@@ -57,7 +57,7 @@ pub fn save_rows(
 /// # Errors
 /// The model cannot be imported.
 pub fn made_of_sbml(source: Source) -> Result<(Source, Vec<Diagnostic>), Error> {
-    let Imported { text, places, diagnostics, .. } = odec_sbml::import(&source.text);
+    let Imported { text, places, diagnostics, .. } = odec_sbml::import_files(&source);
     let Some(text) = text else { return Err(Error::new(Some(Arc::new(source)), diagnostics)) };
     let made = Source::new(format!("{}, imported", source.name), text);
     Ok((made.made_from(Origin::new(source, places)), diagnostics))

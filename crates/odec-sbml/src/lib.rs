@@ -6,7 +6,8 @@
 //!                                            definitions, states, events)
 //! ```
 //!
-//! This crate does not read files. Messages point to locations in the XML.
+//! This crate does not read files: the host puts other files, whose models a file uses, behind its text. Messages point
+//! to locations in the XML.
 
 mod decide;
 mod export;
@@ -26,10 +27,12 @@ use std::ops::Range;
 
 use odec_ir::Span;
 use odec_lang::diagnostic::Diagnostic;
+use odec_lang::source::Source;
 
 use report::Report;
 
 pub use export::{Chosen, Exported, export};
+pub use read::files::used_files;
 
 /// The result of an import.
 #[derive(Clone, Debug, Default)]
@@ -51,24 +54,14 @@ pub fn is_xml(text: &str) -> bool {
 
 /// Imports a file from its text.
 pub fn import(text: &str) -> Imported {
+    import_files(&Source::new("", text))
+}
+
+/// Imports a file with the other files whose models it uses ([`used_files`]).
+pub fn import_files(source: &Source) -> Imported {
     let mut report = Report::default();
-    let plan = match xml::parse(text) {
-        Err(diagnostic) => {
-            report.push(*diagnostic);
-            None
-        }
-        Ok(document) => match read::root(&document) {
-            Err(diagnostic) => {
-                report.push(*diagnostic);
-                None
-            }
-            Ok((level, node)) => {
-                read::check_packages(document.root_element(), &mut report);
-                let model = read::whole(level, node, &mut report);
-                model.filter(|_| !report.failed()).and_then(|model| decide::decide(&model, &mut report))
-            }
-        },
-    };
+    let model = read::files::whole(source, &mut report).filter(|_| !report.failed());
+    let plan = model.and_then(|model| decide::decide(&model, &mut report));
     let Some(plan) = plan else { return Imported { diagnostics: report.diagnostics, ..Imported::default() } };
     let write::Written { text, titles, places } = write::write(&plan);
     Imported { text: Some(text), titles, places, diagnostics: report.diagnostics }

@@ -67,7 +67,7 @@ pub enum Section {
     Initial,
     /// Delayed quantities.
     Behind,
-    /// Values that events store from their triggers to their executions.
+    /// Values that events store from the start or from their triggers to their executions.
     Kept,
 }
 

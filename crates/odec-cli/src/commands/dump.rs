@@ -26,7 +26,7 @@ pub fn dump(args: &Dump, reporter: Reporter) -> Result<Exit, Error> {
 
 /// The tree is shown even if the model is wrong: that is when one wants to see it.
 fn tree(args: &Dump, reporter: Reporter) -> Result<String, Error> {
-    let (source, _) = session::text(&args.model.file, reporter, Detail::Full)?;
+    let (source, _) = session::text(&args.model, reporter, Detail::Full)?;
     let source = session::host(&args.model).with_parts(source);
     let (tree, diagnostics) = odec_lang::parse(&source);
     reporter.diagnostics(Some(&source), &diagnostics, Detail::Full);
@@ -36,7 +36,7 @@ fn tree(args: &Dump, reporter: Reporter) -> Result<String, Error> {
 /// The reactions of a model that is right.
 fn reactions(args: &Dump, reporter: Reporter) -> Result<String, Error> {
     session::load(&args.model, reporter, Detail::Short)?;
-    let (source, _) = session::text(&args.model.file, reporter, Detail::Short)?;
+    let (source, _) = session::text(&args.model, reporter, Detail::Short)?;
     let (tree, _) = odec_lang::parse(&source);
     Ok(Stoichiometry::of(&tree).map_or_else(|| "# no reactions\n".to_owned(), |found| found.to_string()))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use odec_lang::diagnostic::codes;
 use odec_sim::Error;
 
-use crate::args::Import;
+use crate::args::{Files, Import, Model};
 use crate::exit::Exit;
 use crate::input::{self, error};
 use crate::report::{Detail, Reporter, say};
@@ -20,7 +20,9 @@ pub fn import(args: &Import, reporter: Reporter) -> Result<Exit, Error> {
         let headline = format!("`{}` is not XML; odec imports SBML only", source.name);
         return Err(error(&codes::E0801, headline, None).into());
     }
-    let (model, _) = imported(source, reporter, Detail::Full)?;
+    let files = Files { path: args.path.clone(), allow_read: args.allow_read.clone(), data: vec![] };
+    let file = Model { file: args.file.clone(), set: vec![], params: None, files };
+    let (model, _) = imported(&file, source, reporter, Detail::Full)?;
     match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         None => print(&model.text),
         Some(path) if path == args.file => {

@@ -41,18 +41,51 @@ impl Decider<'_, '_> {
             made.extend(self.event(event, number, ranked));
         }
         let start = Start::of(&self.quantities, equations, &model.functions);
-        for ConvertedEvent { event, planned, .. } in &made {
-            if start.on_an_edge(&planned.trigger) {
-                let headline = "the two sides of a comparison in the trigger of this event are equal at the start";
-                let label = "odec cannot decide whether the event happens at the start";
-                self.report.error(&codes::E0808, headline, event.base.span, label);
+        let edges: Vec<bool> = made
+            .iter()
+            .map(|ConvertedEvent { planned, .. }| planned.from_start && start.holds_on_an_edge(&planned.trigger))
+            .collect();
+        let mut all: Vec<PlannedEvent> = vec![];
+        for (number, (ConvertedEvent { event, keeper, planned }, edge)) in made.into_iter().zip(edges).enumerate() {
+            let all_of_it = keeper.into_iter().chain([planned]);
+            if edge {
+                all.extend(self.split(event, number, all_of_it));
+            } else {
+                all.extend(all_of_it);
             }
         }
-        let mut all: Vec<PlannedEvent> =
-            made.into_iter().flat_map(|m| m.keeper.into_iter().chain([m.planned])).collect();
+        let start = Start::of(&self.quantities, equations, &model.functions);
         take_turns(&start, &mut all);
         self.set_totals(fast, &mut all);
         all
+    }
+
+    /// Splits an event whose condition may hold at the start alone: odec compares right after the start. One part is
+    /// executed at the start, the other one whenever the condition becomes true later.
+    fn split(&mut self, event: &Event, number: usize, parts: impl Iterator<Item = PlannedEvent>) -> Vec<PlannedEvent> {
+        let key = format!("{}.start", own_name(event, number));
+        let mut split = vec![];
+        for planned in parts {
+            if planned.cancel {
+                let headline = "the two sides of a comparison in the trigger of this event are equal at the start";
+                let label = "odec cannot decide whether the event is cancelled right after the start";
+                self.report.error(&codes::E0808, headline, planned.span, label);
+            }
+            if split.is_empty() {
+                let holds = Math::Piecewise(
+                    vec![(Math::Number(1.0), planned.trigger.clone())],
+                    Some(Box::new(Math::Number(0.0))),
+                );
+                let note = "1 if the event happens at the start";
+                self.add(&key, Role::Discrete(holds), Section::Kept, Some(note));
+            }
+            let trigger = Math::Apply(Op::Compare(">"), vec![Math::name(&key), Math::Number(0.0)]);
+            let title =
+                if planned.title.is_empty() { String::new() } else { format!("{}, at the start", planned.title) };
+            split.push(PlannedEvent { title, trigger, ..planned.clone() });
+            split.push(PlannedEvent { from_start: false, ..planned });
+        }
+        split
     }
 
     fn event<'e>(&mut self, event: &'e Event, number: usize, ranked: bool) -> Option<ConvertedEvent<'e>> {
@@ -90,7 +123,7 @@ impl Decider<'_, '_> {
         };
         let mut keeper = None;
         if event.early && self.reads_at_execution(event, &values) {
-            let own = if event.base.id.is_empty() { format!("event_{}", number + 1) } else { event.base.id.clone() };
+            let own = own_name(event, number);
             let mut kept = planned.clone();
             kept.title = format!("values of {own} at its trigger");
             kept.priority = Some(Math::Number(FIRST));
@@ -214,4 +247,9 @@ impl Decider<'_, '_> {
         let mut set = others.flat_map(|other| &other.assignments);
         set.any(|a| reads.contains(primary(&self.symbols, &a.variable).as_str()))
     }
+}
+
+/// The id of an event, or a name for one without.
+fn own_name(event: &Event, number: usize) -> String {
+    if event.base.id.is_empty() { format!("event_{}", number + 1) } else { event.base.id.clone() }
 }

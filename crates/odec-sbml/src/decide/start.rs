@@ -115,21 +115,18 @@ impl<'q> Start<'q> {
         fixed && self.reads(math).iter().all(|key| matches!(self.roles[key], Role::Parameter(_) | Role::Defined(_)))
     }
 
-    /// True for a condition whose two sides are equal at the start and then diverge.
-    pub fn on_an_edge(&self, trigger: &Math) -> bool {
-        let mut negated = false;
-        trigger.visit(&mut |m| negated |= matches!(m, Math::Apply(Op::Not | Op::Xor | Op::Implies, _)));
-        let mut found = false;
+    /// True for a condition that holds at the start, but perhaps only there: both sides of a comparison in it are
+    /// equal at the start and may then diverge.
+    pub fn holds_on_an_edge(&self, trigger: &Math) -> bool {
+        let mut edge = false;
         trigger.visit(&mut |m| {
-            let Math::Apply(Op::Compare(sign), list) = m else { return };
-            if matches!(*sign, "<=" | ">=" | "==" | "!=") || negated {
-                found |= list.windows(2).any(|pair| {
-                    let sides = self.value(&pair[0], MAX_CHAIN).zip(self.value(&pair[1], MAX_CHAIN));
-                    sides.is_some_and(|(a, b)| a.0 == b.0 && (a.1 || b.1))
-                });
-            }
+            let Math::Apply(Op::Compare(_), list) = m else { return };
+            edge |= list.windows(2).any(|pair| {
+                let sides = self.value(&pair[0], MAX_CHAIN).zip(self.value(&pair[1], MAX_CHAIN));
+                sides.is_some_and(|(a, b)| a.0 == b.0 && (a.1 || b.1))
+            });
         });
-        found
+        edge && self.value(trigger, MAX_CHAIN).is_some_and(|(value, _)| value != 0.0)
     }
 
     /// The keys that a formula reads, through definitions. A formula that reads an algebraic unknown reads every key

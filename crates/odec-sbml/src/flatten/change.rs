@@ -1,5 +1,7 @@
 //! Traverses and changes the ids, formulas and parts of a model.
 
+use odec_ir::Span;
+
 use super::Own;
 use crate::math::Math;
 use crate::model::{Base, Model, Reference, Replacement, Rule};
@@ -32,6 +34,39 @@ fn bases<'m>(model: &'m mut Model, see: &mut impl FnMut(&'m mut Base)) {
         event.assignments.iter_mut().for_each(|p| see(&mut p.base));
         see(&mut event.base);
     }
+}
+
+/// A location moved by a number of bytes.
+pub fn shifted(span: Span, by: usize) -> Span {
+    Span::new(span.start as usize + by, span.end as usize + by)
+}
+
+/// Moves all locations by a number of bytes.
+pub fn shift(model: &mut Model, by: usize) {
+    let moved = |span: &Span| shifted(*span, by);
+    let base = |base: &mut Base| {
+        base.span = moved(&base.span);
+        base.replaces.iter_mut().chain(&mut base.replaced_by).for_each(|r| r.span = moved(&r.span));
+    };
+    base(&mut model.base);
+    for submodel in &mut model.submodels {
+        base(&mut submodel.base);
+        submodel.deletions.iter_mut().for_each(|(_, span)| *span = moved(span));
+    }
+    bases(model, &mut |part| base(part));
+    let put = |math: &mut Math| {
+        let old = std::mem::replace(math, Math::Number(0.0));
+        *math = old.map(&mut |m| match m {
+            Math::Name(id, span) => Some(Math::Name(id.clone(), moved(span))),
+            Math::Time(span) => Some(Math::Time(moved(span))),
+            Math::RateOf(id, span) => Some(Math::RateOf(id.clone(), moved(span))),
+            Math::Delay(both, span) => Some(Math::Delay(both.clone(), moved(span))),
+            Math::Call(f, list, span) => Some(Math::Call(f.clone(), list.clone(), moved(span))),
+            _ => None,
+        });
+    };
+    model.functions.iter_mut().for_each(|function| put(&mut function.body));
+    model.formulas_mut().for_each(put);
 }
 
 /// Visits every rule, initial assignment and assignment of an event.

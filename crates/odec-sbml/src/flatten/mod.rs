@@ -1,7 +1,7 @@
 //! Inserts submodels into the model that contains them: the package `comp` (SBML Level 3, Hierarchical Model
 //! Composition, version 1, section 5.2). The id of a part becomes `A__x`, where A is the submodel.
 
-mod change;
+pub mod change;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,6 @@
 //! The package `comp`: submodels, ports and replacements.
 
+use odec_ir::Span;
 use odec_lang::diagnostic::codes;
 
 use crate::model::{Port, Replacement, Step, Submodel};
@@ -85,8 +86,25 @@ pub fn definitions(root: Element<'_>) -> impl Iterator<Item = Element<'_>> {
     list(root, "listOfModelDefinitions")
 }
 
-/// Ids and locations of models in other files.
-pub fn external(root: Element<'_>) -> impl Iterator<Item = (String, odec_ir::Span)> {
-    let list = list(root, "listOfExternalModelDefinitions");
-    list.map(|part| (attribute(part, "id").unwrap_or_default().to_string(), span(part)))
+/// A model in another file.
+#[derive(Clone, Debug)]
+pub struct External {
+    /// Its id in this file.
+    pub id: String,
+    /// The name of the other file.
+    pub source: String,
+    /// Its id in the other file; the model of that file itself if it is missing.
+    pub model: Option<String>,
+    /// Its location.
+    pub span: Span,
+}
+
+/// Models in other files.
+pub fn external(root: Element<'_>) -> impl Iterator<Item = External> {
+    list(root, "listOfExternalModelDefinitions").map(|part| External {
+        id: attribute(part, "id").unwrap_or_default().to_string(),
+        source: attribute(part, "source").unwrap_or_default().to_string(),
+        model: attribute(part, "modelRef").map(str::to_string),
+        span: span(part),
+    })
 }

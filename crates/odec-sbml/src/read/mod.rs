@@ -1,21 +1,16 @@
 //! Converts the XML tree to the parts of a model.
 
 pub mod comp;
+pub mod files;
 mod infix;
 mod mathml;
 mod parts;
 
-use std::collections::BTreeMap;
-
 use odec_lang::diagnostic::{Diagnostic, codes};
 use roxmltree::Document;
 
-use crate::flatten::flatten;
-use crate::model::Model;
 use crate::report::Report;
 use crate::xml::{Element, attribute, child, span};
-
-use parts::model;
 
 /// Reads level, version and model of a file.
 ///
@@ -58,24 +53,4 @@ pub fn check_packages(root: Element<'_>, report: &mut Report) {
             report.error(&codes::E0808, headline, at, "declared here");
         }
     }
-}
-
-/// The model of a file, with its submodels inserted.
-pub fn whole(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Option<Model> {
-    let main = model(level, node, report);
-    if main.submodels.is_empty() || report.failed() {
-        return Some(main);
-    }
-    let root = node.document().root_element();
-    let mut definitions: BTreeMap<String, Model> =
-        comp::definitions(root).map(|part| model(level, part, report)).map(|m| (m.base.id.clone(), m)).collect();
-    for (id, span) in comp::external(root) {
-        if definitions.values().chain([&main]).any(|m| m.submodels.iter().any(|s| s.model == id)) {
-            let headline = format!("the model `{id}` is in another file");
-            report.error(&codes::E0808, headline, span, "odec reads a single file");
-        }
-    }
-    // a submodel must not contain the model itself, but other definitions may refer to it
-    definitions.insert(main.base.id.clone(), main.clone());
-    if report.failed() { None } else { flatten(&main, &definitions, report) }
 }

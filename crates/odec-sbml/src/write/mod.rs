@@ -48,7 +48,7 @@ pub fn write(plan: &Plan) -> Written {
     out.section(Section::Rates, "Derivatives that formulas use");
     out.section(Section::Behind, "Values some time ago: `x_lag` is x as it was then");
     out.section(Section::Initial, "Values at the start, for initial values");
-    out.section(Section::Kept, "Values at the trigger, for events that also read values at their execution");
+    out.section(Section::Kept, "Values that events read later");
     out.equations();
     out.events();
     out.outputs();

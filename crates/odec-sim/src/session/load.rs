@@ -62,6 +62,11 @@ impl Session {
         source.with_parts(&Parts(&*self.files))
     }
 
+    /// The same for a text in another language: `used` finds the names of the files that a text uses.
+    pub fn with_files_of(&self, source: Source, used: &dyn Fn(&str) -> Vec<String>) -> Source {
+        source.with_files(&Parts(&*self.files), used)
+    }
+
     /// Reads and checks a text, with its parts. The tree comes whether the text is a model or not.
     pub fn check(&self, source: Source) -> (odec_lang::syntax::tree::Tree, Result<Loaded, Error>) {
         let mut laps = Laps::new(self.clock);

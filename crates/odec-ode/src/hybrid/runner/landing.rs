@@ -460,8 +460,9 @@ impl HybridRunner {
         let further = SHORTEST * resolution(t) * 2f64.powi(self.pushed as i32);
         let pairs = self.modes.slope().iter().zip(&self.y).enumerate();
         let moved = |(i, (slope, y)): (usize, (&f64, &f64))| further * slope.abs() / self.tolerances.scale(i, y.abs());
-        let little = self.pushed == 0 || pairs.map(moved).fold(0.0, f64::max) <= OVER;
-        if !moves || !little {
+        let moved = pairs.map(moved).fold(0.0, f64::max);
+        // a state that stands still stays where f has no derivative
+        if !moves || moved == 0.0 || (self.pushed > 0 && moved > OVER) {
             return Ok(false);
         }
         self.pushed += 1;

@@ -32,8 +32,13 @@ const LOBE: u32 = 8;
 const FLAT: f64 = 1e-6;
 /// A solution that turns back within this multiple of the tolerances from a surface may as well cross it.
 pub(super) const NEAR: f64 = 16.0;
-/// Largest number of times that a step is halved if a relation is not a polynomial of the highest degree on it.
+/// Largest number of times that every part of a step is halved if a relation is not a polynomial of the highest degree
+/// on it.
 const HALVINGS: u32 = 6;
+/// Largest number of times that a part is halved while the step has few parts.
+const DEEPEST: u32 = 20;
+/// A step has few parts up to this number.
+const FEW_PARTS: u32 = 256;
 
 /// A change of a relation's truth value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,6 +101,8 @@ pub(super) struct Locator {
     touch: Option<Touch>,
     /// Relations that are not resolved yet, for each number of halvings of the step.
     open: Vec<Vec<usize>>,
+    /// Parts of the step that were interpolated so far.
+    parts: u32,
     /// A direction, and the rates along it.
     direction: Vec<f64>,
     rates: Vec<f64>,
@@ -130,7 +137,8 @@ impl Locator {
             sizes: vec![0.0; relations],
             finder: RootFinder::default(),
             touch: None,
-            open: vec![Vec::with_capacity(relations); HALVINGS as usize + 1],
+            open: vec![Vec::new(); DEEPEST as usize + 1],
+            parts: 0,
             direction: vec![0.0; n],
             rates: vec![0.0; relations],
         }
@@ -245,6 +253,7 @@ impl Locator {
         }
         if !rest.is_empty() {
             let whole = Part { from: step.t, to: step.runner.time(), depth: 0 };
+            self.parts = 0;
             self.by_points(step, whole, &rest, &mut first);
             step.runner.rewind();
         }
@@ -325,8 +334,13 @@ impl Locator {
         true
     }
 
-    /// Finds the first roots of relations from their values at Chebyshev points.
+    /// Finds the first roots of relations from their values at Chebyshev points. Parts behind the first root known so
+    /// far are left out, so an oscillation that the step holds many times costs no more than its first part.
     fn by_points(&mut self, step: &mut Step<'_>, part: Part, relations: &[usize], first: &mut Option<Crossing>) {
+        if first.is_some_and(|first| first.t <= part.from) {
+            return;
+        }
+        self.parts += 1;
         let mut open = std::mem::take(&mut self.open[part.depth as usize]);
         open.clear();
         open.extend_from_slice(relations);
@@ -353,7 +367,7 @@ impl Locator {
                 let t = if j == 0 { part.to } else { part.from + s * (part.to - part.from) };
                 if !self.sides_at(step, t) {
                     // the step has gone to a point where they have no value; a change may lie before it
-                    if part.depth == HALVINGS {
+                    if part.depth >= HALVINGS {
                         open.clear();
                     }
                     return;
@@ -364,14 +378,20 @@ impl Locator {
                     self.sizes[relation] = self.sizes[relation].max(left.abs() + right.abs());
                 }
             }
-            let last = size == chebyshev::SIZES[1] && part.depth == HALVINGS;
+            let deepest = if self.parts < FEW_PARTS { DEEPEST } else { HALVINGS };
+            let last = size == chebyshev::SIZES[1] && part.depth >= deepest;
             open.retain(|relation| {
                 let mut values = [0.0; chebyshev::MOST_POINTS];
                 for (j, value) in values.iter_mut().enumerate().take(size + 1) {
                     *value = self.values[j * all + relation];
                 }
-                let c = chebyshev::coefficients(&values[..=size]);
                 let noise = SIDES * self.sizes[*relation];
+                let values = &values[..=size];
+                let one_sign = values.iter().all(|value| *value > 0.0) || values.iter().all(|value| *value < 0.0);
+                if !last && !one_sign && chebyshev::tail_of(values) > noise {
+                    return true;
+                }
+                let c = chebyshev::coefficients(values);
                 let held = step.model.modes()[*relation] != 0.0;
                 let clearance = chebyshev::clearance(&c[..=size]);
                 if clearance > noise && chebyshev::tail(&c[..=size]) <= RESOLVED * clearance && (c[0] > 0.0) == held {

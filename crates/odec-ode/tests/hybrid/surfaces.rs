@@ -157,6 +157,29 @@ fn hybrid(made: Result<impl Sized, HybridError>, method: &Method) -> (HybridCaus
 }
 
 #[test]
+fn an_oscillation_that_a_step_holds_many_times_is_followed() {
+    // sin(w x) > 0 with x' = 1: one step of Euler goes through all of its changes
+    let w = 3_000.0f64;
+    let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0)
+        .relations(1, move |_, y, _, left, right| (left[0], right[0]) = ((w * y[0]).sin(), 0.0))
+        .discretes(&[0.0])
+        .event(
+            Event { trigger: odec_ode::hybrid::Trigger::Condition(odec_ode::hybrid::Edge::Both), ..count() },
+            |_, _, _, out| out[0] = 1.0,
+        )
+        .conditions(|now, out| out[0] = now.holds(0));
+    let (_, kept) = run(&mut model, (0.0, 1.0), &[1e-5], method::find("euler").unwrap(), &fixed(1.0)).unwrap();
+    let times = kept.times(0);
+    assert_eq!(times.len(), (w / std::f64::consts::PI) as usize);
+    for (k, t) in times.iter().enumerate() {
+        let exact = (k + 1) as f64 * std::f64::consts::PI / w - 1e-5;
+        assert!((t - exact).abs() < 1e-12, "{k}: {t}, not {exact}");
+    }
+    // each change is found in the first part of the step that holds few: halvings down to it, not all of their parts
+    assert!(model.looks.get() < 1000 * times.len() as u64, "{} looks for {} changes", model.looks.get(), times.len());
+}
+
+#[test]
 fn sliding_is_known_at_once() {
     // a relay x' = -sign x, and dry friction that holds a mass
     for method in adaptive() {

@@ -49,7 +49,6 @@ pub(crate) struct Bytecode {
     others: Vec<Op>,
     /// Element of `out`, register.
     stores: Vec<(u32, u32)>,
-    length: usize,
 }
 
 impl Bytecode {
@@ -91,7 +90,6 @@ impl Bytecode {
             products: Vec::new(),
             others: Vec::new(),
             stores: Vec::new(),
-            length: steps.iter().filter(|step| matches!(step, Step::Compute(_))).count(),
         };
         let mut uses = vec![0u32; kernel.graph.len()];
         for (_, node) in kernel.live() {
@@ -153,11 +151,6 @@ impl Bytecode {
             _ => self.operations.push(Operation { action: Action::Sum, from: [c, end - 1, end] }),
         }
         Ok(())
-    }
-
-    /// How many operations there are.
-    pub(crate) fn len(&self) -> usize {
-        self.length
     }
 
     /// Runs the kernel.

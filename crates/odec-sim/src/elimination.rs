@@ -14,11 +14,13 @@ use odec_ode::linear::{Elimination, EliminationPlan, Eliminator, Origin, Pattern
 use crate::bytecode::Bytecode;
 use crate::executor::Execution;
 
-/// Operations of an elimination up to which code is made before it is used: beyond, making it takes longer than the rest of a model.
-const AT_ONCE: usize = 3_000;
-/// How often the list of operations of a longer elimination is interpreted before it is compiled, unless many runs
-/// follow: compiling takes as long as this many passes. The bits are the same.
-const PATIENCE: u64 = 2_000;
+/// Operations of a kernel up to which code is made before it is used. Making it takes about 24,000 instructions for each
+/// operation, so longer kernels wait.
+const AT_ONCE: usize = 150;
+/// How often the list of operations of a longer kernel is interpreted before it is compiled, unless many runs follow.
+/// Compiling takes as long as 2,000 to 2,500 passes. Many runs end before that, and the others lose less than what
+/// compiling costs. The bits are the same.
+const PATIENCE: u64 = 1_000;
 
 /// The key of a plan in the cache.
 #[derive(PartialEq, Eq, Hash)]
@@ -106,135 +108,113 @@ fn written(plan: &EliminationPlan<'_>) -> Option<elimination::Elimination> {
 
 fn make(plan: &EliminationPlan<'_>, execution: Execution, many_runs: &Arc<AtomicBool>) -> Option<Arc<dyn Elimination>> {
     let written = written(plan)?;
+    let factors = written.factors;
+    let programs = [written.factor, written.solve, written.check];
     match execution {
         Execution::Jit => {
-            if length(&written) <= AT_ONCE {
-                return Some(Arc::new(Executor::of(&written)?));
-            }
-            Some(Arc::new(Listed::of(written, many_runs)?))
+            let [factor, solve, check] = programs.map(|program| Kernel::of(program, many_runs));
+            Some(Arc::new(Kernels { factor: factor?, solve: solve?, check: check?, factors }))
         }
         Execution::Interpret => {
             let prepared = |program: Program| {
                 let interpreter = Interpreter::new(&program);
                 (program, interpreter)
             };
-            let factors = written.factors;
-            let [factor, solve, check] = [written.factor, written.solve, written.check].map(prepared);
+            let [factor, solve, check] = programs.map(prepared);
             Some(Arc::new(Interpreted { factor, solve, check, factors }))
         }
     }
 }
 
-/// In machine code.
-struct Executor {
-    factor: Function,
-    solve: Function,
-    check: Function,
-    factors: usize,
+/// A kernel of an elimination.
+enum Kernel {
+    Code(Function),
+    List(Box<ListedKernel>),
 }
 
-impl Executor {
-    fn of(written: &elimination::Elimination) -> Option<Executor> {
-        let code = |program: &Program| Compiled::new(program).ok()?.function(KernelRole::Outputs);
-        let [factor, solve, check] = [code(&written.factor)?, code(&written.solve)?, code(&written.check)?];
-        Some(Executor { factor, solve, check, factors: written.factors })
+impl Kernel {
+    fn of(program: Program, many_runs: &Arc<AtomicBool>) -> Option<Kernel> {
+        let length = program.kernel(KernelRole::Outputs).map_or(0, |kernel| kernel.graph.len());
+        if length <= AT_ONCE {
+            compiled(&program).map(Kernel::Code)
+        } else {
+            ListedKernel::of(program, many_runs).map(|kernel| Kernel::List(Box::new(kernel)))
+        }
+    }
+
+    fn run(&self, y: &[f64], p: &[f64], out: &mut [f64]) {
+        match self {
+            Kernel::Code(code) => code.call(0.0, y, p, &[], out),
+            Kernel::List(kernel) => kernel.run(y, p, out),
+        }
     }
 }
 
-/// Operations of the three kernels, and a few more.
-fn length(written: &elimination::Elimination) -> usize {
-    let length = |program: &Program| program.kernel(KernelRole::Outputs).map_or(0, |kernel| kernel.graph.len());
-    length(&written.factor) + length(&written.solve) + length(&written.check)
+fn compiled(program: &Program) -> Option<Function> {
+    Compiled::new(program).ok()?.function(KernelRole::Outputs)
 }
 
-/// As lists of operations until code pays.
-struct Listed {
-    factor: Bytecode,
-    solve: Bytecode,
-    check: Bytecode,
-    /// Operations of all.
-    length: u64,
-    /// Operations that were gone through.
-    done: AtomicU64,
+/// A longer kernel: the list of its operations until code pays, then machine code.
+struct ListedKernel {
+    program: Program,
+    list: Bytecode,
+    /// How often the list was interpreted.
+    passes: AtomicU64,
     /// `None` inside where no code could be made.
-    executor: OnceLock<Option<Executor>>,
+    code: OnceLock<Option<Function>>,
     many_runs: Arc<AtomicBool>,
-    factors: usize,
-    written: elimination::Elimination,
 }
 
-impl Listed {
-    fn of(written: elimination::Elimination, many_runs: &Arc<AtomicBool>) -> Option<Listed> {
-        let listed = |program: &Program| Bytecode::of(program).ok();
-        let [factor, solve, check] = [listed(&written.factor)?, listed(&written.solve)?, listed(&written.check)?];
-        Some(Listed {
-            length: (factor.len() + solve.len() + check.len()) as u64,
-            factor,
-            solve,
-            check,
-            done: AtomicU64::new(0),
-            executor: OnceLock::new(),
-            many_runs: Arc::clone(many_runs),
-            factors: written.factors,
-            written,
-        })
+impl ListedKernel {
+    fn of(program: Program, many_runs: &Arc<AtomicBool>) -> Option<ListedKernel> {
+        let list = Bytecode::of(&program).ok()?;
+        let (passes, code, many_runs) = (AtomicU64::new(0), OnceLock::new(), Arc::clone(many_runs));
+        Some(ListedKernel { program, list, passes, code, many_runs })
     }
 
-    /// The code, once compiling pays. Each pass through the list counts towards that.
-    fn executor(&self, operations: usize) -> Option<&Executor> {
-        if let Some(made) = self.executor.get() {
+    fn run(&self, y: &[f64], p: &[f64], out: &mut [f64]) {
+        match self.code() {
+            Some(code) => code.call(0.0, y, p, &[], out),
+            None => self.list.run(y, p, out),
+        }
+    }
+
+    /// The code, once compiling pays.
+    fn code(&self) -> Option<&Function> {
+        if let Some(made) = self.code.get() {
             return made.as_ref();
         }
-        let done = self.done.fetch_add(operations as u64, Ordering::Relaxed);
-        if self.many_runs.load(Ordering::Relaxed) || done > PATIENCE * self.length {
-            return self.executor.get_or_init(|| Executor::of(&self.written)).as_ref();
+        let pays = self.many_runs.load(Ordering::Relaxed) || self.passes.fetch_add(1, Ordering::Relaxed) >= PATIENCE;
+        if !pays {
+            return None;
         }
-        None
+        self.code.get_or_init(|| compiled(&self.program)).as_ref()
     }
 }
 
-impl Elimination for Listed {
+/// The kernels of an elimination, each a list or machine code.
+struct Kernels {
+    factor: Kernel,
+    solve: Kernel,
+    check: Kernel,
+    factors: usize,
+}
+
+impl Elimination for Kernels {
     fn factors(&self) -> usize {
         self.factors
     }
 
     fn factor(&self, values: &[f64], shift: &[f64], factors: &mut [f64]) {
-        match self.executor(self.factor.len()) {
-            Some(executor) => executor.factor(values, shift, factors),
-            None => self.factor.run(values, shift, factors),
-        }
+        self.factor.run(values, shift, factors);
     }
 
     fn solve(&self, factors: &[f64], b: &[f64], x: &mut [f64]) {
-        match self.executor(self.solve.len()) {
-            Some(executor) => executor.solve(factors, b, x),
-            None => self.solve.run(factors, b, x),
-        }
+        self.solve.run(factors, b, x);
     }
 
     fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]) {
-        match self.executor(self.check.len()) {
-            Some(executor) => executor.check(values, others, excess),
-            None => self.check.run(values, others, excess),
-        }
-    }
-}
-
-impl Elimination for Executor {
-    fn factors(&self) -> usize {
-        self.factors
-    }
-
-    fn factor(&self, values: &[f64], shift: &[f64], factors: &mut [f64]) {
-        self.factor.call(0.0, values, shift, &[], factors);
-    }
-
-    fn solve(&self, factors: &[f64], b: &[f64], x: &mut [f64]) {
-        self.solve.call(0.0, factors, b, &[], x);
-    }
-
-    fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]) {
-        self.check.call(0.0, values, others, &[], excess);
+        self.check.run(values, others, excess);
     }
 }
 
@@ -339,15 +319,15 @@ mod tests {
             bound: 1e-10,
         };
         let written = written(&plan).expect("an elimination");
-        let listed = Listed::of(written, &Arc::default()).expect("lists");
-        let mut factors = vec![0.0; listed.factors()];
+        let mut factors = vec![0.0; written.factors];
+        let kernel = ListedKernel::of(written.factor, &Arc::default()).expect("a list");
         let values: Vec<f64> = pattern.positions().map(|(i, j)| if i == j { 9.0 } else { 0.1 }).collect();
-        let mut runs = 0u64;
-        while listed.executor.get().is_none() {
-            listed.factor(&values, &[], &mut factors);
-            runs += 1;
-            assert!(runs < 100 * PATIENCE, "{runs}");
+        let mut passes = 0u64;
+        while kernel.code.get().is_none() {
+            kernel.run(&values, &[], &mut factors);
+            passes += 1;
+            assert!(passes <= PATIENCE + 1, "{passes}");
         }
-        assert!(runs > PATIENCE / 2, "{runs}");
+        assert_eq!(passes, PATIENCE + 1);
     }
 }

@@ -112,6 +112,11 @@ impl std::ops::Add for Rational {
 impl std::ops::Mul for Rational {
     type Output = Rational;
     fn mul(self, other: Rational) -> Rational {
+        // most exponents are integers, and 128-bit divisions are slow
+        if self.denominator == 1 && other.denominator == 1 {
+            let product = self.numerator.checked_mul(other.numerator);
+            return product.map_or(Rational::LOST, Rational::whole);
+        }
         let (a, b) = (i128::from(self.numerator), i128::from(self.denominator));
         let (c, d) = (i128::from(other.numerator), i128::from(other.denominator));
         Rational::reduced(a * c, b * d)
@@ -121,6 +126,9 @@ impl std::ops::Mul for Rational {
 impl std::ops::Div for Rational {
     type Output = Rational;
     fn div(self, other: Rational) -> Rational {
+        if other == Rational::ONE {
+            return self;
+        }
         let (a, b) = (i128::from(self.numerator), i128::from(self.denominator));
         let (c, d) = (i128::from(other.numerator), i128::from(other.denominator));
         Rational::reduced(a * d, b * c)

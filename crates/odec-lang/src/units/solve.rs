@@ -161,12 +161,11 @@ impl<S> Solver<S> {
 /// `unit` with one of its atoms replaced by `value`.
 fn substituted(unit: &Vector, key: Key, r: Rational, value: Option<&Vector>) -> Vector {
     let Some(value) = value else { return unit.clone() };
-    let rest = unit.without(key);
     if key.exponent == 0 {
-        return rest.times(value, r);
+        return unit.replaced(key, value, r);
     }
     let named = super::vector::Exponent { number: None, names: vec![(key.exponent, Rational::ONE)] };
-    rest.times(&value.raised(&named), r)
+    unit.replaced(key, &value.raised(&named), r)
 }
 
 /// Substitutes the rows in a unit. Also returns how often each equation was used.

@@ -1,5 +1,7 @@
 //! Units as vectors: exponents of dimensions, of prime factors of the scale, and of the unknown units of names.
 
+use std::cmp::Ordering;
+
 use super::rational::Rational;
 
 /// A factor of a unit.
@@ -121,28 +123,12 @@ impl Vector {
         if other.0.is_empty() {
             return self.clone();
         }
-        let mut sum = Vec::with_capacity(self.0.len() + other.0.len());
-        let (mut a, mut b) = (self.0.iter().peekable(), other.0.iter().peekable());
-        loop {
-            let order = match (a.peek(), b.peek()) {
-                (None, None) => break,
-                (Some(_), None) => std::cmp::Ordering::Less,
-                (None, Some(_)) => std::cmp::Ordering::Greater,
-                (Some(x), Some(y)) => x.0.cmp(&y.0),
-            };
-            let left = if order.is_le() { a.next() } else { None };
-            let right = if order.is_ge() { b.next() } else { None };
-            let (key, value) = match (left, right) {
-                (Some(x), Some(y)) => (x.0, x.1 + y.1 * power),
-                (Some(x), None) => *x,
-                (None, Some(y)) => (y.0, y.1 * power),
-                (None, None) => break,
-            };
-            if !value.is_zero() {
-                sum.push((key, value));
-            }
-        }
-        Vector(sum)
+        Vector(merged(&self.0, &other.0, power, None))
+    }
+
+    /// The unit with one of its atoms replaced by a power of `value`.
+    pub fn replaced(&self, key: Key, value: &Vector, power: Rational) -> Vector {
+        Vector(merged(&self.0, &value.0, power, Some(key)))
     }
 
     /// The product of two units.
@@ -216,6 +202,35 @@ impl Vector {
         // numerator and denominator of an ordinary factor are exact doubles, so the quotient is rounded once
         decimal(top, bottom).unwrap_or(top as f64 / bottom as f64) * rest
     }
+}
+
+/// The sum of two sorted lists of exponents: the first one without the key `gone`, the second one times `power`. An
+/// exponent of 0 is left out.
+fn merged(a: &[(Key, Rational)], b: &[(Key, Rational)], power: Rational, gone: Option<Key>) -> Vec<(Key, Rational)> {
+    let mut sum = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() || j < b.len() {
+        if i < a.len() && Some(a[i].0) == gone {
+            i += 1;
+            continue;
+        }
+        let order = match (a.get(i), b.get(j)) {
+            (Some(x), Some(y)) => x.0.cmp(&y.0),
+            (Some(_), None) => Ordering::Less,
+            _ => Ordering::Greater,
+        };
+        let (key, value) = match order {
+            Ordering::Less => a[i],
+            Ordering::Equal => (a[i].0, a[i].1 + b[j].1 * power),
+            Ordering::Greater => (b[j].0, b[j].1 * power),
+        };
+        i += usize::from(order.is_le());
+        j += usize::from(order.is_ge());
+        if !value.is_zero() {
+            sum.push((key, value));
+        }
+    }
+    sum
 }
 
 /// A quotient with a finite decimal expansion, parsed from its digits. So it is rounded once, however many digits it

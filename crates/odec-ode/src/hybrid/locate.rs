@@ -91,6 +91,8 @@ pub(super) struct Locator {
     /// The polynomials of the step, and where the coefficients of each begin in `coefficients`.
     segments: Vec<(Segment, usize)>,
     coefficients: Vec<f64>,
+    /// The polynomial at whose start `left` and `right` were evaluated.
+    looked: Option<usize>,
     /// True if the states within the step follow these polynomials.
     followed: bool,
     /// left - right at all points of an interpolant, point by point, and the largest sizes of both sides.
@@ -132,6 +134,7 @@ impl Locator {
             state: vec![0.0; n],
             segments: Vec::new(),
             coefficients: Vec::new(),
+            looked: None,
             followed: true,
             values: vec![0.0; relations * chebyshev::MOST_POINTS],
             sizes: vec![0.0; relations],
@@ -163,7 +166,13 @@ impl Locator {
         self.quiet.sign(relation) != 0.0
     }
 
+    /// True if all relations are affine.
+    pub fn all_affine(&self) -> bool {
+        self.quiet.all_affine()
+    }
+
     /// Terms and time coefficient of a relation that is affine.
+    #[inline]
     pub fn affine(&self, relation: usize) -> Option<(&[(u32, f64)], f64)> {
         self.quiet.row(relation)
     }
@@ -174,10 +183,10 @@ impl Locator {
         model: &dyn HybridSystem,
         (t, y): (f64, &[f64]),
         relation: usize,
-        weights: &[f64],
+        weight: impl Fn(usize) -> f64,
     ) -> f64 {
         if let Some((terms, _)) = self.quiet.row(relation) {
-            return terms.iter().map(|(row, a)| a.abs() * weights[*row as usize]).sum();
+            return terms.iter().map(|(row, a)| a.abs() * weight(*row as usize)).sum();
         }
         let Locator { direction, rates, .. } = self;
         direction.fill(0.0);
@@ -189,7 +198,7 @@ impl Locator {
         let mut sum = 0.0;
         for i in 0..y.len() {
             direction[i] = size;
-            sum += (along(direction) - still).abs() / size * weights[i];
+            sum += (along(direction) - still).abs() / size * weight(i);
             direction[i] = 0.0;
         }
         sum
@@ -246,6 +255,7 @@ impl Locator {
             defect = step.runner.defect(step.model.system());
         }
         self.followed = defect == 0.0;
+        self.looked = None;
         let mut first = None;
         let mut rest = std::mem::take(&mut self.suspects);
         if self.followed {
@@ -311,9 +321,12 @@ impl Locator {
             }
             let c = &self.coefficients[*at..at + (segment.degree + 1) * n];
             let start = if number == 0 { step.y } else { &c[..n] };
-            if model.sides(segment.from, start, &mut self.left, &mut self.right).is_err() {
+            // one evaluation for all relations
+            if self.looked != Some(number) && model.sides(segment.from, start, &mut self.left, &mut self.right).is_err()
+            {
                 return false;
             }
+            self.looked = Some(number);
             let mut powers = [0.0; MAX_DEGREE + 1];
             for (k, power) in powers.iter_mut().enumerate().take(segment.degree + 1).skip(1) {
                 *power = terms.iter().map(|(row, a)| a * c[k * n + *row as usize]).sum();

@@ -12,7 +12,7 @@ mod over;
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::motion::Motion;
 use crate::hybrid::outcome::HybridCause;
-use crate::hybrid::rates::rates_along;
+use crate::hybrid::rates::{rate_along, rates_along};
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 use crate::problem::{Options, Refusal};
@@ -74,6 +74,7 @@ pub(super) struct Modes {
     later: Vec<f64>,
     /// Size of the terms of each rate.
     terms: Vec<f64>,
+    later_terms: Vec<f64>,
     touching: Vec<usize>,
     /// The relations that were on their surface at the beginning of the instant.
     pub met_here: Vec<usize>,
@@ -124,6 +125,7 @@ impl Modes {
             rates: zero(m),
             later: zero(m),
             terms: zero(m),
+            later_terms: zero(m),
             touching: Vec::with_capacity(m),
             met_here: Vec::with_capacity(m),
             surfaces: Vec::with_capacity(m),
@@ -214,7 +216,8 @@ impl Modes {
         relation: usize,
     ) -> Result<(f64, Option<f64>), HybridCause> {
         let difference = self.difference_at(model, (at.t, at.y), relation)?;
-        let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
+        let known = self.motion.slope(model, at.t, at.y, &mut self.slope)
+            && self.differentiate_one(model, locator, at, relation);
         Ok((difference, known.then(|| self.rates[relation])))
     }
 
@@ -559,6 +562,18 @@ impl Modes {
     fn differentiate(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> bool {
         let Modes { slope, rates, terms, unknown, .. } = self;
         rates_along(model, locator, (at.t, at.y), (slope, unknown), rates, Some(terms))
+    }
+
+    /// The same for one relation.
+    fn differentiate_one(
+        &mut self,
+        model: &dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+        relation: usize,
+    ) -> bool {
+        let Modes { slope, rates, terms, unknown, .. } = self;
+        rate_along(model, locator, (at.t, at.y), (slope, unknown), (rates, terms), relation)
     }
 
     /// Rounding error of left - right at the last evaluation.

@@ -133,6 +133,7 @@ fn around([least, most]: [f64; 2], [low, high]: [f64; 2], further: f64) -> Optio
 /// The box, and the constants of the relations.
 pub(super) struct Quiet {
     rows: AffineRows,
+    all_affine: bool,
     /// Watched relations that are not affine.
     others: Vec<usize>,
     /// The sign of each relation in its mode: 1 if it holds, -1 if it does not, 0 if it is not watched.
@@ -172,6 +173,7 @@ impl Quiet {
         Quiet {
             others: Vec::with_capacity(relations),
             signs: vec![0.0; relations],
+            all_affine: (0..relations).all(|relation| rows.row(relation).is_some()),
             rows,
             few: used.len() * FEW <= n,
             used,
@@ -191,7 +193,13 @@ impl Quiet {
         }
     }
 
+    /// True if all relations are affine.
+    pub fn all_affine(&self) -> bool {
+        self.all_affine
+    }
+
     /// Terms and time coefficient of an affine relation.
+    #[inline]
     pub fn row(&self, relation: usize) -> Option<(&[(u32, f64)], f64)> {
         self.rows.row(relation)
     }

@@ -11,6 +11,7 @@
 //! additions are summed in the order of size.
 
 mod returns;
+mod triggers;
 
 use std::collections::VecDeque;
 
@@ -21,7 +22,7 @@ use crate::hybrid::modes::{Decided, Landed, Modes, Place};
 use crate::hybrid::motion::{Moved, Wrote};
 use crate::hybrid::outcome::{Executed, HybridCause};
 use crate::hybrid::stops::{Stops, same, timed};
-use crate::hybrid::system::{Edge, HybridSystem, Target, Trigger};
+use crate::hybrid::system::{Event, HybridSystem, Target, Trigger};
 use returns::Returning;
 
 /// Largest number of rounds of an instant.
@@ -105,6 +106,8 @@ pub(super) enum Begins {
 pub(super) struct Rounds {
     was: Vec<bool>,
     now: Vec<bool>,
+    /// The list of times of each event that has one, with the event, in ascending order.
+    timed: Vec<(usize, usize)>,
     returning: Returning,
     /// In the order of time, so the events that are due come first.
     queue: VecDeque<Queued>,
@@ -126,7 +129,14 @@ pub(super) struct Rounds {
 impl Rounds {
     pub fn new(model: &dyn HybridSystem) -> Self {
         let events = model.events().len();
+        let list = |(event, of): (usize, &Event)| match of.trigger {
+            Trigger::Times(list) => Some((list, event)),
+            Trigger::Condition(_) | Trigger::Rest => None,
+        };
+        let mut timed: Vec<(usize, usize)> = model.events().iter().enumerate().filter_map(list).collect();
+        timed.sort_unstable();
         Rounds {
+            timed,
             was: vec![false; events],
             now: vec![false; events],
             queue: VecDeque::new(),
@@ -245,49 +255,6 @@ impl Rounds {
         if model.events()[event].stops {
             happened.ends = Some(happened.ends.map_or(event, |ends| ends.min(event)));
         }
-    }
-
-    /// Queues events whose conditions have changed, or whose times have come.
-    fn trigger(
-        &mut self,
-        model: &dyn HybridSystem,
-        (stops, derived): (&mut Stops, &Derivatives),
-        (t, y): (f64, &[f64]),
-        first: bool,
-    ) -> Result<(), HybridCause> {
-        model.conditions(t, y, &mut self.now);
-        let Rounds { was, now, queue, .. } = self;
-        queue.retain(|Queued { event, .. }| !(model.events()[*event].cancel && was[*event] && !now[*event]));
-        for (event, of) in model.events().iter().enumerate() {
-            let (was, now) = (self.was[event], self.now[event]);
-            let fires = match of.trigger {
-                Trigger::Condition(Edge::Rising) => now && !was,
-                Trigger::Condition(Edge::Falling) => was && !now,
-                Trigger::Condition(Edge::Both) => was != now,
-                Trigger::Times(list) => first && stops.has_come(list),
-                Trigger::Rest => false,
-            };
-            if fires {
-                let delay = model.delay(event, t, y);
-                if !(delay >= 0.0 && delay.is_finite()) {
-                    return Err(HybridCause::Delay { event, delay });
-                }
-                let values = if of.late { None } else { Some(self.spare.values(model, event, t, y)?) };
-                let (mut derivatives, mut times) = (Vec::new(), Vec::new());
-                if !derived.are_none() {
-                    derivatives.resize(derived.parameters() * of.writes.len(), 0.0);
-                    if !of.late {
-                        derived.values(model, event, (t, y), &mut derivatives)?;
-                    }
-                    let later = |(k, time): (usize, &f64)| time + model.delay_by(event, k, t, y, *time);
-                    times.extend(derived.times.iter().enumerate().map(later));
-                }
-                let (t, later) = (t + delay, self.queue.partition_point(|queued| queued.t <= t + delay));
-                self.queue.insert(later, Queued { event, t, values, derivatives, times });
-            }
-        }
-        std::mem::swap(&mut self.was, &mut self.now);
-        Ok(())
     }
 
     /// Selects the due events with the highest priority and rank, each once, into `due`, and adds their changes. False

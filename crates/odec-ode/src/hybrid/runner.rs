@@ -507,10 +507,8 @@ impl HybridRunner {
         let at = Place { t, y: &self.y, scale };
         self.derived.leave(model, &mut self.modes, &self.locator, at)?;
         if let (Begins::Time(Some(Landed { relation, .. })), false) = (begins, self.derived.are_none()) {
-            for (i, (weight, y)) in self.weights.iter_mut().zip(&self.y).enumerate() {
-                *weight = self.tolerances.scale(i, y.abs());
-            }
-            let room = self.locator.gradient(model, (t, &self.y), *relation, &self.weights);
+            let weight = |i: usize| self.tolerances.scale(i, self.y[i].abs());
+            let room = self.locator.gradient(model, (t, &self.y), *relation, weight);
             self.derived.crosses(model, &mut self.modes, &self.locator, (*relation, room), at)?;
         }
         self.stops.reach(model, t);

@@ -1,6 +1,9 @@
 //! Stops: times that are known before a step is taken. They are exact and never accumulated. Times within a few units
 //! of rounding are the same time.
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::system::{HybridSystem, Times, Trigger};
 
@@ -110,13 +113,41 @@ impl Times<'_> {
     }
 }
 
-/// How many times of each list have passed.
+/// The next time of a list; the earliest one is the largest.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    t: f64,
+    list: usize,
+}
+
+impl Ord for Next {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.t.total_cmp(&self.t).then(other.list.cmp(&self.list))
+    }
+}
+
+impl PartialOrd for Next {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Next {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Next {}
+
+/// How many times of each list have passed. An instant looks at the lists that are due, not at all of them.
 #[derive(Debug, Default)]
 pub struct Stops {
     passed: Vec<u64>,
-    due: Vec<bool>,
-    /// The next time of each list; infinite if there is none.
-    next: Vec<f64>,
+    /// The lists of which a time has come at this instant, each once, in ascending order.
+    due: Vec<usize>,
+    /// The next time of each list that has one.
+    next: BinaryHeap<Next>,
     /// The end of the run.
     pub t_end: f64,
 }
@@ -132,8 +163,10 @@ impl Stops {
             let times = model.times(list);
             let passed = times.passed(t0);
             self.passed.push(passed);
-            self.next.push(times.get(passed).unwrap_or(f64::INFINITY));
-            self.due.push(passed > 0 && times.get(passed - 1).is_some_and(|time| same(time, t0)));
+            self.next.extend(times.get(passed).map(|t| Next { t, list }));
+            if passed > 0 && times.get(passed - 1).is_some_and(|time| same(time, t0)) {
+                self.due.push(list);
+            }
         }
         self.settle(model);
     }
@@ -148,32 +181,45 @@ impl Stops {
     /// The next time of any list after `t`; all times up to `t` have been counted.
     pub fn next(&self, t: f64) -> Option<f64> {
         let later = |next: &f64| *next > t && *next < f64::INFINITY;
-        self.next.iter().copied().filter(later).min_by(f64::total_cmp)
+        match self.next.peek() {
+            Some(next) if next.t > t => Some(next.t).filter(later),
+            _ => self.next.iter().map(|next| next.t).filter(later).min_by(f64::total_cmp),
+        }
     }
 
     /// Counts the times that have come at `t`. True if modes may have changed.
     pub fn reach(&mut self, model: &mut dyn HybridSystem, t: f64) -> bool {
-        self.due.fill(false);
-        self.count(model, t, false)
+        self.due.clear();
+        while let Some(Next { list, .. }) = self.next.peek().copied().filter(|next| next.t <= t || same(next.t, t)) {
+            self.next.pop();
+            self.due.push(list);
+        }
+        self.due.sort_unstable();
+        let (passed, next) = (&mut self.passed, &mut self.next);
+        self.due.retain(|list| {
+            let times = model.times(*list);
+            let now = times.passed(t);
+            next.extend(times.get(now).map(|t| Next { t, list: *list }));
+            let before = std::mem::replace(&mut passed[*list], now);
+            now > before
+        });
+        let changed = !self.due.is_empty();
+        if changed {
+            model.at_stops(&self.passed);
+        }
+        changed
     }
 
     /// Counts again after lists have changed at `t`; times before it have passed. True if modes may have changed.
     pub fn recount(&mut self, model: &mut dyn HybridSystem, t: f64) -> bool {
-        self.count(model, t, true)
-    }
-
-    fn count(&mut self, model: &mut dyn HybridSystem, t: f64, anew: bool) -> bool {
+        self.next.clear();
         let mut changed = false;
-        for (list, next) in self.next.iter_mut().enumerate() {
-            if !anew && *next > t && !same(*next, t) {
-                continue;
-            }
+        for (list, before) in self.passed.iter_mut().enumerate() {
             let times = model.times(list);
             let passed = times.passed(t);
-            *next = times.get(passed).unwrap_or(f64::INFINITY);
-            self.due[list] |= !anew && passed > self.passed[list];
-            changed |= passed != self.passed[list];
-            self.passed[list] = passed;
+            self.next.extend(times.get(passed).map(|t| Next { t, list }));
+            changed |= passed != *before;
+            *before = passed;
         }
         if changed {
             model.at_stops(&self.passed);
@@ -183,7 +229,12 @@ impl Stops {
 
     /// True if a time of the list has come at this instant.
     pub fn has_come(&self, list: usize) -> bool {
-        self.due.get(list).copied().unwrap_or(false)
+        self.due.binary_search(&list).is_ok()
+    }
+
+    /// The lists of which a time has come at this instant, in ascending order.
+    pub fn due(&self) -> &[usize] {
+        &self.due
     }
 
     /// The index of the time of a list that has come at this instant.
@@ -193,12 +244,12 @@ impl Stops {
 
     /// True if times have come at this instant and f is continuous at all of them.
     pub fn are_kinks(&self, model: &dyn HybridSystem) -> bool {
-        self.due.contains(&true) && self.due.iter().enumerate().all(|(list, due)| !due || model.is_kink(list))
+        !self.due.is_empty() && self.due.iter().all(|list| model.is_kink(*list))
     }
 
     /// Ends the instant: no time is due any more.
     pub fn pass(&mut self) {
-        self.due.fill(false);
+        self.due.clear();
     }
 }
 

@@ -178,6 +178,7 @@ impl AffineRows {
     }
 
     /// Terms and b of a relation; `None` if it is not affine.
+    #[inline]
     pub fn row(&self, relation: usize) -> Option<(&[(u32, f64)], f64)> {
         if !self.is_affine.get(relation).copied().unwrap_or(false) {
             return None;

@@ -112,6 +112,8 @@ pub struct Model {
     pub kinks: bool,
     /// Evaluations of the sides.
     pub looks: Cell<u64>,
+    /// Calls for the times of a list.
+    pub asked: Cell<u64>,
 }
 
 impl Model {
@@ -141,6 +143,7 @@ impl Model {
             priorities: Vec::new(),
             kinks: false,
             looks: Cell::new(0),
+            asked: Cell::new(0),
         }
     }
 
@@ -286,10 +289,14 @@ impl HybridSystem for Model {
         self.lists.len()
     }
     fn times(&self, list: usize) -> Times<'_> {
+        self.asked.set(self.asked.get() + 1);
         match &self.lists[list] {
             (true, times) => Times::List(times),
             (false, of) => Times::Every { from: of[0], period: of[1], until: of[2] },
         }
+    }
+    fn listing(&self) -> Option<u64> {
+        Some(0)
     }
     fn is_kink(&self, _: usize) -> bool {
         self.kinks

@@ -227,3 +227,21 @@ fn a_period_that_is_rounding_is_no_period() {
         assert_eq!(failure.cause, HybridCause::NoTime { event: 0 }, "{period}");
     }
 }
+
+#[test]
+fn an_instant_looks_at_the_lists_that_are_due() {
+    // a list of one time for each event
+    let most = |count: usize| {
+        let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0).discretes(&[0.0]);
+        for k in 0..count {
+            model = model.at(&[(k + 1) as f64 / count as f64]);
+            model = model.event(Event::at(k, vec![Write::discrete(0).adding()]), |_, _, _, out| out[0] = 1.0);
+        }
+        let tsit5 = method::find("tsit5").unwrap();
+        let (outcome, kept) = run(&mut model, (0.0, 2.0), &[0.0], tsit5, &tolerances(1e-6, 1e-9)).unwrap();
+        assert!(outcome.executed == count as u64 && kept.instants.len() == count);
+        model.asked.get() as f64 / count as f64
+    };
+    let (few, many) = (most(50), most(400));
+    assert!(many <= 1.2 * few, "{few} calls for each event of 50, {many} of 400");
+}

@@ -180,6 +180,29 @@ fn an_oscillation_that_a_step_holds_many_times_is_followed() {
 }
 
 #[test]
+fn relations_that_all_change_in_a_step_are_looked_at_together() {
+    // x' = 1 passes one bound after the other, all of them within the step that is tried
+    let most = |count: usize| {
+        let bounds: Vec<_> = (0..count).map(|k| (0, true, (k + 1) as f64 / (count + 1) as f64)).collect();
+        let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0).bounds(&bounds).discretes(&[0.0]);
+        for _ in 0..count {
+            model = model.event(self::count(), |_, _, _, out| out[0] = 1.0);
+        }
+        let mut model = model.conditions(move |now, out| {
+            for (k, out) in out.iter_mut().enumerate() {
+                *out = now.holds(k);
+            }
+        });
+        let euler = method::find("euler").unwrap();
+        let (outcome, _) = run(&mut model, (0.0, 1.0), &[0.0], euler, &fixed(1.0)).unwrap();
+        assert_eq!(outcome.executed, count as u64);
+        model.looks.get() as f64 / count as f64
+    };
+    let (few, many) = (most(20), most(200));
+    assert!(many <= 1.2 * few, "{few} evaluations of the sides for each of 20 changes, {many} of 200");
+}
+
+#[test]
 fn sliding_is_known_at_once() {
     // a relay x' = -sign x, and dry friction that holds a mass
     for method in adaptive() {

@@ -50,6 +50,8 @@ struct Code {
     event_results: events::Results,
     reads: Routine,
     derivatives: Option<derived::Derivatives>,
+    /// Lists of times may change with discretes.
+    are_times_switched: bool,
 }
 
 /// A bound model with modes.
@@ -142,7 +144,9 @@ impl Located {
         let derivatives = derivatives
             .map(|of| derived::Derivatives::new(of, &sides, &facts, &event_results, execution))
             .transpose()?;
-        let code = Code { switching, sides, rates, values, facts, event_results, reads, derivatives };
+        let are_times_switched = facts.is_switched() || event_results.times.is_switched();
+        let code =
+            Code { switching, sides, rates, values, facts, event_results, reads, derivatives, are_times_switched };
         let still = vec![0.0; executor.layout().n];
         let mut known = vec![0.0; code.facts.len()];
         code.facts.run(0.0, &still, executor.parameters(), &still, &mut known);

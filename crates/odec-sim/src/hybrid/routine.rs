@@ -5,7 +5,7 @@ use std::sync::Arc;
 use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::nest::BoundProgram;
-use odec_ir::{Array, ArrayId, KernelRole, Program, Role};
+use odec_ir::{Array, ArrayId, Element, KernelRole, Node, Program, Role};
 use odec_jit::Compiled;
 
 use crate::executor::{Execution, Unfit};
@@ -43,6 +43,15 @@ impl Routine {
 
     fn layout(&self) -> &Layout {
         &self.bound.layout
+    }
+
+    /// True if a result may change with discretes or modes: it reads them, or what is staged from them.
+    pub fn is_switched(&self) -> bool {
+        let switched = |role: Role| matches!(role, Role::Discrete | Role::Mode | Role::Staged);
+        self.program.kernels.iter().any(|kernel| {
+            let role = |element: Element| self.program.arrays[kernel.array(element).0 as usize].role;
+            kernel.live().any(|(_, node)| matches!(node, Node::Read(element) if switched(role(element))))
+        })
     }
 
     /// Length of the results.

@@ -316,7 +316,7 @@ impl HybridSystem for Located {
     }
 
     fn discretes_mut(&mut self) -> &mut [f64] {
-        self.changed = true;
+        self.changed |= self.code.are_times_switched;
         &mut self.discretes
     }
 
@@ -362,10 +362,12 @@ impl HybridSystem for Located {
 
     fn conditions(&self, t: f64, y: &[f64], conditions: &mut [bool]) {
         let results = &self.code.event_results.conditions;
-        let mut out = vec![0.0; results.len()];
-        results.run(t, y, self.executor.parameters(), &self.still, &mut out);
-        for (condition, place) in conditions.iter_mut().zip(&self.places.event_table.conditions) {
-            *condition = place.is_some_and(|place| out[place] != 0.0);
+        if results.len() > 0 {
+            let mut out = vec![0.0; results.len()];
+            results.run(t, y, self.executor.parameters(), &self.still, &mut out);
+            for (condition, place) in conditions.iter_mut().zip(&self.places.event_table.conditions) {
+                *condition = place.is_some_and(|place| out[place] != 0.0);
+            }
         }
         let counters = &mut conditions[self.places.event_table.events.len()..];
         for (k, counted) in self.places.counted.iter().enumerate() {

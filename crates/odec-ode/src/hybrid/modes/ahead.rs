@@ -3,7 +3,7 @@
 use super::{Departure, Landed, Modes, Place};
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::outcome::HybridCause;
-use crate::hybrid::rates::rates_along;
+use crate::hybrid::rates::{rate_along, rates_along};
 use crate::hybrid::system::HybridSystem;
 
 /// Distance between the points from which a second derivative is computed, as a fraction of the last step.
@@ -43,7 +43,7 @@ impl Modes {
         if !self.touching.iter().any(doubtful) {
             return;
         }
-        let (known, apart) = self.rates_ahead(model, locator, at);
+        let (known, apart) = self.rates_ahead(model, locator, at, None);
         for relation in self.touching.iter().copied() {
             let bend = if known { self.later[relation] - self.rates[relation] } else { 0.0 };
             let blurred = !is_landed(relation) && self.rates[relation].abs() * apart <= BLUR * self.blur * bend.abs();
@@ -63,8 +63,9 @@ impl Modes {
         relation: usize,
     ) -> Option<[f64; 2]> {
         self.look(model, at.t, at.y).ok()?;
-        let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
-        let (ahead, apart) = if known { self.rates_ahead(model, locator, at) } else { (false, 0.0) };
+        let known = self.motion.slope(model, at.t, at.y, &mut self.slope)
+            && self.differentiate_one(model, locator, at, relation);
+        let (ahead, apart) = if known { self.rates_ahead(model, locator, at, Some(relation)) } else { (false, 0.0) };
         let rate = self.rates[relation];
         let bend = self.later[relation] - rate;
         let sure = ahead && apart > 0.0 && rate.abs().min(bend.abs()) > RATE * self.terms[relation];
@@ -80,17 +81,24 @@ impl Modes {
         at: Place<'_>,
         relation: usize,
     ) -> Option<(f64, f64)> {
-        let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
-        let (ahead, apart) = if known { self.rates_ahead(model, locator, at) } else { (false, 0.0) };
+        let known = self.motion.slope(model, at.t, at.y, &mut self.slope)
+            && self.differentiate_one(model, locator, at, relation);
+        let (ahead, apart) = if known { self.rates_ahead(model, locator, at, Some(relation)) } else { (false, 0.0) };
         let (rate, bend) = (self.rates[relation], self.later[relation] - self.rates[relation]);
         let sure = ahead && apart > 0.0 && bend.abs() > RATE * self.terms[relation];
         let bend = bend / apart;
         (sure && rate * bend <= 0.0).then(|| (0.5 * rate * rate / bend.abs(), bend.abs()))
     }
 
-    /// Computes the rates of all relations slightly further along the motion into `later`. Returns false if they are
-    /// not known, and the distance.
-    fn rates_ahead(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> (bool, f64) {
+    /// Computes the rates of all relations, or of one, slightly further along the motion into `later`. Returns false if
+    /// they are not known, and the distance.
+    fn rates_ahead(
+        &mut self,
+        model: &dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+        one: Option<usize>,
+    ) -> (bool, f64) {
         // at the start of a run there is no last step: the state then changes by a small fraction
         let own = self.own_scale(at);
         let apart = (APART * at.scale.min(own)).max(BEYOND * self.blur);
@@ -98,9 +106,15 @@ impl Modes {
             *near = y + apart * slope;
         }
         let t = at.t + apart;
-        let Modes { motion, near, near_slope, later, unknown, .. } = self;
+        let Modes { motion, near, near_slope, later, later_terms, unknown, .. } = self;
         let known = motion.slope(model, t, near, near_slope)
-            && rates_along(model, locator, (t, near), (near_slope, unknown), later, None);
+            && match one {
+                None => rates_along(model, locator, (t, near), (near_slope, unknown), later, None),
+                Some(relation) => {
+                    let (at, along) = ((t, &near[..]), (&near_slope[..], &unknown[..]));
+                    rate_along(model, locator, at, along, (later, later_terms), relation)
+                }
+            };
         (known, apart)
     }
 

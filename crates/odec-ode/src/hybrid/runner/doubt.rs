@@ -89,10 +89,8 @@ impl HybridRunner {
 
     /// How far off left - right of a relation is if all states are off by their tolerances, at the state `y`.
     fn room(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> f64 {
-        for (i, (weight, y)) in self.weights.iter_mut().zip(&self.y).enumerate() {
-            *weight = self.tolerances.scale(i, y.abs());
-        }
-        self.locator.gradient(model, (t, &self.y), relation, &self.weights)
+        let weight = |i: usize| self.tolerances.scale(i, self.y[i].abs());
+        self.locator.gradient(model, (t, &self.y), relation, weight)
     }
 
     /// Records a doubtful crossing that affects the result, at the end of its instant.

@@ -7,7 +7,6 @@
 //! fraction that resolves the flight.
 
 use super::{HybridRunner, RowTimes};
-use crate::control::Tolerances;
 use crate::hybrid::accumulation::Pending;
 use crate::hybrid::modes::Place;
 use crate::hybrid::outcome::{End, HybridError, Observer};
@@ -64,8 +63,8 @@ impl HybridRunner {
             if length > last || length <= SHORTEST * resolution(t) {
                 continue;
             }
-            self.weigh(crate::control::Tolerances::asked);
-            let tolerance = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
+            let weight = |i: usize| self.tolerances.asked(i, self.y[i].abs());
+            let tolerance = self.locator.gradient(model, (t, &self.y), relation, weight);
             let wanted = RESOLVED[usize::from(self.runner.method.order <= 2)] * height / tolerance;
             if wanted < 1.0 {
                 part = part.min(wanted.log2().floor().exp2());
@@ -123,25 +122,18 @@ impl HybridRunner {
         if !self.locator.watches(relation) || (self.locator.affine(relation).is_none() && self.y.len() > FEW) {
             return None;
         }
-        self.weigh(crate::control::Tolerances::asked);
-        let tolerance = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
+        let weight = |i: usize| self.tolerances.asked(i, self.y[i].abs());
+        let tolerance = self.locator.gradient(model, (t, &self.y), relation, weight);
         let near = self.modes.difference_at(model, (t, &self.y), relation).is_ok_and(|g| g.abs() <= tolerance);
         if !near {
             return None;
         }
-        self.weigh(|_, _, y| ROUNDING * y);
-        let rounding = self.locator.gradient(model, (t, &self.y), relation, &self.weights) + self.modes.noise(relation);
+        let rounded = |i: usize| ROUNDING * self.y[i].abs();
+        let rounding = self.locator.gradient(model, (t, &self.y), relation, rounded) + self.modes.noise(relation);
         let [rate, bend] = self.modes.bends(model, &self.locator, Place { t, y: &self.y, scale }, relation)?;
         // rate s + bend s^2/2
         let (height, length) = ((0.5 * rate * (rate / bend)).abs(), 2.0 * (rate / bend).abs());
         ((rate > 0.0) != (bend > 0.0)).then_some(Flight { height, length, rounding })
-    }
-
-    /// Computes the weights of the unknowns from their sizes.
-    fn weigh(&mut self, weight: impl Fn(&Tolerances, usize, f64) -> f64) {
-        for (i, (to, y)) in self.weights.iter_mut().zip(&self.y).enumerate() {
-            *to = weight(&self.tolerances, i, y.abs());
-        }
     }
 
     /// Sets the tolerances back to those requested.

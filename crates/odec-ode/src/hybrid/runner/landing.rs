@@ -160,7 +160,7 @@ impl HybridRunner {
             if rate.is_some_and(|rate| (rate < 0.0) != (model.modes()[relation] != 0.0)) || !model.is_read(relation) {
                 continue;
             }
-            let room = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
+            let room = self.locator.gradient(model, (t, &self.y), relation, |i| self.weights[i]);
             let away = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| (g / rate).abs());
             // a relation that approaches its surface slowly is close to it long before it arrives
             let moved =
@@ -246,10 +246,8 @@ impl HybridRunner {
         if !back || (g > 0.0) == (model.modes()[relation] != 0.0) {
             return Ok(false);
         }
-        for (i, (weight, y)) in self.weights.iter_mut().zip(&self.y).enumerate() {
-            *weight = self.tolerances.scale(i, y.abs());
-        }
-        if g.abs() > self.locator.gradient(model, (end, &self.y), relation, &self.weights) {
+        let weight = |i: usize| self.tolerances.scale(i, self.y[i].abs());
+        if g.abs() > self.locator.gradient(model, (end, &self.y), relation, weight) {
             return Ok(false);
         }
         self.modes.displace(relation);
@@ -281,12 +279,10 @@ impl HybridRunner {
                 continue;
             }
             let y = self.runner.state();
-            for (i, (weight, y)) in self.weights.iter_mut().zip(y).enumerate() {
-                *weight = LOST * self.tolerances.asked(i, y.abs());
-            }
+            let weight = |i: usize| LOST * self.tolerances.asked(i, y[i].abs());
             // if the motion touches the surface, the gradient is useless; the sides are known to the tolerance
             let sides = LOST * self.tolerances.rtol * self.modes.size(relation);
-            let room = self.locator.gradient(model, (t, y), relation, &self.weights).max(sides);
+            let room = self.locator.gradient(model, (t, y), relation, weight).max(sides);
             if self.modes.distance(relation) > room {
                 return Err(self.failure(HybridCause::Passed { relation }, t));
             }

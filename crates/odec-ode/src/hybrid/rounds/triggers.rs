@@ -1,0 +1,81 @@
+//! Triggers: which events an instant queues.
+//!
+//! An instant looks at the events whose conditions have changed and at those whose times have come. So its cost does
+//! not grow with the other events.
+
+use super::{Queued, Rounds};
+use crate::hybrid::derived::Derivatives;
+use crate::hybrid::outcome::HybridCause;
+use crate::hybrid::stops::Stops;
+use crate::hybrid::system::{Edge, HybridSystem, Trigger};
+
+/// Conditions are compared with those of before in blocks of this number.
+const BLOCK: usize = 64;
+
+impl Rounds {
+    /// Queues events whose conditions have changed, or whose times have come.
+    pub(super) fn trigger(
+        &mut self,
+        model: &dyn HybridSystem,
+        (stops, derived): (&mut Stops, &Derivatives),
+        (t, y): (f64, &[f64]),
+        first: bool,
+    ) -> Result<(), HybridCause> {
+        model.conditions(t, y, &mut self.now);
+        let Rounds { was, now, queue, .. } = self;
+        queue.retain(|Queued { event, .. }| !(model.events()[*event].cancel && was[*event] && !now[*event]));
+        let events = self.candidates(stops, first);
+        for event in events {
+            let of = &model.events()[event];
+            let (was, now) = (self.was[event], self.now[event]);
+            let fires = match of.trigger {
+                Trigger::Condition(Edge::Rising) => now && !was,
+                Trigger::Condition(Edge::Falling) => was && !now,
+                Trigger::Condition(Edge::Both) => was != now,
+                Trigger::Times(list) => first && stops.has_come(list),
+                Trigger::Rest => false,
+            };
+            if fires {
+                let delay = model.delay(event, t, y);
+                if !(delay >= 0.0 && delay.is_finite()) {
+                    return Err(HybridCause::Delay { event, delay });
+                }
+                let values = if of.late { None } else { Some(self.spare.values(model, event, t, y)?) };
+                let (mut derivatives, mut times) = (Vec::new(), Vec::new());
+                if !derived.are_none() {
+                    derivatives.resize(derived.parameters() * of.writes.len(), 0.0);
+                    if !of.late {
+                        derived.values(model, event, (t, y), &mut derivatives)?;
+                    }
+                    let later = |(k, time): (usize, &f64)| time + model.delay_by(event, k, t, y, *time);
+                    times.extend(derived.times.iter().enumerate().map(later));
+                }
+                let (t, later) = (t + delay, self.queue.partition_point(|queued| queued.t <= t + delay));
+                self.queue.insert(later, Queued { event, t, values, derivatives, times });
+            }
+        }
+        std::mem::swap(&mut self.was, &mut self.now);
+        Ok(())
+    }
+
+    /// The events whose conditions differ between `was` and `now` or whose times have come, in ascending order. The
+    /// others cannot be triggered, and however many there are, nothing else looks at them.
+    fn candidates(&self, stops: &Stops, first: bool) -> Vec<usize> {
+        let mut events = Vec::new();
+        for (block, (was, now)) in self.was.chunks(BLOCK).zip(self.now.chunks(BLOCK)).enumerate() {
+            if was != now {
+                let changes = was.iter().zip(now).enumerate().filter(|(_, (was, now))| was != now);
+                events.extend(changes.map(|(k, _)| block * BLOCK + k));
+            }
+        }
+        if first {
+            for list in stops.due() {
+                let begins = self.timed.partition_point(|(of, _)| of < list);
+                events.extend(self.timed[begins..].iter().take_while(|(of, _)| of == list).map(|(_, event)| *event));
+            }
+            events.sort_unstable();
+            events.dedup();
+        }
+        events
+    }
+}

@@ -136,9 +136,20 @@ impl Core {
         Ok(choices)
     }
 
-    /// Those of the names that are initial values of scalar states.
+    /// The states among the names that are single numbers; of a vector, its components.
     pub fn initial_values(&self, names: &[String]) -> Vec<String> {
-        names.iter().filter(|name| is_initial(self.model(), name)).cloned().collect()
+        let states = &self.shape.states;
+        let mut found: Vec<String> = Vec::new();
+        for name in names {
+            let chosen = states.select(name).unwrap_or_default();
+            let single = chosen.iter().map(|chosen| &states.list()[chosen.quantity]).filter(|q| q.axes.is_empty());
+            for quantity in single {
+                if !found.contains(&quantity.name) {
+                    found.push(quantity.name.clone());
+                }
+            }
+        }
+        found
     }
 
     /// A simulation with these settings. Uses suitable machine code if there is any, and otherwise compiles and stores

@@ -220,3 +220,23 @@ def test_what_is_wrong_is_said(lorenz):
     assert chained.grad(squares, ["x"], t=1, **TIGHT)["x"] == pytest.approx(
         by_sensitivities(chained, ["x"], t=1, **TIGHT)[0], rel=1e-9
     )
+
+
+def test_vectors_have_a_gradient_with_their_components_last():
+    m = odec.compile("param k = 2, w = (0.5, 1)\nstate r = (1, 2), r' = (0.5, 1), x = 1\nr'' = -k*r*x + w\nx' = -x")
+    options = {"t": 1, "samples": [0, 0.5, 1.0], **TIGHT}
+    for model in (m, m.with_({"r.x": 0.7, "r'.y": 3})):
+        g = model.grad(squares, ["r", "r'", "w"], **options)
+        names = ["r.x", "r.y", "r'.x", "r'.y", "w.x", "w.y"]
+        assert {name: of.shape for name, of in g.items()} == {"r": (2,), "r'": (2,), "w": (2,)}
+        np.testing.assert_allclose(g.to_numpy(), by_sensitivities(model, names, **options), rtol=1e-9)
+        apart = model.grad(squares, names, **options)
+        np.testing.assert_allclose(g.to_numpy(), apart.to_numpy(), rtol=1e-12)
+    # of an array: the components of an element next to each other
+    m = odec.compile("param k = 2\nindex i = 1..3\nstate p[i] = (i, 2, 1/i), x = 1\np[i]' = -k*i*p[i]*x\nx' = -x")
+    g = m.grad(squares, ["p", "p[2]", "p.y", "p[1..2]", "p[3].z"], **options)
+    assert [np.shape(of) for of in g.values()] == [(3, 3), (3,), (3,), (2, 3), ()]
+    wanted = [by_sensitivities(m, [f"p[{i}].{c}" for c in "xyz"], **options) for i in (1, 2, 3)]
+    np.testing.assert_allclose(g["p"], wanted, rtol=1e-9)
+    for name, part in [("p[2]", g["p"][1]), ("p.y", g["p"][:, 1]), ("p[1..2]", g["p"][:2]), ("p[3].z", g["p"][2, 2])]:
+        assert (g[name] == part).all()

@@ -178,19 +178,26 @@ impl Simulation {
     fn target(&self, name: &str, parameters: &Quantities) -> Result<(Slope, Target), Error> {
         let of = |list: &Quantities| {
             let chosen = list.select(name).unwrap_or_default();
-            let places = |c: &Chosen| {
+            let of_component = |c: &Chosen| {
                 let start = list.list()[c.quantity].start;
                 c.runs.iter().cloned().flatten().map(move |k| start + k).collect::<Vec<_>>()
             };
-            let shape = match &chosen[..] {
-                [one] if whole(&list.list()[one.quantity], one) => {
+            let components: Vec<Vec<usize>> = chosen.iter().map(of_component).collect();
+            let count = components.first().map_or(0, Vec::len);
+            let mut shape: Vec<usize> = match chosen.first() {
+                Some(one) if whole(&list.list()[one.quantity], one) => {
                     list.list()[one.quantity].axes.iter().map(|axis| axis.len).collect()
                 }
+                // some elements of an array are a list
+                _ if count > 1 => vec![count],
                 _ => Vec::new(),
             };
-            let places: Vec<usize> = chosen.iter().flat_map(places).collect();
-            // some elements of an array are a list
-            let shape = if shape.is_empty() && places.len() > 1 { vec![places.len()] } else { shape };
+            // the components of a vector come last
+            if components.len() > 1 {
+                shape.push(components.len());
+            }
+            let places: Vec<usize> =
+                (0..count).flat_map(|k| components.iter().filter_map(move |c| c.get(k).copied())).collect();
             (places, shape)
         };
         let slope = |shape| Slope { name: name.to_owned(), shape, values: Vec::new() };

@@ -15,15 +15,14 @@ use crate::settings::Settings;
 /// Time between two checks for signals.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Shapes, values, the work for the solution and for the adjoint equations, and the number of parts.
-type Made<'py> = (Vec<Vec<usize>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>, Bound<'py, PyDict>, usize);
+/// A shape for each name, all values, and the work.
+type Made<'py> = (Vec<Vec<usize>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>);
 
 #[pymethods]
 impl Core {
     /// Computes the gradient of a function of rows with respect to `names`. `weights` are the derivatives of the
     /// function with respect to the rows at `times`. Returns a shape for each name, then all values in the same order,
-    /// the work for the solution and for the adjoint equations, and the number of parts into which the solution was
-    /// divided.
+    /// and the work.
     fn gradient<'py>(
         &self,
         py: Python<'py>,
@@ -60,12 +59,11 @@ impl Core {
         let found = found.ok_or_else(|| usage(py, "the gradient was stopped"))?;
         let shapes = found.slopes.iter().map(|slope| slope.shape.clone()).collect();
         let values = found.slopes.iter().flat_map(|slope| slope.values.iter().copied()).collect();
-        Ok((
-            shapes,
-            PyArray1::from_vec(py, values),
-            counts(py, &found.forward)?,
-            counts(py, &found.backward)?,
-            found.parts,
-        ))
+        let work = PyDict::new(py);
+        work.set_item("forward", counts(py, &found.forward)?)?;
+        work.set_item("backward", counts(py, &found.backward)?)?;
+        work.set_item("integrand", found.integrand)?;
+        work.set_item("parts", found.parts)?;
+        Ok((shapes, PyArray1::from_vec(py, values), work))
     }
 }

@@ -64,6 +64,9 @@ def test_by_100_parameters_it_is_that_of_sensitivities(made, end):
     # each by itself, where it is not next to nothing
     large = np.abs(wanted) > 1e-6 * np.abs(wanted).max()
     np.testing.assert_allclose(g.to_numpy()[large], wanted[large], rtol=1e-8)
+    # at a cost below that of 6 runs: evaluations of f, of products with the transpose of df/dy, and of df/dp
+    work = g.solution.stats["f"] + g.stats["forward"]["f"] + g.stats["backward"]["f"] + g.stats["integrand"]
+    assert work < 6 * g.solution.stats["f"], g.stats
     # the work does not grow with the number of parameters
     few = m.grad(squares, names[:1], **options)
     assert g.stats["backward"]["accepted"] < 3 * max(few.stats["backward"]["accepted"], g.stats["forward"]["accepted"])

@@ -34,6 +34,8 @@ pub struct Gradient {
     pub forward: Stats,
     /// Work for the adjoint equations.
     pub backward: Stats,
+    /// Evaluations of df/dp for the integrals along them.
+    pub integrand: u64,
     /// Parts that the solution was divided into to fit in memory.
     pub parts: usize,
 }
@@ -139,7 +141,8 @@ impl Simulation {
         if let Some(wrong) = slopes.iter().find(|slope| !slope.values.iter().all(|value| value.is_finite())) {
             return Err(self.overflow(&wrong.name));
         }
-        Ok(Some(Gradient { slopes, forward: found.forward, backward: found.backward, parts: found.parts }))
+        let adjoint::Gradient { forward, backward, integrand, parts, .. } = found;
+        Ok(Some(Gradient { slopes, forward, backward, integrand, parts }))
     }
 
     /// Refuses a model whose solution jumps, or is not that of y' = f(t, y) from given values.

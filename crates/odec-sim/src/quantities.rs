@@ -154,6 +154,7 @@ pub struct Quantities {
     before: Vec<usize>,
     /// Positions of the arrays, by their place in the buffer.
     by_place: Vec<usize>,
+    by_name: HashMap<String, usize>,
     by_stem: HashMap<String, Vec<usize>>,
 }
 
@@ -161,13 +162,15 @@ impl Quantities {
     fn of(list: Vec<Quantity>) -> Quantities {
         let mut before = vec![0];
         let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut by_name = HashMap::with_capacity(list.len());
         for (k, s) in list.iter().enumerate() {
+            by_name.entry(s.name.clone()).or_insert(k);
             before.push(before[k] + s.len);
             by_stem.entry(names::plain(s.stem())).or_default().push(k);
         }
         let mut by_place: Vec<usize> = (0..list.len()).collect();
         by_place.sort_by_key(|&k| list[k].start);
-        Quantities { list, before, by_place, by_stem }
+        Quantities { list, before, by_place, by_name, by_stem }
     }
 
     /// The states, in the order of the text, with the velocity of a second-order state behind it.
@@ -253,7 +256,7 @@ impl Quantities {
     /// # Errors
     /// Subscripts that the array does not have.
     pub fn select(&self, text: &str) -> Result<Vec<Chosen>, Misnamed> {
-        if let Some(k) = self.list.iter().position(|s| s.name == text) {
+        if let Some(&k) = self.by_name.get(text) {
             let runs = self.list[k].runs(&[])?;
             return Ok(vec![Chosen { quantity: k, runs }]);
         }

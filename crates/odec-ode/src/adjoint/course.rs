@@ -7,6 +7,7 @@ use crate::interpolant::{Segment, lagrange};
 use crate::method::Method;
 use crate::problem::{Options, Problem, SolveError, Stats};
 use crate::runner::{Ahead, Reached, Runner};
+use crate::simd::{Pass, vectorised};
 use crate::system::System;
 
 /// Number of nodes of the polynomial that replaces a dense output that is not accurate enough.
@@ -21,6 +22,42 @@ struct Piece {
     at: usize,
 }
 
+/// Unknowns whose polynomials are evaluated together, in registers.
+const LANES: usize = 16;
+
+/// Evaluates the polynomials with the coefficients `c`, n for each power, at `s`.
+struct Horner<'a> {
+    c: &'a [f64],
+    s: f64,
+    y: &'a mut [f64],
+}
+
+impl Pass for Horner<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Horner { c, s, y } = self;
+        let n = y.len();
+        let mut blocks = y.chunks_exact_mut(LANES);
+        let mut at = 0;
+        for block in &mut blocks {
+            let mut sum = [0.0; LANES];
+            for c in c.chunks_exact(n).rev() {
+                let c = &c[at..at + LANES];
+                for i in 0..LANES {
+                    sum[i] = sum[i] * s + c[i];
+                }
+            }
+            block.copy_from_slice(&sum);
+            at += LANES;
+        }
+        for (i, y) in blocks.into_remainder().iter_mut().enumerate() {
+            *y = c.chunks_exact(n).rev().fold(0.0, |sum, c| sum * s + c[at + i]);
+        }
+    }
+}
+
 /// The polynomials of consecutive steps.
 pub struct Course {
     n: usize,
@@ -32,11 +69,11 @@ pub struct Course {
 }
 
 impl Course {
-    fn new(n: usize, forward: bool) -> Course {
+    pub fn new(n: usize, forward: bool) -> Course {
         Course { n, forward, pieces: Vec::new(), coefficients: Vec::new(), last: Cell::new(0) }
     }
 
-    fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.pieces.clear();
         self.coefficients.clear();
         self.last.set(0);
@@ -73,13 +110,7 @@ impl Course {
     fn evaluate(&self, piece: &Piece, t: f64, y: &mut [f64]) {
         let s = piece.segment.variable(t);
         let c = &self.coefficients[piece.at..piece.at + (piece.segment.degree + 1) * self.n];
-        let mut powers = c.chunks_exact(self.n).rev();
-        if let Some(highest) = powers.next() {
-            y.copy_from_slice(highest);
-        }
-        for c in powers {
-            y.iter_mut().zip(c).for_each(|(y, c)| *y = *y * s + c);
-        }
+        vectorised(self.n, Horner { c, s, y: &mut y[..self.n] });
     }
 
     /// Computes the state at a time in these steps.
@@ -108,7 +139,7 @@ impl Course {
     }
 
     /// Adds the last step of a run. It began at time `from` and state `start`.
-    fn take(
+    pub fn take(
         &mut self,
         runner: &mut Runner,
         system: &dyn System,

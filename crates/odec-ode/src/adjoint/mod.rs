@@ -8,15 +8,17 @@
 //! dL/dy(t0) = l(t0)       dL/dp = integral of (df/dp)^T l  +  (dy0/dp)^T l(t0), of which the last term is the caller's
 //! ```
 //!
-//! The solution is stored as polynomials, of which a limited number are in memory at a time. The integrals are states of
-//! the backward run, so that its step-size control includes their errors. A backward step is at most as long as a few
-//! steps of the solution, so that none passes over a feature that the solution resolved.
+//! The solution is stored as polynomials, of which a limited number are in memory at a time. Adaptive quadrature over each
+//! step of the backward run gives the integrals. A backward step is at most as long as a few steps of the solution, so
+//! that none passes over a feature that the solution resolved.
 
 mod backward;
 mod course;
+mod integrals;
 
 use backward::Backward;
-use course::RecordedRun;
+use course::{Course, RecordedRun};
+use integrals::Integrals;
 
 use crate::method::{Method, auto};
 use crate::pattern::Pattern;
@@ -88,6 +90,8 @@ pub struct Gradient {
     pub forward: Stats,
     /// Work for the adjoint equations.
     pub backward: Stats,
+    /// Evaluations of df/dp for the integrals along them.
+    pub integrand: u64,
     /// Number of parts into which the solution was divided.
     pub parts: usize,
 }
@@ -103,34 +107,6 @@ pub enum AdjointError {
     NoJacobian,
     /// The caller stopped it.
     Stopped,
-}
-
-/// The transpose of some columns of a matrix.
-pub(crate) struct Transposed {
-    /// Row and column in the transpose, and the index of the value.
-    entries: Vec<(u32, u32, u32)>,
-    rows: usize,
-    /// Number of values of the whole matrix.
-    stored: usize,
-}
-
-impl Transposed {
-    /// The transpose of these columns of a matrix.
-    fn of(pattern: &Pattern, columns: impl Iterator<Item = usize>) -> Transposed {
-        let mut made = Transposed { entries: Vec::new(), rows: 0, stored: pattern.entries() };
-        for (row, column) in columns.enumerate() {
-            made.entries.extend(pattern.column(column).map(|k| (row as u32, pattern.row_idx[k], k as u32)));
-            made.rows = row + 1;
-        }
-        made
-    }
-
-    /// Adds its product with a vector to `out`.
-    fn add(&self, values: &[f64], v: &[f64], out: &mut [f64]) {
-        for (row, column, k) in &self.entries {
-            out[*row as usize] += values[*k as usize] * v[*column as usize];
-        }
-    }
 }
 
 /// Computes the gradient. `look` receives the time after each step, and stops the work by returning false.
@@ -151,17 +127,16 @@ pub fn gradient(request: &Request<'_>, look: &mut dyn FnMut(f64) -> bool) -> Res
     let kept = RecordedRun::solve(system, plan, &span, request.room, look).map_err(AdjointError::Solution)?;
     let kept = kept.ok_or(AdjointError::Stopped)?;
     let parts = kept.parts();
-    let options = tolerances(request, &weights, &kept);
-    let jacobian = Transposed::of(pattern, 0..n);
-    let parameters = Transposed::of(request.by.pattern(), request.wanted.iter().copied());
-    let backward = Backward::new(system, request.by, kept, jacobian, parameters);
-    let (z, stats) = back(&backward, &options, problem.t0, &weights, look)?;
-    let (by_start, by_parameters) = z.split_at(n);
+    let (options, absolute) = tolerances(request, &weights, &kept);
+    let mut integrals = Integrals::new(request.by, request.wanted, n, options.rtol, absolute);
+    let backward = Backward::new(system, kept, pattern);
+    let (by_start, stats) = back(&backward, &options, problem.t0, &weights, &mut integrals, look)?;
     Ok(Gradient {
-        by_start: by_start.to_vec(),
-        by_parameters: by_parameters.to_vec(),
+        by_start,
+        by_parameters: integrals.sums,
         forward: backward.into_kept().stats,
         backward: stats,
+        integrand: integrals.evaluations,
         parts,
     })
 }
@@ -180,9 +155,9 @@ fn merged(weights: &[Weight]) -> Vec<Weight> {
     list
 }
 
-/// The options of the backward run. The scale of its tolerances is the change of L if the states, or parameters,
+/// The options of the backward run, and the absolute tolerances of the integrals. The scale of its tolerances is the change of L if the states, or parameters,
 /// change by their own size, so units do not matter.
-fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>) -> Options {
+fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>) -> (Options, Vec<f64>) {
     let Request { options, values, wanted, by, .. } = request;
     let n = kept.sizes.len();
     let rtol = (PART * options.rtol).max(LEAST);
@@ -222,39 +197,40 @@ fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>)
         }
     };
     let parameters = most.iter().zip(*wanted).map(small);
-    let atol = sizes.iter().map(|size| change / size).chain(parameters);
-    let atol = atol.map(|size| (rtol * size).clamp(f64::MIN_POSITIVE, f64::MAX)).collect();
-    Options {
-        rtol,
-        atol,
-        max_steps: options.max_steps,
-        linear: options.linear,
-        clock: options.clock,
-        ..Options::default()
-    }
+    let absolute = |size: f64| (rtol * size).clamp(f64::MIN_POSITIVE, f64::MAX);
+    let atol = sizes.iter().map(|size| absolute(change / size)).collect();
+    let (max_steps, linear, clock) = (options.max_steps, options.linear, options.clock);
+    let backward = Options { rtol, atol, max_steps, linear, clock, ..Options::default() };
+    (backward, parameters.map(absolute).collect())
 }
 
-/// Solves the adjoint equations. Returns l and the integrals at the start, and the work.
+/// Solves the adjoint equations, and adds up the integrals along them. Returns l at the start, and the work.
 fn back(
     system: &Backward<'_>,
     options: &Options,
     t0: f64,
     weights: &[Weight],
+    integrals: &mut Integrals<'_>,
     look: &mut dyn FnMut(f64) -> bool,
 ) -> Result<(Vec<f64>, Stats), AdjointError> {
-    let mut z = vec![0.0; system.shape().n];
+    let mut l = vec![0.0; system.shape().n];
     let mut left = weights.iter().rev().peekable();
     let t_last = left.peek().map_or(t0, |weight| weight.t);
-    let add = |z: &mut [f64], weight: &Weight| z.iter_mut().zip(&weight.by_state).for_each(|(z, w)| *z += w);
+    let add = |l: &mut [f64], weight: &Weight| l.iter_mut().zip(&weight.by_state).for_each(|(l, w)| *l += w);
     if let Some(weight) = left.next() {
-        add(&mut z, weight);
+        add(&mut l, weight);
     }
     if t_last == t0 {
-        return Ok((z, Stats::default()));
+        return Ok((l, Stats::default()));
     }
     let failed = AdjointError::Adjoint;
     let mut runner = Runner::new(system, &auto::METHOD, options).map_err(|refusal| failed(refusal.into()))?;
-    runner.begin(system, &Problem { t0: t_last, t_end: t0, y0: z.clone() }).map_err(failed)?;
+    let integrates = !integrals.sums.is_empty();
+    if integrates {
+        runner.watch();
+    }
+    runner.begin(system, &Problem { t0: t_last, t_end: t0, y0: l.clone() }).map_err(failed)?;
+    let mut step = Course::new(l.len(), t0 >= t_last);
     let mut t = t_last;
     while t != t0 {
         let start = system.kept().start();
@@ -264,7 +240,14 @@ fn back(
         let jump = left.peek().map_or(t0, |weight| weight.t);
         let stop = later(later(start, passed), jump);
         runner.advance(system, Ahead { stop: Some(stop), sample: None }).map_err(failed)?;
+        if integrates {
+            step.clear();
+            step.take(&mut runner, system, (t, &l)).map_err(failed)?;
+            let added = integrals.add((t, runner.time()), &system.kept().course, &step);
+            added.map_err(|cause| failed(runner.fails(system, cause)))?;
+        }
         t = runner.time();
+        l.copy_from_slice(runner.state());
         if !look(t) {
             return Err(AdjointError::Stopped);
         }
@@ -272,14 +255,12 @@ fn back(
             return Err(AdjointError::Stopped);
         }
         if let Some(weight) = left.next_if(|weight| weight.t == t) {
-            z.copy_from_slice(runner.state());
-            add(&mut z, weight);
+            add(&mut l, weight);
             if t != t0 {
-                runner.resume(system, &z).map_err(failed)?;
+                // the equations are linear: a jump of l does not change the steps that they need
+                runner.put_back(system, &l).map_err(failed)?;
             }
-        } else if t == t0 {
-            z.copy_from_slice(runner.state());
         }
     }
-    Ok((z, *runner.stats()))
+    Ok((l, *runner.stats()))
 }

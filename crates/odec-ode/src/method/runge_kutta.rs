@@ -509,18 +509,12 @@ impl Integrator for Embedded {
         }
         let Places { n, end } = self.places;
         let (y0, y1) = (&self.next[self.places.state()], &self.now[self.places.state()]);
-        let size = |of: &dyn Fn(usize) -> f64| {
-            let square = |i: usize| {
-                let part = of(i) / self.tolerances.scale(i, y0[i].abs().max(y1[i].abs()));
-                part * part
-            };
-            root_mean((0..n).map(square).sum(), n)
+        let moved = |stage: usize| h.abs() * self.tolerances.norm(&self.now[self.places.slope(stage)], y0, y1);
+        let square = |i: usize| {
+            let part = (y1[i] - y0[i]) / self.tolerances.scale(i, y0[i].abs().max(y1[i].abs()));
+            part * part
         };
-        let moved = |stage: usize| {
-            let k = &self.now[self.places.slope(stage)];
-            size(&|i| h * k[i])
-        };
-        let shown = size(&|i| y1[i] - y0[i]) + moved(0) + moved(end);
+        let shown = root_mean((0..n).map(square).sum(), n) + moved(0) + moved(end);
         let inside = (1..end).chain(end + 1..=end + self.dense.c.len());
         inside.into_iter().any(|stage| moved(stage) > (WILD * shown).max(1.0)).then_some((t, y0))
     }

@@ -1,8 +1,9 @@
 //! How a run ended, and the details of a failure.
 
 use super::Runner;
-use crate::evaluator::Evaluator;
+use crate::evaluator::{Evaluator, Paused};
 use crate::problem::{Cause, Failure, Outcome, SolveError, Stats, Stop};
+use crate::system::System;
 
 impl Runner {
     /// The outcome of the run.
@@ -20,6 +21,11 @@ impl Runner {
             linear: integrator.linear(),
             course: integrator.course(),
         }
+    }
+
+    /// The error of a caller whose own work along the run fails for this cause.
+    pub(crate) fn fails(&self, system: &dyn System, cause: Cause) -> SolveError {
+        self.failure(&Evaluator::resume(system, Paused::default()), cause)
     }
 
     pub(crate) fn failure(&self, eval: &Evaluator<'_>, cause: Cause) -> SolveError {

@@ -28,7 +28,7 @@ class Gradient(Mapping[str, Union[float, F64]]):
     """A gradient by name: `g["k"]`, of an array with its shape.
 
     `value` is the value of the function, `solution` what it was given, `stats` counts the work: "forward" for the solution, "backward" for the
-    adjoint equations.
+    adjoint equations, "integrand" for evaluations of df/dp, and "parts" of the solution that were solved again to save memory.
     """
 
     value: float
@@ -107,11 +107,11 @@ def grad(model: Model, loss: Loss, names: list[str], settings: dict[str, Any]) -
         raise UsageError(f"{_RETURNS}; it returned {returned!r:.100}")
     value = real("the value of loss", returned[0])
     weights = _weights(solution, returned[1])
-    shapes, values, forward, backward, parts = model.gradient(settings, names, np.ascontiguousarray(solution.t), weights)
+    shapes, values, stats = model.gradient(settings, names, np.ascontiguousarray(solution.t), weights)
     by: dict[str, float | F64] = {}
     single, k = values.tolist(), 0
     for name, shape in zip(names, shapes):
         count = math.prod(shape)
         by[name] = values[k : k + count].reshape(shape).copy() if shape else single[k]
         k += count
-    return Gradient(value, by, solution, {"forward": forward, "backward": backward, "parts": parts})
+    return Gradient(value, by, solution, stats)

@@ -392,3 +392,39 @@ run { t = 0 .. 1; samples = 1 }
         [[33.0, 44.0, 11.0, 22.0], [11.0, 11.0, 11.0, 22.0], [31.0, 41.0, 41.0, 42.0], [13.0, 14.0, 11.0, 22.0]];
     assert_eq!(rows[0][5..], expected.concat()[..]);
 }
+
+/// A neighbour of an element that a table names follows the rule for the ends. The element itself must exist.
+#[test]
+fn neighbours_of_what_a_table_names_follow_the_ends() {
+    let folder = scratch("table_ends");
+    let model = |rule: &str, table: &str| {
+        format!(
+            "model ring
+const N = 3
+index i = 1..N
+const n[i] = {table}
+boundary {rule} i
+state u[i] = i
+u[i]' = u[n[i]+1] - u[i]
+d[i] = u[i]^2 + u[i+1]
+fn before(k) = u[k-1]
+output p[i] = u[n[i]-1], q[i] = u[n[i]+2], r[i] = d[n[i]-1], s = before(n[3])
+run {{ method = euler; step = 0.5; t = 0 .. 0.5; samples = 1 }}
+"
+        )
+    };
+    // n is 2, 3, 1
+    let wanted = [
+        ("periodic", [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 3.0, 7.0, 10.0, 3.0], [2.0, 1.5, 2.5]),
+        ("clamp", [1.0, 2.0, 1.0, 3.0, 3.0, 3.0, 3.0, 7.0, 3.0, 1.0], [2.0, 2.5, 2.5]),
+    ];
+    for (rule, outputs, later) in wanted {
+        write(&folder, "ring.ode", &model(rule, "1 + mod(i, 3)"));
+        let (_, rows) = table(&odec(&folder, &["run", "ring.ode"]));
+        assert_eq!(rows[0][4..], outputs, "{rule}");
+        assert_eq!(rows[1][1..4], later, "{rule}");
+        write(&folder, "none.ode", &model(rule, "i - 1"));
+        let refused = odec(&folder, &["check", "none.ode"]);
+        assert!(refused.err.contains("E0520") && refused.err.contains("correct the table"), "{}", refused.err);
+    }
+}

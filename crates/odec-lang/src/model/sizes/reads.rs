@@ -82,7 +82,13 @@ impl SizeCheck<'_> {
                     return;
                 }
                 let Some(range) = self.table_range(symbol, k, table, shift, whole_array[k], span) else { return };
-                part.push(range);
+                // The rule of the ends applies to a neighbour of what the table names, not to the elements of the table:
+                // a 0 there may stand for none.
+                let moved = whole(shift).unwrap_or(0);
+                let (first, last) = whole_array[k];
+                let named = (range.0 - moved, range.1 - moved);
+                let inside = first <= named.0 && named.1 <= last;
+                part.push(if rule && inside { whole_array[k] } else { range });
                 continue;
             }
             let Some(linear) = self.linear(s) else { return };
@@ -192,6 +198,10 @@ impl SizeCheck<'_> {
                 "`{name}` has no boundary: read it under a condition, `(if i > 1 then {name}[i-1] else 0)`, or \
                  restrict the index: `[i in 2..N]`"
             )),
+            _ if (0..whole.len()).any(|k| outside(k) && self.model.edge_of(&indexed.axes[k]).is_some()) => report.help(
+                "the rule for the ends applies to a neighbour of an element that a table names, such as `u[n[k]+1]`, \
+                 but not to the element itself: correct the table",
+            ),
             _ if corners && leaving > 1 => {
                 report.help(format!("a corner needs its own value: `boundary {element} = ...`"))
             }

@@ -17,6 +17,7 @@ mod failures;
 mod fit;
 mod fmu;
 mod fuzz;
+mod fuzz_sbml;
 mod input;
 mod instants;
 mod interpreter;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use odec_tests::command::{run, run_in, scratch};
-use odec_tests::mutate::Random;
 use odec_tests::{files, root, snapshot, stem, text};
 
 /// The rows of a fixture by column.
@@ -338,42 +337,6 @@ fn judge(text: &str) -> bool {
         assert!(text.get(label.span.range()).is_some(), "a place outside of the text: {:?}\n{text}", label.span);
     }
     imported.text.is_some()
-}
-
-/// Mutated files: bytes changed, the end cut off, elements deleted, doubled and swapped.
-#[test]
-fn mutated_files_get_a_model_or_a_message() {
-    let originals: Vec<String> = files(&root().join("tests/fixtures/sbml"), "xml").iter().map(|p| text(p)).collect();
-    let mut random = Random(17);
-    let mut models = 0;
-    for round in 0..6000 {
-        let original = random.pick(&originals).clone();
-        let mut bytes = original.clone().into_bytes();
-        let tags: Vec<usize> = original.match_indices('<').map(|(k, _)| k).chain([bytes.len()]).collect();
-        match round % 4 {
-            0 => {
-                for _ in 0..=random.below(3) {
-                    let at = random.below(bytes.len());
-                    bytes[at] = *random.pick(b"<>&\"'= /x0-.\x00\xc3e");
-                }
-            }
-            1 => bytes.truncate(random.below(bytes.len())),
-            2 => {
-                // from one tag to another is left out: often a whole element
-                let (a, b) = (random.below(tags.len()), random.below(tags.len()));
-                let (a, b) = (tags[a.min(b)], tags[a.max(b).min(a.min(b) + 1 + random.below(8))]);
-                bytes.drain(a..b.max(a));
-            }
-            _ => {
-                let k = random.below(tags.len() - 1);
-                let piece = bytes[tags[k]..tags[k + 1]].to_vec();
-                let at = tags[random.below(tags.len())];
-                bytes.splice(at..at, piece);
-            }
-        }
-        models += usize::from(judge(&String::from_utf8_lossy(&bytes)));
-    }
-    assert!((100..5900).contains(&models), "{models} of the mutants were models");
 }
 
 #[test]

@@ -40,6 +40,7 @@ mod sbml_levels;
 mod sbml_lines;
 mod sbml_meaning;
 mod sbml_truth;
+mod sbml_units;
 mod sizes;
 mod smoke;
 mod steady;

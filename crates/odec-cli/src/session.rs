@@ -67,8 +67,19 @@ pub fn imported(
     reporter: Reporter,
     detail: Detail,
 ) -> Result<(Source, Titles), Error> {
+    converted(file, source, reporter, detail, odec_sbml::import_files)
+}
+
+/// The same, by a function of the importer.
+pub fn converted(
+    file: &args::Model,
+    source: Source,
+    reporter: Reporter,
+    detail: Detail,
+    import: fn(&Source) -> Imported,
+) -> Result<(Source, Titles), Error> {
     let source = host(file).with_files_of(source, &odec_sbml::used_files);
-    let Imported { text, titles, places, diagnostics } = odec_sbml::import_files(&source);
+    let Imported { text, titles, places, diagnostics } = import(&source);
     let Some(text) = text else { return Err(Error::new(Some(Arc::new(source)), diagnostics)) };
     reporter.diagnostics(Some(&source), &diagnostics, detail);
     let made = Source::new(format!("{}, imported", source.name), text);

@@ -29,7 +29,9 @@ use odec_ir::Span;
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::source::Source;
 
+use read::units::{UnitTable, UnitTexts};
 use report::Report;
+use write::UnitsLine;
 
 pub use export::{Chosen, Exported, export};
 pub use read::files::used_files;
@@ -59,10 +61,40 @@ pub fn import(text: &str) -> Imported {
 
 /// Imports a file with the other files whose models it uses ([`used_files`]).
 pub fn import_files(source: &Source) -> Imported {
+    imported(source, false)
+}
+
+/// The same, with the units of the file in the text if they mean there what they mean in SBML.
+pub fn import_with_units(source: &Source) -> Imported {
+    imported(source, true)
+}
+
+fn imported(source: &Source, with_units: bool) -> Imported {
     let mut report = Report::default();
     let model = read::files::whole(source, &mut report).filter(|_| !report.failed());
+    let units = model.as_ref().filter(|_| with_units).and_then(UnitTable::written);
     let plan = model.and_then(|model| decide::decide(&model, &mut report));
     let Some(plan) = plan else { return Imported { diagnostics: report.diagnostics, ..Imported::default() } };
-    let write::Written { text, titles, places } = write::write(&plan);
+    let write::Written { text, titles, places } = written(&plan, units);
     Imported { text: Some(text), titles, places, diagnostics: report.diagnostics }
+}
+
+/// Writes a plan, with its units if odec finds them consistent and needs no factor between them: SBML never converts a
+/// number.
+fn written(plan: &plan::Plan, units: Option<Result<UnitTexts, String>>) -> write::Written {
+    let why = match units {
+        None => return write::write(plan, &UnitsLine::None),
+        Some(Err(why)) => why,
+        Some(Ok(units)) => {
+            let with = write::write(plan, &UnitsLine::Written(units));
+            let odec_lang::Checked { model, diagnostics, .. } = odec_lang::check(&Source::new("", with.text.as_str()));
+            let error = diagnostics.into_iter().find(Diagnostic::is_error);
+            match (error, model) {
+                (None, Some(model)) if !model.units.converts() => return with,
+                (None, _) => "odec would convert them into each other".to_string(),
+                (Some(error), _) => error.headline,
+            }
+        }
+    };
+    write::write(plan, &UnitsLine::LeftOut(why))
 }

@@ -3,6 +3,7 @@
 use odec_ir::Span;
 
 use crate::math::Math;
+use crate::read::units::UnitTable;
 
 /// What all parts have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -237,6 +238,8 @@ pub struct Model {
     pub submodels: Vec<Submodel>,
     /// Ports.
     pub ports: Vec<Port>,
+    /// Units.
+    pub units: UnitTable,
 }
 
 impl Model {

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::input::{self, error};
 use crate::report::{Detail, Reporter, say};
 use crate::rows::print;
-use crate::session::imported;
+use crate::session::converted;
 use crate::whole::write_file;
 
 /// Reads the file, and writes the model.
@@ -22,7 +22,7 @@ pub fn import(args: &Import, reporter: Reporter) -> Result<Exit, Error> {
     }
     let files = Files { path: args.path.clone(), allow_read: args.allow_read.clone(), data: vec![] };
     let file = Model { file: args.file.clone(), set: vec![], params: None, files };
-    let (model, _) = imported(&file, source, reporter, Detail::Full)?;
+    let (model, _) = converted(&file, source, reporter, Detail::Full, odec_sbml::import_with_units)?;
     match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         None => print(&model.text),
         Some(path) if path == args.file => {

@@ -48,6 +48,11 @@ pub struct Units {
 }
 
 impl Units {
+    /// True if a value is multiplied by a factor between units.
+    pub fn converts(&self) -> bool {
+        !self.factors.is_empty()
+    }
+
     /// The unit with this name.
     pub(crate) fn find(&self, name: &str) -> Option<Vector> {
         match self.bases.iter().position(|base| base == name) {

@@ -70,6 +70,7 @@ impl Flattener<'_> {
                 self.replace_submodel(model, &mut flat, &submodel.base.id, replacement)?;
             }
         }
+        flat.units.leave_out("its submodels may have other ones");
         flat.submodels.clear();
         flat.ports.clear();
         Some(flat)

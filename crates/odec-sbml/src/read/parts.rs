@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use odec_lang::diagnostic::codes;
 
+use super::units::UnitTable;
 use super::{comp, infix, mathml};
 use crate::math::{Math, simplified};
 use crate::model::{Compartment, Event, Function, Model, Parameter, Reaction, Reference, Rule, RuleKind, Species};
@@ -24,19 +25,23 @@ pub fn model(level: (u32, u32), node: Element<'_>, report: &mut Report) -> Model
     model.conversion = attribute(node, "conversionFactor").map(str::to_string);
     model.submodels = comp::submodels(node, reader.report);
     model.ports = comp::ports(node);
+    model.units = UnitTable::of(level.0, node);
     for part in list(node, "listOfFunctionDefinitions") {
         reader.function(part, &mut model);
     }
     for part in list(node, "listOfCompartments") {
         let compartment = reader.compartment(part);
+        model.units.note(&compartment.base.id, part);
         model.compartments.push(compartment);
     }
     for part in list(node, "listOfSpecies") {
         let species = reader.species(part);
+        model.units.note(&species.base.id, part);
         model.species.push(species);
     }
     for part in list(node, "listOfParameters") {
         let parameter = reader.parameter(part, "");
+        model.units.note(&parameter.base.id, part);
         model.parameters.push(parameter);
     }
     for part in list(node, "listOfInitialAssignments") {
@@ -177,8 +182,17 @@ impl Reader<'_> {
     /// Reads a kinetic law. Its parameters get separate names.
     fn law(&mut self, node: Element<'_>, reaction: &str, model: &mut Model) -> Option<Math> {
         let lists = if self.level == 3 { "listOfLocalParameters" } else { "listOfParameters" };
-        let locals: Vec<Parameter> =
-            list(node, lists).collect::<Vec<_>>().into_iter().map(|part| self.parameter(part, reaction)).collect();
+        let mut locals: Vec<Parameter> = vec![];
+        for part in list(node, lists) {
+            locals.push(self.parameter(part, reaction));
+            model.units.note(
+                &format!(
+                    "{reaction}.{}",
+                    attribute(part, if self.level == 1 { "name" } else { "id" }).unwrap_or_default()
+                ),
+                part,
+            );
+        }
         let math = self.formula(node)?;
         let keys: BTreeSet<&str> = locals.iter().map(|p| p.base.id.as_str()).collect();
         let law = math.map(&mut |m| match m {

@@ -12,7 +12,8 @@ use odec_ir::Span;
 
 use crate::limits::MAX_INLINED;
 use crate::math::{Math, Op};
-use crate::plan::{Arrow, Plan, PlannedEvent, Quantity, Role, Section, Term};
+use crate::plan::{Arrow, Plan, PlannedEvent, Quantity, Role, Section, Term, amount, concentration};
+use crate::read::units::UnitTexts;
 use formula::{Inlined, Writer, time_argument};
 use names::{Names, argument};
 use steady::Steady;
@@ -30,13 +31,23 @@ pub struct Written {
     pub places: Vec<(Range<usize>, Span)>,
 }
 
+/// What the text says about units.
+pub enum UnitsLine {
+    /// Nothing: the file has none, or they are not wanted.
+    None,
+    /// It contains them.
+    Written(UnitTexts),
+    /// Why it does not contain them.
+    LeftOut(String),
+}
+
 /// Writes a plan as text.
-pub fn write(plan: &Plan) -> Written {
+pub fn write(plan: &Plan, units: &UnitsLine) -> Written {
     let names = Names::of(plan);
     let functions = plan.functions.iter().map(|f| (f.base.id.as_str(), f)).collect();
     let inlined = Inlined { functions, budget: Cell::new(MAX_INLINED) };
     let steady = Steady::of(plan);
-    let mut out = Out { plan, names, inlined, steady, text: String::new(), places: vec![] };
+    let mut out = Out { plan, units, names, inlined, steady, text: String::new(), places: vec![] };
     out.head();
     out.functions();
     out.section(Section::Parameters, "Parameters");
@@ -57,6 +68,7 @@ pub fn write(plan: &Plan) -> Written {
 
 struct Out<'p> {
     plan: &'p Plan,
+    units: &'p UnitsLine,
     names: Names,
     inlined: Inlined<'p>,
     steady: Steady<'p>,
@@ -99,14 +111,24 @@ impl Out<'_> {
         if !name.is_empty() {
             self.line(&format!("## {name}"));
         }
-        self.line(&format!("# Imported from SBML Level {level} Version {version}. Units are not imported."));
+        self.line(&format!("# Imported from SBML Level {level} Version {version}."));
+        if let UnitsLine::LeftOut(why) = self.units {
+            self.line(&format!("# Units are left out: {}.", plain(why).trim_end_matches('.')));
+        }
         let id: String =
             self.plan.id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
         if id.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             self.line(&format!("model {}", argument(&id)));
         }
-        if self.names.time != "t" {
-            self.line(&format!("time {}", self.names.time));
+        let unit = match self.units {
+            UnitsLine::Written(units) => units.time.as_ref().map(|unit| format!(" [{unit}]")),
+            _ => None,
+        };
+        if self.names.time != "t" || unit.is_some() {
+            self.line(&format!("time {}{}", self.names.time, unit.unwrap_or_default()));
+        }
+        if matches!(self.units, UnitsLine::Written(units) if units.items) {
+            self.line("unit item");
         }
     }
 
@@ -232,12 +254,14 @@ impl Out<'_> {
         }
         let (start, always) = (plan.places.start(&quantity.key), plan.places.of(&quantity.key));
         let formula = |math: &Math| self.formula(math);
+        let unit = self.unit(&quantity.key).map(|unit| format!(" [{unit}]")).unwrap_or_default();
+        let initial = |math: &Math| self.initial(&quantity.key, math);
         let (line, from) = match &quantity.role {
-            Role::Parameter(value) => (format!("param {name} = {}{note}", formula::number(*value).0), start),
+            Role::Parameter(value) => (format!("param {name} = {}{unit}{note}", formula::number(*value).0), start),
             Role::Defined(math) => (format!("{name} = {}{note}", formula(math)), always),
-            Role::State(value, _) => (format!("state {name} = {}{note}", formula(value)), start),
-            Role::Discrete(value) => (format!("discrete {name} = {}{note}", formula(value)), start),
-            Role::Unknown(value) => (format!("unknown {name} = {}{note}", formula(value)), start),
+            Role::State(value, _) => (format!("state {name} = {}{unit}{note}", initial(value)), start),
+            Role::Discrete(value) => (format!("discrete {name} = {}{unit}{note}", initial(value)), start),
+            Role::Unknown(value) => (format!("unknown {name} = {}{unit}{note}", initial(value)), start),
         };
         self.line_of(&line, from);
         if let Role::State(_, rate) = &quantity.role
@@ -245,6 +269,38 @@ impl Out<'_> {
         {
             self.line_of(&format!("{name}' = {}", self.formula(rate)), always);
         }
+    }
+
+    /// The unit of a quantity in the text.
+    fn unit(&self, key: &str) -> Option<&str> {
+        match self.units {
+            UnitsLine::Written(units) => units.of.get(key).map(String::as_str),
+            _ => None,
+        }
+    }
+
+    /// An initial value. If a unit follows, a formula has brackets.
+    fn initial(&self, key: &str, math: &Math) -> String {
+        let text = self.value(key, math);
+        let bare = self.unit(key).is_none() || matches!(math, Math::Number(_));
+        if bare { text } else { format!("({text})") }
+    }
+
+    /// A value that a quantity gets. The number in the product of a concentration and a size has the unit of the
+    /// concentration: `3 [mol/L]*cell`; likewise an amount that is divided by a size.
+    fn value(&self, key: &str, math: &Math) -> String {
+        let other = match (key.strip_prefix('#'), key.strip_prefix('[')) {
+            (Some(species), _) => concentration(species),
+            (_, Some(species)) => amount(species.trim_end_matches(']')),
+            _ => String::new(),
+        };
+        if let (Math::Apply(op @ (Op::Times | Op::Divide), list), Some(unit)) = (math, self.unit(&other))
+            && let [Math::Number(value), Math::Name(size, _)] = list.as_slice()
+        {
+            let sign = if *op == Op::Times { '*' } else { '/' };
+            return format!("{} [{unit}]{sign}{}", formula::number(*value).0, self.names.quantity(size));
+        }
+        self.formula(math)
     }
 
     fn equations(&mut self) {
@@ -293,7 +349,7 @@ impl Out<'_> {
         let actions: Vec<String> = event
             .actions
             .iter()
-            .map(|(key, math)| format!("{} := {}", self.names.quantity(key), writer.whole(math)))
+            .map(|(key, math)| format!("{} := {}", self.names.quantity(key), self.value(key, math)))
             .collect();
         let title = plain(&event.title);
         if !title.is_empty() {

@@ -1,5 +1,6 @@
 //! One run: its rows in one array, signals and progress during the run, and how it ended.
 
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -156,7 +157,17 @@ struct RunOutput {
     end: End,
 }
 
-fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>) -> PyResult<Result<RunOutput, Error>> {
+/// True from the first signal on whose handler raises, which `raised` keeps.
+fn interrupted(looked: &Cell<Instant>, raised: &RefCell<Option<PyErr>>) -> bool {
+    if raised.borrow().is_none() && looked.get().elapsed() >= PAUSE {
+        looked.set(Instant::now());
+        raised.replace(Python::attach(|py| py.check_signals()).err());
+    }
+    raised.borrow().is_some()
+}
+
+/// A run. If `judged`, a second run may follow, which shows whether errors grew.
+fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>, judged: bool) -> PyResult<Result<RunOutput, Error>> {
     let simulation = &prepared.simulation;
     let bound = simulation.bound();
     let count = match &bound.samples {
@@ -196,7 +207,15 @@ fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>) -> PyResult<Result<Ru
         Err(why) => return Ok(Err(simulation.explain(why))),
     };
     let mut warnings = simulation.remarks().to_vec();
-    warnings.extend(simulation.warnings(&solved.seen));
+    if judged {
+        let (looked, raised) = (Cell::new(Instant::now()), RefCell::new(None));
+        warnings.extend(simulation.warnings_of_rows(&solved.seen, &|| interrupted(&looked, &raised)));
+        if let Some(raised) = raised.into_inner() {
+            return Err(raised);
+        }
+    } else {
+        warnings.extend(simulation.warnings(&solved.seen));
+    }
     Ok(Ok(RunOutput { rows, events, stats, method: bound.choice.method.name, warnings, end }))
 }
 
@@ -229,18 +248,19 @@ pub fn matrix<'py>(py: Python<'py>, values: Vec<f64>, columns: usize) -> PyResul
 
 #[pymethods]
 impl Core {
-    /// Executes a run. Returns columns, groups of columns, rows, counts, warnings and events. If the run did not reach
+    /// Executes a run; if `judged`, with the warnings that need a second run. Returns columns, groups of columns, rows, counts, warnings and events. If the run did not reach
     /// its end, also the time and the exception.
-    #[pyo3(signature = (settings, progress = None))]
+    #[pyo3(signature = (settings, progress = None, judged = false))]
     fn run_rows<'py>(
         &self,
         py: Python<'py>,
         settings: Settings,
         progress: Option<Py<PyAny>>,
+        judged: bool,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (prepared, made) = py.detach(|| match self.prepared(&settings) {
             Ok(prepared) => {
-                let made = made(&prepared, progress.as_ref())?;
+                let made = made(&prepared, progress.as_ref(), judged)?;
                 Ok::<_, PyErr>((Some(prepared), made))
             }
             Err(error) => Ok((None, Err(error))),

@@ -1,7 +1,10 @@
 """Messages name what Python has: arguments, not options of the command."""
 
+import warnings
+
 import odec
 import pytest
+from conftest import LORENZ
 
 
 def said(call):
@@ -50,3 +53,21 @@ def test_solutions_are_mappings_and_arrays(decay):
     assert np.asarray(s).shape == (4, 2) and (np.array(s) == s.to_numpy()).all()
     w = decay.sweep({"k": [1, 2]})
     assert list(w) == ["t", "x"] and "x" in w and "y" not in w
+
+
+def test_errors_that_the_model_amplifies_are_warned_of_as_on_the_command_line():
+    with pytest.warns(odec.OdecWarning, match="W0622"):
+        s = odec.compile(LORENZ).run(40, samples=4000, dense=True)
+    assert [d.code for d in s.warnings] == ["W0622"]
+    late = s([10.0, 40.0])
+    assert (late["x"] == [s["x"][1000], s["x"][4000]]).all() and not late.warnings
+    with pytest.warns(odec.OdecWarning, match="W0622") as seen:
+        odec.solve_ivp(odec.compile(LORENZ), (0, 40), t_eval=[10, 40])
+        odec.compile(LORENZ).grad(lambda s: (0.0, {}), t=40, samples=[10, 40])
+    # at the line of the caller
+    assert [w.filename for w in seen] == [__file__] * 2
+    # not where errors have no time to grow, nor in a sweep
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not odec.compile(LORENZ).run(1).warnings
+        odec.compile(LORENZ).sweep({"rho": [28, 29]}, t=40)

@@ -148,3 +148,41 @@ def test_messages_about_sbml_point_at_the_xml(tmp_path):
         assert "m.xml:" in str(caught.value) and growing[d.span[0] :].startswith('<reaction id="r"')
         assert growing.splitlines()[d.line - 1][d.column - 1 :].startswith('<reaction id="r"')
     assert "S'" in m.source or "S_conc" in m.source
+
+
+def test_sweeps_are_tables_and_pictures():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    m = odec.compile("param k = 1, c = 2\nstate x = 1 [m]\nx' = -k*x/1\noutput z = c*x")
+    one = m.sweep({"k": [3, 1, 2]}, t=1)
+    html = one._repr_html_()
+    assert html.count("<tr>") == 4 and "3 runs, 0 failed" in html and "<th>x</th>" in html
+    ax = one.plot("x", log="y")
+    (line,) = ax.get_lines()
+    # in the order of the values that vary
+    assert list(line.get_xdata()) == [1, 2, 3] and list(line.get_ydata()) == [one["x"][k] for k in (1, 2, 0)]
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == ("k", "x [m]", "log")
+    plt.close("all")
+    assert len(one.plot().get_lines()) == 2
+    plt.close("all")
+    # an initial value that varies, and two names: a map
+    two = m.sweep({"k": [1, 2, 3], "x": [1, 2]}, t=1)
+    ax = two.plot("x")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("k", "x(0) [m]")
+    assert ax.collections[0].get_array().reshape(2, 3)[1, 2] == two["x"][5]
+    plt.close("all")
+    assert two.plot("x", over="x").get_lines()[0].get_linestyle() == "None"
+    plt.close("all")
+    # curves over time
+    ax = m.sweep({"k": [1, 2, 3]}, t=1, samples=4).plot("x")
+    parts = ax.collections[0].get_segments()
+    assert len(parts) == 3 and parts[2].shape == (5, 2) and ax.get_xlabel() == "t"
+    plt.close("all")
+    # a run that failed leaves a gap
+    broken = odec.compile("param k = 1\nstate x = 1\nx' = k*x^2").sweep({"k": [0.1, 2, 0.2]}, t=1)
+    assert [bool(v != v) for v in broken.plot("x").get_lines()[0].get_ydata()] == [False, False, True]
+    assert "1 failed" in broken._repr_html_()
+    plt.close("all")
+    with pytest.raises(odec.UsageError, match="vary `q`"):
+        one.plot(over="q")
+    with pytest.raises(odec.UsageError, match="`over`"):
+        m.sweep({"k": [1, 2], "x": [1, 2], "c": [1, 2]}, t=1).plot("x")

@@ -232,7 +232,7 @@ class Fit:
             asked = {"t_end": times[-1], "samples_times": times, "record": one["names"], "params": one["params"]}
             settings = {**self._problem.settings, **asked}
             settings["rtol"] = settings["rtol"] or 1e-8
-            found.append(model._run(settings, False, None, depth=0))
+            found.append(model._run(settings, False, None, judged=False))
         return found
 
     def plot(self, ax: Any = None) -> Any:
@@ -304,5 +304,5 @@ def fit(
     # the first one of equal sums, so that the order of the workers does not matter
     best = min(there, key=lambda end: float(end[1]))
     found = Fit(problem, best[0], best[2], [float(end[1]) for end in ends], sum(end[3] for end in ends))
-    warn(found.warnings, 3)
+    warn(found.warnings)
     return found

@@ -101,7 +101,7 @@ def grad(model: Model, loss: Loss, names: list[str], settings: dict[str, Any]) -
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise UsageError(f"`by` has `{twice}` twice")
-    solution = model._run(settings, False, None, 4)
+    solution = model._run(settings, False, None)
     returned = loss(solution)
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise UsageError(f"{_RETURNS}; it returned {returned!r:.100}")

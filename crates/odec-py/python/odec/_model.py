@@ -255,9 +255,10 @@ class Model(Core):
         return model._run(settings, dense, progress)
 
     def _run(
-        self, settings: dict[str, Any], dense: bool, progress: Callable[[float], bool | None] | None, depth: int = 3
+        self, settings: dict[str, Any], dense: bool, progress: Callable[[float], bool | None] | None, judged: bool = True
     ) -> Solution:
-        columns, groups, rows, stats, warnings, events, end = self.run_rows(settings, progress)
+        # only what a caller of the package asks for is judged and warned of
+        columns, groups, rows, stats, warnings, events, end = self.run_rows(settings, progress, judged)
         if events:
             names = self.event_names()
             events = [Event(t, names[k], tuple(at), tuple(changes)) for t, k, at, changes in events]
@@ -269,8 +270,8 @@ class Model(Core):
         if end is not None:
             time, error = end
             raise RunError("", error.diagnostics, time, solution)
-        if warnings and depth:
-            warn(warnings, depth)
+        if judged:
+            warn(warnings)
         return solution
 
     def sweep(
@@ -532,7 +533,7 @@ def compile(
         while any([_find(wanted, Path(base), allowed, found) for wanted in named_files(text, name, found)]):
             pass
     model = Model(text, name, found, [])
-    warn(model.warnings, 2)
+    warn(model.warnings)
     return model
 
 
@@ -564,7 +565,7 @@ def load(path: str | PathLike[str], *, allow_read: Sequence[str | PathLike[str]]
         raise UsageError(f"`{path}` is not UTF-8 text: byte {error.start}") from None
     name = fspath(path)
     if path.suffix != ".ode":
-        warn(doubts(text, name), 2)
+        warn(doubts(text, name))
         return Model(text, name, {}, [], None, True)
     return compile(text, name=name, base=path.parent, allow_read=allow_read)
 

@@ -11,7 +11,7 @@ import numpy as np
 from ._errors import OdecWarning, RunError, UsageError
 from ._model import Model, _settings
 from ._numbers import numbers, real, whole
-from ._solution import F64, Floats, Solution, need
+from ._solution import F64, Floats, Solution, need, outside
 
 # SciPy's names; all others are odec's
 _METHODS = {"RK45": "dopri5", "RK23": "bs32", "DOP853": "dop853", "Radau": "radau5", "BDF": "bdf", "LSODA": "auto"}
@@ -169,7 +169,7 @@ def _tolerances(model: Model, taken: dict[str, Any]) -> None:
             # the smallest one meets them all
             taken[name] = float(each.min()) if name == "rtol" else dict(zip(model.states, each.tolist()))
     if "rtol" in taken and 0 <= real("rtol", taken["rtol"]) < _LEAST:
-        warnings.warn(f"`rtol` is too small, and set to {_LEAST:.3g}", OdecWarning, stacklevel=4)
+        warnings.warn(f"`rtol` is too small, and set to {_LEAST:.3g}", OdecWarning, stacklevel=outside())
         taken["rtol"] = _LEAST
 
 
@@ -234,7 +234,7 @@ def solve_ivp(
 
     def run(end: float, samples: Any, dense: bool = False, **more: Any) -> tuple[Solution, int, str]:
         try:
-            return model._run(settings(end, samples, **more), dense, None, 5), 0, _SUCCESS
+            return model._run(settings(end, samples, **more), dense, None), 0, _SUCCESS
         except RunError as error:
             if error.partial is None:
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -199,7 +200,7 @@ class Solution:
         forward = len(self._rows) < 2 or self._rows[-1, 0] >= self._rows[0, 0]
         order = np.argsort(times if forward else -times, kind="stable")
         none = dict.fromkeys(["samples_word", "samples_count", "samples_log"])
-        ordered = self.model._run({**self._settings, **none, "samples_times": times[order].tolist()}, False, None, depth=0)
+        ordered = self.model._run({**self._settings, **none, "samples_times": times[order].tolist()}, False, None, judged=False)
         if asked.ndim == 0:
             return {name: ordered[name][0] for name in (*ordered._groups, self._all[0])}
         rows = np.empty_like(ordered._rows)
@@ -445,6 +446,31 @@ class Sweep:
         rows = np.column_stack([values.astype(np.float64) for values in table.values()])
         _save(path, columns, rows, self.model.described(self._settings) if self._settings else [], self.to_arrow)
 
+    def plot(self, *names: str, over: str | None = None, ax: Any = None, log: str = "") -> Any:
+        """Plots quantities over what the sweep varies, with matplotlib. `log` is "x", "y" or "xy". Returns the axes.
+
+        With one row for each run, `names` (all scalar columns, without any) are curves over the name that varies; with two names that
+        vary, the first quantity is a map over both. With `samples`, the first quantity has a curve over time for each run, coloured by
+        its value of the name that varies. `over` chooses among the names that vary.
+        """
+        from ._sweep_plot import plot
+
+        return plot(self, names, over, ax, log)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        table = self._table()
+        shown = [name for name in table if np.ndim(table[name]) == 1][:10]
+        rows = len(self._rows)
+        places = [*range(min(rows, 3)), *range(max(3, rows - 3), rows)]
+        head = "".join(f"<th>{escape(name)}</th>" for name in shown)
+        cells = [[table[name][k] for name in shown] for k in places]
+        text = [[str(v) if isinstance(v, (bool, np.bool_, np.integer)) else f"{v:.6g}" for v in row] for row in cells]
+        body = "".join("<tr>" + "".join(f"<td>{v}</td>" for v in row) + "</tr>" for row in text)
+        note = f"{len(self.ok)} runs, {int((~self.ok).sum())} failed, {rows} rows, {len(self.columns)} columns"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
+
     def __repr__(self) -> str:
         failed = int((~self.ok).sum())
         return f"<odec.Sweep of {self.model.name}: {len(self.ok)} runs, {failed} failed, {len(self._rows)} rows>"
@@ -475,8 +501,16 @@ def _save(
             os.remove(hidden)
 
 
-def warn(diagnostics: list[Diagnostic], depth: int) -> None:
-    """Issues warnings at the line that called the public function, `depth` frames above."""
+def outside() -> int:
+    """The `stacklevel` of a warning, for the function that calls this, of the first line outside of the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "odec":
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def warn(diagnostics: list[Diagnostic]) -> None:
+    """Issues warnings at the line that called the package."""
     if diagnostics:
         import warnings as standard
 
@@ -484,6 +518,4 @@ def warn(diagnostics: list[Diagnostic], depth: int) -> None:
 
         for d in diagnostics:
             if d.severity == "warning":
-                standard.warn("\n" + d.rendered, OdecWarning, stacklevel=depth + 1)
-
-
+                standard.warn("\n" + d.rendered, OdecWarning, stacklevel=outside())

@@ -428,3 +428,39 @@ run {{ method = euler; step = 0.5; t = 0 .. 0.5; samples = 1 }}
         assert!(refused.err.contains("E0520") && refused.err.contains("correct the table"), "{}", refused.err);
     }
 }
+
+/// A definition at a clamped subscript may decide by a table over another index, which has no element beyond the end.
+#[test]
+fn a_table_that_ends_where_a_definition_continues() {
+    let folder = scratch("table_in_condition");
+    write(
+        &folder,
+        "clamped.ode",
+        "model clamped
+const N = 3
+index i, j = 1..N, l = 1..3
+const c[l] = l
+boundary clamp i
+state u[i] = i
+u[i]' = 0
+d[i] = if c[i] < 2 then 5 else u[1]
+output o = sum(m in 1..N: d[m-1]), p = sum(m in 1..N, n in 1..N where d[m-1] < n: 1), q[j] = d[j+2] + d[j-2]
+run { t = 0 .. 1; samples = 1 }
+",
+    );
+    let (_, rows) = table(&odec(&folder, &["run", "clamped.ode"]));
+    assert_eq!(rows[0][4..], [11.0, 2.0, 6.0, 6.0, 6.0]);
+    // what no rule covers is refused
+    write(
+        &folder,
+        "refused.ode",
+        "model refused
+const N = 3
+index j = 1..N, l = 1..3
+const c[l] = l
+state u[j] = j
+u[j]' = if c[j-1] < 2 then 5 else u[1]
+",
+    );
+    assert!(odec(&folder, &["check", "refused.ode"]).err.contains("E0520"));
+}

@@ -55,7 +55,13 @@ impl KernelBuilder<'_, '_> {
             }
             TermKind::Element(Symbol::Constant(c), _, subscripts) => {
                 let subs = ready!(self.subscripts(subscripts, context));
-                let access = self.table(*c, &subs, model.term(id).span)?;
+                let mut access = self.table(*c, &subs, model.term(id).span)?;
+                if self.may_leave(*c, &access) {
+                    // A definition at a clamped subscript is written down for the subscript inside, too: the table is
+                    // read only where this condition decides.
+                    let guards = self.at(context).guards.clone();
+                    access.guard = self.all(&guards);
+                }
                 let id = self.space.intern(access);
                 done(self.space.guards.read(id))
             }
@@ -112,6 +118,19 @@ impl KernelBuilder<'_, '_> {
         values
             .pop()
             .map_or_else(|| refuse(self.impossible("a subscript without a value", term)), |v| Ok(Progress::Done(v)))
+    }
+
+    /// True unless the subscripts of a table are inside of their axes at all points, or come in again.
+    fn may_leave(&self, constant: usize, access: &Access) -> bool {
+        let facts = self.facts();
+        let axes = self.world.axes(Symbol::Constant(constant));
+        access.subs.iter().zip(axes.iter()).any(|(sub, (axis, _))| match &sub.sub {
+            Sub::Affine(affine) if sub.edge == Edge::Inside => {
+                let axis = &self.world.extents.axes[axis.0 as usize];
+                !facts.inside(affine, &axis.first, &axis.last)
+            }
+            _ => false,
+        })
     }
 
     /// An element of a table, for subscripts and guards.

@@ -28,13 +28,26 @@ impl<'a> Resolver<'a> {
         let declared = self.model.states[state].span;
         let end = Span { start: target.span.end, ..target.span };
         let written = self.input.text(target.span);
-        if !self.names.found.unknowns.is_empty()
-            && let Some(own) = self.equation_of(&name.name)
-        {
-            let value = self.input.text(self.input.span_of(equation.rhs));
+        let value = self.input.text(self.input.span_of(equation.rhs));
+        let constrained = !self.names.found.unknowns.is_empty();
+        // a number is an initial value that is out of place
+        let is_number = matches!(self.input.tree.exprs[equation.rhs.0 as usize].kind, ExprKind::Number(..));
+        let own = self.equation_of(&name.name).filter(|own| {
+            let left = self.input.text(*own).split('=').next().unwrap_or_default();
+            constrained || !is_number && left.contains(&format!("{}'", name.name))
+        });
+        if let Some(own) = own {
             let headline = format!("`{}` is a state and already has an equation", name.name);
             let report = error("E0301", headline, target.span, "").label(own, "its equation");
-            self.say(report.help(format!("for a constraint write `0 = {written} - ({value})`")));
+            let constraint = format!("for a constraint write `0 = {written} - ({value})`");
+            let help = if constrained {
+                constraint
+            } else {
+                let remove = self.prescribed(written, own);
+                let unknown = "and declare the `unknown` that keeps it";
+                format!("if this formula gives `{written}` at all times: {remove}\n{constraint}, {unknown}")
+            };
+            self.say(report.help(help));
             return;
         }
         let report = error(
@@ -50,6 +63,24 @@ impl<'a> Resolver<'a> {
         ))
         .fix(end, primes);
         self.say(report);
+    }
+
+    /// What to change for a state that follows a formula: it becomes a definition. Its equation `x' = v` becomes one of
+    /// `v`, if `v` has no other equation.
+    fn prescribed(&mut self, state: &str, own: Span) -> String {
+        let equation = self.input.text(own);
+        let speed = equation.strip_prefix(state).and_then(|rest| rest.strip_prefix('\'')).map(str::trim_start);
+        let speed = speed.and_then(|rest| rest.strip_prefix('=')).map(str::trim);
+        let is_state = |name: &&str| matches!(self.model.symbols.get(*name), Some(Symbol::State(_)));
+        let speed = speed.filter(is_state).filter(|speed| self.equation_of(speed).is_none());
+        match speed {
+            Some(speed) => format!(
+                "remove `{state}` and `{speed}` from `state`, and write `{speed} = {state}'` instead of `{equation}`"
+            ),
+            None => format!(
+                "remove `{state}` from `state` and the equation `{equation}`; `{state}'` is then the derivative of the formula"
+            ),
+        }
     }
 
     /// The first equation with a derivative of this state: `v' = i`, and `C*v' = i` too.

@@ -297,3 +297,23 @@ def test_memory_does_not_grow_with_compiles():
     compiled(300, 900)
     # the machine code of one model takes more than a page of 4096 bytes, and the text and tables of one some more
     assert held() - before < 300 * 4096
+
+
+def test_a_sweep_over_a_list_runs_these_points():
+    m = odec.compile("param k = 2, c = 1\nstate x = 1\nx' = c - k*x")
+    points = [{"k": 1, "x": 2.0}, {"x": 1, "k": 3}, {"k": 0.5, "x": 0}]
+    w = m.sweep(points, t=1)
+    assert list(w.points["k"]) == [1, 3, 0.5] and list(w.points["x"]) == [2, 1, 0] and len(w) == 3
+    for k, point in enumerate(points):
+        assert w["x"][k] == m.sweep({name: [value] for name, value in point.items()}, t=1)["x"][0]
+    for wrong, match in [
+        ([], "nothing is given"),
+        ([{}], "no values"),
+        ([{"k": 1}, {"x": 1}], "point 1 of the list has x"),
+        ([{"k": 1}, {"k": float("nan")}], "`k` takes a finite number"),
+        ([{"k": [1, 2]}], "`k`"),
+        ([{"k": 1}, 3], "nothing is given"),
+        ([{"q": 1}], "`q`"),
+    ]:
+        with pytest.raises(odec.UsageError, match=match):
+            m.sweep(wrong, t=1)

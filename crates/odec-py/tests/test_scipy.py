@@ -251,3 +251,8 @@ def test_first_step():
                 odec.solve_ivp(m, span, [1 / 3, 2 / 9], first_step=5, **options)
             with pytest.raises(ValueError):
                 odec.solve_ivp(m, span, [1 / 3, 2 / 9], first_step=-1, **options)
+
+
+def test_complex_states_are_refused_with_what_to_do():
+    with pytest.raises(odec.UsageError, match="the imaginary part two states"):
+        odec.solve_ivp(odec.compile("state x = 1\nx' = -x"), (0, 1), [1 + 1j])

@@ -276,7 +276,7 @@ class Model(Core):
 
     def sweep(
         self,
-        over: Mapping[str, Range | Floats | Number] | Any,
+        over: Mapping[str, Range | Floats | Number] | Sequence[Mapping[str, Number]] | Any,
         *,
         t: tuple[float, float] | float | None = None,
         random: int | None = None,
@@ -300,7 +300,8 @@ class Model(Core):
     ) -> Sweep:
         """Runs the model at many points on all cores, one row for each unless `samples` asks for more.
 
-        `over` gives values by name: all combinations are run, the last name varying fastest. A data frame has a point in each row.
+        `over` gives values by name: all combinations are run, the last name varying fastest. A list of mappings has a point in each of
+        them, and a data frame in each row.
         With `random`, so many points are drawn from ranges. A run that fails is kept with NaN, or raised with `errors="raise"`.
 
         `executor` is any executor of `concurrent.futures`: its workers make `shards` parts, each on one thread. With `out`, parts are kept
@@ -471,6 +472,8 @@ def _points(over: Any, random: int | None, seed: int) -> tuple[list[str], F64]:
     """The names, and one row of values for each point."""
     if hasattr(over, "columns") and not isinstance(over, Mapping):
         return _frame(over)
+    if isinstance(over, (list, tuple)) and over and all(isinstance(point, Mapping) for point in over):
+        return _list(over)
     if not isinstance(over, Mapping) or not over:
         raise UsageError('nothing is given to sweep over: for example `m.sweep({"k": odec.lin(0, 1, 11)})`')
     names = list(over)
@@ -492,6 +495,15 @@ def _points(over: Any, random: int | None, seed: int) -> tuple[list[str], F64]:
         raise UsageError(f"all combinations are {count} runs; a sweep has at most {MAX_RUNS}")
     grid = np.meshgrid(*lists, indexing="ij")
     return names, np.column_stack([axis.ravel() for axis in grid])
+
+
+def _list(points: Sequence[Mapping[str, Number]]) -> tuple[list[str], F64]:
+    """The points of a list, each with its values by name."""
+    names = list(points[0])
+    for k, point in enumerate(points):
+        if set(point) != set(names) or not names:
+            raise UsageError(f"point {k} of the list has {', '.join(point) or 'no values'}, and point 0 has {', '.join(names) or 'none'}")
+    return names, np.array([[real(name, point[name]) for name in names] for point in points])
 
 
 def _frame(frame: Any) -> tuple[list[str], F64]:

@@ -222,6 +222,8 @@ def solve_ivp(
     model = fun if args is None else _with_args(fun, args)
     _tolerances(model, taken)
     if y0 is not None:
+        if np.iscomplexobj(y0):
+            raise UsageError("`y0` is complex, and states are real: make the real and the imaginary part two states")
         start = numbers("y0", y0)
         if start.shape != (len(model.states),):
             raise UsageError(f"`y0` has shape {start.shape}; the model has {len(model.states)} states: {', '.join(model.states[:10])}")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -192,3 +193,25 @@ def test_a_killed_part_is_no_part(tmp_path):
     assert command(tmp_path, "--join", "parts", "-o", "a.csv").returncode == 0
     assert command(tmp_path, *flags, "-o", "b.csv").returncode == 0
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_the_script_for_a_batch_queue_is_run_as_it_stands(tmp_path):
+    """The array job of docs/python.md, with each task as the queue would start it, two of them at a time and one of them twice."""
+    page = Path(__file__).parents[3] / "docs" / "python.md"
+    (script,) = re.findall(r"^(#!/bin/bash\n.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    first, last = map(int, re.search(r"--array=(\d+)-(\d+)", script).groups())
+    assert f"/{last - first + 1} " in script
+    # fewer points, and the command of this environment
+    (tmp_path / "job.sh").write_text(script.replace(":100000:", ":200:"))
+    (tmp_path / "model.ode").write_text("param k = 1\nstate x = 1\nx' = -k*x\nrun { t = 0 .. 1 }")
+
+    def task(k):
+        environment = {**os.environ, "SLURM_ARRAY_TASK_ID": str(k), "PATH": f"{ODEC.parent}{os.pathsep}{os.environ['PATH']}"}
+        return subprocess.run(["bash", "job.sh"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in pool.map(task, [*range(first, last + 1), 7]):
+            assert done.returncode == 0, done.stderr
+    assert command(tmp_path, "--join", "parts/", "-o", "rows.csv").returncode == 0
+    assert command(tmp_path, "model.ode", "--set", "k=0.1:10:200:log", "-o", "one.csv").returncode == 0
+    assert (tmp_path / "rows.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()

@@ -1,5 +1,5 @@
-//! W0622 against errors that are known: it comes where rows miss their tolerance because errors grow, and not where they
-//! keep it.
+//! W0622 against errors that are known: it comes where rows miss their tolerance because errors grow or add up, and not where
+//! they keep it.
 
 use std::fs;
 
@@ -88,6 +88,77 @@ fn closed_forms_decide() {
     let kepler = "state y = 0, x = 0.5\nstate u = 0, v = sqrt(3)\nx' = u\ny' = v\n".to_owned();
     let law = "u' = -x/hypot(x, y)^3\nv' = -y/hypot(x, y)^3\nrun { t = 0 .. 318*pi; rtol = 1e-6; samples = 954 }\n";
     judged("kepler.ode", &(kepler + law), 0.0);
+}
+
+/// The states at a time.
+type Exact<'a> = &'a dyn Fn(f64) -> Vec<f64>;
+
+/// The largest error over the rows in tolerances, and whether the warning came.
+fn missed(folder: &std::path::Path, args: &[&str], rtol: f64, exact: Exact<'_>) -> (f64, bool) {
+    let ran = run_in(folder, args, b"").success();
+    let table = ran.text();
+    let rows: Vec<Vec<f64>> =
+        table.lines().skip(1).map(|line| line.split(',').map(|v| v.parse().expect("a number")).collect()).collect();
+    let mut most = 0.0f64;
+    for k in 1..rows[0].len() {
+        let size = rows.iter().map(|row| row[k].abs()).fold(0.0, f64::max);
+        let error = rows.iter().map(|row| (row[k] - exact(row[0])[k - 1]).abs()).fold(0.0, f64::max);
+        most = most.max(error / (1e-3 * rtol + rtol * size));
+    }
+    (most, ran.err.contains("W0622"))
+}
+
+#[test]
+fn errors_of_many_steps_that_add_up_are_told_for_every_named_method() {
+    let folder = scratch("amplified-sum");
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("a writable folder");
+    write("oscillator.ode", "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 200; samples = 1000 }\n");
+    // the same with friction, on which errors last for a period
+    write("damped.ode", "state x = 1\nx' = -5*(x - cos(t)) - sin(t)\nrun { t = 0 .. 200; samples = 1000 }\n");
+    // two rates that differ by 1e4: y = x0*(exp(-t) - exp(-1e4*t))*1e4/9999 is fed by x
+    write("decays.ode", "state x = 1, y = 0\nx' = -x\ny' = 1e4*(x - y)\nrun { t = 0 .. 20; samples = 200 }\n");
+    let cases: [(&str, Exact<'_>); 3] = [
+        ("oscillator.ode", &|t| vec![t.cos(), -t.sin()]),
+        ("damped.ode", &|t| vec![t.cos()]),
+        ("decays.ode", &|t| vec![(-t).exp(), 1e4 / 9999.0 * ((-t).exp() - (-1e4 * t).exp())]),
+    ];
+    let methods = ["auto", "bdf", "bdf2", "bdf4", "tr-bdf2", "kencarp4", "radau5", "rodas5p", "trapezoidal", "sdirk2"];
+    let (mut wrong, mut seen) = (vec![], [0, 0]);
+    for (name, exact) in cases {
+        // a decay at the rate 1e4 takes explicit methods 60,000 steps
+        let explicit: &[&str] = if name == "decays.ode" { &[] } else { &["dopri5", "tsit5", "rk4", "vern7", "abm"] };
+        for method in methods.iter().chain(explicit) {
+            for rtol in ["1e-4", "1e-6"] {
+                let atol = rtol.replace("1e-4", "1e-7").replace("1e-6", "1e-9");
+                let args = ["run", name, "--method", method, "--rtol", rtol, "--atol", &atol];
+                let (error, warned) = missed(&folder, &args, rtol.parse().expect("a number"), exact);
+                if error < KEPT && warned || error > MISSED && !warned {
+                    wrong.push(format!("{name} {method} {rtol}: error {error} tolerances, warned: {warned}"));
+                }
+                seen[usize::from(error > MISSED)] += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen[0] > 40 && seen[1] > 15, "{seen:?}");
+}
+
+#[test]
+fn the_warning_about_a_named_method_says_what_to_type() {
+    let folder = scratch("amplified-named");
+    let model = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 200; method = bdf; rtol = 1e-6; samples = 100 }\n";
+    fs::write(folder.join("in_block.ode"), model).expect("a writable folder");
+    let block = run_in(&folder, &["run", "in_block.ode"], b"").success();
+    assert!(block.err.contains("steps of `bdf` add up") && block.err.contains("leave out `method`"), "{}", block.err);
+    let flag = run_in(&folder, &["run", "in_block.ode", "--method", "bdf2"], b"").success();
+    assert!(flag.err.contains("steps of `bdf2` add up") && flag.err.contains("leave out `--method`"), "{}", flag.err);
+    // the tolerance that it gives is of use
+    let typed = block.err.split("`rtol = ").nth(1).and_then(|rest| rest.split('`').next()).expect("a tolerance");
+    let better = run_in(&folder, &["run", "in_block.ode", "--rtol", typed, "--atol", "1e-13"], b"").success();
+    let last =
+        |out: &str| -> f64 { out.lines().last().and_then(|l| l.split(',').nth(1)?.parse().ok()).expect("a number") };
+    let error = |out: &str| (last(out) - 200f64.cos()).abs();
+    assert!(error(&better.text()) < 1e-6 && error(&block.text()) > 1e-5, "{}", block.err);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::sweep::Job;
 use crate::trace;
 
 /// Warnings that say why all rows are wrong.
-const WRONG: [&str; 3] = ["W0603", "W0605", "W0616"];
+const WRONG: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
 
 /// Places in the parameter buffer that have one value.
 type Places = (Range<usize>, f64);

@@ -57,5 +57,5 @@ rows! {
     W0618 Advice "errors that add up beside constraints"
     W0620 Advice "a steady start that the motion does not lead to"
     W0621 Advice "a condition that errors decide"
-    W0622 Advice "errors that the model amplifies"
+    W0622 Advice "errors of steps that grow or add up"
 }

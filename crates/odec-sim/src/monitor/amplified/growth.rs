@@ -60,24 +60,24 @@ fn along<'a>(slopes: &Slopes<'_>, points: impl Iterator<Item = At<'a>>) -> (f64,
 }
 
 /// M w' = J w, by rows; w counts in tolerances.
-struct Linearised {
-    jacobian: Vec<f64>,
+pub(super) struct Linearised {
+    pub jacobian: Vec<f64>,
     /// `None` where M = I.
-    mass: Option<Vec<f64>>,
+    pub mass: Option<Vec<f64>>,
 }
 
 /// The linearised system at points of a run.
-struct Slopes<'a> {
+pub(super) struct Slopes<'a> {
     bound: &'a Bound,
     largest: &'a [f64],
     /// The tolerances at the largest sizes.
-    unit: Vec<f64>,
+    pub unit: Vec<f64>,
     /// df/dy and M are there because the run needed them.
     exact: bool,
 }
 
 impl Slopes<'_> {
-    fn new<'a>(bound: &'a Bound, findings: &'a Findings) -> Slopes<'a> {
+    pub fn new<'a>(bound: &'a Bound, findings: &'a Findings) -> Slopes<'a> {
         let largest = &findings.largest;
         let unit = largest.iter().enumerate().map(|(i, size)| bound.atol(i) + bound.options.rtol * size).collect();
         let exact = bound.executor.has_made_jacobian() || !matches!(bound.executor.mass(), Mass::Identity);
@@ -85,7 +85,7 @@ impl Slopes<'_> {
     }
 
     /// An error of the size of the tolerance, with a part in every direction, always the same.
-    fn seed(&self, point: At<'_>) -> Vec<f64> {
+    pub fn seed(&self, point: At<'_>) -> Vec<f64> {
         let of = |(i, (y, unit)): (usize, (&f64, &f64))| {
             let size = (self.bound.atol(i) + self.bound.options.rtol * y.abs()) / unit;
             if (i * 7 + 3) % 5 < 2 { size } else { -size }
@@ -94,7 +94,7 @@ impl Slopes<'_> {
     }
 
     /// `None` where values are not finite.
-    fn at(&self, point: At<'_>) -> Option<Linearised> {
+    pub fn at(&self, point: At<'_>) -> Option<Linearised> {
         let n = self.unit.len();
         let scaled = |matrix: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
             (0..n * n).map(|k| matrix(k / n, k % n) * self.unit[k % n] / self.unit[k / n]).collect()

@@ -1,14 +1,17 @@
-//! Errors that the model amplifies, as in chaos or near an equilibrium that repels: the tolerance bounds the error of a step,
-//! and rows can miss it by any factor. Where eigenvalues with a positive real part make that possible, a second run with a
-//! smaller tolerance follows the first one, and the difference of their rows is the error. It is bounded: growth that
-//! matters shows early in a long run.
+//! Rows that miss their tolerance although each step keeps it: errors that the model amplifies, as in chaos or near an
+//! equilibrium that repels, and errors of many steps of a named method, which add up where the model does not damp them. Where
+//! the equations along the run make one of them possible, a second run with a smaller tolerance follows the first one, and
+//! the difference of their rows is the error. It is bounded: growth that matters shows early in a long run.
 
 mod course;
 mod growth;
+mod probe;
 mod second;
+mod sum;
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::accelerated::Accelerated;
+use odec_ode::method::auto::METHOD;
 
 use super::report::{self, Judged, power_below, typed};
 use crate::bind::Bound;
@@ -21,6 +24,8 @@ use second::{GROWN, MISSED, Miss};
 const MOST: usize = 40;
 /// Growth of an error, as a power of e, from which a second run is made: a factor of 50.
 const GROWTH: f64 = 4.0;
+/// Least order of a method that reaches small tolerances in a tolerable number of steps.
+const USEFUL: u32 = 4;
 /// Smallest tolerance that a run can meet.
 const TIGHTEST: f64 = 1e-13;
 
@@ -37,22 +42,36 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
     if !findings.ended || findings.course.rows().len() < 2 {
         return None;
     }
-    let grown = growth::growth(bound, findings)?;
-    if grown < GROWTH {
-        return None;
-    }
-    let miss = second::compared(bound, findings, stop)?;
+    let (cause, prospect) = if growth::growth(bound, findings)? >= GROWTH {
+        (Cause::Growth, None)
+    } else {
+        (Cause::Sum, Some(sum::beyond(bound, findings, MISSED)?))
+    };
+    let miss = second::compared(bound, findings, prospect.as_ref(), stop)?;
     // an absolute tolerance that was too large is a cause to mend
-    report::outgrown(judged).is_none().then(|| told(judged, &miss))
+    report::outgrown(judged).is_none().then(|| told(judged, cause, &miss))
 }
 
-fn told(judged: &Judged<'_>, miss: &Miss) -> Diagnostic {
-    let Judged { bound, model, .. } = judged;
-    let two = |x: f64| number(format!("{x:.1e}").parse().unwrap_or(x));
+/// Why rows miss their tolerance.
+#[derive(Clone, Copy, PartialEq)]
+enum Cause {
+    /// The model amplifies errors.
+    Growth,
+    /// There are many of them, and the model does not damp them.
+    Sum,
+}
+
+fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
+    let Judged { bound, model, findings, .. } = judged;
     let time = &model.time.name;
     let name = bound.states.name(miss.place);
+    let method = bound.choice.method.name;
+    let reason = match cause {
+        Cause::Growth => "errors of the steps grow".to_owned(),
+        Cause::Sum => format!("errors of {} steps of `{method}` add up", findings.steps),
+    };
     let headline = format!(
-        "errors of the steps grow: from {time} = {} on, rows are off by more than {} times the tolerance",
+        "{reason}: from {time} = {} on, rows are off by more than {} times the tolerance",
         number(miss.since),
         number(MISSED)
     );
@@ -70,24 +89,29 @@ fn told(judged: &Judged<'_>, miss: &Miss) -> Diagnostic {
         );
         d = d.label(model.states[state].span, says);
     }
-    let help = match better(bound, miss) {
+    let help = match (cause, better(bound, miss)) {
+        (Cause::Sum, tolerance) => {
+            let without = if bound.asked.method.is_some() { "`method`" } else { "`--method`" };
+            // to a method of low order a tolerance this small is of no use
+            let set = tolerance.filter(|_| bound.choice.method.order >= USEFUL).map(|tolerance| set(bound, tolerance));
+            format!(
+                "the tolerance bounds the error of each step, and not their sum: leave out {without}, and odec works to \
+                 a fraction of the tolerance{}",
+                set.map_or_else(String::new, |set| format!(", or set {set}"))
+            )
+        }
         _ if miss.error > GROWN * miss.size => format!(
             "smaller tolerances only delay this: end the run near {time} = {}, or use results that do not depend on \
              single errors, such as averages over a long time",
             number(miss.since)
         ),
-        Some(tolerance) => {
-            let rtol = typed("rtol", &number(tolerance), bound.asked.rtol.is_some());
-            let atol = match bound.options.atol[..] {
-                [atol] => {
-                    let part = two(atol * tolerance / bound.options.rtol);
-                    format!(" and {}", typed("atol", &part, bound.asked.atol.is_some()))
-                }
-                _ => String::new(),
-            };
-            format!("the tolerance bounds the error of each step, and the model amplifies it: set {rtol}{atol}")
+        (Cause::Growth, Some(tolerance)) => {
+            format!(
+                "the tolerance bounds the error of each step, and the model amplifies it: set {}",
+                set(bound, tolerance)
+            )
         }
-        None => format!(
+        (Cause::Growth, None) => format!(
             "the tolerance bounds the error of each step, and the model amplifies it; a tolerance that is {} times \
              smaller is less than rounding errors: count on the digits that remain, or end the run near {time} = {}",
             number(power_above(miss.times)),
@@ -97,9 +121,30 @@ fn told(judged: &Judged<'_>, miss: &Miss) -> Diagnostic {
     d.help(help)
 }
 
-/// The tolerance with which rows would be as right as this run was asked to make them; none that rounding errors exceed.
+/// The tolerances to type.
+fn set(bound: &Bound, tolerance: f64) -> String {
+    let rtol = typed("rtol", &number(tolerance), bound.asked.rtol.is_some());
+    let atol = match bound.options.atol[..] {
+        [atol] => {
+            let part = two(atol * tolerance / bound.options.rtol);
+            format!(" and {}", typed("atol", &part, bound.asked.atol.is_some()))
+        }
+        _ => String::new(),
+    };
+    rtol + &atol
+}
+
+/// Two digits of a number.
+fn two(x: f64) -> String {
+    number(format!("{x:.1e}").parse().unwrap_or(x))
+}
+
+/// The tolerance with which rows would be as right as this run was asked to make them; none that rounding errors exceed. With it
+/// a named method of order p takes more steps, so that errors decrease as its power p/(p + 1).
 fn better(bound: &Bound, miss: &Miss) -> Option<f64> {
-    let tolerance = power_below(bound.options.rtol / miss.times);
+    let method = bound.choice.method;
+    let power = if method.name == METHOD.name { 1.0 } else { 1.0 + 1.0 / f64::from(method.order) };
+    let tolerance = power_below(bound.options.rtol / miss.times.powf(power));
     (tolerance >= TIGHTEST).then_some(tolerance)
 }
 

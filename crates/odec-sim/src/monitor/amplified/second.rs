@@ -2,9 +2,15 @@
 
 use std::ops::ControlFlow;
 
+use odec_ode::method::Method;
+use odec_ode::method::auto::{METHOD, TIGHTEST_EXPLICIT};
+use odec_ode::method::explicit::{vern7, vern9};
+use odec_ode::method::radau::radau5;
 use odec_ode::problem::Samples;
+use odec_ode::system::{Mass, System};
 
 use super::course::At;
+use super::sum::{self, Prospect};
 use crate::bind::Bound;
 use crate::columns::{Column, Columns};
 use crate::monitor::Findings;
@@ -12,10 +18,15 @@ use crate::sample::{self, Recorder};
 
 /// The tolerance of the second run over that of the first.
 const TIGHTER: f64 = 0.1;
-/// Steps of the second run beyond those of the first: a short run may need them for the smaller tolerance.
+/// Steps of the second run of a named method at most, in those of the first one; `auto` works to a fraction of the tolerance, so
+/// that what it misses shows in as many steps as those of its run.
+const LONGER: u64 = 2;
+/// Steps of the second run beyond those: a short run may need them for the smaller tolerance.
 const MORE: u64 = 200;
 /// Tolerances that a row may miss.
 pub const MISSED: f64 = 10.0;
+/// Factor by which the error at the end may exceed what a part of the run shows.
+const SAFETY: f64 = 3.0;
 /// Part of the size of a state that an error takes which grows no more.
 pub const GROWN: f64 = 0.3;
 
@@ -36,30 +47,64 @@ pub struct Miss {
     pub size: f64,
 }
 
-/// Where rows differ by more than the tolerance allows. `stop` ends the second run. It takes about as many steps as the first
-/// one at most, and less where errors become as large as the states.
-pub fn compared(bound: &Bound, findings: &Findings, stop: &dyn Fn() -> bool) -> Option<Miss> {
+/// The method of the second run: the same if a smaller tolerance makes its errors smaller for little more work, or one of high order, for
+/// which the first run has all code that it needs.
+fn method(bound: &Bound, rtol: f64) -> &'static Method {
+    let own = bound.choice.method;
+    if own.name == METHOD.name || sum::is_exact(own) {
+        own
+    } else if own.structure.jacobian || !matches!(bound.executor.mass(), Mass::Identity) {
+        &radau5::METHOD
+    } else if rtol < TIGHTEST_EXPLICIT {
+        &vern9::METHOD
+    } else {
+        &vern7::METHOD
+    }
+}
+
+/// The same run with a smaller tolerance, which records the states.
+pub fn tighter(bound: &Bound) -> Bound {
     let mut other = bound.fork();
     let options = &mut other.options;
     options.rtol *= TIGHTER;
     options.atol.iter_mut().for_each(|atol| *atol *= TIGHTER);
+    other.choice.method = method(bound, options.rtol);
     // so few steps are not worth code of their own
     (options.fused_steps, options.eliminator) = (false, None);
-    options.max_steps = options.max_steps.min(findings.steps + MORE);
-    let rows: Vec<At<'_>> = findings.course.rows().filter(|row| row.t != bound.problem.t0).collect();
-    other.samples = Samples::Times(rows.iter().map(|row| row.t).collect());
     other.columns = Columns::new("", bound.states.clone(), bound.states.clone());
     other.columns.add_states();
-    let mut sizes = vec![0.0f64; bound.problem.y0.len()];
+    other
+}
+
+/// The columns of the states, with their places in y.
+pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
+    let of = |k| match columns.at(k) {
+        Some(Column::State(place)) => Some((k, place)),
+        _ => None,
+    };
+    (0..columns.len()).filter_map(of).collect()
+}
+
+/// Where rows differ by more than the tolerance allows. `stop` ends the second run. It takes about twice as many steps as the
+/// first one at most, and less where errors become as large as the states, or where its first part shows that they remain small.
+pub fn compared(
+    bound: &Bound,
+    findings: &Findings,
+    prospect: Option<&Prospect>,
+    stop: &dyn Fn() -> bool,
+) -> Option<Miss> {
+    let mut other = tighter(bound);
+    let longer = if bound.choice.method.name == METHOD.name { 1 } else { LONGER };
+    other.options.max_steps = other.options.max_steps.min(longer * findings.steps + MORE);
+    let rows: Vec<At<'_>> = findings.course.rows().filter(|row| row.t != bound.problem.t0).collect();
+    other.samples = Samples::Times(rows.iter().map(|row| row.t).collect());
+    let mut sizes: Vec<f64> = bound.problem.y0.iter().map(|y| y.abs()).collect();
     for row in &rows {
         sizes.iter_mut().zip(row.y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
-    let places = (0..other.columns.len()).filter_map(|k| match other.columns.at(k) {
-        Some(Column::State(place)) => Some((k, place)),
-        _ => None,
-    });
-    let (places, events) = (places.collect(), bound.located.is_some());
-    let mut beside = Beside { bound, rows: &rows, sizes, places, events, before: false, miss: None, stop };
+    let (places, events) = (places(&other.columns), bound.located.is_some());
+    let mut beside =
+        Beside { bound, rows: &rows, sizes, places, events, before: false, most: 0.0, prospect, miss: None, stop };
     let _ = sample::solve(&other, &mut beside);
     beside.miss
 }
@@ -74,6 +119,9 @@ struct Beside<'a> {
     events: bool,
     /// The row before missed its tolerance.
     before: bool,
+    /// The largest error so far, in tolerances.
+    most: f64,
+    prospect: Option<&'a Prospect>,
     miss: Option<Miss>,
     stop: &'a dyn Fn() -> bool,
 }
@@ -90,6 +138,11 @@ impl Recorder for Beside<'_> {
         };
         let most = self.places.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0));
         let Some((times, error, place)) = most else { return ControlFlow::Continue(()) };
+        self.most = self.most.max(times);
+        let at_end = self.prospect.and_then(|prospect| prospect.at_end(first.t, self.most));
+        if at_end.is_some_and(|error| error * SAFETY < MISSED) {
+            return ControlFlow::Break(());
+        }
         let missed = times > MISSED;
         // a single row may lie between the times at which two runs find the same event
         let counts = missed && (self.before || !self.events);

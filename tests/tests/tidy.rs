@@ -225,6 +225,7 @@ fn crates_depend_as_the_architecture_says() {
                     "clap_complete",
                     "clap_mangen",
                     "miette",
+                    "textwrap",
                     "indicatif",
                     "plotters",
                     "ctrlc",

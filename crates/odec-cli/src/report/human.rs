@@ -5,6 +5,7 @@ use std::fmt;
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, ThemeCharacters, ThemeStyles};
 use odec_lang::diagnostic::{Diagnostic, Label, Severity};
 use odec_lang::source::Source;
+use textwrap::WordSplitter;
 
 use super::Paint;
 use super::excerpt::{Excerpt, clip};
@@ -69,6 +70,8 @@ fn drawn(
     let mut out = String::new();
     let handler = GraphicalReportHandler::new_themed(theme)
         .with_width(width.unwrap_or(PLAIN_WIDTH))
+        // a line that ends in a number or in text to type must not end inside of it
+        .with_word_splitter(WordSplitter::NoHyphenation)
         .with_links(false)
         .without_syntax_highlighting()
         .without_cause_chain()

@@ -70,3 +70,22 @@ fn a_converter_that_rests_is_followed() {
     // thirty restarts at order 1 cost bdf 29 tolerances
     check("circuit-converter", text, &[1e-4, 1e-6], &reference, 100.0);
 }
+
+/// Without a leak, nothing determines the nodes of the source while all diodes block. The message names a node and the
+/// leak, whichever equation has no finite value first; with the leak the run goes on.
+#[test]
+fn a_node_that_floats_is_named() {
+    let model = |leak: &str, first: &str, second: &str| {
+        format!(
+            "fn diode(v) = 1e-12*(exp(v/0.025) - 1)\n{first}{second}a - b = 10*sin(314*t)\n\
+             0 = diode(a - vc) + diode(b - vc) - diode(-a) - diode(-b){leak}\n\
+             1e-4*vc' = diode(a - vc) + diode(b - vc) - vc/100\nrun {{ t = 0 .. 0.02; samples = 1 }}\n"
+        )
+    };
+    let (unknowns, states) = ("unknown a = 0, b = 0\n", "state vc = 0\n");
+    for (first, second) in [(unknowns, states), (states, unknowns)] {
+        let said = refusal("circuit-floating", &model("", first, second), &[]);
+        assert!(said.contains("a step led the unknown `") && said.contains("needs a leak"), "{said}");
+        last("circuit-floating-leak", &model(" + 1e-9*b", first, second), &[]);
+    }
+}

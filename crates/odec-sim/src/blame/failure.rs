@@ -17,6 +17,9 @@ const CROWDED: f64 = 16.0;
 /// Part of a run that the spacing of t has to be until it is the reason: a solution that ends takes steps as short.
 const COARSE: f64 = 1e-10;
 
+/// Distance of an unknown from the last accepted step, relative to its size there, that no solution covers in a step.
+const FAR: f64 = 1e6;
+
 /// A run that failed.
 pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) -> Diagnostic {
     let (t, y) = match &failure.at {
@@ -113,14 +116,40 @@ impl Failed<'_> {
     }
 
     fn no_value(&self, row: usize) -> Diagnostic {
-        let headline = format!("`{}` has no finite value {}", self.names.rate(row), self.when);
-        let help = "keep its terms in their domain, correct the parameters, or start elsewhere";
         let what = What::Row(self.names.rank(row));
         if let Some(report) = self.search(what).and_then(|blame| super::inputs::beyond(self.model, self.bound, &blame))
         {
             return report;
         }
+        if let Some(unknown) = self.far_off() {
+            let (name, when) = (self.names.state(unknown), &self.when);
+            let headline = format!("a step led the unknown `{name}` to {} {when}", number(self.y[unknown]));
+            let report = Diagnostic::error(&codes::E0601, headline);
+            // the term shows where the step led, so that advice about the term would mislead
+            let report = match self.search(what) {
+                Some(blame) => with_term(report, &blame),
+                None => self.by_equation(report, row, "this equation has no finite value there"),
+            };
+            return report.help(format!(
+                "the equations barely determine `{name}` here: a node of a circuit that no element connects needs a \
+                 leak, such as a current of `1e-9*{name}`"
+            ));
+        }
+        let headline = format!("`{}` has no finite value {}", self.names.rate(row), self.when);
+        let help = "keep its terms in their domain, correct the parameters, or start elsewhere";
         self.by_term(Diagnostic::error(&codes::E0601, headline), what, row, help)
+    }
+
+    /// The algebraic unknown that the failed step moved most, if it moved it beyond all bounds.
+    fn far_off(&self) -> Option<usize> {
+        let moved = |k: usize| (self.y[k] - self.failure.y[k]).abs() / (1.0 + self.failure.y[k].abs());
+        let rows = 0..self.y.len().min(self.failure.y.len());
+        rows.filter(|&k| moved(k) > FAR && self.is_unknown(k)).max_by(|&a, &b| moved(a).total_cmp(&moved(b)))
+    }
+
+    /// True for the row of an algebraic unknown.
+    fn is_unknown(&self, row: usize) -> bool {
+        super::declared(self.model, &self.bound.states, row).is_some_and(|k| self.model.states[k].algebraic)
     }
 
     fn no_series(&self, row: usize) -> Diagnostic {
@@ -156,8 +185,7 @@ impl Failed<'_> {
                 "use a method that does not need this derivative, `--method bdf`, or start a little later",
             ),
         };
-        let unknown = super::declared(self.model, &self.bound.states, row).filter(|&k| self.model.states[k].algebraic);
-        let headline = if unknown.is_some() {
+        let headline = if self.is_unknown(row) {
             let (state, when) = (self.names.state(row), &self.when);
             format!("the equation for `{state}` has no finite derivative with respect to `{by}` {when}")
         } else {

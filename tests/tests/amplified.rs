@@ -175,3 +175,86 @@ fn the_second_run_changes_no_row_and_can_be_switched_off() {
     let fixed = run_in(&folder, &["run", "loud.ode", "--step", "0.1", "--method", "rk4"], b"").success();
     assert!(!fixed.err.contains("W0622"), "{}", fixed.err);
 }
+
+/// Round obstacles of radius 0.6 in a harmonic trap. Between the hits nothing grows.
+const OBSTACLES: [[f64; 2]; 4] = [[1.0, 0.1], [-1.0, -0.2], [0.2, 1.05], [-0.1, -1.0]];
+const TRAPPED: &str = "index i = 1..4
+const cx[i] = [1, -1, 0.2, -0.1], cy[i] = [0.1, -0.2, 1.05, -1.0]
+state x = 0, y = 0, u = 1, w = 0.31
+x' = u
+y' = w
+u' = -0.1*x
+w' = -0.1*y
+when (x - cx[i])^2 + (y - cy[i])^2 < 0.36 {
+  u -= 2*(u*(x - cx[i]) + w*(y - cy[i]))/0.36*(x - cx[i])
+  w -= 2*(u*(x - cx[i]) + w*(y - cy[i]))/0.36*(y - cy[i])
+}
+";
+
+/// Positions at the times k/5 from 0 to 60, by the closed form of each flight.
+fn trapped() -> Vec<[f64; 2]> {
+    let rate = 0.1f64.sqrt();
+    let later = |[x, y, u, w]: [f64; 4], t: f64| {
+        let (s, c) = (rate * t).sin_cos();
+        [x * c + u / rate * s, y * c + w / rate * s, u * c - x * rate * s, w * c - y * rate * s]
+    };
+    let (mut from, mut t, mut rows) = ([0.0, 0.0, 1.0, 0.31], 0.0, vec![]);
+    let gap = |[x, y, ..]: [f64; 4], [a, b]: [f64; 2]| (x - a).powi(2) + (y - b).powi(2) - 0.36;
+    while rows.len() <= 300 {
+        // the first hit, and the rows before it
+        let (mut ahead, step) = (0.0, 1e-3);
+        let enters = |ahead: f64, o: &&[f64; 2]| {
+            gap(later(from, ahead), **o) > 0.0 && gap(later(from, ahead + step), **o) <= 0.0
+        };
+        let hit = loop {
+            if let Some(hit) = OBSTACLES.iter().find(|o| enters(ahead, o)) {
+                break *hit;
+            }
+            ahead += step;
+            if t + ahead > 61.0 {
+                break OBSTACLES[0];
+            }
+        };
+        let (mut low, mut high) = (ahead, ahead + step);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if gap(later(from, middle), hit) > 0.0 { low = middle } else { high = middle }
+        }
+        while rows.len() <= 300 && rows.len() as f64 / 5.0 <= t + low {
+            let [x, y, ..] = later(from, rows.len() as f64 / 5.0 - t);
+            rows.push([x, y]);
+        }
+        let [x, y, u, w] = later(from, low);
+        let along = 2.0 * (u * (x - hit[0]) + w * (y - hit[1])) / 0.36;
+        (from, t) = ([x, y, u - along * (x - hit[0]), w - along * (y - hit[1])], t + low);
+    }
+    rows
+}
+
+#[test]
+fn instants_amplify_errors_where_the_equations_do_not() {
+    let folder = scratch("amplified-instants");
+    fs::write(folder.join("trap.ode"), format!("{TRAPPED}run {{ t = 0 .. 60; samples = 300 }}\n")).expect("a folder");
+    let exact = trapped();
+    let mut told = [0, 0];
+    for method in ["auto", "tsit5", "vern9", "radau5"] {
+        for end in ["15", "60"] {
+            let samples = if end == "15" { "75" } else { "300" };
+            let options =
+                ["run", "trap.ode", "--method", method, "--rtol", "1e-7", "--t-end", end, "--samples", samples];
+            let ran = run_in(&folder, &options, b"").success();
+            let table = ran.text();
+            let rows = table.lines().skip(1).map(|line| line.split(',').map(|v| v.parse().unwrap()).collect());
+            let rows: Vec<Vec<f64>> = rows.collect();
+            let size = rows.iter().flat_map(|row| row[1..3].to_vec()).fold(0.0, |most: f64, x| most.max(x.abs()));
+            let off = rows.iter().zip(&exact).flat_map(|(row, [x, y])| [row[1] - x, row[2] - y]);
+            let error = off.fold(0.0, |most: f64, off| most.max(off.abs())) / (1e-7 * size);
+            let warned = ran.err.contains("W0622");
+            assert!(warned || error < MISSED, "{method} to {end}: off by {error} tolerances, no warning");
+            // the velocities are off by more than the positions
+            assert!(!warned || error > 1.0, "{method} to {end}: off by {error} tolerances\n{}", ran.err);
+            told[usize::from(warned)] += 1;
+        }
+    }
+    assert!(told[0] >= 2 && told[1] >= 3, "{told:?}");
+}

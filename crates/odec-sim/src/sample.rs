@@ -188,8 +188,9 @@ pub fn solve_again(
     };
     let Sampler { monitor, mut seen, .. } = sampler;
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
-    let doubtful = seen.findings.doubtful;
-    seen.findings = Findings { doubtful, ..monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice()))) };
+    let Findings { doubtful, landings, .. } = seen.findings;
+    let found = monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice())));
+    seen.findings = Findings { doubtful, landings, ..found };
     (result, seen)
 }
 
@@ -203,8 +204,8 @@ fn error_with(mut error: SolveError, model: &Located) -> SolveError {
 
 /// The outcome of a run, and the effects of events.
 fn ended(made: HybridOutcome, model: &Located, seen: &mut Observations) -> Result<Outcome, SolveError> {
-    let HybridOutcome { end, instants, executed, ref pushes, doubtful, .. } = made;
-    seen.findings.doubtful = doubtful;
+    let HybridOutcome { end, instants, landings, executed, ref pushes, doubtful, .. } = made;
+    (seen.findings.doubtful, seen.findings.landings) = (doubtful, landings);
     let stopped = match end {
         End::Event(event) => model.origin(event).map(|origin| (origin.event, made.outcome.t)),
         _ => None,

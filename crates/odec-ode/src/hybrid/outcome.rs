@@ -117,6 +117,14 @@ pub enum End {
     },
 }
 
+/// What a run counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub instants: u64,
+    pub landings: u64,
+    pub executed: u64,
+}
+
 /// A finished run.
 #[derive(Clone, Debug)]
 pub struct HybridOutcome {
@@ -126,6 +134,8 @@ pub struct HybridOutcome {
     pub outcome: Outcome,
     /// Instants at which a mode changed or an event was executed.
     pub instants: u64,
+    /// Those of them that lie on the surface of a relation. The state decides when they come.
+    pub landings: u64,
     /// Events that were executed.
     pub executed: u64,
     /// The corrections that kept states within their bounds.

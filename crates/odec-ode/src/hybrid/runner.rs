@@ -32,7 +32,7 @@ use crate::hybrid::derived::Derivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Landed, Modes, Place};
 use crate::hybrid::outcome::{
-    AcceptedStep, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point,
+    AcceptedStep, Counts, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point,
 };
 use crate::hybrid::rounds::{Begins, Rounds};
 use crate::hybrid::stops::{Stops, resolution, same, timed};
@@ -82,8 +82,7 @@ pub struct HybridRunner {
     /// Weights of the states, such as a multiple of their tolerances.
     weights: Vec<f64>,
     before: Before,
-    instants: u64,
-    executed: u64,
+    counts: Counts,
     span: (f64, f64),
     /// True if the next step is the first one after a change.
     fresh: bool,
@@ -149,8 +148,7 @@ impl HybridRunner {
             row: vec![0.0; n],
             weights: vec![0.0; n],
             before: Before::default(),
-            instants: 0,
-            executed: 0,
+            counts: Counts::default(),
             span: (0.0, 0.0),
             fresh: true,
         })
@@ -175,7 +173,8 @@ impl HybridRunner {
             return Err(bad(format!("{} initial values for {} unknowns", problem.y0.len(), self.y.len())).into());
         }
         let mut wanted = RowTimes::new(samples, problem);
-        (self.instants, self.executed, self.span) = (0, 0, (problem.t0, problem.t_end));
+        self.counts = Counts::default();
+        self.span = (problem.t0, problem.t_end);
         self.chatter = Chatter::default();
         self.limits.clear();
         (self.crawling, self.growing) = (0, None);
@@ -194,8 +193,9 @@ impl HybridRunner {
         Ok(HybridOutcome {
             end,
             outcome,
-            instants: self.instants,
-            executed: self.executed,
+            instants: self.counts.instants,
+            landings: self.counts.landings,
+            executed: self.counts.executed,
             pushes,
             doubtful: self.doubt.found,
         })
@@ -446,12 +446,12 @@ impl HybridRunner {
         let executed = std::mem::take(&mut self.rounds.executed);
         if !executed.is_empty() {
             observer.instant(self.before.point(t), point(model, t, &self.y), &executed);
-            self.executed += executed.len() as u64;
+            self.counts.executed += executed.len() as u64;
         }
         let relations = model.relations().len();
         let moved = self.before.y != self.y || self.before.modes[..relations] != model.modes()[..relations];
         if kinks && !moved && executed.is_empty() {
-            self.instants += u64::from(happened.changed);
+            self.counts.instants += u64::from(happened.changed);
             self.runner.kink(model.system())?;
             self.renew(model, t);
             happened.changed = false;
@@ -459,7 +459,8 @@ impl HybridRunner {
         // a step onto a surface may be too short to continue from
         let landed = matches!(begins, Begins::Time(Some(_)));
         if happened.changed || landed {
-            self.instants += u64::from(happened.changed);
+            self.counts.instants += u64::from(happened.changed);
+            self.counts.landings += u64::from(happened.changed && landed);
             (self.fresh, self.on_edge) = (true, if landed { Edge::Surface } else { Edge::Stop(t) });
             let over = self.go_over(model, t)?;
             if let Err(error) = self.runner.resume(model.system(), &self.y) {

@@ -147,6 +147,8 @@ pub struct Findings {
     pub ended: bool,
     /// The first comparison that errors decide.
     pub doubtful: Option<Doubtful>,
+    /// Instants whose times follow from states.
+    pub landings: u64,
 }
 
 /// Watches one run.

@@ -2,6 +2,10 @@
 //! equilibrium that repels, and errors of many steps of a named method, which add up where the model does not damp them. Where
 //! the equations along the run make one of them possible, a second run with a smaller tolerance follows the first one, and
 //! the difference of their rows is the error. It is bounded: growth that matters shows early in a long run.
+//!
+//! Instants whose times follow from states amplify errors too: an error of the time is an error of the state behind it.
+//! Balls that hit round obstacles are chaotic, and between the hits nothing grows. The equations do not show that growth, so
+//! several such instants are enough for a second run, which is short.
 
 mod course;
 mod growth;
@@ -26,6 +30,10 @@ const MOST: usize = 40;
 const GROWTH: f64 = 4.0;
 /// Least order of a method that reaches small tolerances in a tolerable number of steps.
 const USEFUL: u32 = 4;
+/// Instants on surfaces from which a second run is made: each may amplify an error several times.
+const LANDINGS: u64 = 3;
+/// Most steps of the first run that count where the second run is made for them alone.
+const SHORT: u64 = 20_000;
 /// Smallest tolerance that a run can meet.
 const TIGHTEST: f64 = 1e-13;
 
@@ -42,12 +50,13 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
     if !findings.ended || findings.course.rows().len() < 2 {
         return None;
     }
-    let (cause, prospect) = if growth::growth(bound, findings)? >= GROWTH {
-        (Cause::Growth, None)
-    } else {
-        (Cause::Sum, Some(sum::beyond(bound, findings, MISSED)?))
+    let (cause, most, prospect) = match growth::growth(bound, findings) {
+        Some(grown) if grown >= GROWTH => (Cause::Growth, findings.steps, None),
+        _ if findings.landings >= LANDINGS => (Cause::Growth, findings.steps.min(SHORT), None),
+        Some(_) => (Cause::Sum, findings.steps, Some(sum::beyond(bound, findings, MISSED)?)),
+        None => return None,
     };
-    let miss = second::compared(bound, findings, prospect.as_ref(), stop)?;
+    let miss = second::compared(bound, (findings, most), prospect.as_ref(), stop)?;
     // an absolute tolerance that was too large is a cause to mend
     report::outgrown(judged).is_none().then(|| told(judged, cause, &miss))
 }

@@ -85,17 +85,17 @@ pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
     (0..columns.len()).filter_map(of).collect()
 }
 
-/// Where rows differ by more than the tolerance allows. `stop` ends the second run. It takes about twice as many steps as the
-/// first one at most, and less where errors become as large as the states, or where its first part shows that they remain small.
+/// Where rows differ by more than the tolerance allows. `stop` ends the second run. It takes about twice `most` steps at
+/// most, and less where errors become as large as the states, or where its first part shows that they remain small.
 pub fn compared(
     bound: &Bound,
-    findings: &Findings,
+    (findings, most): (&Findings, u64),
     prospect: Option<&Prospect>,
     stop: &dyn Fn() -> bool,
 ) -> Option<Miss> {
     let mut other = tighter(bound);
     let longer = if bound.choice.method.name == METHOD.name { 1 } else { LONGER };
-    other.options.max_steps = other.options.max_steps.min(longer * findings.steps + MORE);
+    other.options.max_steps = other.options.max_steps.min(longer * most + MORE);
     let rows: Vec<At<'_>> = findings.course.rows().filter(|row| row.t != bound.problem.t0).collect();
     other.samples = Samples::Times(rows.iter().map(|row| row.t).collect());
     let mut sizes: Vec<f64> = bound.problem.y0.iter().map(|y| y.abs()).collect();

@@ -464,3 +464,54 @@ u[j]' = if c[j-1] < 2 then 5 else u[1]
     );
     assert!(odec(&folder, &["check", "refused.ode"]).err.contains("E0520"));
 }
+
+/// What stands after a condition on indices and `and` or `or` is read only where that condition does not decide.
+#[test]
+fn conditions_on_indices_decide_what_is_read_after_them() {
+    let folder = scratch("short_conditions");
+    write(
+        &folder,
+        "short.ode",
+        "model short
+const N = 3, K = 2
+index i, j = 1..N, k = 1..K
+const c[j] = j, nb[i,k] = [[0, 2], [1, 3], [2, 0]]
+state u[i] = i
+u[i]' = 0
+output o[i] = sum(k where nb[i,k] > 0 and c[nb[i,k]] > 1: u[nb[i,k]])
+output p[i] = sum(j where j > i and c[j-1] > 1: u[j])
+output q[i] = if i > 1 and u[i-1] > 1 then 1 else 0
+output r[i] = if i == 1 or c[i-1] > 1 then 1 else 0
+output s[i] = if not (i == 1 or u[i-1] > 1) then 1 else 0
+run { t = 0 .. 1; samples = 1 }
+",
+    );
+    let (_, rows) = table(&odec(&folder, &["run", "short.ode"]));
+    let expected = [[2.0, 3.0, 2.0], [3.0, 3.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]];
+    assert_eq!(rows[0][4..], expected.concat()[..]);
+    // the order of the two counts, and a condition on states decides nothing before the run
+    for late in ["u[i-1] > 1 and i > 1", "u[i] > 1 and u[i-1] > 1", "i > 1 or u[i-1] > 1"] {
+        let text = format!("model m\nconst N = 3\nindex i = 1..N\nstate u[i] = i\nu[i]' = if {late} then 1 else 0\n");
+        write(&folder, "late.ode", &text);
+        assert!(odec(&folder, &["check", "late.ode"]).err.contains("E0520"), "{late}");
+    }
+}
+
+/// Checking takes time in proportion to the length of an expression, not two to the power of it.
+#[test]
+fn long_expressions_over_arrays_are_checked() {
+    let folder = scratch("long_expressions");
+    let head = "model long\nconst N = 3\nindex i = 1..N\nconst c[i] = i\nstate u[i] = i\n";
+    let sum = vec!["u[i]*c[i]"; 300].join(" + ");
+    let all = vec!["i > 1 and c[i-1] > 0 and u[i] > 0"; 100].join(" and ");
+    let any = "(i > 1 and (c[i-1] > 0 or ".repeat(30) + "u[i] > 0" + &"))".repeat(30);
+    write(&folder, "sum.ode", &format!("{head}u[i]' = {sum}\n"));
+    write(&folder, "any.ode", &format!("{head}u[i]' = if {any} then 1 else 0\n"));
+    for file in ["sum.ode", "any.ode"] {
+        let checked = odec(&folder, &["check", file]);
+        assert_eq!(checked.code, 0, "{}", checked.err);
+    }
+    // after a condition on states nothing is decided before the run, and `c[0]` is missing
+    write(&folder, "all.ode", &format!("{head}u[i]' = if {all} then 1 else 0\n"));
+    assert!(odec(&folder, &["check", "all.ode"]).err.contains("E0520"));
+}

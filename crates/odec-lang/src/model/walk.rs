@@ -9,7 +9,8 @@ pub const MAX_INLINED_TERMS: u64 = 1_000_000;
 /// The operands of a term.
 pub(crate) fn operands(kind: &TermKind, mut visit: impl FnMut(TermId)) {
     match kind {
-        TermKind::Apply(_, list) => list.iter().copied().for_each(visit),
+        // the list is filled up with copies: a walk that counted them would double at each level
+        TermKind::Apply(op, list) => list[..usize::from(op.0.arity)].iter().copied().for_each(visit),
         TermKind::Call(_, list) | TermKind::Element(_, _, list) => list.iter().copied().for_each(visit),
         TermKind::Input(_, argument) => visit(*argument),
         TermKind::Reduce { condition, body, .. } => {

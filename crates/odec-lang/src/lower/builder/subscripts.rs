@@ -1,7 +1,8 @@
 //! Terms as subscripts, and as guards: conditions on indices that are known before the run.
 
-use odec_ir::Span;
+use odec_ir::builtin::logic;
 use odec_ir::nest::{Access, Affine, Edge, Sub, Subscript};
+use odec_ir::{Op, Span};
 
 use super::{Context, ContextId, Form, KernelBuilder, Key, Outcome, PLAIN, Progress, ready};
 use crate::diagnostic::Diagnostic;
@@ -41,6 +42,15 @@ impl KernelBuilder<'_, '_> {
                 let value = self.local(*l, id, context)?;
                 done(self.number(&value))
             }
+            TermKind::Apply(op, [c, a, b]) if *op == Op(&logic::IF) => {
+                let [guard] = ready!(self.nodes(&[(Form::Guard, *c, context)]))[..] else {
+                    return refuse(self.impossible("a condition without a value", id));
+                };
+                let otherwise = self.space.guards.apply(&logic::NOT, &[guard]);
+                let (then, other) = (self.under(context, guard), self.under(context, otherwise));
+                let nodes = ready!(self.nodes(&[(Form::Guard, *a, then), (Form::Guard, *b, other)]));
+                done(self.space.guards.call(*op, &[guard, nodes[0], nodes[1]]))
+            }
             TermKind::Apply(op, operands) => {
                 let operands = &operands[..usize::from(op.0.arity)];
                 let keys: Vec<Key> = operands.iter().map(|&o| (Form::Guard, o, context)).collect();
@@ -57,8 +67,8 @@ impl KernelBuilder<'_, '_> {
                 let subs = ready!(self.subscripts(subscripts, context));
                 let mut access = self.table(*c, &subs, model.term(id).span)?;
                 if self.may_leave(*c, &access) {
-                    // A definition at a clamped subscript is written down for the subscript inside, too: the table is
-                    // read only where this condition decides.
+                    // It is read only where this condition decides: in a definition at a clamped subscript, which is
+                    // written down for the subscript inside, too, and after a condition on indices.
                     let guards = self.at(context).guards.clone();
                     access.guard = self.all(&guards);
                 }
@@ -129,7 +139,8 @@ impl KernelBuilder<'_, '_> {
                 let axis = &self.world.extents.axes[axis.0 as usize];
                 !facts.inside(affine, &axis.first, &axis.last)
             }
-            _ => false,
+            Sub::Lookup { .. } => sub.edge == Edge::Inside,
+            Sub::Affine(_) => false,
         })
     }
 

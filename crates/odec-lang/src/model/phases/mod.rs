@@ -10,12 +10,14 @@
 //!      ─ resolve  ─▶ Resolved expressions as terms, names as what they stand for
 //!      ─ undeclared           names that stand for nothing, once all uses are known
 //!      ─ rates    ─▶ Model    derivatives of definitions, as definitions
+//!      ─ conditions           `and`, `or` after a condition on indices, as choices
 //!      ─ settle   ─▶ Model    orders, initial values, orders of evaluation, owners of equations, runs
 //!      ─ warnings             what is probably not meant
 //! ```
 //!
 //! A model without text ([`crate::model::parts`]) enters before `settle`.
 
+mod conditions;
 mod features;
 mod names;
 mod rates;
@@ -77,6 +79,7 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     if !sound(&said) {
         return (None, said);
     }
+    conditions::shorten(&mut model);
     let (mut model, more) = settle::order(model, &starts, source);
     let ordered = sound(&more);
     said.extend(more);

@@ -1,0 +1,58 @@
+//! `and` and `or` after a condition on indices: what follows is read only where that condition does not decide.
+
+use odec_ir::Op;
+use odec_ir::builtin::logic;
+
+use crate::model::{Model, TermId, TermKind, walk};
+
+/// Most terms of a condition that decides what is read after it: each is looked at twice.
+const MAX_TERMS: usize = 64;
+
+/// Writes `i > 1 and u[i-1] > 0` as a choice by `i > 1`, so that `u[0]` need not exist: `if c then d else c`, where c is
+/// 0. In the same way `c or d` becomes `if c then c else d`.
+pub(super) fn shorten(model: &mut Model) {
+    for k in 0..model.terms.len() {
+        let TermKind::Apply(op, [c, d, _]) = model.terms[k].kind else { continue };
+        let choice = match op {
+            op if op == Op(&logic::AND) => [c, d, c],
+            op if op == Op(&logic::OR) => [c, c, d],
+            _ => continue,
+        };
+        if decides(model, c) && reads_an_element(model, d) {
+            model.terms[k].kind = TermKind::Apply(Op(&logic::IF), choice);
+        }
+    }
+}
+
+/// True for a short condition on indices that is 0 or 1 and contains no choice.
+fn decides(model: &Model, root: TermId) -> bool {
+    let conditions = [&logic::LT, &logic::LE, &logic::EQ, &logic::NE, &logic::AND, &logic::OR, &logic::NOT];
+    let TermKind::Apply(first, _) = model.term(root).kind else { return false };
+    if !conditions.iter().any(|known| first == Op(known)) {
+        return false;
+    }
+    let mut open = vec![root];
+    for _ in 0..MAX_TERMS {
+        let Some(id) = open.pop() else { return model.index_only(root) };
+        let kind = &model.term(id).kind;
+        if matches!(kind, TermKind::Apply(op, _) if *op == Op(&logic::IF)) {
+            return false;
+        }
+        walk::operands(kind, |operand| open.push(operand));
+    }
+    false
+}
+
+/// True if an element of an array stands in one of the first terms.
+fn reads_an_element(model: &Model, root: TermId) -> bool {
+    let mut open = vec![root];
+    for _ in 0..MAX_TERMS {
+        let Some(id) = open.pop() else { return false };
+        let kind = &model.term(id).kind;
+        if matches!(kind, TermKind::Element(..)) {
+            return true;
+        }
+        walk::operands(kind, |operand| open.push(operand));
+    }
+    false
+}

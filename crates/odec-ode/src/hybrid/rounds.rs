@@ -108,6 +108,8 @@ pub(super) struct Rounds {
     now: Vec<bool>,
     /// The list of times of each event that has one, with the event, in ascending order.
     timed: Vec<(usize, usize)>,
+    /// The events that the present instant may trigger.
+    candidates: Vec<usize>,
     returning: Returning,
     /// In the order of time, so the events that are due come first.
     queue: VecDeque<Queued>,
@@ -137,6 +139,7 @@ impl Rounds {
         timed.sort_unstable();
         Rounds {
             timed,
+            candidates: Vec::with_capacity(events),
             was: vec![false; events],
             now: vec![false; events],
             queue: VecDeque::new(),

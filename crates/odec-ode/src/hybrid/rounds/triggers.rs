@@ -24,8 +24,9 @@ impl Rounds {
         model.conditions(t, y, &mut self.now);
         let Rounds { was, now, queue, .. } = self;
         queue.retain(|Queued { event, .. }| !(model.events()[*event].cancel && was[*event] && !now[*event]));
-        let events = self.candidates(stops, first);
-        for event in events {
+        self.find_candidates(stops, first);
+        for k in 0..self.candidates.len() {
+            let event = self.candidates[k];
             let of = &model.events()[event];
             let (was, now) = (self.was[event], self.now[event]);
             let fires = match of.trigger {
@@ -58,10 +59,11 @@ impl Rounds {
         Ok(())
     }
 
-    /// The events whose conditions differ between `was` and `now` or whose times have come, in ascending order. The
-    /// others cannot be triggered, and however many there are, nothing else looks at them.
-    fn candidates(&self, stops: &Stops, first: bool) -> Vec<usize> {
-        let mut events = Vec::new();
+    /// Puts the events whose conditions differ between `was` and `now` or whose times have come into `candidates`, in
+    /// ascending order. The others cannot be triggered, and however many there are, nothing else looks at them.
+    fn find_candidates(&mut self, stops: &Stops, first: bool) {
+        let events = &mut self.candidates;
+        events.clear();
         for (block, (was, now)) in self.was.chunks(BLOCK).zip(self.now.chunks(BLOCK)).enumerate() {
             if was != now {
                 let changes = was.iter().zip(now).enumerate().filter(|(_, (was, now))| was != now);
@@ -76,6 +78,5 @@ impl Rounds {
             events.sort_unstable();
             events.dedup();
         }
-        events
     }
 }

@@ -208,7 +208,8 @@ fn methods_that_do_not_show_their_strain_are_seen_to_be_held_by_the_length_of_th
         let smooth = format!(
             "state x = 1, v = 0\nx' = v\nv' = -x\nrun {{ t = 0 .. 100; method = {method}; rtol = 1e-5; atol = 1e-5; samples = 500 }}\n"
         );
-        assert_eq!(codes(&smooth), [""; 0], "{method}");
+        // the errors of these steps add up, which is no matter of stiffness
+        assert!(codes(&smooth).iter().all(|&code| code == "W0622"), "{method}: {:?}", codes(&smooth));
     }
 }
 

@@ -149,6 +149,15 @@ impl KernelBuilder<'_, '_> {
         }
     }
 
+    /// True if a node of the graph of guards reads a table under a condition.
+    pub fn reads_under_guards(&self, guard: NodeId) -> bool {
+        let guarded = |node: &Node| match node {
+            Node::Read(Element::At(access)) => self.space.access(*access).guard.is_some(),
+            _ => false,
+        };
+        below(&self.space.guards, &[guard]).iter().any(guarded)
+    }
+
     /// The tables that a node of the graph of guards reads.
     pub fn arrays_of_guard(&self, guard: NodeId) -> Vec<ArrayId> {
         let nodes = below(&self.space.guards, &[guard]);

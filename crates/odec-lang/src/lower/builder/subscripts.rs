@@ -70,7 +70,9 @@ impl KernelBuilder<'_, '_> {
                     // It is read only where this condition decides: in a definition at a clamped subscript, which is
                     // written down for the subscript inside, too, and after a condition on indices.
                     let guards = self.at(context).guards.clone();
-                    access.guard = self.all(&guards);
+                    // conditions on conditions on conditions would double at each level
+                    let plain: Vec<_> = guards.into_iter().filter(|&guard| !self.reads_under_guards(guard)).collect();
+                    access.guard = self.all(&plain);
                 }
                 let id = self.space.intern(access);
                 done(self.space.guards.read(id))

@@ -11,6 +11,7 @@ const MAX_TERMS: usize = 64;
 /// Writes `i > 1 and u[i-1] > 0` as a choice by `i > 1`, so that `u[0]` need not exist: `if c then d else c`, where c is
 /// 0. In the same way `c or d` becomes `if c then c else d`.
 pub(super) fn shorten(model: &mut Model) {
+    let reads = terms_that_read(model);
     for k in 0..model.terms.len() {
         let TermKind::Apply(op, [c, d, _]) = model.terms[k].kind else { continue };
         let choice = match op {
@@ -18,10 +19,21 @@ pub(super) fn shorten(model: &mut Model) {
             op if op == Op(&logic::OR) => [c, c, d],
             _ => continue,
         };
-        if decides(model, c) && reads_an_element(model, d) {
+        if reads[d.0 as usize] && decides(model, c) {
             model.terms[k].kind = TermKind::Apply(Op(&logic::IF), choice);
         }
     }
+}
+
+/// For each term whether it reads an element of an array. Terms stand after those that they consist of.
+fn terms_that_read(model: &Model) -> Vec<bool> {
+    let mut reads = vec![false; model.terms.len()];
+    for (k, term) in model.terms.iter().enumerate() {
+        let mut found = matches!(term.kind, TermKind::Element(..));
+        walk::operands(&term.kind, |operand| found |= reads[operand.0 as usize]);
+        reads[k] = found;
+    }
+    reads
 }
 
 /// True for a short condition on indices that is 0 or 1 and contains no choice.
@@ -37,20 +49,6 @@ fn decides(model: &Model, root: TermId) -> bool {
         let kind = &model.term(id).kind;
         if matches!(kind, TermKind::Apply(op, _) if *op == Op(&logic::IF)) {
             return false;
-        }
-        walk::operands(kind, |operand| open.push(operand));
-    }
-    false
-}
-
-/// True if an element of an array stands in one of the first terms.
-fn reads_an_element(model: &Model, root: TermId) -> bool {
-    let mut open = vec![root];
-    for _ in 0..MAX_TERMS {
-        let Some(id) = open.pop() else { return false };
-        let kind = &model.term(id).kind;
-        if matches!(kind, TermKind::Element(..)) {
-            return true;
         }
         walk::operands(kind, |operand| open.push(operand));
     }

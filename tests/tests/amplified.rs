@@ -149,9 +149,9 @@ fn the_warning_about_a_named_method_says_what_to_type() {
     let model = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 200; method = bdf; rtol = 1e-6; samples = 100 }\n";
     fs::write(folder.join("in_block.ode"), model).expect("a writable folder");
     let block = run_in(&folder, &["run", "in_block.ode"], b"").success();
-    assert!(block.err.contains("steps of `bdf` add up") && block.err.contains("leave out `method`"), "{}", block.err);
+    assert!(block.err.contains("steps of `bdf` add up") && block.err.contains("set `method = auto`"), "{}", block.err);
     let flag = run_in(&folder, &["run", "in_block.ode", "--method", "bdf2"], b"").success();
-    assert!(flag.err.contains("steps of `bdf2` add up") && flag.err.contains("leave out `--method`"), "{}", flag.err);
+    assert!(flag.err.contains("steps of `bdf2` add up") && flag.err.contains("set `--method auto`"), "{}", flag.err);
     // the tolerance that it gives is of use
     let typed = block.err.split("`rtol = ").nth(1).and_then(|rest| rest.split('`').next()).expect("a tolerance");
     let better = run_in(&folder, &["run", "in_block.ode", "--rtol", typed, "--atol", "1e-13"], b"").success();

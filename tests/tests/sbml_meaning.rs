@@ -573,6 +573,14 @@ fn what_has_no_certain_value_is_refused() {
         .parameter("p", 1.0)
         .event("(gt (f_a time) 1)", "early", &[("p", "2")]);
     assert_eq!(refused(&circle.text()), Some("E0806"));
+    // a formula that no reader of MathML would see must not vanish, nor the second of two
+    let rule = model().parameter("k", 1.0).rate("k", "1").text();
+    let plain = rule.replace(" xmlns='http://www.w3.org/1998/Math/MathML'", "");
+    assert_ne!(plain, rule);
+    assert_eq!(refused(&plain), Some("E0806"));
+    let two = rule.replace("</math>", "<cn> 2 </cn></math>");
+    assert_ne!(two, rule);
+    assert_eq!(refused(&two), Some("E0806"));
     let unknown = |z: f64| {
         let parts = model().parameter("x", 2.0).parameter("z", z).parameter("d", 0.0).initial("d", "(times 3 z)");
         parts.rate("x", "0").zero("(minus z (times x x))")

@@ -1,6 +1,6 @@
 //! Converts MathML to formulas.
 
-use odec_lang::diagnostic::codes;
+use odec_lang::diagnostic::{Diagnostic, codes};
 
 use crate::math::{Math, Op};
 use crate::report::Report;
@@ -14,19 +14,36 @@ const NAMESPACE: &str = "http://www.w3.org/1998/Math/MathML";
 
 /// The formula in the `<math>` child of an element.
 pub fn formula(node: Element<'_>, report: &mut Report) -> Option<Math> {
-    let math = math_of(node)?;
-    let content = math.children().find(roxmltree::Node::is_element)?;
-    expression(content, report)
+    let math = math_of(node, report)?;
+    let mut content = math.children().filter(roxmltree::Node::is_element);
+    let first = content.next()?;
+    if let Some(second) = content.next() {
+        report.error(&codes::E0806, "`<math>` holds one formula", span(second), "a second one");
+        return None;
+    }
+    expression(first, report)
 }
 
-/// The `<math>` child of an element.
-pub fn math_of(node: Element<'_>) -> Option<Element<'_>> {
-    node.children().find(|c| c.has_tag_name((NAMESPACE, "math")))
+/// The `<math>` child of an element. One that is not in the namespace of MathML is an error: SBML allows a formula to be
+/// absent, so it would vanish.
+fn math_of<'a>(node: Element<'a>, report: &mut Report) -> Option<Element<'a>> {
+    let math = node.children().find(|c| c.tag_name().name() == "math")?;
+    if math.has_tag_name((NAMESPACE, "math")) {
+        return Some(math);
+    }
+    let found = math.tag_name().namespace().unwrap_or("none");
+    let headline = "this `<math>` is not in the namespace of MathML";
+    report.push(
+        Diagnostic::error(&codes::E0806, headline)
+            .label(span(math), format!("its namespace: {found}"))
+            .help(format!("write `<math xmlns=\"{NAMESPACE}\">`")),
+    );
+    None
 }
 
 /// The argument names and the body of a function, from its `<lambda>`.
 pub fn lambda(node: Element<'_>, report: &mut Report) -> Option<(Vec<String>, Math)> {
-    let math = math_of(node)?;
+    let math = math_of(node, report)?;
     let mut content = math.first_element_child()?;
     // `<semantics>` may enclose it
     if content.has_tag_name((NAMESPACE, "semantics")) {

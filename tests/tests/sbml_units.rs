@@ -50,6 +50,12 @@ fn imported(name: &str, text: &str) -> String {
     std::fs::read_to_string(folder.join("m.ode")).expect("a text")
 }
 
+fn has_lines(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.contains(line), "no {line} in\n{text}");
+    }
+}
+
 #[test]
 fn consistent_units_are_in_the_text() {
     let units = definitions(&[
@@ -65,15 +71,16 @@ fn consistent_units_are_in_the_text() {
         "units='per_minute'",
     );
     let text = imported("consistent", &text);
-    for line in [
-        "time t [min]",
-        "param k = 0.5 [1/min]",
-        "param cell = 2 [mL]",
-        "state S = (3 [umol/mL]*cell) [umol]",
-        "S := 2 [umol/mL]*cell",
-    ] {
-        assert!(text.contains(line), "no {line} in\n{text}");
-    }
+    has_lines(
+        &text,
+        &[
+            "time t [min]",
+            "param k = 0.5 [1/min]",
+            "param cell = 2 [mL]",
+            "state S = (3 [umol/mL]*cell) [umol]",
+            "S := 2 [umol/mL]*cell",
+        ],
+    );
     assert!(!text.contains("Units"), "{text}");
 }
 
@@ -130,13 +137,14 @@ fn any_multiple_can_be_written() {
         "units='rate'",
     );
     let text = imported("multiples", &text);
-    for line in [
-        "unit item",
-        "time t [(7*s)]",
-        "param cell = 2 [(2e-1*m)^3]",
-        "param k = 0.5 [1/(7*s)]",
-        "[(12*item)/(2e-1*m)^3]*cell",
-    ] {
-        assert!(text.contains(line), "no {line} in\n{text}");
-    }
+    has_lines(
+        &text,
+        &[
+            "unit item",
+            "time t [(7*s)]",
+            "param cell = 2 [(2e-1*m)^3]",
+            "param k = 0.5 [1/(7*s)]",
+            "[(12*item)/(2e-1*m)^3]*cell",
+        ],
+    );
 }

@@ -68,6 +68,22 @@ def test_simulated_rows_are_those_of_odec(model, end, samples, tolerance, tmp_pa
         assert np.max(np.abs(found - right)) <= tolerance * size, name
 
 
+@pytest.mark.parametrize("model", ["models/mapk_cascade.ode", "models/repressilator.ode"])
+def test_the_defaults_of_the_importer_are_the_tolerances_of_the_model(model, tmp_path):
+    path = emitted(model, tmp_path)
+    experiment = fmpy.read_model_description(str(path)).defaultExperiment
+    end = float(experiment.stopTime)
+    header, expected = rows(model, end, 50)
+    # nothing but the place of the rows is chosen
+    result = fmpy.simulate_fmu(
+        str(path), output_interval=end / 50, output=header[1:], fmi_type="ModelExchange", record_events=False
+    )
+    assert len(result) == len(expected)
+    for name in header[1:]:
+        right = expected[:, header.index(name)]
+        assert np.max(np.abs(result[name] - right)) <= 1e-4 * np.max(np.abs(right)), name
+
+
 def instance(path, folder):
     description = fmpy.read_model_description(str(path))
     model = FMU3Model(

@@ -93,6 +93,45 @@ fn the_xml_lists_variables_units_and_structure() {
     assert_ne!(attribute(&other, "<fmiModelDescription", "instantiationToken"), token);
 }
 
+#[test]
+fn nominal_values_and_the_default_experiment_give_the_tolerances_of_the_run() {
+    let folder = scratch("fmu-nominal");
+    let of = |text: &str| {
+        std::fs::write(
+            folder.join("m.ode"),
+            format!("index i = 1..2\nstate x = 1, u[i] = 1\nx' = -x\nu[i]' = -u[i]\n{text}"),
+        )
+        .expect("a file");
+        let files = emitted(&folder, &folder.join("m.ode"));
+        let xml = xml_of(&files);
+        let tolerance: f64 = attribute(&xml, "<DefaultExperiment", "tolerance").parse().expect("a number");
+        let product = |name: &str| {
+            let nominal = attribute(&xml, &format!("<Float64 name=\"{name}\""), "nominal");
+            tolerance * nominal.parse::<f64>().expect("a number")
+        };
+        let source = files.iter().find(|(path, _)| path == "sources/fmi3.c").expect("a source");
+        let source = String::from_utf8_lossy(&source.1).into_owned();
+        let list = source.split("nominal[] = {").nth(1).and_then(|rest| rest.split('}').next()).expect("the list");
+        (tolerance, ["x", "u[1]", "u[2]"].map(product), list.to_string())
+    };
+    let near = |found: f64, right: f64| (found - right).abs() <= 1e-15 * right;
+    for (run, rtol, atol, listed) in [
+        // without a run block the defaults of `odec run`
+        ("", 1e-6, [1e-9; 3], 1),
+        ("run { t = 0 .. 1; rtol = 1e-4; atol = 1e-12 }", 1e-4, [1e-12; 3], 1),
+        ("param p = 2\nrun { t = 0 .. 1; atol = p*1e-8; atol(u[2]) = 1e-3 }", 1e-6, [2e-8, 2e-8, 1e-3], 3),
+        ("run a { t = 0 .. 1; rtol = 1e-4 }\nrun b { t = 0 .. 1; rtol = 1e-5 }", 1e-6, [1e-9; 3], 1),
+    ] {
+        let (tolerance, products, list) = of(run);
+        assert!(near(tolerance, rtol), "{run}: {tolerance}");
+        assert!(products.iter().zip(atol).all(|(found, right)| near(*found, right)), "{run}: {products:?}");
+        assert_eq!(list.split(", ").count(), listed, "{list}");
+    }
+    // FMI permits no nominal value of 0
+    let (_, products, list) = of("run { t = 0 .. 1; atol = 0 }");
+    assert!(products.iter().all(|product| *product > 0.0 && *product < 1e-100), "{products:?} {list}");
+}
+
 /// Rows of numbers, without other lines.
 fn rows(text: &str) -> Vec<Vec<f64>> {
     let numbers = |line: &str| line.split(',').map(|x| x.parse().ok()).collect::<Option<Vec<f64>>>();

@@ -16,7 +16,7 @@ use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::switch::{EventDraft, Sketch, Switching};
 use odec_ir::{KernelRole, Program, Role};
 
-use crate::{EmitError, Options, hybrid};
+use crate::{EmitError, Options, hybrid, literal};
 
 /// The functions of the standard, in C, for a model named `model`.
 const FUNCTIONS: &str = include_str!("runtime/fmi3.c");
@@ -26,6 +26,12 @@ const PREFIX: &str = "model";
 
 /// Most variables of an FMU: each is an element of `modelDescription.xml`, which importers read as a whole.
 pub const MAX_VARIABLES: usize = 100_000;
+
+/// The least nominal value: FMI permits none of 0, which `atol = 0` would give.
+const MIN_NOMINAL: f64 = 1e-200;
+
+/// The least tolerance of the default experiment: that of solvers in double precision.
+const MIN_TOLERANCE: f64 = 1e-13;
 
 /// A unit in base units of the SI.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +50,29 @@ pub struct FmuContext<'a> {
     pub units: Vec<FmuUnit>,
     /// The unit of a quantity.
     pub unit_of: &'a dyn Fn(&str) -> Option<String>,
-    /// Start, end and relative tolerance of its run, if it has one.
-    pub experiment: [Option<f64>; 3],
+    /// Start and end of its run, if it has one.
+    pub span: [Option<f64>; 2],
+    /// The relative tolerance of its run.
+    pub rtol: f64,
+    /// The absolute tolerances of the states; one for all, or one for each.
+    pub atol: Vec<f64>,
+}
+
+impl FmuContext<'_> {
+    /// The nominal value of a state with this absolute tolerance. Importers multiply it by their relative tolerance, some
+    /// also by 0.01: the product is what the model asks for, or stricter.
+    fn nominal(&self, atol: f64) -> f64 {
+        (atol / self.tolerance()).clamp(MIN_NOMINAL, 1.0 / MIN_NOMINAL)
+    }
+
+    fn atol_at(&self, state: usize) -> f64 {
+        if let [one] = self.atol[..] { one } else { self.atol[state] }
+    }
+
+    /// The tolerance of the default experiment.
+    fn tolerance(&self) -> f64 {
+        self.rtol.max(MIN_TOLERANCE)
+    }
 }
 
 /// The files of an FMU, without what a compiler makes of them.
@@ -90,7 +117,8 @@ pub fn fmu(
     let token = token(&[&source, &header]);
     let description = Description::of(&settled, &events, context)?;
     let xml = description.xml(program, &identifier, &token);
-    let functions = FUNCTIONS.replace("@TOKEN@", &token);
+    let nominals: Vec<String> = context.atol.iter().map(|atol| literal::number(context.nominal(*atol))).collect();
+    let functions = FUNCTIONS.replace("@TOKEN@", &token).replace("@NOMINALS@", &nominals.join(", "));
     let sources = vec!["model.c".to_string(), "fmi3.c".to_string()];
     let files = [
         ("modelDescription.xml", xml),
@@ -172,8 +200,9 @@ impl<'a> Description<'a> {
         all.add(&mut names, context.time, 0, "causality=\"independent\" variability=\"continuous\"".to_string());
         let (p, starts) = starts(settled);
         for (i, name) in states.iter().enumerate() {
-            let start = number(starts[i]);
-            let rest = format!("causality=\"output\" variability=\"continuous\" initial=\"exact\" start=\"{start}\"");
+            let (start, nominal) = (number(starts[i]), number(context.nominal(context.atol_at(i))));
+            let rest = "causality=\"output\" variability=\"continuous\" initial=\"exact\"";
+            let rest = format!("{rest} start=\"{start}\" nominal=\"{nominal}\"");
             all.add(&mut names, name, 1 + i, rest);
             all.outputs.push(1 + i);
         }
@@ -250,13 +279,13 @@ impl<'a> Description<'a> {
              providesDirectionalDerivatives=\"true\" needsCompletedIntegratorStep=\"true\"/>"
         );
         self.units(&mut xml);
-        let named = ["startTime", "stopTime", "tolerance"].into_iter().zip(self.context.experiment);
-        let given: String = named.filter_map(|(name, value)| Some(format!(" {name}=\"{}\"", number(value?)))).collect();
+        let [start, end] = self.context.span;
+        let named = [("startTime", start), ("stopTime", end), ("tolerance", Some(self.context.tolerance()))];
+        let given: String =
+            named.into_iter().filter_map(|(name, value)| Some(format!(" {name}=\"{}\"", number(value?)))).collect();
         xml.push_str("  <LogCategories>\n    <Category name=\"info\"/>\n    <Category name=\"error\"/>\n");
         xml.push_str("  </LogCategories>\n");
-        if !given.is_empty() {
-            let _ = writeln!(xml, "  <DefaultExperiment{given}/>");
-        }
+        let _ = writeln!(xml, "  <DefaultExperiment{given}/>");
         xml.push_str("  <ModelVariables>\n");
         for variable in &self.variables {
             let attribute = |name: &str, value: &Option<String>| {

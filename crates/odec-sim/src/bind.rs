@@ -59,7 +59,7 @@ pub struct RunPlan {
     pub expectations: Vec<Expectation>,
     /// `conserve` lines.
     pub conservation: Vec<ConservedSettings>,
-    settings: Settings,
+    pub(crate) settings: Settings,
     values: Values,
     choices: Choices,
     purpose: Purpose,
@@ -320,7 +320,7 @@ impl RunPlan {
         }
     }
 
-    fn options(&self, states: &Quantities, scales: &[f64]) -> Result<Options, Diagnostic> {
+    pub(crate) fn options(&self, states: &Quantities, scales: &[f64]) -> Result<Options, Diagnostic> {
         let setting = |choice: Option<f64>, entry: Option<f64>| choice.or(entry);
         let rtol = setting(self.choices.rtol, self.settings.rtol.map(|s| s.value)).unwrap_or(DEFAULT_RTOL);
         let atol = setting(self.choices.atol, self.settings.atol.map(|s| s.value)).unwrap_or(DEFAULT_ATOL);

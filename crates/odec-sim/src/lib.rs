@@ -21,6 +21,7 @@ pub mod derivatives;
 pub mod elimination;
 pub mod executor;
 pub mod expectations;
+pub mod experiment;
 pub mod field;
 pub mod fit;
 pub mod hybrid;

@@ -7,6 +7,7 @@ use odec_ir::switch::Switching;
 use odec_ir::{Invariants, Program, Span};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lower::Located;
+use odec_sim::choices::Choices;
 use odec_sim::{Error, Loaded};
 
 use super::dump::not_compiled;
@@ -47,7 +48,8 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
                 return Err(no_text(args.to).into());
             }
             let options = options(args, program);
-            let (bytes, library) = fmu::written(loaded.model(), program, made_of.switching.as_ref(), &options)?;
+            let (bytes, library) =
+                fmu::written(&loaded, &made_of.choices, program, made_of.switching.as_ref(), &options)?;
             told = format!(", {library}");
             (bytes, None)
         }
@@ -75,26 +77,28 @@ struct EmitInputs {
     program: Program,
     /// For a model with events: the description of modes and events.
     switching: Option<Switching>,
+    /// Values of the command.
+    choices: Choices,
 }
 
 impl EmitInputs {
     /// C source and object files support events, and FMUs everything that switches. Other formats support neither.
     fn of(args: &Emit, loaded: &Loaded, reporter: Reporter) -> Result<EmitInputs, Error> {
         let events = !loaded.model().events.is_empty();
+        let choices = flags::choices(&args.model, &RunBlock::default())?;
         if args.to == Target::Fmu || (matches!(args.to, Target::C | Target::Object) && events) {
-            let choices = flags::choices(&args.model, &RunBlock::default())?;
             let (lowered, located) = loaded.located(&choices)?;
             reporter.diagnostics(Some(loaded.source()), &lowered.warnings, Detail::Short);
             if let Some(Located { program, switching }) = located {
-                return Ok(EmitInputs { program, switching: Some(switching) });
+                return Ok(EmitInputs { program, switching: Some(switching), choices });
             }
             if !events {
-                return Ok(EmitInputs { program: lowered.program, switching: None });
+                return Ok(EmitInputs { program: lowered.program, switching: None, choices });
             }
         }
         loaded.without_events()?;
         let program = session::program_for_others(loaded, &args.model, reporter, Detail::Short)?;
-        Ok(EmitInputs { program, switching: None })
+        Ok(EmitInputs { program, switching: None, choices })
     }
 }
 

@@ -7,10 +7,12 @@ use odec_emit::{Fmu, FmuContext, FmuUnit};
 use odec_ir::switch::Switching;
 use odec_ir::{Array, Program, Role};
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::model::{Model, Overrides};
+use odec_lang::model::Model;
 use odec_lang::units::table::DIMENSIONS;
 use odec_lang::units::vector::{Atom, Vector};
-use odec_sim::Error;
+use odec_sim::choices::Choices;
+use odec_sim::experiment::Experiment;
+use odec_sim::{Error, Loaded};
 
 use super::emit::not_emitted;
 use crate::input::error;
@@ -21,15 +23,17 @@ const COMPILER: &str = "cc";
 
 /// The archive, and what there is to say about the library in it.
 pub fn written(
-    model: &Model,
+    loaded: &Loaded,
+    choices: &Choices,
     program: &Program,
     switching: Option<&Switching>,
     options: &odec_emit::Options,
 ) -> Result<(Vec<u8>, String), Error> {
+    let model = loaded.model();
     let time = model.time.name.clone();
     let unit_of = |name: &str| model.units.text_of(name, &time);
-    let context =
-        FmuContext { time: &time, units: units(model, program), unit_of: &unit_of, experiment: experiment(model) };
+    let Experiment { span, rtol, atol } = loaded.experiment(choices, program)?;
+    let context = FmuContext { time: &time, units: units(model, program), unit_of: &unit_of, span, rtol, atol };
     let fmu = odec_emit::fmu(program, switching, options, &context).map_err(not_emitted)?;
     let text = |(path, text): &(String, String)| Entry {
         path: path.clone(),
@@ -46,15 +50,6 @@ pub fn written(
         Err(why) => format!("with sources only: {why}"),
     };
     archive(&entries).map(|bytes| (bytes, told)).ok_or_else(|| too_large().into())
-}
-
-/// Start, end and tolerance of the run of a model.
-fn experiment(model: &Model) -> [Option<f64>; 3] {
-    let run = model.run(None).ok().flatten();
-    let values = model.values(&Overrides::default());
-    let settings = run.zip(values.ok()).and_then(|(run, values)| model.settings(run, &values).ok());
-    let Some(settings) = settings else { return [None; 3] };
-    [settings.t0, settings.t_end, settings.rtol].map(|setting| setting.map(|setting| setting.value))
 }
 
 /// All units of a model's quantities, as FMI writes them.

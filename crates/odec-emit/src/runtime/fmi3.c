@@ -472,9 +472,12 @@ EXPORT int fmi3GetEventIndicators(void *of, double z[], size_t n) {
     return OK;
 }
 
+/* The absolute tolerance of each state over the relative one; one number where all have the same. */
+static const double nominal[] = {@NOMINALS@};
+
 EXPORT int fmi3GetNominalsOfContinuousStates(void *of, double nominals[], size_t n) {
     if (n != (size_t)model_states) return tell(of, ERROR, "fmi3GetNominalsOfContinuousStates: another number of states");
-    for (size_t i = 0; i < n; i++) nominals[i] = 1;
+    for (size_t i = 0; i < n; i++) nominals[i] = nominal[sizeof nominal == sizeof *nominal ? 0 : i];
     return OK;
 }
 

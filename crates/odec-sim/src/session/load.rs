@@ -19,6 +19,7 @@ use crate::blame;
 use crate::choices::Choices;
 use crate::columns::Titles;
 use crate::derivatives;
+use crate::experiment::Experiment;
 
 /// The resources of the host: the files that models name, and a clock.
 #[derive(Clone)]
@@ -202,6 +203,22 @@ impl Loaded {
     /// The model has events.
     pub fn without_events(&self) -> Result<(), Error> {
         without_events(&self.model).map_err(|list| self.error(&Choices::default(), list))
+    }
+
+    /// Time span and tolerances of the unnamed run, for those who solve a program of this model themselves.
+    ///
+    /// # Errors
+    /// Values and settings that make no sense.
+    pub fn experiment(&self, choices: &Choices, program: &Program) -> Result<Experiment, Error> {
+        let (choices, _) = self.with_tables(self.in_units_of_model(choices)?, None)?;
+        let mut model = self.model.clone();
+        if model.run(None).is_err() {
+            // of several runs with names, none is meant
+            Arc::make_mut(&mut model).runs.clear();
+        }
+        let plan = RunPlan::new(&model, &choices, Purpose::Steps);
+        let experiment = plan.and_then(|plan| plan.experiment(program).map_err(|d| vec![d]));
+        experiment.map_err(|list| self.error(&choices, list))
     }
 
     /// Looks at all run blocks with the values of `choices`, without compiling anything.

@@ -483,12 +483,16 @@ output p[i] = sum(j where j > i and c[j-1] > 1: u[j])
 output q[i] = if i > 1 and u[i-1] > 1 then 1 else 0
 output r[i] = if i == 1 or c[i-1] > 1 then 1 else 0
 output s[i] = if not (i == 1 or u[i-1] > 1) then 1 else 0
+output v[i] = if i > 1 and t > 3 and u[i-1] > 1 then 1 else 0
+output w[i] = if t < 3 and (i > 1 and u[i] > 1) and u[i-1] > 1 then 1 else 0
+output x[i] = if i == 1 or t < -1 or u[i-1] > 1 then 1 else 0
 run { t = 0 .. 1; samples = 1 }
 ",
     );
     let (_, rows) = table(&odec(&folder, &["run", "short.ode"]));
     let expected = [[2.0, 3.0, 2.0], [3.0, 3.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]];
-    assert_eq!(rows[0][4..], expected.concat()[..]);
+    let mixed = [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0]];
+    assert_eq!(rows[0][4..], [expected.concat(), mixed.concat()].concat()[..]);
     // the order of the two counts, and a condition on states decides nothing before the run
     for late in ["u[i-1] > 1 and i > 1", "u[i] > 1 and u[i-1] > 1", "i > 1 or u[i-1] > 1"] {
         let text = format!("model m\nconst N = 3\nindex i = 1..N\nstate u[i] = i\nu[i]' = if {late} then 1 else 0\n");

@@ -25,6 +25,22 @@ pub(super) fn shorten(model: &mut Model) {
     }
 }
 
+/// The operands of a chain of one operator (`and` or `or`) from left to right; `root` alone if there are too many.
+pub(super) fn parts(model: &Model, op: Op, root: TermId) -> Vec<TermId> {
+    let mut parts = Vec::new();
+    let mut open = vec![root];
+    while let Some(id) = open.pop() {
+        match model.term(id).kind {
+            TermKind::Apply(found, [a, b, _]) if found == op => open.extend([b, a]),
+            _ => parts.push(id),
+        }
+        if parts.len() + open.len() > MAX_TERMS {
+            return vec![root];
+        }
+    }
+    parts
+}
+
 /// For each term whether it reads an element of an array. Terms stand after those that they consist of.
 fn terms_that_read(model: &Model) -> Vec<bool> {
     let mut reads = vec![false; model.terms.len()];
@@ -37,7 +53,7 @@ fn terms_that_read(model: &Model) -> Vec<bool> {
 }
 
 /// True for a short condition on indices that is 0 or 1 and contains no choice.
-fn decides(model: &Model, root: TermId) -> bool {
+pub(super) fn decides(model: &Model, root: TermId) -> bool {
     let conditions = [&logic::LT, &logic::LE, &logic::EQ, &logic::NE, &logic::AND, &logic::OR, &logic::NOT];
     let TermKind::Apply(first, _) = model.term(root).kind else { return false };
     if !conditions.iter().any(|known| first == Op(known)) {

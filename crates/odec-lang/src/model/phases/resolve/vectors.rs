@@ -1,9 +1,11 @@
 //! Vectors: which operations they have, and the functions that take them.
 
 use odec_ir::Span;
+use odec_ir::builtin as table;
 
 use super::terms::Value;
 use super::{Allowed, Resolver};
+use crate::model::phases::conditions;
 use crate::model::phases::names::FunctionItem;
 use crate::model::phases::shapes::{COMPONENTS, Dim};
 use crate::model::{self, TermId};
@@ -110,7 +112,26 @@ impl<'a> Resolver<'a> {
                 return self.nothing(span);
             }
         };
+        if let (Binary::And | Binary::Or, Value::Scalar(left)) = (op, left) {
+            return Value::Scalar(self.chain(name, left, right.component(0), span));
+        }
         self.each(dim, span, |b, c| b.apply(name, &[left.component(c), right.component(c)], span))
+    }
+
+    /// `left and right`. `a and b and c` is `a and (b and c)` where a or b is a condition on indices, so that each
+    /// of them decides about all that follows.
+    fn chain(&mut self, name: &str, left: TermId, right: TermId, span: Span) -> TermId {
+        let parts = match table::find(name) {
+            Some(op) => conditions::parts(&self.model, op, left),
+            None => Vec::new(),
+        };
+        if parts.len() < 2 || !parts.iter().any(|&part| conditions::decides(&self.model, part)) {
+            return self.apply(name, &[left, right], span);
+        }
+        parts.into_iter().rev().fold(right, |rest, part| {
+            let span = self.model.term(part).span.to(self.model.term(rest).span);
+            self.apply(name, &[part, rest], span)
+        })
     }
 
     /// `p*q` of vectors with four components: the product of quaternions is unique only if one knows which component

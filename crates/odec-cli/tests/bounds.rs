@@ -52,6 +52,21 @@ fn the_estimate_is_about_what_a_run_takes() {
     }
 }
 
+/// The times of evenly spaced rows are not kept, and neither are the rows.
+#[cfg(target_os = "linux")]
+#[test]
+fn rows_take_no_memory() {
+    let folder = Folder::new("even").with("decay.ode", DECAY);
+    let peak = |rows: &str| {
+        let ran = folder.run(&["run", "decay.ode", "-q", "--stats", "s.json", "--samples", rows, "-o", "/dev/null"]);
+        ran.exits(0);
+        let stats: serde_json::Value = serde_json::from_str(&folder.read("s.json")).expect("statistics");
+        stats["peak_bytes"].as_f64().expect("a number")
+    };
+    let (few, many) = (peak("1000"), peak("1000000"));
+    assert!(many < few + 4e6, "{few} and {many} bytes");
+}
+
 #[cfg(unix)]
 fn shell(folder: &Folder, script: &str) -> super::common::Ran {
     let mut command = std::process::Command::new("sh");

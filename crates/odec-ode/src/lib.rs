@@ -66,6 +66,7 @@ mod pace;
 pub mod pattern;
 pub mod problem;
 pub(crate) mod roots;
+mod row_times;
 mod rows;
 pub mod runner;
 mod simd;

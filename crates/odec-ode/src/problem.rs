@@ -95,6 +95,29 @@ pub enum Samples {
     Steps,
     /// These times, in the direction of integration.
     Times(Vec<f64>),
+    /// The start of the run, its end, and the times that part it into this many equal lengths.
+    Even(u64),
+}
+
+impl Samples {
+    /// How many times these are; `None` for the steps of a run.
+    pub fn count(&self) -> Option<u64> {
+        match self {
+            Samples::Steps => None,
+            Samples::Times(times) => Some(times.len() as u64),
+            Samples::Even(parts) => Some(parts + 1),
+        }
+    }
+
+    /// The time with this number, counted from 0, of a run from `t0` to `t_end`.
+    pub fn time(&self, k: u64, t0: f64, t_end: f64) -> Option<f64> {
+        match self {
+            Samples::Steps => None,
+            Samples::Times(times) => times.get(usize::try_from(k).ok()?).copied(),
+            Samples::Even(parts) if k < *parts => Some(t0 + (t_end - t0) * (k as f64 / *parts as f64)),
+            Samples::Even(parts) => (k == *parts).then_some(t_end),
+        }
+    }
 }
 
 /// Receives rows as they are known.

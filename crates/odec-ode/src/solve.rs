@@ -9,6 +9,7 @@ use crate::integrator::Integrator;
 use crate::method::Method;
 use crate::observer::StepEnd;
 use crate::problem::{Cause, Options, Outcome, Problem, Samples, Sink, SolveError, Stop};
+use crate::row_times::RowTimes;
 use crate::rows::Rows;
 use crate::runner::{Ahead, Reached, Runner};
 use crate::system::System;
@@ -91,33 +92,28 @@ impl Runner {
 
 /// Hands rows to the sink.
 struct Sampler<'a> {
-    times: Option<&'a [f64]>,
-    next: usize,
-    forward: bool,
+    wanted: RowTimes<'a>,
     row: &'a mut [f64],
 }
 
 impl<'a> Sampler<'a> {
     fn new(samples: &'a Samples, problem: &Problem, row: &'a mut [f64]) -> Self {
-        let times = match samples {
-            Samples::Steps => None,
-            Samples::Times(times) => Some(times.as_slice()),
-        };
-        Sampler { times, next: 0, forward: problem.t_end >= problem.t0, row }
+        Sampler { wanted: RowTimes::new(samples, problem), row }
     }
 
     fn start(&mut self, t0: f64, y0: &[f64], sink: &mut dyn Sink) -> ControlFlow<()> {
-        let Some(times) = self.times else { return sink.row(t0, y0) };
-        while let Some(t) = times.get(self.next).filter(|t| **t == t0) {
-            self.next += 1;
-            sink.row(*t, y0)?;
+        if self.wanted.are_steps() {
+            return sink.row(t0, y0);
+        }
+        while let Some(t) = self.wanted.take(t0, true) {
+            sink.row(t, y0)?;
         }
         ControlFlow::Continue(())
     }
 
     /// The next sample.
     fn next(&self) -> Option<f64> {
-        self.times.and_then(|times| times.get(self.next)).copied()
+        self.wanted.time()
     }
 
     fn after_step(
@@ -128,17 +124,16 @@ impl<'a> Sampler<'a> {
         sink: &mut dyn Sink,
     ) -> ControlFlow<()> {
         let now = integrator.time();
-        let Some(times) = self.times else { return sink.row(now, integrator.state()) };
-        while let Some(&t) = times.get(self.next) {
+        if self.wanted.are_steps() {
+            return sink.row(now, integrator.state());
+        }
+        while let Some(t) = self.wanted.take(now, true) {
             if t == now {
                 sink.row(t, integrator.state())?;
-            } else if (t < now) == self.forward {
+            } else {
                 rows.value(eval, integrator, t, self.row);
                 sink.row(t, self.row)?;
-            } else {
-                break;
             }
-            self.next += 1;
         }
         ControlFlow::Continue(())
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use odec_ir::names::plain;
 use odec_lang::diagnostic::Diagnostic;
-use odec_ode::problem::{Outcome, Samples, SolveError, Stats, Stop};
+use odec_ode::problem::{Outcome, SolveError, Stats, Stop};
 use odec_sim::memory::Need;
 use odec_sim::sample::{self, Recorder};
 use odec_sim::{Error, Simulation};
@@ -170,16 +170,13 @@ fn interrupted(looked: &Cell<Instant>, raised: &RefCell<Option<PyErr>>) -> bool 
 fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>, judged: bool) -> PyResult<Result<RunOutput, Error>> {
     let simulation = &prepared.simulation;
     let bound = simulation.bound();
-    let count = match &bound.samples {
-        Samples::Times(list) => list.len(),
-        Samples::Steps => 1,
-    };
-    let need = Need::of_run(bound).keeping(count as u64, bound.columns.len() as u64);
+    let count = bound.samples.count().unwrap_or(1);
+    let need = Need::of_run(bound).keeping(count, bound.columns.len() as u64);
     if let Err(d) = need.within(simulation.choices().max_memory) {
         return Ok(Err(simulation.error(vec![*d])));
     }
     let mut watch = Watch {
-        rows: Vec::with_capacity(count * bound.columns.len()),
+        rows: Vec::with_capacity(count as usize * bound.columns.len()),
         events: vec![],
         progress,
         looked: Instant::now(),

@@ -12,8 +12,9 @@ use crate::quantities::{Chosen, Quantities, Quantity};
 
 /// Most columns of the rows.
 pub const MAX_COLUMNS: usize = 1 << 20;
-/// Most values of all rows together, where the number of rows is known beforehand (about 2 GB as text).
-pub const MAX_VALUES: usize = 100_000_000;
+/// Most values of all rows together, where the number of rows is known beforehand (about 40 GB as text). They are
+/// written as they are made; who keeps them asks [`crate::memory::Need`].
+pub const MAX_VALUES: usize = 2_000_000_000;
 
 /// Where a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,10 +235,7 @@ impl Columns {
 
 /// Refuses rows that nobody can keep.
 pub(crate) fn check_columns(columns: &Columns, samples: &Samples) -> Result<(), Diagnostic> {
-    let rows = match samples {
-        Samples::Times(list) => list.len(),
-        Samples::Steps => 1,
-    };
+    let rows = samples.count().unwrap_or(1) as usize;
     let (k, some) = (columns.len(), columns.name(1));
     let headline = if k > MAX_COLUMNS {
         format!("a row would have {k} columns; the limit is {MAX_COLUMNS}")

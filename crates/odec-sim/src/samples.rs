@@ -21,26 +21,24 @@ pub enum Spread {
 
 /// Rows after the first of an adaptive run that says nothing about them.
 pub const DEFAULT_SAMPLES: u64 = 200;
-/// Largest number of sample times: they are stored in memory, 8 bytes each.
+/// Largest number of evenly spaced samples. They take no memory.
+pub const MAX_EVEN_SAMPLES: u64 = 1_000_000_000;
+/// Largest number of other sample times: they are stored in memory, 8 bytes each.
 pub const MAX_SAMPLES: u64 = 20_000_000;
 
 /// The times of `rule` on `t0..t_end` (either direction), the start included, the last one exactly the end. Times of a
 /// list that lie outside, or are not ordered, are answered with a sentence.
 pub fn times(rule: &SampleRule, t0: f64, t_end: f64) -> Result<Samples, String> {
     let span = t_end - t0;
-    let many = |n: u64| format!("{n} sample times exceed the limit of {MAX_SAMPLES}");
+    let many = |n: u64, limit: u64| format!("{n} sample times exceed the limit of {limit}");
     match rule {
         SampleRule::Steps => Ok(Samples::Steps),
         SampleRule::End => Ok(Samples::Times(vec![t_end])),
         SampleRule::Count(0) => Err("the run needs at least one sample".to_string()),
-        SampleRule::Count(n) if *n > MAX_SAMPLES => Err(many(*n)),
-        SampleRule::Count(n) => {
-            let mut list: Vec<f64> = (0..*n).map(|i| t0 + span * (i as f64 / *n as f64)).collect();
-            list.push(t_end);
-            Ok(Samples::Times(list))
-        }
+        SampleRule::Count(n) if *n > MAX_EVEN_SAMPLES => Err(many(*n, MAX_EVEN_SAMPLES)),
+        SampleRule::Count(n) => Ok(Samples::Even(*n)),
         SampleRule::Log { count: 0, .. } => Err("the run needs at least one sample".to_string()),
-        SampleRule::Log { count, .. } if *count > MAX_SAMPLES => Err(many(*count)),
+        SampleRule::Log { count, .. } if *count > MAX_SAMPLES => Err(many(*count, MAX_SAMPLES)),
         SampleRule::Log { first, .. } if !(*first > 0.0 && *first < span.abs()) => Err(format!(
             "the first logarithmic sample, {first}, must lie between 0 and the length of the run, {}",
             span.abs()
@@ -71,10 +69,8 @@ pub(crate) fn listed_rule(entry: &Listed) -> SampleRule {
 
 /// The times of the `expect` lines, among evenly spaced ones for conserved quantities.
 pub(crate) fn with_expectations(expectations: &[Expectation], t0: f64, t_end: f64) -> Samples {
-    let mut list = match times(&SampleRule::Count(DEFAULT_SAMPLES), t0, t_end) {
-        Ok(Samples::Times(list)) => list,
-        _ => vec![t0, t_end],
-    };
+    let even = Samples::Even(DEFAULT_SAMPLES);
+    let mut list: Vec<f64> = (0..=DEFAULT_SAMPLES).filter_map(|k| even.time(k, t0, t_end)).collect();
     let inside = |t: &f64| (t - t0) * (t_end - t) >= 0.0;
     list.extend(expectations.iter().map(|e| e.time).filter(inside));
     list.sort_by(|a, b| if t_end > t0 { a.total_cmp(b) } else { b.total_cmp(a) });
@@ -103,7 +99,7 @@ mod tests {
 
     fn list(rule: &SampleRule, t0: f64, t_end: f64) -> Vec<f64> {
         match times(rule, t0, t_end) {
-            Ok(Samples::Times(list)) => list,
+            Ok(samples) => (0..).map_while(|k| samples.time(k, t0, t_end)).collect(),
             _ => panic!("{rule:?} gives no times"),
         }
     }
@@ -137,7 +133,7 @@ mod tests {
 
     #[test]
     fn limits_hold_on_either_side() {
-        assert!(times(&SampleRule::Count(MAX_SAMPLES + 1), 0.0, 1.0).is_err());
+        assert!(times(&SampleRule::Count(MAX_EVEN_SAMPLES + 1), 0.0, 1.0).is_err());
         assert!(times(&SampleRule::Count(0), 0.0, 1.0).is_err());
         assert!(times(&SampleRule::Log { count: 5, first: 1.0 }, 0.0, 1.0).is_err());
         assert!(times(&SampleRule::Log { count: 5, first: 0.0 }, 0.0, 1.0).is_err());

@@ -11,7 +11,7 @@ use odec_ir::broken;
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::Model;
 use odec_lang::source::Source;
-use odec_ode::problem::{Failure, Refusal, Samples, SolveError, Stats, Stop};
+use odec_ode::problem::{Failure, Refusal, SolveError, Stats, Stop};
 
 use crate::bind::{Bound, Purpose, RunPlan, overrides};
 use crate::blame;
@@ -163,10 +163,7 @@ impl Job<'_> {
     /// The memory of a sweep on this many threads.
     pub fn need(&self, threads: usize) -> Need {
         let (threads, size) = self.shares(threads);
-        let each = match &self.bound.samples {
-            Samples::Times(list) => list.len() as u64,
-            Samples::Steps => 1,
-        };
+        let each = self.bound.samples.count().unwrap_or(1);
         Need::of_run(self.bound).times(threads, threads * AHEAD * size * each, self.bound.columns.len() as u64)
     }
 

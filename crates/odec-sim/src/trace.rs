@@ -135,10 +135,8 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
 
 /// The first sample of a run after its start; where logarithmic axes of time begin.
 pub fn first_sample(bound: &Bound) -> Option<f64> {
-    match &bound.samples {
-        Samples::Times(list) => list.iter().copied().find(|t| *t != bound.problem.t0),
-        Samples::Steps => None,
-    }
+    let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
+    (0..).map_while(|k| bound.samples.time(k, t0, t_end)).find(|t| *t != t0)
 }
 
 /// Points inside of a step, in the order of the run.

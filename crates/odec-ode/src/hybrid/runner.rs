@@ -14,7 +14,7 @@ mod doubt;
 mod flight;
 mod landing;
 mod last;
-mod row_times;
+mod rows_at;
 
 use std::ops::ControlFlow;
 
@@ -22,7 +22,7 @@ use bounds::Bounds;
 pub use bounds::Pushes;
 use doubt::Doubt;
 use landing::Edge;
-use row_times::{RowTimes, rows_at};
+use rows_at::rows_at;
 
 use crate::checks::{bad, in_order};
 use crate::control::Tolerances;
@@ -39,6 +39,7 @@ use crate::hybrid::stops::{Stops, resolution, same, timed};
 use crate::hybrid::system::HybridSystem;
 use crate::method::Method;
 use crate::problem::{Options, Problem, Samples, SolveError, Stop};
+use crate::row_times::RowTimes;
 use crate::runner::{Ahead, Reached, Runner};
 
 /// Shortest step to a surface, in units of time resolution.
@@ -233,7 +234,7 @@ impl HybridRunner {
             model.refresh();
         }
         self.runner.begin(model.system(), problem)?;
-        if wanted.times.is_none() && observer.row(point(model, problem.t0, &self.y)).is_break() {
+        if wanted.are_steps() && observer.row(point(model, problem.t0, &self.y)).is_break() {
             return Ok(Some(End::Interrupted));
         }
         if smooth {
@@ -288,7 +289,7 @@ impl HybridRunner {
             }
             self.push(model, t, landed.is_some() || stopped)?;
             let here = point(model, now, self.runner.state());
-            if wanted.times.is_none() && observer.row(here).is_break() {
+            if wanted.are_steps() && observer.row(here).is_break() {
                 return Ok(End::Interrupted);
             }
             if landed.is_none() && !stopped {
@@ -390,7 +391,7 @@ impl HybridRunner {
                     flow = observer.row(point(model, t, &self.row));
                 }
                 let here = point(model, now, self.runner.state());
-                if flow.is_continue() && wanted.times.is_none() {
+                if flow.is_continue() && wanted.are_steps() {
                     flow = observer.row(here);
                 } else if flow.is_continue() {
                     flow = rows_at(here, wanted, observer);
@@ -477,7 +478,7 @@ impl HybridRunner {
             let changes = Changes { before: &self.before.modes, modes: model.modes(), executed: &executed };
             let chatter = self.chatter.note(t, self.span, &changes);
             chatter.map_err(|cause| self.failure(cause, t))?;
-            if wanted.times.is_none() && observer.row(point(model, t, &self.y)).is_break() {
+            if wanted.are_steps() && observer.row(point(model, t, &self.y)).is_break() {
                 return Ok(Some(End::Interrupted));
             }
         }
@@ -485,7 +486,7 @@ impl HybridRunner {
         let mut end = happened.ends.map(End::Event);
         let rows = wanted.next;
         let mut stopped = rows_at(point(model, t, &self.y), wanted, observer).is_break();
-        if end.is_some() && wanted.times.is_some() && wanted.next == rows && !stopped {
+        if end.is_some() && !wanted.are_steps() && wanted.next == rows && !stopped {
             // a run that an event ends has its last row there
             stopped = observer.row(point(model, t, &self.y)).is_break();
         }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use nalgebra::{DMatrix, DVector};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
-use odec_ode::problem::{Samples, SolveError, Stop};
+use odec_ode::problem::{SolveError, Stop};
 
 use super::data::{Checked, DataSet};
 use super::descent::{Evaluation, Halted, Interval, Residuals};
@@ -472,10 +472,7 @@ fn fine(mut choices: Choices, base: Simulation, checked: Checked) -> Result<Set,
         base
     };
     let bound = base.bound();
-    let rows = match &bound.samples {
-        Samples::Times(list) => list.len() as u64,
-        Samples::Steps => 1,
-    };
+    let rows = bound.samples.count().unwrap_or(1);
     let need = Need::of_run(bound).keeping(rows, bound.columns.len() as u64);
     need.within(base.choices().max_memory).map_err(|d| base.error(vec![*d]))?;
     let find = |name: &str| -> Result<usize, Error> {

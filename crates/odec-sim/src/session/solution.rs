@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use odec_lang::diagnostic::Diagnostic;
-use odec_ode::problem::{Samples, Stats};
+use odec_ode::problem::Stats;
 
 use super::{Error, Simulation, Solved};
 use crate::memory::Need;
@@ -33,10 +33,7 @@ impl Recorder for KeptRows {
 impl Solution {
     pub(super) fn of(simulation: &Simulation) -> Result<Solution, Error> {
         let bound = simulation.bound();
-        let rows = match &bound.samples {
-            Samples::Times(list) => list.len() as u64,
-            Samples::Steps => 1,
-        };
+        let rows = bound.samples.count().unwrap_or(1);
         let need = Need::of_run(bound).keeping(rows, bound.columns.len() as u64);
         need.within(simulation.choices().max_memory).map_err(|d| simulation.error(vec![*d]))?;
         let mut keep = KeptRows(vec![]);

@@ -6,13 +6,14 @@
 //! moves away and when it returns. If it returns sooner than last time, the tolerances are reduced until then to a
 //! fraction that resolves the flight.
 
-use super::{HybridRunner, RowTimes};
+use super::HybridRunner;
 use crate::hybrid::accumulation::Pending;
 use crate::hybrid::modes::Place;
 use crate::hybrid::outcome::{End, HybridError, Observer};
 use crate::hybrid::rounds::Begins;
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
+use crate::row_times::RowTimes;
 
 /// Errors of a flight are held to this fraction of its height: the first for methods of higher order, the second for
 /// those up to order 2, which would take several hundred steps for the first.

@@ -369,6 +369,79 @@ fn compartments_of_parts_keep_their_volumes() {
     }
 }
 
+/// Reactions of a model add to those of its parts, with one part, an array of parts, and parts of parts.
+#[test]
+fn reactions_of_a_model_add_to_those_of_its_parts() {
+    let folder = scratch("reactions-added");
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("a writable folder");
+    // the volume changes, so that the part has a term of its own in each equation
+    write(
+        "cell.ode",
+        "param k = 1\nstate V = 1\nV' = 0.5\ncompartment box = V\nstate A = 2 in box, B = 0 in box\nA -> B  mass k\n",
+    );
+    let equations = |c: &str, a: &str, b: &str| {
+        format!(
+            "{c}A' = -{c}A - {c}A*0.5/{c}V{a}\n{c}B' = {c}A - {c}B*0.5/{c}V{b}\n{c}V' = 0.5\nstate {c}A = 2, {c}B = 0, {c}V = 1\n"
+        )
+        .replace("c.", "c_")
+    };
+    let run = "run { t = 0 .. 2; samples = 4; rtol = 1e-10; atol = 1e-12 }\n";
+    let columns = |name: &str, text: &str| {
+        write(name, &format!("{text}{run}"));
+        let record = "A,B".split(',').flat_map(|s| [format!("c.{s}"), format!("c_{s}")]).collect::<Vec<_>>();
+        let out = run_in(&folder, &["run", name, "--quiet"], b"").success().text();
+        let mut lines = out.lines();
+        let header: Vec<String> = lines.next().unwrap_or_default().split(',').map(str::to_owned).collect();
+        let places: Vec<usize> = (0..header.len()).filter(|k| record.contains(&header[*k])).collect();
+        assert_eq!(places.len(), 2, "{out}");
+        let numbers = |line: &str| line.split(',').map(|x| x.parse().expect("a number")).collect::<Vec<f64>>();
+        lines.map(numbers).map(|row| places.iter().map(|k| row[*k]).collect::<Vec<f64>>()).collect::<Vec<_>>()
+    };
+    let added = "use \"cell.ode\" as c\nstate X = 1\nout: c.B -> X  flow 0.3*c.B\n0 -> c.A  rate 0.25\n";
+    let hand = format!("{}X' = 0.3*c_B\nstate X = 1\n", equations("c.", " + 0.25", " - 0.3*c.B/c.V"));
+    let (parts, right) = (columns("added.ode", added), columns("hand.ode", &hand));
+    let near = |a: &f64, b: &f64| (a - b).abs() < 1e-8;
+    let same = |a: &[Vec<f64>], b: &[Vec<f64>]| a.iter().flatten().zip(b.iter().flatten()).all(|(a, b)| near(a, b));
+    assert!(same(&parts, &right), "{parts:?} {right:?}");
+    // the model with this part, and with a reaction of its own, as a part
+    write("added.ode", added);
+    write("outer.ode", &format!("use \"added.ode\" as m\nm.c.B -> 0  rate 0.1*m.c.B\n{run}"));
+    let out = run_in(&folder, &["run", "outer.ode", "--quiet", "--record", "m.c.A,m.c.B"], b"").success().text();
+    let nested: Vec<Vec<f64>> =
+        out.lines().skip(1).map(|l| l.split(',').skip(1).map(|x| x.parse().expect("a number")).collect()).collect();
+    let hand = format!("{}X' = 0.3*c_B\nstate X = 1\n", equations("c.", " + 0.25", " - 0.3*c.B/c.V - 0.1*c.B"));
+    let right = columns("hand.ode", &hand);
+    assert!(same(&nested, &right), "{nested:?} {right:?}");
+    // each part of an array, a neighbour, and one alone
+    write("two.ode", "state A = 2, B = 0\nA -> B  mass 1\n");
+    let array = "const N = 3\nindex i = 1..N\nuse \"two.ode\" as c[i]\nstate X = 0\nforth[i in 1..N-1]: c[i].B -> c[i+1].B  mass 0.5\n\
+                 c[2].A -> X  mass 0.1\n";
+    let hand = "const N = 3\nindex i = 1..N\nstate A[i] = 2, B[i] = 0, X = 0\nA[i] -> B[i]  mass 1\n\
+                forth[i in 1..N-1]: B[i] -> B[i+1]  mass 0.5\nA[2] -> X  mass 0.1\n";
+    let rows = |text: &str| {
+        write("array.ode", &format!("{text}{run}"));
+        let out = run_in(&folder, &["run", "array.ode", "--quiet"], b"").success().text();
+        out.lines()
+            .skip(1)
+            .flat_map(|l| l.split(',').map(|x| x.parse().expect("a number")).collect::<Vec<f64>>())
+            .collect()
+    };
+    let (parts, right): (Vec<f64>, Vec<f64>) = (rows(array), rows(hand));
+    assert!(parts.len() == 40 && parts.iter().zip(&right).all(|(a, b)| near(a, b)), "{parts:?}\n{right:?}");
+    // the matrix has the species of the parts, and no total that a reaction of a part may change
+    write(
+        "sum.ode",
+        "use \"two.ode\" as c\nstate X = 0, Y = 0\nc.A -> X  mass 1\nc.B -> 0  mass 1\nX <-> Y  mass (1, 1)\n",
+    );
+    let equations = run_in(&folder, &["dump", "sum.ode", "--stage", "odes"], b"").success().text();
+    assert!(
+        equations.contains("c.A' = -c.k*c.A - reaction_1") || equations.contains("c.A' = -c.reaction_1 - reaction_1"),
+        "{equations}"
+    );
+    let out = run_in(&folder, &["dump", "sum.ode", "--stage", "reactions"], b"").success().text();
+    assert!(out.contains("\nc.A          -1") && !out.contains("conserve "), "{out}");
+}
+
 /// An event that sets a volume says what becomes of what is in it: both ways are possible.
 #[test]
 fn events_say_what_becomes_of_a_concentration() {

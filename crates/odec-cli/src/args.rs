@@ -446,7 +446,8 @@ pub enum Stage {
     Tree,
     /// Reactions, their stoichiometric matrix, and their conserved totals
     Reactions,
-    /// The checked model, with the equations derived from reactions
+    /// The checked model, with the equations derived from reactions; also `odes`
+    #[value(alias = "odes")]
     Model,
     /// The kernels, in the text form of the IR
     Ir,

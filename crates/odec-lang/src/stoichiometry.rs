@@ -40,6 +40,8 @@ pub struct Stoichiometry {
     pub species: Vec<String>,
     /// The compartment of each species, if it has one.
     pub compartments: Vec<Option<String>>,
+    /// Species of parts, which reactions of the part may change too.
+    pub of_parts: Vec<bool>,
     /// Names of the rates.
     pub reactions: Vec<String>,
     /// The reactions as they are written.
@@ -49,8 +51,9 @@ pub struct Stoichiometry {
 }
 
 impl Stoichiometry {
-    /// The stoichiometry of a tree; `None` if it has no reactions.
-    pub fn of(tree: &Tree) -> Option<Self> {
+    /// The stoichiometry of a tree; `None` if it has no reactions. `is_state` tells which names of parts, as `c.B`, are
+    /// states.
+    pub fn of(tree: &Tree, is_state: &dyn Fn(&str) -> bool) -> Option<Self> {
         let reactions: Vec<&Statement> =
             tree.statements.iter().filter(|statement| matches!(statement.kind, StatementKind::Reaction(_))).collect();
         if reactions.is_empty() {
@@ -83,7 +86,7 @@ impl Stoichiometry {
             let name =
                 reaction.label.as_ref().map_or_else(|| format!("reaction_{number}"), |(name, _)| name.name.clone());
             found.reactions.push(name);
-            found.add(tree, reaction, &states, &mut rows);
+            found.add(tree, reaction, (&states, is_state), &mut rows);
         }
         Some(found)
     }
@@ -92,17 +95,25 @@ impl Stoichiometry {
         &mut self,
         tree: &Tree,
         reaction: &Reaction,
-        states: &BTreeMap<&str, Option<String>>,
+        (states, is_state): (&BTreeMap<&str, Option<String>>, &dyn Fn(&str) -> bool),
         rows: &mut BTreeMap<String, usize>,
     ) {
         let mut changes: Vec<(usize, f64)> = Vec::new();
         let all = reaction.left.iter().map(|p| (p, -1.0)).chain(reaction.right.iter().map(|p| (p, 1.0)));
         for (participant, sign) in all.filter(|(participant, _)| !participant.fixed) {
-            let Some(place) = states.get(participant.species.name.name.as_str()) else { continue };
-            let text = tree.reference_text(&participant.species);
+            let species = &participant.species;
+            let outer = !species.path.is_empty();
+            let names = || std::iter::once(&species.name).chain(&species.path).map(|name| name.name.as_str());
+            let place = match states.get(species.name.name.as_str()) {
+                Some(place) => place,
+                None if outer && is_state(&names().collect::<Vec<_>>().join(".")) => &None,
+                None => continue,
+            };
+            let text = tree.reference_text(species);
             let row = *rows.entry(text).or_insert_with_key(|text| {
                 self.species.push(text.clone());
                 self.compartments.push(place.clone());
+                self.of_parts.push(outer);
                 self.species.len() - 1
             });
             match changes.iter_mut().find(|change| change.0 == row) {
@@ -169,7 +180,7 @@ impl Stoichiometry {
         };
         let mut totals = basis.iter().map(terms).collect::<Result<Vec<_>, _>>()?;
         // a species that nothing changes is no total
-        totals.retain(|total| total.len() > 1);
+        totals.retain(|total| total.len() > 1 && total.iter().all(|(species, _)| !self.of_parts[*species]));
         Ok(totals)
     }
 }
@@ -366,6 +377,9 @@ impl Stoichiometry {
             Ok(totals) => totals,
             Err(why) => return writeln!(f, "\n# conserved totals not computed: {why}"),
         };
+        if self.of_parts.contains(&true) {
+            writeln!(f, "\n# reactions of parts are not listed; totals with species of parts are left out")?;
+        }
         if !totals.is_empty() {
             writeln!(f, "\n# conserved by all reactions, for any rates")?;
         }

@@ -1,6 +1,7 @@
 //! `odec dump`: prints a model at each stage of compilation.
 
 use odec_ir::Program;
+use odec_ir::names::plain;
 use odec_lang::stoichiometry::Stoichiometry;
 use odec_sim::Error;
 
@@ -35,10 +36,11 @@ fn tree(args: &Dump, reporter: Reporter) -> Result<String, Error> {
 
 /// The reactions of a model that is right.
 fn reactions(args: &Dump, reporter: Reporter) -> Result<String, Error> {
-    session::load(&args.model, reporter, Detail::Short)?;
+    let loaded = session::load(&args.model, reporter, Detail::Short)?;
+    let is_state = |name: &str| loaded.model().states.iter().any(|state| plain(&state.name) == name);
     let (source, _) = session::text(&args.model, reporter, Detail::Short)?;
     let (tree, _) = odec_lang::parse(&source);
-    Ok(Stoichiometry::of(&tree).map_or_else(|| "# no reactions\n".to_owned(), |found| found.to_string()))
+    Ok(Stoichiometry::of(&tree, &is_state).map_or_else(|| "# no reactions\n".to_owned(), |found| found.to_string()))
 }
 
 /// The kernels of a model with the values of the command line.

@@ -110,12 +110,6 @@ struct Assembler<'a> {
 impl Assembler<'_> {
     /// The tree of a file with the trees of its parts inserted.
     fn expand(&mut self, file: usize, mut tree: Tree) -> Tree {
-        if file > 0 {
-            let (expanded, said) = reactions::expand(&tree);
-            let expanded = expanded.into_owned();
-            self.said.extend(said);
-            tree = expanded;
-        }
         let own = Interface::of(&tree);
         let time = time_of(&tree);
         let mut instances: BTreeMap<String, Instance> = BTreeMap::new();
@@ -135,7 +129,15 @@ impl Assembler<'_> {
         }
         resolve::references(&mut tree, self.source, &instances, &mut self.said);
         tree.broken.extend(failed);
-        self.splice(tree, &instances)
+        let tree = self.splice(tree, &instances);
+        if file == 0 {
+            // the reactions of the model are what others look at too
+            return tree;
+        }
+        let (expanded, said) = reactions::expand(&tree);
+        let expanded = expanded.into_owned();
+        self.said.extend(said);
+        expanded
     }
 
     /// Replaces every `use` by the statements of its part.

@@ -9,6 +9,8 @@ pub enum Matter {
     Elements(ExprId),
     /// A state counts what is in a compartment.
     Inside(Box<Inside>),
+    /// The equation of this state is the sum of what reactions do: those of a model that has this part can add to it.
+    Sum(Box<Reference>),
 }
 
 /// A state that counts what is in a compartment.

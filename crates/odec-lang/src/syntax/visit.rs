@@ -314,6 +314,7 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
         }
         StatementKind::Reaction(each) => reaction(each, v),
         StatementKind::Matter(Matter::Elements(value)) => v.operand(value),
+        StatementKind::Matter(Matter::Sum(state)) => reference(state, None, v),
         StatementKind::Matter(Matter::Inside(inside)) => {
             let Inside { species, compartment, volume } = inside.as_mut();
             [Some(species), Some(compartment), volume.as_mut()]

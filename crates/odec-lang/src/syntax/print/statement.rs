@@ -93,6 +93,10 @@ impl Printer<'_> {
                 self.put("elements ");
                 self.expr(*value, 0);
             }
+            Matter::Sum(state) => {
+                self.put("sum ");
+                self.reference(state);
+            }
             Matter::Inside(inside) => {
                 self.put("inside ");
                 self.reference(&inside.compartment);

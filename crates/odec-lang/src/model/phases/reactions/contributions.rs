@@ -170,8 +170,7 @@ pub(super) fn write(
         let own = item.place.as_ref().and_then(|place| volumes.get(&place.name.name));
         let changes = own.and_then(Option::as_ref);
         let terms = found.0.get(*name).map_or(&[][..], Vec::as_slice);
-        let own = facts.equations.contains_key(*name);
-        if own || terms.is_empty() && changes.is_none() {
+        if facts.own_equation(name).is_some() || terms.is_empty() && changes.is_none() {
             continue;
         }
         equation(facts, (item, terms), (place, changes), writer, said);
@@ -187,7 +186,9 @@ fn equation(
 ) {
     let target = &item.target;
     let span = terms.first().map_or(target.span, |term| term.span);
-    let mut sum: Option<ExprId> = None;
+    // the reactions of a part have given its state an equation, to which these add
+    let joined = facts.sums.contains(target.name.name.as_str());
+    let mut sum: Option<ExprId> = joined.then(|| writer.right_side(target)).flatten();
     for term in terms.iter().filter(|term| term.net != 0.0) {
         if term.spots.len() != target.indices.len() {
             let headline = format!("`{}` has {} indices", target.name.name, target.indices.len());
@@ -230,6 +231,12 @@ fn equation(
             Some(sum) => writer.binary(Binary::Sub, sum, thinner, at),
         });
     }
+    if joined {
+        if let Some(sum) = sum {
+            writer.replace(target, sum);
+        }
+        return;
+    }
     // what is on both sides of all its reactions stays as it is
     let sum = sum.unwrap_or_else(|| writer.number(0.0, span));
     let mut left = super::write::as_written(writer, target);
@@ -237,6 +244,8 @@ fn equation(
     left.span = span;
     let statement = terms.first().map_or(target.span, |term| term.statement);
     writer.equation(left, sum, statement, None);
+    let state = super::write::as_read(writer, target);
+    writer.add(StatementKind::Matter(Matter::Sum(Box::new(state))), target.span, None);
 }
 
 /// An equation is for each element by the name of its index.

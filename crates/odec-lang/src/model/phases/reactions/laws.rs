@@ -136,15 +136,21 @@ pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
         }
     }
     for (species, _) in changed() {
-        let own = facts.equations.get(species.name.name.as_str());
+        let own = facts.own_equation(&species.name.name);
         if let Some(equation) = own {
-            let headline = format!("`{}` has an equation but also takes part in a reaction", species.name.name);
+            let name = odec_ir::names::plain(&species.name.name);
+            let headline = format!("`{name}` has an equation but also takes part in a reaction");
             let report = error("E0594", headline, species.span, "this reaction changes it");
             let report = report.label(equation.span, "so does this");
-            said.push(report.help(format!(
-                "remove the equation, or write `${}` here, so that the reaction does not change it",
-                species.name.name
-            )));
+            let fixed = format!("write `${name}` here, so that the reaction does not change it");
+            // a state of a part has the name of the part in front
+            said.push(report.help(match name.split_once('.') {
+                None => format!("remove the equation, or {fixed}"),
+                Some((_, own)) => format!(
+                    "write the equation of the part as a reaction, `0 -> {own}  rate ...`, to which others can add, or \
+                     {fixed}"
+                ),
+            }));
         }
     }
     if reaction.law == Law::Mass {

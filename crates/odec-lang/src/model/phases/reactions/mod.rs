@@ -17,7 +17,7 @@ mod places;
 mod write;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use odec_ir::Span;
 
@@ -42,6 +42,8 @@ struct Facts<'a> {
     indices: BTreeMap<&'a str, (ExprId, ExprId)>,
     /// Left sides that hold a derivative of a state.
     equations: BTreeMap<&'a str, &'a Statement>,
+    /// States of parts whose equation is the sum of what reactions do.
+    sums: BTreeSet<&'a str>,
     /// Right sides of definitions.
     definitions: BTreeMap<&'a str, ExprId>,
     /// Reactions with labels: names of their rates.
@@ -93,6 +95,7 @@ impl<'a> Facts<'a> {
             constants: BTreeMap::new(),
             indices: BTreeMap::new(),
             equations: BTreeMap::new(),
+            sums: BTreeSet::new(),
             definitions: BTreeMap::new(),
             labels: BTreeMap::new(),
             inside: BTreeMap::new(),
@@ -125,6 +128,9 @@ impl<'a> Facts<'a> {
                 StatementKind::Matter(Matter::Inside(inside)) => {
                     facts.inside.insert(&inside.species.name.name, &inside.compartment);
                 }
+                StatementKind::Matter(Matter::Sum(state)) => {
+                    facts.sums.insert(&state.name.name);
+                }
                 StatementKind::Later(Later::Index(items)) => {
                     facts.others("an index", items.iter().flat_map(|(names, ..)| names));
                     for (names, from, to) in items {
@@ -143,6 +149,11 @@ impl<'a> Facts<'a> {
 
     fn others(&mut self, what: &'static str, names: impl IntoIterator<Item = &'a Ident>) {
         self.others.extend(names.into_iter().map(|name| (name.name.as_str(), (what, name.span))));
+    }
+
+    /// The equation of a state that is no sum of what reactions do.
+    fn own_equation(&self, state: &str) -> Option<&'a Statement> {
+        self.equations.get(state).copied().filter(|_| !self.sums.contains(state))
     }
 
     /// The compartment of a state.

@@ -52,6 +52,32 @@ impl Writer {
         self.add(StatementKind::Equation { lhs, rhs: value, equals: place }, span, doc);
     }
 
+    /// The statement with the equation that a state has.
+    fn equation_of(&self, state: &Reference) -> Option<(usize, ExprId)> {
+        let is_left = |lhs: ExprId| match &self.tree.exprs[lhs.0 as usize].kind {
+            ExprKind::Name(left) => left.primes == 1 && left.name.name == state.name.name,
+            _ => false,
+        };
+        self.tree.statements.iter().enumerate().find_map(|(k, statement)| match &statement.kind {
+            StatementKind::Equation { lhs, rhs, .. } if is_left(*lhs) => Some((k, *rhs)),
+            _ => None,
+        })
+    }
+
+    /// The right side of that equation.
+    pub(super) fn right_side(&self, state: &Reference) -> Option<ExprId> {
+        self.equation_of(state).map(|(_, rhs)| rhs)
+    }
+
+    /// Gives that equation another right side.
+    pub(super) fn replace(&mut self, state: &Reference, value: ExprId) {
+        if let Some((k, _)) = self.equation_of(state)
+            && let StatementKind::Equation { rhs, .. } = &mut self.tree.statements[k].kind
+        {
+            *rhs = value;
+        }
+    }
+
     pub(super) fn push(&mut self, kind: ExprKind, span: Span) -> ExprId {
         let id = ExprId(self.tree.exprs.len() as u32);
         self.tree.exprs.push(Expr { kind, span });

@@ -11,6 +11,7 @@ impl<'a> Resolver<'a> {
                 let bodies = self.split(start, value);
                 self.model.changed.extend(bodies);
             }
+            Matter::Sum(_) => {}
             // a compartment with a state in it is used
             Matter::Inside(inside) => {
                 if let Some(&symbol) = self.model.symbols.get(&inside.compartment.name.name) {

@@ -133,10 +133,16 @@ impl Orders<'_> {
                 return;
             }
         }
-        // The components of a vector are one state to the reader.
+        // The components of a vector, which one declaration makes, are one state to the reader.
         let whole = |i: usize| {
-            let name = &self.model.states[i].name;
-            name.split('.').next().unwrap_or(name).to_owned()
+            let state = &self.model.states[i];
+            let vector = state.name.rsplit_once('.').filter(|(vector, own)| {
+                self.model.states.iter().any(|other| {
+                    let beside = other.name.rsplit_once('.').is_some_and(|(v, o)| v == *vector && o != *own);
+                    beside && other.span == state.span
+                })
+            });
+            odec_ir::names::plain(vector.map_or(state.name.as_str(), |(vector, _)| vector))
         };
         let mut names: Vec<String> = std::iter::once(first).chain(rest.iter().copied()).map(whole).collect();
         names.dedup();

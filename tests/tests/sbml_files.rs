@@ -118,3 +118,21 @@ fn messages_point_at_the_file_of_the_mistake() {
         assert!(shown.contains(code) && shown.contains(part), "{name}: {shown}");
     }
 }
+
+/// Submodels are counted before they are inserted: fifty definitions of two submodels each are 2^49 models, empty or not.
+#[test]
+fn a_file_that_asks_for_too_many_submodels_is_refused_before_they_are_made() {
+    let named = |k: usize| format!("m{k}");
+    for (name, leaf) in [("grown", growth("1")), ("empty", String::new())] {
+        let definition = |k: usize| {
+            let inside = if k == 0 { leaf.clone() } else { submodels(&[("A", &named(k - 1)), ("B", &named(k - 1))]) };
+            format!("<comp:modelDefinition id='{}'>{inside}</comp:modelDefinition>", named(k))
+        };
+        let definitions: String = (0..49).map(definition).collect();
+        let list = format!("<comp:listOfModelDefinitions>{definitions}</comp:listOfModelDefinitions>");
+        let top = submodels(&[("A", "m48"), ("B", "m48")]);
+        let folder = folder(&format!("bomb-{name}"), &[("main.xml", file("main", &top, &list))]);
+        let run = run_in(&folder, &["check", "main.xml"], b"");
+        assert!(run.code == Some(1) && run.err.contains("E0803") && run.err.contains("200000"), "{}", run.err);
+    }
+}

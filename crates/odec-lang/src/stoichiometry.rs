@@ -50,6 +50,9 @@ pub struct Stoichiometry {
     pub changes: Vec<Vec<(usize, f64)>>,
 }
 
+/// States of a text with their compartments.
+type Places<'a> = BTreeMap<&'a str, Option<String>>;
+
 impl Stoichiometry {
     /// The stoichiometry of a tree; `None` if it has no reactions. `is_state` tells which names of parts, as `c.B`, are
     /// states.
@@ -65,7 +68,7 @@ impl Stoichiometry {
             _ => &[],
         });
         let place = |item: &Declared| item.place.as_ref().map(|place| place.name.name.clone());
-        let states: BTreeMap<&str, Option<String>> = items
+        let states: Places<'_> = items
             .filter(|item| item.limit.is_none())
             .map(|item| (item.target.name.name.as_str(), place(item)))
             .collect();
@@ -95,7 +98,7 @@ impl Stoichiometry {
         &mut self,
         tree: &Tree,
         reaction: &Reaction,
-        (states, is_state): (&BTreeMap<&str, Option<String>>, &dyn Fn(&str) -> bool),
+        (states, is_state): (&Places<'_>, &dyn Fn(&str) -> bool),
         rows: &mut BTreeMap<String, usize>,
     ) {
         let mut changes: Vec<(usize, f64)> = Vec::new();

@@ -21,9 +21,12 @@ pub const MAX_INLINED: usize = 50_000;
 /// Largest depth of calls that are inlined in delayed formulas.
 pub const MAX_INLINED_CALLS: usize = 50;
 
-/// Largest total number of quantities, rules, events and formula nodes in the submodels of a model, or in the copies
-/// that its delays need.
-pub const MAX_FLATTENED: usize = 1_000_000;
+/// Largest total number of quantities and formula nodes in a model with its submodels, which are counted before any of
+/// them is inserted. A file of 3 KB can ask for 2^50 of them; this many take seconds.
+pub const MAX_FLATTENED: usize = 200_000;
+
+/// Largest total number of quantities, rules, events and formula nodes in the copies that the delays of a model need.
+pub const MAX_DELAYED: usize = 1_000_000;
 
 /// Deepest nesting of submodels.
 pub const MAX_SUBMODELS: usize = 50;

@@ -13,7 +13,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use super::feedback::{self, Reads};
 use super::symbols::{Kind, Symbol, Symbols};
 use super::{algebraic, amount_only, volume};
-use crate::limits::{MAX_FLATTENED, MAX_INLINED_CALLS};
+use crate::limits::{MAX_DELAYED, MAX_INLINED_CALLS};
 use crate::math::{Math, Op};
 use crate::model::{Base, Model, Parameter, Rule, RuleKind, Species};
 use crate::report::Report;
@@ -326,8 +326,8 @@ impl Copier<'_, '_, '_> {
 
     fn spend(&mut self, size: usize, span: Span) {
         self.size = self.size.saturating_add(size);
-        if self.size > MAX_FLATTENED {
-            let headline = format!("the copies that delays need have more than {MAX_FLATTENED} elements in total");
+        if self.size > MAX_DELAYED {
+            let headline = format!("the copies that delays need have more than {MAX_DELAYED} elements in total");
             self.report.error(&codes::E0803, headline, span, "this delay");
         }
     }

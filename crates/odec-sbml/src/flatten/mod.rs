@@ -15,14 +15,52 @@ use crate::report::Report;
 
 /// The model with all submodels inserted.
 pub fn flatten(model: &Model, definitions: &BTreeMap<String, Model>, report: &mut Report) -> Option<Model> {
-    Flattener { definitions, report, depth: 0, budget: MAX_FLATTENED }.flat(model)
+    // counted before anything is copied: a few lines can ask for more submodels than there is memory for
+    let count = Counter { definitions, known: BTreeMap::new() }.of(model, 0);
+    if count > MAX_FLATTENED {
+        report.error(&codes::E0803, too_many(), model.base.span, "in this model");
+        return None;
+    }
+    Flattener { definitions, report, depth: 0 }.flat(model)
+}
+
+fn too_many() -> String {
+    format!("the submodels contain more than {MAX_FLATTENED} elements in total")
+}
+
+/// Counts the elements of a model with all its submodels.
+struct Counter<'a> {
+    definitions: &'a BTreeMap<String, Model>,
+    /// The counts of definitions; 0 while one is counted.
+    known: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Counter<'a> {
+    fn of(&mut self, model: &'a Model, depth: usize) -> usize {
+        let mut count = change::size(model).saturating_add(1);
+        // deeper ones, and models that contain themselves, are refused on the way there
+        if depth > MAX_SUBMODELS {
+            return count;
+        }
+        for submodel in &model.submodels {
+            let known = self.known.get(submodel.model.as_str()).copied();
+            let inside = known.or_else(|| {
+                let (name, definition) = self.definitions.get_key_value(&submodel.model)?;
+                self.known.insert(name, 0);
+                let count = self.of(definition, depth + 1);
+                self.known.insert(name, count);
+                Some(count)
+            });
+            count = count.saturating_add(inside.unwrap_or(0));
+        }
+        count
+    }
 }
 
 struct Flattener<'a> {
     definitions: &'a BTreeMap<String, Model>,
     report: &'a mut Report,
     depth: usize,
-    budget: usize,
 }
 
 /// A part of the flat model.
@@ -38,15 +76,8 @@ enum Target {
 
 impl Flattener<'_> {
     fn flat(&mut self, model: &Model) -> Option<Model> {
-        let headline = if self.depth > MAX_SUBMODELS {
-            Some(format!("submodels are nested deeper than {MAX_SUBMODELS} levels"))
-        } else {
-            let size = change::size(model);
-            let over = size > self.budget;
-            self.budget = self.budget.saturating_sub(size);
-            over.then(|| format!("the submodels contain more than {MAX_FLATTENED} elements in total"))
-        };
-        if let Some(headline) = headline {
+        if self.depth > MAX_SUBMODELS {
+            let headline = format!("submodels are nested deeper than {MAX_SUBMODELS} levels");
             self.report.error(&codes::E0803, headline, model.base.span, "in this model");
             return None;
         }

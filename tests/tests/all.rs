@@ -4,6 +4,7 @@
 mod accuracy;
 mod amplified;
 mod arrays;
+mod branches;
 mod circuits;
 mod constraints;
 mod constraints_events;

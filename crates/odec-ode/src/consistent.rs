@@ -8,18 +8,25 @@
 //! factor anyway. The step is damped by the natural monotonicity test (P. Deuflhard, Newton Methods for Nonlinear
 //! Problems (2004), 3.1).
 
+mod step;
+
 use nalgebra::DMatrix;
 
+use crate::branches::{Branches, Reduced};
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::linear::{IterationMatrix, MassMatrix};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::{Jacobian, System};
 
+pub(crate) use step::Verdict;
+
 /// Largest coupled part of M for which null spaces are computed; larger ones are assumed to be regular.
 const MAX_PART: usize = 300;
 /// Singular values below this part of the largest one are zero.
 const SINGULAR: f64 = 1e-12;
+/// Pivots of a part of M above this part of the largest one: it is regular, and its singular values are not needed.
+const REGULAR: f64 = 1e-8;
 /// alpha, as a multiple of the ratio of the largest entries of J to the smallest ones of M. If parts of M are
 /// singular, this many digits cancel in W. It is larger if the entries of J differ widely.
 const FAR: f64 = 1e5;
@@ -43,17 +50,6 @@ const REFINEMENTS: usize = 4;
 const SHORTEST: f64 = 1e-5;
 /// A correction of this part of the tolerances is as good as none: from there on steps go on only while they shrink.
 const SMALL: f64 = 1e-3;
-/// An unknown that is this many tolerances from a solution of its equation spoils a step.
-const OFF: f64 = 4.0;
-/// A residual that a change of the unknowns by this part of their tolerances explains is none.
-const NEGLIGIBLE: f64 = 1e-2;
-/// A residual of this size is looked at, even if the Jacobian has not changed.
-const LARGE: f64 = 0.25;
-/// An equation bends if its coefficients change by more than this part within a step.
-const CHANGED: f64 = 0.5;
-/// Units of rounding of its terms that a residual may have.
-const UNITS: f64 = 64.0;
-
 /// A vector with few entries.
 type Sparse = Vec<(usize, f64)>;
 
@@ -67,6 +63,11 @@ impl Constraints {
         let MassMatrix::Constant(matrix) = mass else { return Constraints::default() };
         let entries = matrix.positions().zip(matrix.values());
         Constraints(null_space(matrix.rows(), entries.map(|((row, col), m)| (col, row, *m))))
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Takes from f what these combinations are off by.
@@ -97,10 +98,13 @@ pub struct Consistent {
     next: Vec<f64>,
     tried: Vec<f64>,
     change: Vec<f64>,
-    /// False if the equations have had the same coefficients of unknowns at all calls of [`Consistent::is_off`].
+    /// False if the equations have had the same coefficients of unknowns at all calls of `Consistent::judge`.
     pub(crate) varies: bool,
-    /// The Jacobian at the last call of [`Consistent::is_off`].
+    /// N^T J Z, its entries, and those at the last call of `Consistent::judge`.
+    reduced: Reduced,
+    entries: Vec<f64>,
     earlier: Vec<f64>,
+    branches: Branches,
 }
 
 impl Consistent {
@@ -119,9 +123,14 @@ impl Consistent {
         }
         let entries = matrix.values().iter().map(|m| m.abs()).filter(|m| *m > 0.0);
         let zeros = || vec![0.0; n];
+        let matrix = IterationMatrix::exact(system, options, "the search for a consistent start")?;
+        let reduced = system.jacobian().pattern().map_or_else(Reduced::default, |p| Reduced::of(p, &left, &right));
         Ok(Some(Consistent {
             least: entries.fold(f64::INFINITY, f64::min),
-            matrix: IterationMatrix::exact(system, options, "the search for a consistent start")?,
+            matrix,
+            branches: Branches::of(n, &reduced, &left, &right),
+            reduced,
+            entries: Vec::new(),
             left,
             right,
             far: FAR,
@@ -171,7 +180,12 @@ impl Consistent {
     /// As of [`Consistent::find`].
     pub fn refine(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
         let start = y.to_vec();
-        let found = self.newton(eval, t, y);
+        // a solution on this side of where the equations are infinite, if there is one
+        let mut found = self.newton(eval, t, y, true);
+        if matches!(found, Err(Cause::Inconsistent { .. })) {
+            y.copy_from_slice(&start);
+            found = self.newton(eval, t, y, false);
+        }
         if found.is_err() {
             y.copy_from_slice(&start);
         }
@@ -188,54 +202,16 @@ impl Consistent {
         Ok(self.size(&self.step) <= SMALL)
     }
 
-    /// A run begins: [`Consistent::is_off`] knows of no earlier call.
+    /// A run begins: `Consistent::judge` knows of no earlier call.
     pub fn forget(&mut self) {
         self.earlier.clear();
         self.varies = false;
+        self.resume();
     }
 
-    /// True if an unknown at (t, y) is further from a solution of its equation than `OFF` tolerances. The Jacobian
-    /// there shows it: a residual |g_i| is larger than the sum of |dg_i/dz_j| times the tolerances of the z_j. If the
-    /// Jacobian has changed much since the last call, it may change as much up to the solution, so this is solved for,
-    /// and also if the residual is large. False if the equations cannot be evaluated.
-    pub fn is_off(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> bool {
-        if eval.rhs(t, y, &mut self.f).is_err() || self.matrix.evaluate(eval, t, y).is_err() {
-            return false;
-        }
-        let Jacobian::Entries(pattern) = eval.system().jacobian() else { return false };
-        self.tolerances.weights(y, &mut self.weights);
-        let is_empty = |vector: &&Sparse| vector.len() == 1;
-        // the tolerances of the unknowns
-        self.step.fill(0.0);
-        for (i, _) in self.right.iter().filter(is_empty).flatten() {
-            self.step[*i] = 1.0 / self.weights[*i];
-        }
-        // what each residual may be by the tolerances, what it may be by rounding of its terms, and how the first has changed
-        let jacobian = self.matrix.jacobian();
-        if self.earlier.len() != jacobian.len() {
-            self.earlier = jacobian.to_vec();
-        }
-        for row in [&mut self.tried, &mut self.next, &mut self.change] {
-            row.fill(0.0);
-        }
-        for (((row, col), j), earlier) in pattern.positions().zip(jacobian).zip(&mut self.earlier) {
-            self.tried[row] += j.abs() * self.step[col];
-            self.next[row] += UNITS * f64::EPSILON * j.abs() * y[col].abs();
-            self.change[row] += (j - std::mem::replace(earlier, *j)).abs() * self.step[col];
-        }
-        let (mut off, mut bends) = (false, false);
-        for (i, _) in self.left.iter().filter(is_empty).flatten() {
-            let residual = (self.f[*i].abs() - self.next[*i]).max(0.0);
-            off |= residual > OFF * self.tried[*i];
-            self.varies |= self.change[*i] != 0.0;
-            let bent = self.change[*i] > CHANGED * self.tried[*i];
-            bends |= residual > self.tried[*i] * if bent { NEGLIGIBLE } else { LARGE };
-        }
-        if off || !bends {
-            return off;
-        }
-        let mut there = y.to_vec();
-        self.refine(eval, t, &mut there).is_ok() && self.distance(y, &there) > OFF
+    /// A run goes on, maybe with other equations.
+    pub(crate) fn resume(&mut self) {
+        self.branches.forget();
     }
 
     /// True if `to` differs from `from` (n values each) by more than a small part of the tolerances.
@@ -297,7 +273,7 @@ impl Consistent {
         Ok(())
     }
 
-    fn newton(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
+    fn newton(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64], stay: bool) -> Result<(), Cause> {
         let mut before = f64::INFINITY;
         for _ in 0..STEPS {
             self.matrix.evaluate(eval, t, y)?;
@@ -306,15 +282,16 @@ impl Consistent {
             if size == 0.0 || (before <= SMALL && size > 0.5 * before) {
                 return Ok(());
             }
-            let part = self.shorten(eval, t, y, size)?;
+            let part = self.shorten(eval, t, y, size, stay)?;
             y.copy_from_slice(&self.tried);
             before = if part == 1.0 { size } else { f64::INFINITY };
         }
         Err(self.inconsistent())
     }
 
-    /// The part of the Newton step after which the next one would be shorter, and the state there in `tried`.
-    fn shorten(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], size: f64) -> Result<f64, Cause> {
+    /// The part of the Newton step after which the next one would be shorter, and the state there in `tried`. If it is to `stay`, no unknown
+    /// passes a value where its equations are infinite.
+    fn shorten(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], size: f64, stay: bool) -> Result<f64, Cause> {
         let mut part = 1.0;
         loop {
             for ((tried, y), step) in self.tried.iter_mut().zip(y).zip(&self.step) {
@@ -324,7 +301,9 @@ impl Consistent {
             if value.is_ok() {
                 self.solve(eval);
                 let after = self.size(&self.next);
-                if after <= (1.0 - 0.5 * part) * size || size <= SMALL {
+                if (after <= (1.0 - 0.5 * part) * size || size <= SMALL)
+                    && !(stay && self.branches.passes_a_pole(eval, t, y, &self.tried).is_some())
+                {
                     return Ok(part);
                 }
             } else if let Err(cause @ (Cause::Fatal | Cause::Internal { .. })) = value {
@@ -526,6 +505,12 @@ fn null_space_of(part: &[(usize, usize, f64)]) -> Vec<Sparse> {
         let size = row.amax();
         if size > 0.0 {
             row /= size;
+        }
+    }
+    if dense.is_square() {
+        let pivots = dense.clone().lu().u().diagonal().abs();
+        if pivots.min() > REGULAR * pivots.max() {
+            return Vec::new();
         }
     }
     let svd = dense.svd(false, true);

@@ -48,6 +48,7 @@
 
 pub mod accelerated;
 pub mod adjoint;
+mod branches;
 mod checks;
 pub mod consistent;
 pub mod control;

@@ -279,6 +279,9 @@ impl Runner {
             }
             self.run.attempts += 1;
             let inside = ahead.sample.is_some_and(|sample| sample != t_new && (sample < t_new) == forward);
+            if self.rounding.has_unknowns() {
+                self.settling.attempt(t, self.integrator.state());
+            }
             self.integrator.sample_ahead(inside);
             self.between.before(self.integrator.as_ref(), inside || self.watched);
             match self.integrator.attempt(eval, h, t_new) {
@@ -474,6 +477,7 @@ impl Runner {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         self.run.look_ahead(&eval, (self.integrator.time(), &self.row), &self.options);
         self.rounding.begin(self.integrator.as_mut(), &self.row);
+        self.settling.resume();
         let resumed = self.integrator.resume(&mut eval, self.integrator.time(), &self.row);
         if let Some(pace) = &mut self.run.pace {
             pace.kink();
@@ -493,6 +497,7 @@ impl Runner {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         self.run.look_ahead(&eval, (t, y), &self.options);
         self.rounding.begin(self.integrator.as_mut(), y);
+        self.settling.resume();
         let resumed = self.integrator.resume(&mut eval, t, y);
         if let Some(pace) = &mut self.run.pace {
             pace.resume(t);

@@ -3,8 +3,7 @@
 
 use crate::dense;
 
-use dense::{Dense, failure, run, tolerances};
-use odec_ode::Cause;
+use dense::{Dense, run, tolerances};
 use odec_ode::method::{self, Family, Method};
 
 /// The transistor amplifier (Rentrop, Roche & Steinebach 1989; test set for IVP solvers), t from 0 to 0.2.
@@ -108,19 +107,22 @@ fn check(system: &Dense, t_end: f64, y0: &[f64], reference: &[f64], ratio: f64) 
     }
 }
 
+const AMPLIFIER_START: [f64; 8] = [0.0, 3.0, 3.0, 6.0, 3.0, 3.0, 6.0, 0.0];
+/// At t = 0.2.
+const AMPLIFIER: [f64; 8] = [
+    -0.005562145012262275,
+    3.006522471903043,
+    2.8499587886081286,
+    2.9264225362062417,
+    2.7046178650105546,
+    2.761837778393144,
+    4.770927631616773,
+    1.2369958680915476,
+];
+
 #[test]
 fn transistor_amplifier_is_solved() {
-    let reference = [
-        -0.005562145012262275,
-        3.006522471903043,
-        2.8499587886081286,
-        2.9264225362062417,
-        2.7046178650105546,
-        2.761837778393144,
-        4.770927631616773,
-        1.2369958680915476,
-    ];
-    check(&transistor_amplifier(), 0.2, &[0.0, 3.0, 3.0, 6.0, 3.0, 3.0, 6.0, 0.0], &reference, 1.0);
+    check(&transistor_amplifier(), 0.2, &AMPLIFIER_START, &AMPLIFIER, 1.0);
 }
 
 #[test]
@@ -129,10 +131,12 @@ fn robertson_with_its_conservation_law_is_solved() {
     check(&robertson(), 40.0, &[1.0, 0.0, 0.0], &reference, 1e-6);
 }
 
-/// Its last stage is not the step itself: algebraic equations stay unmet, and where they are steep it says that it cannot go on.
+/// Its last stage is not the step itself: algebraic equations stay unmet, until what is left of them is solved for. Combinations of
+/// equations that hold no derivative count as well.
 #[test]
-fn ros2_gives_up_on_the_transistor_amplifier() {
-    let y0 = [0.0, 3.0, 3.0, 6.0, 3.0, 3.0, 6.0, 0.0];
-    let failed = failure(&transistor_amplifier(), (0.0, 0.2), &y0, "ros2", &tolerances(1e-4, 1e-4));
-    assert!(matches!(failed.cause, Cause::StepCollapsed { .. }), "{failed:?}");
+fn ros2_solves_the_transistor_amplifier() {
+    let options = tolerances(1e-4, 1e-4);
+    let y = run(&transistor_amplifier(), (0.0, 0.2), &AMPLIFIER_START, "ros2", &options).unwrap().0.y;
+    let error = y.iter().zip(&AMPLIFIER).map(|(y, r)| (y - r).abs() / (r.abs() + 1.0)).fold(0.0, f64::max);
+    assert!(error < 2e-4, "{error:e}");
 }

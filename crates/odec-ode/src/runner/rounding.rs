@@ -3,7 +3,9 @@
 //! `R*i = u - v` with a small R gives i in units of 1e-16*u/R. Where i begins with the size u/R, and decays below that, no step is short
 //! enough for a closer absolute tolerance.
 
+use crate::consistent::Constraints;
 use crate::integrator::Integrator;
+use crate::linear::MassMatrix;
 use crate::problem::Options;
 use crate::system::{Mass, System};
 
@@ -17,6 +19,8 @@ pub(super) struct Rounding {
     asked: Vec<f64>,
     atol: Vec<f64>,
     raised: bool,
+    /// Some combination of the equations holds no derivative.
+    constrained: bool,
 }
 
 impl Rounding {
@@ -32,12 +36,15 @@ impl Rounding {
         let unknowns: Vec<usize> = (0..n).filter(|col| !with_derivative[*col] && !options.fixed).collect();
         let size = if unknowns.is_empty() { 0 } else { n };
         let asked: Vec<f64> = (0..size).map(|place| options.atol_at(place)).collect();
-        Rounding { unknowns, atol: asked.clone(), asked, raised: false }
+        let coupled = matches!(system.mass(), Mass::Constant(pattern, _) if pattern.entries() > n);
+        let constrained = !options.fixed
+            && (!unknowns.is_empty() || coupled && !Constraints::of(&MassMatrix::of(system.mass())).is_empty());
+        Rounding { unknowns, atol: asked.clone(), asked, raised: false, constrained }
     }
 
-    /// True if the state has algebraic unknowns, and steps adapt.
+    /// True if the state has algebraic unknowns, or combinations of states that are, and steps adapt.
     pub(super) fn has_unknowns(&self) -> bool {
-        !self.unknowns.is_empty()
+        self.constrained
     }
 
     /// Call this before a run begins or continues at `y`.

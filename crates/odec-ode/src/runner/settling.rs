@@ -6,12 +6,13 @@
 //! that a step is accepted whose unknowns are far off: the residual is compared with the Jacobian there, and the step
 //! is taken back. Second, the next step linearises the equations at a point that says nothing about their solution,
 //! and its error does not shrink with its length: the unknowns are solved for at the current time by damped Newton
-//! steps, as at the start of a run.
+//! steps, as at the start of a run. Where the equations have several solutions, a step may end on another one, which is
+//! as good a solution to the error estimate: such a step is taken back, too (`branches.rs`).
 
 use std::cell::OnceCell;
 
 use super::Runner;
-use crate::consistent::Consistent;
+use crate::consistent::{Consistent, Verdict};
 use crate::evaluator::Evaluator;
 use crate::problem::Cause;
 
@@ -19,6 +20,11 @@ use crate::problem::Cause;
 const MISSES: u32 = 5;
 /// Steps in a row that are taken back because of their unknowns; the next one stands as it is.
 const MOST_TAKEN_BACK: u32 = 8;
+/// Steps in a row that are taken back because they end on another solution: where two solutions come as near to each other as this says, no
+/// step tells them apart.
+const MOST_OTHER: u32 = 20;
+/// Steps that end on another solution, however short they are, after which this is not looked at.
+const MOST_UNTOLD: u32 = 3;
 /// Most steps in a row that are not looked at where equations are linear in their unknowns.
 const LONGEST_PAUSE: u32 = 31;
 /// The next step, as a fraction of the first one that failed.
@@ -33,6 +39,10 @@ const FARTHEST: f64 = 100.0;
 pub(super) struct Settling {
     misses: u32,
     taken_back: u32,
+    /// Steps that ended on another solution and stand.
+    untold: u32,
+    /// The time and state before the attempt.
+    from: (f64, Vec<f64>),
     /// The length of the first attempt that failed.
     first: f64,
     /// The time at which the unknowns were solved for last.
@@ -48,10 +58,24 @@ pub(super) struct Settling {
 impl Settling {
     /// A run begins.
     pub fn begin(&mut self) {
-        (self.misses, self.taken_back, self.at, self.pause) = (0, 0, None, (0, 0));
+        (self.misses, self.taken_back, self.untold, self.at, self.pause) = (0, 0, 0, None, (0, 0));
         if let Some(Some(consistent)) = self.consistent.get_mut() {
             consistent.forget();
         }
+    }
+
+    /// A run goes on, maybe with other equations.
+    pub fn resume(&mut self) {
+        if let Some(Some(consistent)) = self.consistent.get_mut() {
+            consistent.resume();
+        }
+    }
+
+    /// An attempt begins here.
+    pub fn attempt(&mut self, t: f64, y: &[f64]) {
+        self.from.0 = t;
+        self.from.1.clear();
+        self.from.1.extend_from_slice(y);
     }
 
     /// Notes that an attempt of length `h` failed; true if it is time to solve for the unknowns at `t`.
@@ -111,16 +135,33 @@ impl Runner {
         let mut y = std::mem::take(&mut self.settling.y);
         y.clear();
         y.extend_from_slice(self.integrator.state());
+        let from = std::mem::take(&mut self.settling.from);
+        let untold = self.settling.untold;
         let consistent = self.unknowns(eval)?;
-        let is_off = consistent.is_off(eval, t, &y);
+        let mut verdict = consistent.judge(eval, (from.0, &from.1), (t, &y));
+        if matches!(verdict, Verdict::OtherBranch(_)) && untold >= MOST_UNTOLD {
+            verdict = Verdict::Met;
+        }
         // equations that have been linear in their unknowns so far are looked at rarely
         let longer = if consistent.varies { 0 } else { (2 * self.settling.pause.1 + 1).min(LONGEST_PAUSE) };
         self.settling.pause = (longer, longer);
-        self.settling.y = y;
-        if is_off && self.settling.taken_back < MOST_TAKEN_BACK && self.integrator.retreat() {
+        self.settling.from = from;
+        let most = match verdict {
+            Verdict::Met => 0,
+            Verdict::Off => MOST_TAKEN_BACK,
+            Verdict::OtherBranch(_) => MOST_OTHER,
+        };
+        if self.settling.taken_back < most && self.integrator.retreat() {
             self.settling.taken_back += 1;
+            self.settling.y = y;
+            if let Verdict::OtherBranch(row) = verdict {
+                self.run.cause = Some(Cause::StepCollapsed { row, error: f64::INFINITY });
+            }
             return Some(SHORTER * h);
         }
+        self.settling.untold += u32::from(matches!(verdict, Verdict::OtherBranch(_)));
+        self.unknowns(eval)?.go_on(&y);
+        self.settling.y = y;
         (self.settling.misses, self.settling.taken_back) = (0, 0);
         None
     }

@@ -1,0 +1,101 @@
+//! What is said of the algebraic unknowns after a step: whether they are far from a solution of their equations, or on another one.
+
+use super::{Consistent, Sparse};
+use crate::evaluator::Evaluator;
+
+/// An unknown that is this many tolerances from a solution of its equation spoils a step.
+const OFF: f64 = 4.0;
+/// A residual that a change of the unknowns by this part of their tolerances explains is none.
+const NEGLIGIBLE: f64 = 1e-2;
+/// A residual of this size is looked at, even if the Jacobian has not changed.
+const LARGE: f64 = 0.25;
+/// An equation bends if its coefficients change by more than this part within a step.
+const CHANGED: f64 = 0.5;
+/// Units of rounding of its terms that a residual may have.
+const UNITS: f64 = 64.0;
+
+/// What is said of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Nothing is wrong, or nothing is known.
+    Met,
+    /// An unknown is far from a solution of its equations.
+    Off,
+    /// This unknown and those that depend on it are on another solution than before the step.
+    OtherBranch(usize),
+}
+
+impl Consistent {
+    /// Compares the unknowns at the ends of a step.
+    pub(crate) fn judge(&mut self, eval: &mut Evaluator<'_>, from: (f64, &[f64]), to: (f64, &[f64])) -> Verdict {
+        if !self.branches.knows(from.1) {
+            if self.matrix.evaluate(eval, from.0, from.1).is_err() {
+                return Verdict::Met;
+            }
+            self.reduced.values(self.matrix.jacobian(), &mut self.entries);
+            self.branches.note(&self.entries, from.1);
+        }
+        let (t, y) = to;
+        if self.matrix.evaluate(eval, t, y).is_err() {
+            return Verdict::Met;
+        }
+        self.reduced.values(self.matrix.jacobian(), &mut self.entries);
+        let other = self.branches.turned(&self.entries).or_else(|| self.branches.passes_a_pole(eval, t, from.1, y));
+        if let Some(unknown) = other {
+            return Verdict::OtherBranch(unknown);
+        }
+        if self.is_off(eval, t, y) { Verdict::Off } else { Verdict::Met }
+    }
+
+    /// The next step begins at `y`, the end of the last one that was judged.
+    pub(crate) fn go_on(&mut self, y: &[f64]) {
+        if !self.entries.is_empty() {
+            self.branches.note(&self.entries, y);
+        }
+    }
+
+    /// True if an unknown at (t, y) is further from a solution of its equation than `OFF` tolerances. The Jacobian
+    /// there shows it: a residual |g_i| is larger than the sum of |dg_i/dz_j| times the tolerances of the z_j. If the
+    /// Jacobian has changed much since the last call, it may change as much up to the solution, so this is solved for,
+    /// and also if the residual is large. False if the equations cannot be evaluated.
+    fn is_off(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> bool {
+        let Some(pattern) = eval.system().jacobian().pattern() else { return false };
+        if eval.rhs(t, y, &mut self.f).is_err() {
+            return false;
+        }
+        self.tolerances.weights(y, &mut self.weights);
+        if self.earlier.len() != self.entries.len() {
+            self.earlier.clone_from(&self.entries);
+        }
+        // what each residual may be by the tolerances, what it may be by rounding of its terms, and how the first has changed
+        for row in [&mut self.tried, &mut self.next, &mut self.change] {
+            row.fill(0.0);
+        }
+        for ((row, col), j) in pattern.positions().zip(self.matrix.jacobian()) {
+            self.next[row] += UNITS * f64::EPSILON * j.abs() * y[col].abs();
+        }
+        // a move along a combination of unknowns by its tolerance moves none of them by more than its own
+        let weights = &self.weights;
+        let tolerance = |z: &Sparse| z.iter().fold(0.0f64, |most, (i, x)| most.max(x.abs() * weights[*i])).recip();
+        for ((&(k, l), j), earlier) in self.reduced.cells.iter().zip(&self.entries).zip(&mut self.earlier) {
+            let tolerance = tolerance(&self.right[l]);
+            self.tried[k] += j.abs() * tolerance;
+            self.change[k] += (j - std::mem::replace(earlier, *j)).abs() * tolerance;
+        }
+        let (mut off, mut bends) = (false, false);
+        for (k, combination) in self.left.iter().enumerate() {
+            let total = |of: &[f64]| combination.iter().map(|(i, x)| x * of[*i]).sum::<f64>();
+            let rounding: f64 = combination.iter().map(|(i, x)| x.abs() * self.next[*i]).sum();
+            let residual = (total(&self.f).abs() - rounding).max(0.0);
+            off |= residual > OFF * self.tried[k];
+            self.varies |= self.change[k] != 0.0;
+            let bent = self.change[k] > CHANGED * self.tried[k];
+            bends |= residual > self.tried[k] * if bent { NEGLIGIBLE } else { LARGE };
+        }
+        if off || !bends {
+            return off;
+        }
+        let mut there = y.to_vec();
+        self.refine(eval, t, &mut there).is_ok() && self.distance(y, &there) > OFF
+    }
+}

@@ -4,21 +4,21 @@ use odec_sim::bind::Purpose;
 use odec_sim::choices::Choices;
 use odec_sim::{Error, Session, Stepper};
 
-/// Frames in a second.
+/// Frames per second.
 pub const RATE: u32 = 60;
 
-/// What the player does: full ahead for a second, then full astern for one.
+/// The force that the player sets: full ahead for a second, then full astern for a second.
 pub fn push(frame: u32) -> f64 {
     if (frame / RATE).is_multiple_of(2) { 20.0 } else { -20.0 }
 }
 
-/// Ready to step: text in, machine code out. Other games could step the same `cart` on other threads.
+/// Compiles the model and starts a run. Several threads could step their own runs of the same `cart`.
 pub fn start(text: &str) -> Result<Stepper, Error> {
     let cart = Session::new().load("cart.ode", text)?.simulate(&Choices::default(), Purpose::Steps)?;
     cart.stepper()
 }
 
-/// One frame: the force of this frame holds for its whole length, and the model is solved to its end exactly.
+/// Advances the run by one frame, with a constant force, and ends exactly at the end of the frame.
 pub fn step(cart: &mut Stepper, frame: u32) -> Result<(), Error> {
     cart.set("force", push(frame))?;
     cart.advance_to(f64::from(frame + 1) / f64::from(RATE))

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The page of benchmarks in one command: fetches the peers that are missing, builds, measures, and writes docs/benchmarks.md and
-# docs/benchmarks/*.svg. Flags go to the program: `./page.sh --only pollu,hires --quick`. Nothing else may run meanwhile.
-# At the end it says how long building and measuring took.
+# Writes the benchmark page in one command: fetches missing peers, builds, measures, and writes docs/benchmarks.md and
+# docs/benchmarks/*.svg. It passes its flags to the program: `./page.sh --only pollu,hires --quick`. Nothing else may run
+# at the same time. At the end it prints how long building and measuring took.
 set -euo pipefail
 cd "$(dirname "$0")"
 ./peers.sh
 SECONDS=0
 cargo build --release --locked --features peers
-# the whole process is timed too, of the command as users build it
+# the page also times whole processes of the command, as users build it
 (cd ../.. && cargo build --release --locked --bin odec)
 built=$SECONDS
 SECONDS=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the peers need that cargo does not fetch: cmake, libclang and SuiteSparse (Debian), the source of LSODA and heyoka.py (PyPI).
-# Each may be missing; the benchmark then leaves that peer out and says so.
+# Installs the requirements of the peers that cargo does not fetch: cmake, libclang and SuiteSparse (Debian), the source of
+# LSODA, and heyoka.py (PyPI). If one is missing, the benchmark leaves out its peer and reports that.
 set -u
 cd "$(dirname "$0")"
 command -v cmake >/dev/null && [ -e /usr/include/suitesparse/klu.h ] && ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1 ||

@@ -51,11 +51,11 @@ Exit codes:
     0  success, also if the reader of a pipe stops reading
     1  the model is wrong
     2  the command line is wrong
-    3  the run failed; the rows so far are kept
+    3  the run failed; odec keeps the rows up to the failure
     4  an `expect` or `conserve` line is not satisfied
     5  a file cannot be read or written
    70  a bug in odec
-  130  stopped by Ctrl-C, SIGTERM or SIGHUP; the rows so far are kept";
+  130  stopped by Ctrl-C, SIGTERM or SIGHUP; odec keeps the rows up to then";
 
 #[cfg(test)]
 mod tests {

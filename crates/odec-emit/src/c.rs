@@ -71,7 +71,7 @@ fn opening(text: &mut String, program: &Program) {
         text,
         "/* The model {}, written by odec. The header that goes with this file documents what it defines.
 
-   Needs C99 and the mathematical library (-lm). For the same bits as odec's own machine code compile with
+   Needs C99 and the mathematical library (-lm). For results that are bitwise equal to odec's, compile with
    -ffp-contract=off (some compilers fuse multiplications with additions otherwise) and without -ffast-math. */
 #include <math.h>
 #include <stdint.h>
@@ -186,7 +186,7 @@ fn helpers(text: &mut String, calls: &[Op]) {
     functions.sort_unstable();
     functions.dedup();
     if !functions.is_empty() {
-        text.push_str("/* Volatile, so that the library computes the value, not the compiler another one. */\n");
+        text.push_str("/* Volatile, so that the library computes the value at run time. The compiler could compute a different one. */\n");
     }
     for (name, arity) in functions {
         let parameters = vec!["double"; usize::from(arity)].join(", ");
@@ -196,7 +196,7 @@ fn helpers(text: &mut String, calls: &[Op]) {
         if calls.iter().any(|&op| nests::is(op, primitive)) {
             let _ = writeln!(
                 text,
-                "/* The first argument on a tie, NaN if either is. */\n\
+                "/* The first argument if both are equal, NaN if either is NaN. */\n\
                  static double {name}(double a, double b) {{ return b {sign} a || b != b ? b : a; }}"
             );
         }
@@ -205,7 +205,7 @@ fn helpers(text: &mut String, calls: &[Op]) {
         let [least, large, small] = [HYPOT_LEAST, HYPOT_SCALES[0], HYPOT_SCALES[1]].map(literal::number);
         let _ = writeln!(
             text,
-            "/* The length of a vector, whose squares may neither overflow nor vanish. */\n\
+            "/* The length of a vector, without overflow or underflow of the squares. */\n\
              static double length(double x, double y)\n{{\n    \
                  double sum = x * x + y * y, scale, back;\n    \
                  if (sum >= {least} && sum < HUGE_VAL) return sqrt(sum);\n    \
@@ -236,7 +236,7 @@ fn lookups(text: &mut String, calls: &[Op]) {
     let calls = |lookup: Lookup| calls.iter().any(|op| op.lookup() == Some(lookup));
     if calls(Lookup::Piece) || calls(Lookup::Cycle) {
         text.push_str(
-            "/* The last of some pieces that does not begin beyond u. */\n\
+            "/* The last piece that begins at or before u. */\n\
              static double last_below(const double *knots, int32_t pieces, double u)\n{\n    \
                  int32_t low = 0, high = pieces;\n    \
                  while (high - low > 1) {\n        \
@@ -249,14 +249,14 @@ fn lookups(text: &mut String, calls: &[Op]) {
     }
     if calls(Lookup::Piece) {
         text.push_str(
-            "/* The piece of a curve that u lies in. */\n\
+            "/* The piece of a curve that contains u. */\n\
              static double piece(const double *knots, int32_t length, double u)\n{\n    \
                  return knots[0] <= u && u <= knots[length - 1] ? last_below(knots, length - 1, u) : (double)NAN;\n}\n",
         );
     }
     if calls(Lookup::Cycle) {
         text.push_str(
-            "/* The same where the curve comes again. */\n\
+            "/* The same for a periodic curve. */\n\
              static double cycle(const double *knots, int32_t length, double u)\n{\n    \
                  const double period = knots[length - 1] - knots[0], periods = floor((u - knots[0]) / period);\n    \
                  return periods * (double)(length - 1) + last_below(knots, length - 1, u - periods * period);\n}\n",

@@ -47,20 +47,24 @@ pub(crate) fn header_of(
     let mut further = String::from("\n/* Modes and events.\n\n");
     let _ = writeln!(
         further,
-        "   Relation k holds where out[guard_left[k]] > out[guard_right[k]] in {prefix}_guards, or >= where guard_or_equal[k].
-   Its truth, 1 or 0, belongs into p[guard_modes[k]]. Keep it while you make a step, end the step where it changes, and
-   write the new one. Whenever modes or discretes in p change, call {prefix}_prepare again.
+        "   Relation k holds if out[guard_left[k]] > out[guard_right[k]] in {prefix}_guards (>= if guard_or_equal[k] is 1).
+   Store its truth value, 1 or 0, in p[guard_modes[k]]. Do not change it during a step. If it changes, end the step
+   there and store the new value. Whenever modes or discretes in p change, call {prefix}_prepare again.
 
-   Event e happens (event_kinds[e]): 0 where its out[event_conditions[e]] of
-   {prefix}_conditions turns from 0 to 1; 1 where it changes; 2 at the
-   times out[time_values[j]] of {prefix}_times, j from event_times[e] to event_times[e + 1] - 1; 3 at from + i period,
-   i = 0, 1, ..., before until, which are the three of these j (-1: from 0, no end); 4 where the event accumulates whose
-   event_rest it is. Read out = {prefix}_values before you write: for w from event_writes[e] to event_writes[e + 1] - 1,
-   out[write_values[w]] goes to y[write_targets[w]], or to p[-1 - write_targets[w]] if that is negative; it is added
-   where write_adds[w]. Flags of events: 1 counts as false before the start, 2 right sides are read at the execution,
-   4 dropped where the condition turns false before, 8 ends the run.
+   event_kinds[e] says when event e happens:
+     0  when its condition, out[event_conditions[e]] of {prefix}_conditions, changes from 0 to 1
+     1  when its condition changes
+     2  at the times out[time_values[j]] of {prefix}_times, for j from event_times[e] to event_times[e + 1] - 1
+     3  at first + i period, i = 0, 1, ..., before end; these j give first, period and end (-1: first is 0, no end)
+     4  when the event accumulates whose event_rest is e
 
-   The functions behind {upper}_EVENTS at the end of this file do all that. */",
+   To execute events, read out = {prefix}_values before you write anything. For w from event_writes[e] to
+   event_writes[e + 1] - 1, write out[write_values[w]] to y[write_targets[w]], or to p[-1 - write_targets[w]] if the
+   target is negative; add it if write_adds[w] is 1. Flags of an event: 1 its condition counts as false before the
+   start, 2 right sides are read when it is executed, 4 it is dropped if its condition becomes false before that,
+   8 it ends the run, 16 it has its own round.
+
+   The functions in {upper}_EVENTS at the end of this file do all of this. */",
         upper = prefix.to_ascii_uppercase()
     );
     for constant in &events.constants {

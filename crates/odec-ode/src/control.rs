@@ -211,7 +211,7 @@ pub struct Controller {
     pub grow: f64,
 }
 
-/// Hairer, Norsett & Wanner I, II.4, as in DOPRI5.
+/// Hairer, Nørsett & Wanner I, II.4, as in DOPRI5.
 pub const PI_EXPLICIT: Controller = Controller { law: Law::Pi { beta: 0.04 }, safety: 0.9, shrink: 0.2, grow: 10.0 };
 /// As in RODAS.
 pub const PREDICTIVE: Controller = Controller { law: Law::Predictive, safety: 0.9, shrink: 0.2, grow: 6.0 };
@@ -400,7 +400,7 @@ impl Room {
 /// shortened a few times. Where t0 is a date, no tolerance asks for less: f cannot be told between such times.
 const LEAST_SPACINGS: f64 = 1e3;
 
-/// First step, not signed: Hairer, Norsett & Wanner I, II.4, algorithm "starting step size", made independent of the unit
+/// First step, not signed: Hairer, Nørsett & Wanner I, II.4, algorithm "starting step size", made independent of the unit
 /// of time: `1e-6` and `1e-5` there are taken in units of the span. With a mass matrix the derivative of state i is taken as f_i / M_ii, and states without a diagonal entry are left out: it is a guess.
 pub fn first_step(
     eval: &mut Evaluator<'_>,

@@ -93,9 +93,9 @@ impl Need {
         let mut parts = self.parts.clone();
         parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
         let shares: Vec<String> = parts.iter().take(2).map(|(what, n)| format!("{what}: {}", bytes(*n))).collect();
-        let headline = format!("the run would need about {} of memory; its budget is {}", bytes(total), bytes(budget));
+        let headline = format!("the run would need about {} of memory; the limit is {}", bytes(total), bytes(budget));
         let help = format!(
-            "{}; reduce the model, or raise the budget: `--max-memory {}`",
+            "{}; reduce the model, or raise the limit: `--max-memory {}`",
             shares.join(", "),
             bytes(total.saturating_add(total / 4)).replace(' ', "")
         );

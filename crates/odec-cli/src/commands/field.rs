@@ -125,7 +125,7 @@ fn text(
         let kind = match (plane.y.len() > 2, e.at_rest) {
             (false, _) => e.kind.name().to_string(),
             (true, true) => format!("{} in this plane", e.kind.name()),
-            (true, false) => format!("{} in this plane, the others move", e.kind.name()),
+            (true, false) => format!("{} in this plane; other states move", e.kind.name()),
         };
         rows.push(vec![kind, number(e.at.0), number(e.at.1), values(e)]);
     }

@@ -310,7 +310,7 @@ pub fn join(folder: &Path, output: Option<&Path>, reporter: Reporter) -> Result<
 /// The parts of a folder, if none is missing or damaged.
 fn complete(folder: &Path) -> Answer<Vec<Certificate>> {
     let found = certificates(folder)?;
-    let again = "run it again: `odec sweep` with the same flags and its `--shard`";
+    let again = "run the part again: `odec sweep` with the same flags and its `--shard`";
     let Some(first) = found.first() else {
         let headline = format!("`{}` contains no parts of a sweep", folder.display());
         return Err(wrong(

@@ -38,9 +38,9 @@ pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
     let failed: Vec<_> = expectations.iter().filter(|p| p.kept == Some(false)).collect();
     let judged = expectations.iter().filter(|p| p.kept.is_some()).count();
     if expectations.is_empty() {
-        text.push_str(&format!("{name} promises nothing: it has no `expect` and no `conserve`\n"));
+        text.push_str(&format!("{name}: nothing to test; the model has no `expect` and no `conserve` line\n"));
     } else {
-        text.push_str(&format!("{name}: {} of {judged} kept\n", judged - failed.len()));
+        text.push_str(&format!("{name}: {} of {judged} passed\n", judged - failed.len()));
     }
     if !(reporter.quiet() && failed.is_empty()) {
         print(&text)?;

@@ -148,8 +148,7 @@ pub fn internal(what: &str, json: bool) -> String {
     let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
     let headline = format!("this is a bug in odec, not in your model: {what}");
     let help = format!(
-        "please report it with this message, the model, the command line and the version, odec {}; `odec explain \
-         E0900` tells more",
+        "please report it with this message, the model, the command line and the version, odec {}; `odec explain E0900` says what to send",
         env!("CARGO_PKG_VERSION")
     );
     let d = Diagnostic::error(&codes::E0900, headline).help(help);

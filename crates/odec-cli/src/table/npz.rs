@@ -40,7 +40,7 @@ pub struct Npz {
 impl Npz {
     pub fn begin(columns: Vec<Column>, draft: &Draft) -> Written<Npz> {
         if columns.len() >= MAX_ENTRIES {
-            let headline = format!("an npz file can hold {MAX_ENTRIES} arrays, and there are {}", columns.len());
+            let headline = format!("an npz file can contain {MAX_ENTRIES} arrays, but there are {}", columns.len());
             return Err(too_large(headline));
         }
         let spool = draft.spool()?;
@@ -177,7 +177,7 @@ fn too_large(headline: String) -> Box<Diagnostic> {
 }
 
 fn too_long() -> Box<Diagnostic> {
-    too_large(format!("an npz file can hold {} GB, and these rows need more", MAX_BYTES >> 30))
+    too_large(format!("an npz file can contain {} GB, but these rows need more", MAX_BYTES >> 30))
 }
 
 /// The header of a `.npy` file, version 1.0.

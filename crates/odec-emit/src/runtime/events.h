@@ -1,6 +1,6 @@
 /* ---- modes ---- */
 
-/* Writes the modes of relations, and says whether one is another than before. */
+/* Writes the modes of relations into p, and returns whether one of them changed. */
 static inline int model_put(model_run *run) {
     int changed = 0;
     for (int32_t k = 0; k < model_relations; k++) {
@@ -12,8 +12,8 @@ static inline int model_put(model_run *run) {
     return changed;
 }
 
-/* Whether a relation whose sides differ by less than they are known is about to hold: the sign of the rate of left - right,
-   or of the rate a little later where it is 0. -1: neither says. */
+/* Whether a relation is about to hold whose sides differ by no more than rounding errors. The sign of the rate of
+   left - right decides, or if the rate is 0, that of the rate a little later. -1: both are 0. */
 static inline int model_leads(model_run *run, int32_t k, double t, const double *y) {
     double rate = run->rates[model_guard_rates[k]], size = 0, h;
     for (int32_t i = 0; i < model_states; i++) size = fmax(size, fabs(run->dy[i]));
@@ -26,8 +26,8 @@ static inline int model_leads(model_run *run, int32_t k, double t, const double 
     return fabs(rate) > 0 ? rate > 0 : -1;
 }
 
-/* The modes of all relations right behind (t, y). One whose surface the step has met, or that is within `apart` of it in time,
-   has the side that the motion leads to. */
+/* Determines the modes of all relations just after (t, y). If the state is on the surface of a relation, or not further
+   from it than `apart` in time, the direction of motion decides. */
 static inline int model_decide(model_run *run, double t, const double *y, double apart) {
     for (int32_t pass = 0; pass < model_relations + 2; pass++) {
         int changed = 0;
@@ -37,7 +37,7 @@ static inline int model_decide(model_run *run, double t, const double *y, double
         for (int32_t k = 0; k < model_relations; k++) {
             const double g = model_difference(run, k), rate = run->rates[model_guard_rates[k]];
             int holds = g > 0 || (model_guard_or_equal[k] && g == 0), leads;
-            if (isnan(g)) continue; /* in a branch that is not taken */
+            if (isnan(g)) continue; /* the relation is in a branch that is not taken */
             if (!run->written[k] && (run->landed[k] || fabs(g) <= model_noise(run, k) + apart * fabs(rate))) {
                 leads = model_leads(run, k, t, y);
                 if (leads >= 0) holds = leads;
@@ -51,8 +51,8 @@ static inline int model_decide(model_run *run, double t, const double *y, double
     return MODEL_SLIDES;
 }
 
-/* left - right of each relation, moved so that it is above 0 where the relation holds and below where it does not, until it
-   crosses its surface. */
+/* left - right of each relation, with a small offset that gives it the sign of its mode: positive if the relation holds,
+   negative if not. The offset ends when the solution moves away from the surface. */
 static inline void model_indicators(model_run *run, double t, const double *y, double *out) {
     model_guards(t, y, run->p, 0, run->sides);
     for (int32_t k = 0; k < model_relations; k++) {
@@ -61,13 +61,13 @@ static inline void model_indicators(model_run *run, double t, const double *y, d
     }
 }
 
-/* Whether a relation, whose sides were looked at, is on the other side of its surface than its mode says. */
+/* Whether the sides of a relation, as last evaluated, contradict its mode. */
 static inline int model_beyond(const model_run *run, int32_t k) {
     const double g = model_difference(run, k) - run->offset[k];
     return !isnan(g) && (g > 0 || (model_guard_or_equal[k] && g == 0)) != run->mode[k];
 }
 
-/* The first relation whose surface lies between the last instant and here; -1: none. */
+/* The first relation whose surface the solution has crossed since the last instant; -1: none. */
 static inline int32_t model_crossed(model_run *run, double t, const double *y) {
     model_guards(t, y, run->p, 0, run->sides);
     for (int32_t k = 0; k < model_relations; k++)
@@ -75,7 +75,7 @@ static inline int32_t model_crossed(model_run *run, double t, const double *y) {
     return -1;
 }
 
-/* A step to here stands. */
+/* Accepts a step that ends here. */
 static inline void model_accept(model_run *run, double t, const double *y) {
     model_guards(t, y, run->p, 0, run->sides);
     for (int32_t k = 0; k < model_relations; k++) {
@@ -84,8 +84,9 @@ static inline void model_accept(model_run *run, double t, const double *y) {
     }
 }
 
-/* Where the sign of left - right is not that of its mode, by rounding or as the step ended beside its surface, the surface goes
-   to where the state is: not further, or the next flights would end lower and lower. */
+/* If the sign of left - right contradicts the mode, because of rounding or because the step ended beside the surface,
+   shifts the surface to the state. It does not shift it further: the flights of a bouncing ball would end lower and
+   lower. */
 static inline void model_displace(model_run *run, double t, const double *y) {
     model_guards(t, y, run->p, 0, run->sides);
     for (int32_t k = 0; k < model_relations; k++) {
@@ -97,12 +98,12 @@ static inline void model_displace(model_run *run, double t, const double *y) {
 
 /* ---- events ---- */
 
-/* How many quantities an event writes. Behind the events of the model come two for each counter: up, and down. */
+/* The number of quantities that an event writes. The events of the model are followed by two for each counter: up and down. */
 static inline int32_t model_writes_of(int32_t e) {
     return e < model_events ? model_event_writes[e + 1] - model_event_writes[e] : 3;
 }
 
-/* The values that an event writes; 0 where one of them is none. */
+/* Reads the values that an event writes; 0 if one of them is not finite. */
 static inline int model_read(model_run *run, int32_t e, double *to) {
     if (e >= model_events) {
         const int32_t k = (e - model_events) / 2, up = (e - model_events) % 2 == 0;
@@ -116,7 +117,7 @@ static inline int model_read(model_run *run, int32_t e, double *to) {
     return 1;
 }
 
-/* An event waits for its execution. */
+/* Queues an event for execution. */
 static inline int model_wait(model_run *run, int32_t e, double t) {
     model_queued *queued = &run->queue[run->queued];
     const double delay = e < model_events && model_event_delays[e] >= 0 ? run->values[model_event_delays[e]] : 0;
@@ -130,7 +131,7 @@ static inline int model_wait(model_run *run, int32_t e, double t) {
     return 0;
 }
 
-/* Events whose conditions have become true wait, and those that fired by their times. */
+/* Queues the events whose conditions have become true or whose times have come. */
 static inline int model_trigger(model_run *run, double t, const double *y) {
     int status = 0;
     model_conditions(t, y, run->p, 0, run->conditions);
@@ -153,7 +154,7 @@ static inline int model_trigger(model_run *run, double t, const double *y) {
     return status;
 }
 
-/* What an event does is to be changed. */
+/* Adds the writes of an event to the changes of the round. */
 static inline int model_execute(model_run *run, int32_t e, const double *values) {
     for (int32_t w = 0; w < model_writes_of(e); w++) {
         model_change change, *place = run->change;
@@ -166,7 +167,7 @@ static inline int model_execute(model_run *run, int32_t e, const double *values)
             change.adds = 0;
         }
         change.value = values[w];
-        /* in the order of targets and values: that of the events does not count */
+        /* sorted by targets and values, so that the order of the events does not matter */
         for (; at > 0; at--) {
             const model_change *other = &place[at - 1];
             if (other->target < change.target) break;
@@ -181,7 +182,7 @@ static inline int model_execute(model_run *run, int32_t e, const double *values)
     return e < model_events && (model_event_flags[e] & 8) ? MODEL_STOP : 0;
 }
 
-/* Makes the changes of a round. */
+/* Applies the changes of a round. */
 static inline int model_apply(model_run *run, double *y) {
     for (int32_t k = 0, next; k < run->changes; k = next) {
         const int32_t target = run->change[k].target;
@@ -196,8 +197,8 @@ static inline int model_apply(model_run *run, double *y) {
     return 0;
 }
 
-/* Whether an event accumulates: its last intervals shrink, and what is left of them is next to nothing of the time since the
-   intervals have one ratio, or, as a solver's errors hide the ratio of short ones, since they shrink. */
+/* Whether an event accumulates: its intervals shrink by a constant ratio, and the remaining time is negligible compared
+   with the time since they began to do so. If a solver's errors hide the ratio, shrinking intervals are enough. */
 static inline int model_accumulates(model_run *run, int32_t e, double t) {
     double *last = run->last[e], d[MODEL_LAST - 1], ratio, left;
     int steady = 1;
@@ -227,7 +228,7 @@ static inline int32_t model_chance(model_run *run, int32_t n) {
 
 static inline int model_is_alone(int32_t e) { return e < model_events && (model_event_flags[e] & 16) != 0; }
 
-/* Of the events that are due, one that is alone, or all that are not. */
+/* Selects from the due events one with the flag `alone`, or all others. */
 static inline void model_pick(model_run *run, unsigned char *due) {
     int32_t count = 0, lone = 0, picked = 0, k;
     for (int32_t e = 0; e < MODEL_ALL; e++) {
@@ -241,7 +242,7 @@ static inline void model_pick(model_run *run, unsigned char *due) {
         due[e] = due[e] && (model_is_alone(picked) ? e == picked : !model_is_alone(e));
 }
 
-/* Executes what is due at t of the highest priority; -1: nothing is. */
+/* Executes the due events with the highest priority. */
 static inline int model_round(model_run *run, double t, const double *y, int *executed) {
     double highest = -HUGE_VAL, values[MODEL_MOST + 1];
     unsigned char due[MODEL_ALL + 1] = {0};
@@ -277,7 +278,7 @@ static inline int model_round(model_run *run, double t, const double *y, int *ex
     return status;
 }
 
-/* Events that accumulate come to rest, and so do those after short flights whose condition is not left any more. */
+/* Queues the `rest` events of events that accumulate, and of those whose condition stays true after short intervals. */
 static inline int model_rest(model_run *run, double t) {
     int status = 0;
     for (int32_t e = 0; e < model_events && status == 0; e++) {
@@ -292,7 +293,7 @@ static inline int model_rest(model_run *run, double t) {
     return status;
 }
 
-/* Rounds of an instant. */
+/* Executes the rounds of an instant. */
 static inline int model_rounds(model_run *run, double t, double *y, double apart) {
     int all = 0, executed;
     memset(run->written, 0, sizeof run->written);
@@ -324,13 +325,13 @@ static inline int model_rounds(model_run *run, double t, double *y, double apart
 
 /* ---- a run ---- */
 
-/* Before anything else: parameters and all memory. */
+/* Call this first: it clears all memory and sets the parameters to their defaults. */
 static inline void model_reset(model_run *run) {
     memset(run, 0, sizeof *run);
     memcpy(run->p, model_defaults, (size_t)model_parameters * sizeof *run->p);
 }
 
-/* Discretes at the start of a run; the parameters stand in run->p. */
+/* Sets the discretes at the start of a run; run->p must contain the parameters. */
 static inline void model_open(model_run *run, double t0, double t_end) {
     run->begin = t0;
     run->end = t_end;
@@ -344,7 +345,7 @@ static inline void model_open(model_run *run, double t0, double t_end) {
     model_settle(run, t0);
 }
 
-/* Modes and whole numbers by comparison. */
+/* Sets modes and counters by comparing the sides of their relations. */
 static inline void model_compare(model_run *run, double t, const double *y) {
     for (int32_t pass = 0; pass <= model_relations; pass++) {
         int changed = 0;
@@ -368,7 +369,7 @@ static inline void model_compare(model_run *run, double t, const double *y) {
     }
 }
 
-/* The start of a run from y, with the events that happen there. */
+/* Starts a run from y, and executes the events at the start. */
 static inline int model_start(model_run *run, double t, double *y) {
     double next = HUGE_VAL;
     int status;
@@ -389,7 +390,7 @@ static inline int model_start(model_run *run, double t, double *y) {
         if (e < model_events && kind < 2 && !(model_event_flags[e] & 1))
             run->was[e] = run->conditions[model_event_conditions[e]] != 0;
         if (kind != 2 && kind != 3) continue;
-        /* what came before the start has come; what comes at the start happens */
+        /* times before the start have passed; times at the start happen now */
         run->passed[e] = model_passed(run, e, t - 2 * model_resolution(t), &next);
         if (run->passed[e] < 0) return MODEL_NO_VALUE;
     }
@@ -398,7 +399,7 @@ static inline int model_start(model_run *run, double t, double *y) {
     return model_rounds(run, t, y, 0);
 }
 
-/* Whether instants follow each other so closely that a run does not come on. */
+/* Whether instants follow each other so closely that the run makes no progress. */
 static inline int model_crowds(model_run *run, double t) {
     if (run->instants == 0) run->since = t;
     if (++run->instants < MODEL_MAX_INSTANTS) return 0;
@@ -406,7 +407,7 @@ static inline int model_crowds(model_run *run, double t) {
     return t - run->since < fmin(1e-9 * (run->end - run->begin), MODEL_CRAWL * model_resolution(t));
 }
 
-/* What happens at t: y becomes what it is behind the instant. */
+/* Executes the instant at t; y becomes the state after it. */
 static inline int model_instant(model_run *run, double t, double *y, double apart) {
     int status = model_tick(run, t, 1);
     if (status < 0) return status;

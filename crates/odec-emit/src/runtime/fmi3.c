@@ -1,5 +1,5 @@
-/* The functions of FMI 3.0 for model exchange, for the model of model.h. Types and functions are declared here as the standard
-   describes them; no file of the standard is needed. */
+/* The functions of FMI 3.0 for model exchange, for the model in model.h. This file declares types and functions as the
+   standard describes them, and needs no file of the standard. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,10 +21,10 @@ enum { OK, WARNING, DISCARD, ERROR, FATAL };
 
 typedef void (*log_message)(void *environment, int status, const char *category, const char *message);
 
-/* Where the importer has come to. */
+/* State of the instance in the sense of the standard. */
 enum { INSTANTIATED, INITIALIZATION, EVENT, CONTINUOUS, TERMINATED };
 
-/* What a value reference names, and the first one of each. */
+/* The first value reference of each kind of variable. */
 enum {
     OF_TIME = 0,
     OF_STATES = 1,
@@ -39,7 +39,7 @@ enum {
 typedef struct {
     void *environment;
     log_message message;
-    int place, fresh, stale;           /* fresh: no event was looked for yet; stale: initial values have to be found */
+    int place, fresh, stale;           /* fresh: events not yet examined; stale: initial values not yet computed */
     double t, accepted, begin, end;
     double y[MODEL_STATES + 1], dy[MODEL_STATES + 1], w[MODEL_STATES + 1], dw[MODEL_STATES + 1];
     double given[MODEL_STATES + 1];    /* initial values that the importer has set */
@@ -56,7 +56,7 @@ static int tell(const instance *at, int status, const char *message) {
 
 static int refused(const instance *at, const char *function) {
     char text[160];
-    snprintf(text, sizeof text, "%s: this FMU does not have that", function);
+    snprintf(text, sizeof text, "%s: this FMU does not support it", function);
     return tell(at, ERROR, text);
 }
 
@@ -119,7 +119,7 @@ EXPORT int fmi3EnterInitializationMode(void *of, bool tolerance_defined, double 
     instance *at = of;
     (void)tolerance_defined;
     (void)tolerance;
-    if (at->place != INSTANTIATED) return tell(at, ERROR, "fmi3EnterInitializationMode: not at its place");
+    if (at->place != INSTANTIATED) return tell(at, ERROR, "fmi3EnterInitializationMode: not allowed in this state");
     at->place = INITIALIZATION;
     at->t = at->begin = at->accepted = start;
     at->end = stop_defined ? stop : HUGE_VAL;
@@ -129,7 +129,7 @@ EXPORT int fmi3EnterInitializationMode(void *of, bool tolerance_defined, double 
 
 EXPORT int fmi3ExitInitializationMode(void *of) {
     instance *at = of;
-    if (at->place != INITIALIZATION) return tell(at, ERROR, "fmi3ExitInitializationMode: not at its place");
+    if (at->place != INITIALIZATION) return tell(at, ERROR, "fmi3ExitInitializationMode: not allowed in this state");
     settle(at);
     at->place = EVENT;
     at->fresh = 1;
@@ -143,7 +143,7 @@ EXPORT int fmi3EnterEventMode(void *of) {
 
 EXPORT int fmi3EnterContinuousTimeMode(void *of) {
     instance *at = of;
-    if (at->fresh) return tell(at, ERROR, "fmi3EnterContinuousTimeMode: fmi3UpdateDiscreteStates comes first");
+    if (at->fresh) return tell(at, ERROR, "fmi3EnterContinuousTimeMode: call fmi3UpdateDiscreteStates first");
     at->place = CONTINUOUS;
     return OK;
 }
@@ -171,7 +171,7 @@ EXPORT int fmi3Reset(void *of) {
 EXPORT int fmi3GetFloat64(void *of, const uint32_t references[], size_t n, double values[], size_t count) {
     instance *at = of;
     int with_rates = 0, with_outputs = 0, with_indicators = 0;
-    if (count != n) return tell(at, ERROR, "fmi3GetFloat64: each variable has one value");
+    if (count != n) return tell(at, ERROR, "fmi3GetFloat64: there must be one value for each variable");
     settle(at);
     for (size_t i = 0; i < n; i++) {
         const int64_t v = references[i];
@@ -199,7 +199,7 @@ EXPORT int fmi3GetFloat64(void *of, const uint32_t references[], size_t n, doubl
 EXPORT int fmi3SetFloat64(void *of, const uint32_t references[], size_t n, const double values[], size_t count) {
     instance *at = of;
     const int starting = at->place == INSTANTIATED || at->place == INITIALIZATION;
-    if (count != n) return tell(at, ERROR, "fmi3SetFloat64: each variable has one value");
+    if (count != n) return tell(at, ERROR, "fmi3SetFloat64: there must be one value for each variable");
     for (size_t i = 0; i < n; i++) {
         const int64_t v = references[i];
         if (v >= OF_PARAMETERS && v < OF_DISCRETES && starting) {
@@ -208,7 +208,7 @@ EXPORT int fmi3SetFloat64(void *of, const uint32_t references[], size_t n, const
             at->given[v - OF_STATES] = values[i];
             at->is_given[v - OF_STATES] = 1;
         } else {
-            return tell(at, ERROR, "fmi3SetFloat64: parameters and initial states can be set, before the run begins");
+            return tell(at, ERROR, "fmi3SetFloat64: only parameters and initial states can be set, and only before the run begins");
         }
         at->stale = 1;
     }
@@ -263,7 +263,7 @@ EXPORT int fmi3SetBinary(void *of, const uint32_t references[], size_t n, const 
 
 EXPORT int fmi3GetFMUState(void *of, void **state) {
     if (!*state) *state = malloc(sizeof(instance));
-    if (!*state) return tell(of, ERROR, "fmi3GetFMUState: there is not enough memory");
+    if (!*state) return tell(of, ERROR, "fmi3GetFMUState: not enough memory");
     memcpy(*state, of, sizeof(instance));
     return OK;
 }
@@ -307,7 +307,7 @@ EXPORT int fmi3DeserializeFMUState(void *of, const uint8_t from[], size_t size, 
 
 /* ---- derivatives ---- */
 
-/* What the derivatives and the outputs change by where states change by w and a parameter by a number: exact. */
+/* The exact change of derivatives and outputs for given changes of states and parameters. */
 static void change(instance *at, const uint32_t knowns[], size_t n, const double seed[]) {
     int with_parameters = 0;
     memset(at->w, 0, sizeof at->w);
@@ -329,13 +329,13 @@ EXPORT int fmi3GetDirectionalDerivative(void *of, const uint32_t unknowns[], siz
     instance *at = of;
     int with_outputs = 0, of_parameters = 0;
     if (n_seed != n_knowns || n_sensitivity != n_unknowns)
-        return tell(at, ERROR, "fmi3GetDirectionalDerivative: each variable has one value");
+        return tell(at, ERROR, "fmi3GetDirectionalDerivative: there must be one value for each variable");
     settle(at);
     for (size_t i = 0; i < n_knowns; i++) {
         const int parameter = knowns[i] >= OF_PARAMETERS && knowns[i] < OF_DISCRETES;
         of_parameters |= parameter;
         if (!parameter && !(knowns[i] >= OF_STATES && knowns[i] < OF_RATES))
-            return tell(at, ERROR, "fmi3GetDirectionalDerivative: states and parameters are known");
+            return tell(at, ERROR, "fmi3GetDirectionalDerivative: the knowns must be states or parameters");
     }
     change(at, knowns, n_knowns, seed);
     for (size_t i = 0; i < n_unknowns; i++) {
@@ -346,7 +346,7 @@ EXPORT int fmi3GetDirectionalDerivative(void *of, const uint32_t unknowns[], siz
             sensitivity[i] = at->dw[v - OF_RATES];
         } else if (v >= OF_OUTPUTS && v < OF_INDICATORS && !of_parameters && !model_outputs_read_rates) {
             if (!with_outputs++) {
-                /* along (y + w s, t + s), without what time alone changes */
+                /* the slope along (y + w s, t + s), minus the part that comes from time */
                 model_slopes(at->t, at->y, at->run.p, at->w, at->slopes);
                 memset(at->dy, 0, sizeof at->dy);
                 model_slopes(at->t, at->y, at->run.p, at->dy, at->level);
@@ -394,11 +394,11 @@ EXPORT int fmi3GetVariableDependencies(void *of, uint32_t dependent, size_t elem
 
 static const char *reason(int status) {
     switch (status) {
-    case MODEL_SLIDES: return "no mode of the conditions agrees with the motion: the model slides along a switching surface";
-    case MODEL_NO_VALUE: return "a value, delay or time of an event is no number";
-    case MODEL_CONFLICT: return "two events give one quantity a value at one instant";
-    case MODEL_CHAIN: return "events make each other happen without end at one instant, or faster and faster";
-    default: return "too many events wait for their execution";
+    case MODEL_SLIDES: return "no truth values of the conditions agree with the motion: the model slides along a switching surface";
+    case MODEL_NO_VALUE: return "a value, delay or time of an event is not a valid number";
+    case MODEL_CONFLICT: return "two events set the same quantity at one instant";
+    case MODEL_CHAIN: return "events trigger each other endlessly at one instant, or faster and faster";
+    default: return "too many events are queued";
     }
 }
 
@@ -407,7 +407,7 @@ EXPORT int fmi3UpdateDiscreteStates(void *of, bool *again, bool *ends, bool *nom
     const double gone = at->t - at->accepted, apart = 100 * DBL_EPSILON * (fabs(at->t) + fabs(gone));
     double before[MODEL_STATES + 1];
     int status;
-    if (at->place != EVENT) return tell(at, ERROR, "fmi3UpdateDiscreteStates: not at its place");
+    if (at->place != EVENT) return tell(at, ERROR, "fmi3UpdateDiscreteStates: not allowed in this state");
     memcpy(before, at->y, sizeof before);
     status = at->fresh ? model_start(&at->run, at->t, at->y) : model_instant(&at->run, at->t, at->y, apart);
     if (status < 0) return tell(at, ERROR, reason(status));
@@ -440,14 +440,14 @@ EXPORT int fmi3SetTime(void *of, double t) {
 
 EXPORT int fmi3SetContinuousStates(void *of, const double y[], size_t n) {
     instance *at = of;
-    if (n != (size_t)model_states) return tell(at, ERROR, "fmi3SetContinuousStates: another number of states");
+    if (n != (size_t)model_states) return tell(at, ERROR, "fmi3SetContinuousStates: wrong number of states");
     memcpy(at->y, y, n * sizeof *y);
     return OK;
 }
 
 EXPORT int fmi3GetContinuousStates(void *of, double y[], size_t n) {
     instance *at = of;
-    if (n != (size_t)model_states) return tell(at, ERROR, "fmi3GetContinuousStates: another number of states");
+    if (n != (size_t)model_states) return tell(at, ERROR, "fmi3GetContinuousStates: wrong number of states");
     settle(at);
     memcpy(y, at->y, n * sizeof *y);
     return OK;
@@ -455,28 +455,28 @@ EXPORT int fmi3GetContinuousStates(void *of, double y[], size_t n) {
 
 EXPORT int fmi3GetContinuousStateDerivatives(void *of, double dy[], size_t n) {
     instance *at = of;
-    if (n != (size_t)model_states) return tell(at, ERROR, "fmi3GetContinuousStateDerivatives: another number of states");
+    if (n != (size_t)model_states) return tell(at, ERROR, "fmi3GetContinuousStateDerivatives: wrong number of states");
     settle(at);
     rates(at);
     memcpy(dy, at->dy, n * sizeof *dy);
     for (size_t i = 0; i < n; i++)
-        if (!isfinite(dy[i])) return tell(at, DISCARD, "a derivative has no value here");
+        if (!isfinite(dy[i])) return tell(at, DISCARD, "a derivative is not finite");
     return OK;
 }
 
 EXPORT int fmi3GetEventIndicators(void *of, double z[], size_t n) {
     instance *at = of;
-    if (n != (size_t)model_relations) return tell(at, ERROR, "fmi3GetEventIndicators: another number of indicators");
+    if (n != (size_t)model_relations) return tell(at, ERROR, "fmi3GetEventIndicators: wrong number of indicators");
     settle(at);
     model_indicators(&at->run, at->t, at->y, z);
     return OK;
 }
 
-/* The absolute tolerance of each state over the relative one; one number where all have the same. */
+/* Absolute tolerance of each state divided by the relative one; a single number if it is the same for all. */
 static const double nominal[] = {@NOMINALS@};
 
 EXPORT int fmi3GetNominalsOfContinuousStates(void *of, double nominals[], size_t n) {
-    if (n != (size_t)model_states) return tell(of, ERROR, "fmi3GetNominalsOfContinuousStates: another number of states");
+    if (n != (size_t)model_states) return tell(of, ERROR, "fmi3GetNominalsOfContinuousStates: wrong number of states");
     for (size_t i = 0; i < n; i++) nominals[i] = nominal[sizeof nominal == sizeof *nominal ? 0 : i];
     return OK;
 }
@@ -498,7 +498,7 @@ EXPORT int fmi3EvaluateDiscreteStates(void *of) {
     return OK;
 }
 
-/* ---- what no model of odec has: clocks, configuration, co-simulation ---- */
+/* ---- not supported: clocks, configuration, co-simulation ---- */
 
 #define NONE(name, parameters, unused)                                                                                   \
     EXPORT int name parameters {                                                                                         \

@@ -1,37 +1,37 @@
-/* The events of the model for a host that brings a solver of its own. Define MODEL_EVENTS before you include this header.
+/* Event handling for hosts with their own solver. To enable it, define MODEL_EVENTS before you include this header.
 
-       model_run run;                                      (large models: not on the stack)
-       model_reset(&run);                                  run.p holds the defaults now: give parameters other values
-       model_open(&run, 0, 10);                            start and end of the run
+       model_run run;                                      (for large models, not on the stack)
+       model_reset(&run);                                  run.p contains the defaults: set other parameters here
+       model_open(&run, 0, 10);                            the run goes from 0 to 10
        model_init(0, 0, run.p, 0, y);
        status = model_start(&run, 0, y);
-       loop: step from t to model_next(&run, t) at most, with model_f(t, y, run.p, 0, dy);
-             where model_crossed(&run, t, y) says so, make the step shorter until it ends on the surface;
-             model_accept(&run, t, y) after each step that stands;
-             status = model_instant(&run, t, y, apart) at the end of such a step and at model_next;
-             apart: how far in time the step may have ended from the surface.
+       loop: step from t, at most to model_next(&run, t), with model_f(t, y, run.p, 0, dy);
+             if model_crossed(&run, t, y) returns a relation, shorten the step until it ends on the surface;
+             call model_accept(&run, t, y) after each accepted step;
+             call status = model_instant(&run, t, y, apart) on a surface and at model_next;
+             apart is the largest possible distance in time between the end of the step and the surface.
 
-   A status below 0 is an error, see below. Else MODEL_CHANGED and MODEL_STOP are bits of it. */
+   A negative status is an error, see below. Otherwise MODEL_CHANGED and MODEL_STOP are bits of it. */
 #ifdef MODEL_EVENTS
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 enum { MODEL_CHANGED = 1, MODEL_STOP = 2 };
-/* no mode agrees with the motion; a value, delay or time that is none; two events set one quantity; a chain of events without
-   an end, at one instant or at times that do not come on; too many events that wait */
+/* no modes agree with the motion; a value, delay or time is not valid; two events set one quantity; events trigger each
+   other endlessly, at one instant or at times that make no progress; too many events are queued */
 enum { MODEL_SLIDES = -1, MODEL_NO_VALUE = -2, MODEL_CONFLICT = -3, MODEL_CHAIN = -4, MODEL_FULL = -5 };
 
-/* Rounds of one instant. */
+/* Largest number of rounds at one instant. */
 #define MODEL_MAX_ROUNDS 1000
-/* So many instants have to come on by so many units of what times are told apart by. */
+/* So many instants have to advance the time by so many times its resolution. */
 #define MODEL_MAX_INSTANTS 1000
 #define MODEL_CRAWL 1e6
-/* Events that may wait at once. */
+/* Largest number of queued events. */
 #ifndef MODEL_QUEUE
 #define MODEL_QUEUE (2 * (MODEL_ALL + 1) + 64)
 #endif
-/* Executions of an event from which an accumulation is known. */
+/* Number of executions of an event that reveal an accumulation. */
 #define MODEL_LAST 5
 
 typedef struct {
@@ -47,28 +47,28 @@ typedef struct {
 typedef struct {
     double p[MODEL_BUFFER + 1];
     double begin, end;                 /* of the run */
-    double since;                      /* when the instants that are counted began */
+    double since;                      /* time of the first counted instant */
     int32_t instants;
     unsigned char mode[MODEL_RELATIONS + 1], written[MODEL_RELATIONS + 1], landed[MODEL_RELATIONS + 1];
     double offset[MODEL_RELATIONS + 1];
     unsigned char was[MODEL_ALL + 1], fired[MODEL_ALL + 1], rests[MODEL_ALL + 1];
     double passed[MODEL_ALL + 1], last[MODEL_ALL + 1][MODEL_LAST], steady[MODEL_ALL + 1], shrinks[MODEL_ALL + 1];
-    int32_t executed[MODEL_ALL + 1];   /* how often each event was executed */
+    int32_t executed[MODEL_ALL + 1];   /* number of executions of each event */
     int32_t queued, changes;
-    uint64_t chance;                   /* which of the events that are alone comes first */
+    uint64_t chance;                   /* state of the random numbers that order `alone` events */
     model_queued queue[MODEL_QUEUE];
     model_change change[MODEL_WRITES + 1];
-    /* results of functions */
+    /* results of the functions of the model */
     double sides[MODEL_GUARDS + 1], before[MODEL_GUARDS + 1], rates[MODEL_RATES + 1], ahead[MODEL_RATES + 1];
     double conditions[MODEL_CONDITIONS + 1], values[MODEL_VALUES + 1], times[MODEL_TIMES + 1], stops[MODEL_STOPS + 1];
     double timed[MODEL_TIMED + 1], starts[MODEL_BEGINS + 1];
     double dy[MODEL_STATES + 1], at[MODEL_STATES + 1], slope[MODEL_STATES + 1];
 } model_run;
 
-/* The distance of times that are one to rounding. */
+/* Times closer than this count as equal. */
 static inline double model_resolution(double t) { return 4 * (nextafter(fabs(t), HUGE_VAL) - fabs(t)); }
 
-/* Whether a time has come at t. */
+/* Whether a time is at or before t. */
 static inline int model_come(double time, double t) { return time <= t || time - t <= model_resolution(t); }
 
 static inline double model_difference(const model_run *run, int32_t k) {
@@ -79,9 +79,9 @@ static inline double model_noise(const model_run *run, int32_t k) {
     return 64 * DBL_EPSILON * (fabs(run->sides[model_guard_left[k]]) + fabs(run->sides[model_guard_right[k]]));
 }
 
-/* ---- pieces of curves and whole numbers ---- */
+/* ---- pieces of curves and counters ---- */
 
-/* The last knot that is not beyond u, in one period. */
+/* The last knot at or before u, within one period. */
 static inline int32_t model_below(const double *knots, int32_t length, double u) {
     int32_t low = 0, high = length - 1;
     while (high - low > 1) {
@@ -92,7 +92,7 @@ static inline int32_t model_below(const double *knots, int32_t length, double u)
     return low;
 }
 
-/* The number of the piece between knots that u is in; before and behind all of them -1 and the number of pieces. */
+/* The number of the piece that contains u; -1 before the first knot, the number of pieces after the last. */
 static inline double model_piece(const double *knots, int32_t length, int32_t periodic, double u) {
     const double whole = knots[length - 1] - knots[0];
     const double periods = periodic ? floor((u - knots[0]) / whole) : 0;
@@ -102,14 +102,14 @@ static inline double model_piece(const double *knots, int32_t length, int32_t pe
     return periods * (length - 1) + model_below(knots, length, u);
 }
 
-/* The knot of a number. */
+/* The knot with a given number. */
 static inline double model_knot(const double *knots, int32_t length, double number) {
     const double periods = floor(number / (length - 1));
     const int32_t k = (int32_t)(number - periods * (length - 1));
     return periods == 0 || number == length - 1 ? knots[(int32_t)number] : knots[k] + periods * (knots[length - 1] - knots[0]);
 }
 
-/* A piece with its ends, which are far away where there is no piece. */
+/* A piece and its ends. Outside the knots, the ends are far away. */
 static inline void model_ends(const double *knots, int32_t length, int32_t periodic, double number, double *to) {
     const double far = 1e290;
     to[0] = number;
@@ -120,13 +120,13 @@ static inline void model_ends(const double *knots, int32_t length, int32_t perio
     to[2] = fmin(model_knot(knots, length, number + 1), far);
 }
 
-/* Number and ends of a counter where its quantity is u: as they are, or after it passed the upper (1) or the lower end (-1). */
+/* Number and ends of a counter whose quantity is u. way: 0, or 1 or -1 after u passed the upper or the lower end. */
 static inline void model_count(const model_run *run, int32_t k, double u, int way, double *to) {
     const double n = run->p[model_counter_places[3 * k]];
     const double *knots = run->p + (model_counter_knots[k] < 0 ? 0 : model_counter_knots[k]);
     const int32_t length = model_counter_lengths[k], periodic = model_counter_periodic[k];
     double found = model_counter_knots[k] < 0 ? floor(u) : model_piece(knots, length, periodic, u);
-    /* a step may end a rounding before the end */
+    /* because of rounding, a step may end just before the end */
     if (way > 0) found = fmax(found, n + 1);
     if (way < 0) found = fmin(found, n - 1);
     if (model_counter_knots[k] < 0) {
@@ -142,7 +142,7 @@ static inline void model_count(const model_run *run, int32_t k, double u, int wa
 
 /* ---- times ---- */
 
-/* The number of the time from + k period that came last at t; -1: none. */
+/* The largest k for which from + k period is at or before t; -1: none. */
 static inline double model_number(double from, double period, double t) {
     double k = floor((t - from) / period);
     if (!(k >= -1)) k = -1;
@@ -151,14 +151,14 @@ static inline double model_number(double from, double period, double t) {
     return k;
 }
 
-/* Widens the span in which no time lies. */
+/* Updates the last time at or before t, and the next one after it. */
 static inline void model_narrow(double time, double t, double *last, double *next) {
     if (!isfinite(time)) return;
     if (model_come(time, t)) *last = fmax(*last, time);
     else *next = fmin(*next, time);
 }
 
-/* The piece of curve k of time, with the times at which it begins and ends. */
+/* The piece of curve k at time t, and the times at which it begins and ends. */
 static inline double model_curve(const model_run *run, int32_t k, double t, double *last, double *next) {
     const double zero = run->stops[model_curve_arguments[2 * k]], slope = run->stops[model_curve_arguments[2 * k + 1]];
     const double *knots = run->p + model_curve_knots[k];
@@ -169,7 +169,7 @@ static inline double model_curve(const model_run *run, int32_t k, double t, doub
         number = model_piece(knots, length, periodic, zero);
         return periodic || (0 <= number && number < length - 1) ? number : (double)NAN;
     }
-    /* the knot that was passed last: its number is that of the piece, or one more if the argument goes back */
+    /* the last knot that was passed: it has the number of the piece, or one more if the argument decreases */
     number = model_piece(knots, length, periodic, zero + slope * t) + back;
     for (;;) {
         if (!periodic && (back ? number > length - 1 : number < 0)) break;
@@ -191,13 +191,13 @@ static inline double model_curve(const model_run *run, int32_t k, double t, doub
     }
     number -= back;
     if (periodic || (0 <= number && number < length - 1)) return number;
-    /* the last piece holds at the end of the run, if that is its own end */
+    /* at the end of the run, the last piece is still valid if it ends there too */
     knot = back ? knots[0] : knots[length - 1];
     if (fabs((knot - zero) / slope - run->end) > model_resolution(run->end)) return (double)NAN;
     return number == (back ? -1 : length - 1) ? (back ? 0 : length - 2) : (double)NAN;
 }
 
-/* The times between which modes that time alone decides stay as they are, and the pieces of curves there. */
+/* The interval around t in which modes that depend on time alone do not change, and the pieces of curves in it. */
 static inline void model_around(model_run *run, double t, double *last, double *next, double *pieces) {
     *last = -HUGE_VAL;
     *next = HUGE_VAL;
@@ -219,7 +219,7 @@ static inline void model_around(model_run *run, double t, double *last, double *
     }
 }
 
-/* Modes that time alone decides, as they are right behind t. */
+/* Sets the modes that depend on time alone to their values just after t. */
 static inline void model_settle(model_run *run, double t) {
     double last, next, middle, pieces[MODEL_CURVES + 1];
     if (model_timed_modes_count + model_curves == 0) return;
@@ -232,7 +232,7 @@ static inline void model_settle(model_run *run, double t) {
     model_prepare(0, 0, run->p, 0, run->p);
 }
 
-/* First time, period and end of an event that comes again; 0 where they are none. */
+/* First time, period and end of a periodic event; returns 0 if they are not valid. */
 static inline int model_every(const model_run *run, int32_t e, double *from, double *period, double *until) {
     const int32_t *of = model_time_values + model_event_times[e];
     *from = of[0] < 0 ? 0 : run->times[of[0]];
@@ -241,7 +241,7 @@ static inline int model_every(const model_run *run, int32_t e, double *from, dou
     return *period > 0 && isfinite(*period) && isfinite(*from) && !isnan(*until);
 }
 
-/* How many times of event e have come at t; the next one. -1: its times have no value. */
+/* The number of times of event e at or before t, and the next time. -1: its times are not valid. */
 static inline double model_passed(const model_run *run, int32_t e, double t, double *next) {
     double number = 0, from, period, until, time;
     if (model_event_kinds[e] == 3) {
@@ -262,7 +262,7 @@ static inline double model_passed(const model_run *run, int32_t e, double t, dou
     return number;
 }
 
-/* Counts the times that have come at t; events fire whose times come just now. */
+/* Counts the event times at or before t, and marks the events whose times have just come. */
 static inline int model_tick(model_run *run, double t, int fires) {
     double next = HUGE_VAL;
     model_times(0, run->at, run->p, 0, run->times);
@@ -277,7 +277,7 @@ static inline int model_tick(model_run *run, double t, int fires) {
     return 0;
 }
 
-/* The next time behind t at which something happens that time alone decides; infinite: never. */
+/* The next known time after t at which a mode changes or an event happens; infinite if there is none. */
 static inline double model_next(model_run *run, double t) {
     double last, next;
     model_around(run, t, &last, &next, 0);

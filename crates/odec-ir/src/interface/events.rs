@@ -164,7 +164,7 @@ impl<'a> Tables<'a> {
         self.list("guard_right", "the right side of each relation in guards", right);
         self.list("guard_rates", "the rate of each relation in rates", rates);
         self.signed("guard_modes", "the mode of each relation in p; -1: none", modes);
-        self.list("guard_or_equal", "1 where a relation holds on equality", or_equal);
+        self.list("guard_or_equal", "1 if a relation also holds when both sides are equal", or_equal);
         numbers
     }
 
@@ -185,8 +185,8 @@ impl<'a> Tables<'a> {
         self.list("counter_down", "the relation lower end > u of each", down);
         self.list("counter_places", "three places in p of each: the integer, the lower end, the upper end", places);
         self.signed("counter_knots", "where its knots begin in p; -1: the ends are whole numbers", curves.starts);
-        self.list("counter_lengths", "how many knots there are", curves.lengths);
-        self.list("counter_periodic", "1 where the knots come again", curves.periodic);
+        self.list("counter_lengths", "number of knots", curves.lengths);
+        self.list("counter_periodic", "1 if the knots repeat periodically", curves.periodic);
     }
 
     fn events(&mut self) {
@@ -253,12 +253,12 @@ impl<'a> Tables<'a> {
         self.list("event_statements", "the statement of the text that it belongs to", table.statements);
         self.list("event_flags", "1 from start, 2 late, 4 cancel, 8 stop, 16 alone", table.flags);
         self.signed("event_conditions", "its condition in conditions; -1: none", table.conditions);
-        self.signed("event_rest", "the event that replaces it where it accumulates; -1: none", table.rests);
+        self.signed("event_rest", "the event that is executed when it accumulates; -1: none", table.rests);
         self.signed("event_delays", "its delay in values; -1: none", table.delays);
         self.signed("event_priorities", "its priority in values; -1: 0", table.priorities);
         self.list("event_writes", "where the writes of each event begin; events + 1 elements", table.writes);
         self.signed("write_targets", "a row of y, or -1 - a place in p", table.targets);
-        self.list("write_adds", "1 where the value is added", table.adds);
+        self.list("write_adds", "1 if the value is added", table.adds);
         self.list("write_values", "the value in values", table.values);
         self.list("event_times", "where the times of each event begin; events + 1 elements", table.times);
         self.signed("time_values", "times in times: a list, or from, period and until; -1: none", table.time_values);
@@ -324,11 +324,11 @@ impl<'a> Tables<'a> {
         self.list("stop_once", "these times in stops", once);
         self.number("stop_everies", "number of periodic times", every.len() / 2);
         self.list("stop_every", "pairs in stops: the first time, and the period", every);
-        self.number("curves", "number of curves of time: the number of the piece goes to p", followers.len());
+        self.number("curves", "number of curves over time, whose piece number is in p", followers.len());
         self.list("curve_modes", "the place in p of each", followers);
         self.signed("curve_knots", "where its knots begin in p", curves.starts);
-        self.list("curve_lengths", "how many knots there are", curves.lengths);
-        self.list("curve_periodic", "1 where the knots come again", curves.periodic);
+        self.list("curve_lengths", "number of knots", curves.lengths);
+        self.list("curve_periodic", "1 if the knots repeat periodically", curves.periodic);
         self.list("curve_arguments", "pairs in stops: its argument at time 0, and the slope", arguments);
     }
 }

@@ -62,8 +62,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                     )
                     .label(name.name.span, format!("`{array}` is declared over `{own}`, {}", range(b)))
                     .help(format!(
-                        "write `{array}[{own}]`, or declare both indices over one range; their ranges agree only for \
-                         the present values"
+                        "write `{array}[{own}]`, or declare both indices over one range; their ranges agree only for the current values of the constants"
                     )),
                 );
             }

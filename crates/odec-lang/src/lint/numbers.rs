@@ -73,7 +73,7 @@ fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str
                 let report = warning("W0511", headline, unit.span, format!("[{text}]"));
                 let report = report.label(name.span, format!("ends in `_{ending}`"));
                 found.push(
-                    report.help("the unit in brackets counts: give the value in this unit, and rename the quantity"),
+                    report.help("odec uses the unit in brackets: give the value in this unit, and rename the quantity"),
                 );
             }
         }

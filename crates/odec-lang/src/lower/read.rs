@@ -310,8 +310,8 @@ impl KernelBuilder<'_, '_> {
 }
 
 fn other_ends(name: &str, index: &str, span: Span) -> Diagnostic {
-    let headline = format!("beyond the ends of `{index}` this is not defined: the ends of `{name}` have another rule");
-    error("E0519", headline, span, "read at an index that came in again and was then moved").help(format!(
+    let headline = format!("this reads `{name}` beyond the ends of `{index}`, but the ends of `{name}` follow a different rule");
+    error("E0519", headline, span, "the index wraps around or stays at the end, and is then shifted").help(format!(
         "give the indices of `{name}` the rule of `{index}` with `boundary`, or write out the definition that reads it"
     ))
 }

@@ -49,7 +49,7 @@ pub(crate) fn unlocated(sketch: &Sketch) -> Option<Diagnostic> {
     places.retain(|p| !inner.iter().any(|q| q != p && p.start <= q.start && q.end <= p.end));
     let (&first, rest) = places.split_first()?;
     let report =
-        warning("W0301", "odec does not locate this switch of the equations", first, "something jumps or bends here")
+        warning("W0301", "odec does not locate this switch of the equations", first, "a jump or a kink")
             .also_all(rest.iter().copied(), "and here");
     Some(
         report.help(
@@ -71,7 +71,7 @@ pub(crate) fn passed_over(draft: &Draft) -> Option<Diagnostic> {
         "W0301",
         "odec does not locate the switches of the equations here",
         first,
-        "something jumps or bends here",
+        "a jump or a kink",
     )
     .also_all(rest.iter().copied(), "and here");
     Some(report.help("the steps of a host program can pass over it: use a small tolerance, or steps that end at it"))

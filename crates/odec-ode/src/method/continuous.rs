@@ -19,7 +19,7 @@ pub struct DenseTable {
 /// Polynomials in s, with r = 1 - s.
 #[derive(Clone, Copy, Debug)]
 pub enum DenseForm {
-    /// As DOPRI5 and DOP853 build it up on the cubic through states and slopes at both ends (Hairer, Norsett & Wanner I, II.6):
+    /// As DOPRI5 and DOP853 build it up on the cubic through states and slopes at both ends (Hairer, Nørsett & Wanner I, II.6):
     /// u = cubic + s^2 r^2 (D1 + s (D2 + r (D3 + s (D4 + ...)))) with D_m = h sum_i d_mi k_i; the rows of d.
     Nested(&'static [&'static [f64]]),
     /// w_i = sum_m b_im s^m, m = 1, 2, ...: the rows b_i.

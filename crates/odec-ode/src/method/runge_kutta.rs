@@ -30,7 +30,7 @@ pub struct Tableau {
     /// Embedded weights and their order.
     pub embedded: Option<(&'static [f64], u32)>,
     /// Second embedded weights and their order. With e and e2 the norms of both estimates the error is
-    /// e^2 / sqrt(e^2 + 0.01 e2^2), of order 2p - p2: DOP853, Hairer, Norsett & Wanner I, II.10, eq. (10.17).
+    /// e^2 / sqrt(e^2 + 0.01 e2^2), of order 2p - p2: DOP853, Hairer, Nørsett & Wanner I, II.10, eq. (10.17).
     pub second: Option<(&'static [f64], u32)>,
     /// How the step follows the error.
     pub controller: Controller,

@@ -43,8 +43,7 @@ const DEFECT: f64 = 100.0;
 pub(super) static METHOD: Method = Method {
     name: "taylor",
     aliases: &["taylor-series"],
-    about: "Taylor series of the solution, the tolerance determines the order; for smooth problems at tight \
-            tolerances",
+    about: "Taylor series of the solution, with an order that depends on the tolerance: smooth problems at tight tolerances",
     order: MAX_ORDER,
     stages: 1,
     family: Family::Taylor,

@@ -251,7 +251,7 @@ fn the_starter_is_radau_of_order_five() {
     }
 }
 
-/// gamma_0, gamma_1, ... of Adams and Bashforth: sum_{i <= j} gamma_i / (j + 1 - i) = 1 (Hairer, Norsett & Wanner I, eq. (III.1.7)).
+/// gamma_0, gamma_1, ... of Adams and Bashforth: sum_{i <= j} gamma_i / (j + 1 - i) = 1 (Hairer, Nørsett & Wanner I, eq. (III.1.7)).
 fn adams(count: usize) -> Vec<Rational> {
     let mut gamma: Vec<Rational> = Vec::new();
     for j in 0..count {

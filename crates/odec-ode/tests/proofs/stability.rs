@@ -153,7 +153,7 @@ fn multistep_states_satisfy_the_formula() {
 }
 
 /// Weights of past values of f, newest first, in the predictor of order k and in the corrector of order k + 1, whose newest value is
-/// the predicted one (Hairer, Norsett & Wanner I, section III.1).
+/// the predicted one (Hairer, Nørsett & Wanner I, section III.1).
 fn adams(k: usize) -> (&'static [f64], &'static [f64]) {
     match k {
         1 => (&[1.0], &[1.0 / 2.0, 1.0 / 2.0]),

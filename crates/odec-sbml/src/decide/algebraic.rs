@@ -16,7 +16,7 @@ pub fn match_rules(symbols: &mut Symbols<'_>, report: &mut Report) {
     let mut owner: BTreeMap<&str, usize> = BTreeMap::new();
     for (k, rule) in rules.iter().enumerate() {
         if !augment(k, &candidates, &mut owner) {
-            let headline = "every quantity in this algebraic rule is already determined by something else";
+            let headline = "another part of the model already determines every quantity in this algebraic rule";
             report.error(&codes::E0810, headline, rule.base.span, "this rule");
         }
     }

@@ -210,7 +210,7 @@ impl Copier<'_, '_, '_> {
             Math::Number(0.0) => return value.clone(),
             Math::Number(v) if !(v > 0.0 && v.is_finite()) => {
                 let headline = format!("the lag of this delay is {v}");
-                self.report.error(&codes::E0806, headline, span, "a lag is a number that is not negative");
+                self.report.error(&codes::E0806, headline, span, "a lag must be a number of at least 0");
                 return Math::Number(f64::NAN);
             }
             _ => {}

@@ -74,7 +74,7 @@ impl<'q> Values<'q> {
     }
 
     fn form(&self, math: &Math, keys: &BTreeSet<&str>, chain: usize) -> Result<Polynomial, String> {
-        let other = || "its kinetic law is no polynomial of the amounts that it changes".to_string();
+        let other = || "its kinetic law is not a polynomial of the amounts that it changes".to_string();
         let chain = chain.checked_sub(1).ok_or_else(other)?;
         let form = |math: &Math| self.form(math, keys, chain);
         match math {

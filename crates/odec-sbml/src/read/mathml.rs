@@ -18,7 +18,7 @@ pub fn formula(node: Element<'_>, report: &mut Report) -> Option<Math> {
     let mut content = math.children().filter(roxmltree::Node::is_element);
     let first = content.next()?;
     if let Some(second) = content.next() {
-        report.error(&codes::E0806, "`<math>` holds one formula", span(second), "a second one");
+        report.error(&codes::E0806, "`<math>` must contain exactly one formula", span(second), "a second one");
         return None;
     }
     expression(first, report)
@@ -32,7 +32,7 @@ fn math_of<'a>(node: Element<'a>, report: &mut Report) -> Option<Element<'a>> {
         return Some(math);
     }
     let found = math.tag_name().namespace().unwrap_or("none");
-    let headline = "this `<math>` is not in the namespace of MathML";
+    let headline = "this `<math>` is not in the MathML namespace";
     report.push(
         Diagnostic::error(&codes::E0806, headline)
             .label(span(math), format!("its namespace: {found}"))

@@ -45,7 +45,7 @@ impl Left {
         let at_bound = model.expression(of.value);
         let sign = if of.at_least { "<=" } else { ">=" };
         report.help(format!(
-            "let the terms that lead out vanish on the bound; or remove the bound and end the run there, `when \
+            "make the terms that lead out vanish on the bound; or remove the bound and end the run there, `when \
              {name} {sign} {at_bound} {{ stop }}`; a bound only corrects errors of the method"
         ))
     }

@@ -77,7 +77,7 @@ pub(super) fn unmet(bound: &Bound, off: &[Deviation], events: &[usize], when: &s
 
 /// A constraint switches, and the state does not satisfy the new branch.
 fn jump(bound: &Bound, off: &[Deviation], when: &str) -> Diagnostic {
-    let headline = format!("a constraint, or a derivative of it, jumps as it switches {when}");
+    let headline = format!("a constraint or one of its derivatives jumps where it switches, {when}");
     let largest = |off: &&Deviation| (off.to - off.from).abs();
     let state = off.iter().max_by(|a, b| largest(a).total_cmp(&largest(b)));
     let jump = state.map_or(String::new(), |off| {

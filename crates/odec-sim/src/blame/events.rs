@@ -94,9 +94,9 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
 
 /// An event that leads back to its own condition at this comparison.
 fn returns(report: Diagnostic, relation: Option<Span>) -> Diagnostic {
-    let text = "what the event writes makes both sides equal, and the equations lead back across";
+    let text = "the event makes both sides equal, and the equations lead back across the limit";
     with(report, relation.into_iter().collect(), text).help(
-        "no event holds a quantity at a limit: end the motion there, as `x' = if x < 1 then ... else 0` does, or with a \
-         discrete, `h'' = if still == 1 then 0 else -g`; to go on past the limit, leave the assignment out",
+        "an event cannot hold a quantity at a limit: end the motion in the equation, `x' = if x < 1 then ... else 0`, or \
+         with a discrete, `h'' = if still == 1 then 0 else -g`; to continue past the limit, remove the assignment",
     )
 }

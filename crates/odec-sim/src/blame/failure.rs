@@ -251,8 +251,8 @@ impl Failed<'_> {
         let span = (self.bound.problem.t_end - self.bound.problem.t0).abs();
         if self.failure.h.abs() < CROWDED * gap && gap > COARSE * span {
             return d.help(format!(
-                "floating-point numbers near {time} = {} are {} apart, so that shorter steps have no end of their own: \
-                 let `{time}` begin at 0",
+                "floating-point numbers near {time} = {} are {} apart, so a shorter step would not change \
+                 `{time}`: let `{time}` begin at 0",
                 number(self.t),
                 number(gap)
             ));

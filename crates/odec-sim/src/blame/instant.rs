@@ -64,7 +64,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             report.help("use different thresholds for switching on and off, or write a steep, smooth function")
         }
         HybridCause::Chain { events } => {
-            let headline = format!("the events at one instant do not end {when}");
+            let headline = format!("the events at one instant never end {when}");
             let places = bound.located.iter().flat_map(|located| located.event_spans(events)).collect();
             let report = with(Diagnostic::error(&codes::E0623, headline), places, "this switches again and again");
             report.help("use different thresholds for switching on and off")
@@ -86,7 +86,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         }
         HybridCause::TwoTimes { list } => {
             let what = format!("the state has no derivative with respect to the parameters {when}");
-            let text = "this coincides with another time or with the start, and a parameter moves the two differently";
+            let text = "this coincides with another time or with the start, but the two depend differently on the parameter";
             let places = bound.located.iter().flat_map(|located| located.list_spans(*list)).collect();
             with(Diagnostic::error(&codes::E0629, what), places, text).help(DIFFERENCES)
         }

@@ -18,7 +18,7 @@ pub fn none(model: &Model, bound: &Bound, why: &NoSteady, starts: u64) -> Diagno
         NoSteady::Large(n) => {
             let headline =
                 format!("odec does not search for steady states of {n} unknowns: the limit is {MAX_UNKNOWNS}");
-            Diagnostic::error(&codes::E0640, headline).help("run the model until nothing changes any more")
+            Diagnostic::error(&codes::E0640, headline).help("run the model until it is at rest")
         }
         NoSteady::NoValue => {
             let headline = "the equations or their derivatives have no finite value at the start";
@@ -110,7 +110,7 @@ fn depends_on_time(model: &Model, bound: &Bound) -> Diagnostic {
 /// Refuses an event with repeated times when the command asks for steady states.
 pub fn repeated(model: &Model) -> Option<Diagnostic> {
     let event = model.events.iter().find(|event| matches!(event.kind, EventKind::Every { .. }))?;
-    let headline = "an event recurs for ever, so there is no steady state";
+    let headline = "an event recurs forever, so there is no steady state";
     let report = Diagnostic::error(&codes::E0639, headline).label(event.head, "this event");
     Some(report.help(
         "remove it, or write `start = steady` in the run block to start from the steady state that the \

@@ -104,30 +104,30 @@ impl DataSet {
             self.named(name, states, outputs)?;
             if series.values.len() != self.times.len() {
                 let headline = format!(
-                    "{shown}: `{name}` has {} values, and there are {} times",
+                    "{shown}: `{name}` has {} values, but there are {} times",
                     series.values.len(),
                     self.times.len()
                 );
-                return Err(wrong(headline, "each measured quantity has a value, or NaN, for each time"));
+                return Err(wrong(headline, "give each measured quantity one value for each time, or NaN if there is none"));
             }
             if names.contains(name) {
-                return Err(wrong(format!("{shown}: `{name}` is there twice"), "write all its values in one column"));
+                return Err(wrong(format!("{shown}: `{name}` occurs twice"), "put all of its values into one column"));
             }
             names.push(name.clone());
             for (k, (&t, &value)) in self.times.iter().zip(&series.values).enumerate().filter(|(_, (_, v))| !v.is_nan())
             {
                 if !value.is_finite() {
                     let headline = format!("{shown}: `{name}` is not finite at {time} = {}", number(t));
-                    return Err(wrong(headline, "leave out values that are not measurements"));
+                    return Err(wrong(headline, "leave out values that were not measured"));
                 }
                 data.push(Datum { row: row(t), column, value, weight: self.weight(series, k, time)? });
             }
         }
         if data.is_empty() {
-            return Err(wrong(format!("{shown} has no measured number"), "give a number for one time at least"));
+            return Err(wrong(format!("{shown} contains no measured values"), "give at least one value"));
         }
         if data.len() > MAX_DATA {
-            return Err(wrong(format!("{shown} has more than {MAX_DATA} data"), "fit to fewer of them"));
+            return Err(wrong(format!("{shown} has more than {MAX_DATA} data"), "use fewer data"));
         }
         let is_known = |series: &Series| matches!(series.deviations, Deviations::All(_) | Deviations::Each(_));
         Ok(Checked { shown: shown.clone(), times, names, data, known: self.series.iter().all(is_known) })
@@ -136,20 +136,20 @@ impl DataSet {
     fn within(&self, time: &str, times: &[f64], (t0, end): (f64, Option<f64>)) -> Result<(), Box<Diagnostic>> {
         let shown = &self.shown;
         let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
-            return Err(wrong(format!("{shown} has no times"), "give a number for one time at least"));
+            return Err(wrong(format!("{shown} contains no times"), "give at least one time with a value"));
         };
         if first < t0 {
             let headline =
-                format!("{shown}: the run starts at {time} = {}, behind the datum at {}", number(t0), number(first));
-            return Err(wrong(headline, "let the run start earlier, or count the times of the data from its start"));
+                format!("{shown}: the run starts at {time} = {}, after the datum at {}", number(t0), number(first));
+            return Err(wrong(headline, "start the run earlier, or count the times of the data from the start of the run"));
         }
         if let Some(end) = end.filter(|end| *end < last) {
             let headline =
                 format!("{shown}: the run ends at {time} = {}, before the datum at {}", number(end), number(last));
-            return Err(wrong(headline, "without an end the run goes on to the last datum"));
+            return Err(wrong(headline, "leave out the end of the run, and it ends at the last datum"));
         }
         if last == t0 {
-            let headline = format!("{shown}: all data lie at the start of the run, {time} = {}", number(t0));
+            let headline = format!("{shown}: all data are at the start of the run, {time} = {}", number(t0));
             return Err(wrong(headline, "measure the quantities at later times"));
         }
         Ok(())
@@ -167,17 +167,17 @@ impl DataSet {
             if count > 1 {
                 let first = chosen.first().map(|c| list.list()[c.quantity].element(0)).unwrap_or_default();
                 let headline = format!("{shown}: `{name}` has {count} values at each time");
-                return Err(wrong(headline, format!("give each element a column of its own: `{first}`")));
+                return Err(wrong(headline, format!("give each element its own column: `{first}`")));
             }
         }
         let known = || states.names().chain(outputs.names());
         let help = match suggest::nearest(name, known()).first() {
-            Some(near) => format!("is it `{near}`?"),
+            Some(near) => format!("did you mean `{near}`?"),
             None => {
-                format!("it has {}; what is measured can be declared: `output {name} = ...`", suggest::list(known()))
+                format!("you can fit {}; declare another measured quantity as `output {name} = ...`", suggest::list(known()))
             }
         };
-        Err(wrong(format!("{shown}: the model has no state and no output `{name}`"), help))
+        Err(wrong(format!("{shown}: the model has no state or output `{name}`"), help))
     }
 
     fn weight(&self, series: &Series, k: usize, time: &str) -> Result<f64, Box<Diagnostic>> {
@@ -185,8 +185,8 @@ impl DataSet {
         let positive = |x: Option<f64>, what: &str| match x {
             Some(x) if x > 0.0 && x.is_finite() => Ok(x),
             _ => {
-                let headline = format!("{shown}: the {what} of `{name}` at {time} = {at} is not above 0");
-                Err(wrong(headline, format!("each datum has a {what} above 0; leave out a datum that does not count")))
+                let headline = format!("{shown}: the {what} of `{name}` at {time} = {at} is not positive");
+                Err(wrong(headline, format!("a {what} must be positive; leave out a datum that should not count")))
             }
         };
         match &series.deviations {

@@ -130,25 +130,25 @@ impl Fit {
             made.push(set);
         }
         if made.is_empty() {
-            return Err(usage("no data are given".into(), "name a file of data"));
+            return Err(usage("there are no data".into(), "name a file with data"));
         }
         let places = made.iter().map(|set| places_of(set, quantities)).collect();
         let (count, n) = (made.iter().map(|set| set.checked.data.len()).sum::<usize>(), quantities.len());
         if count < n {
-            let headline = format!("{n} parameters cannot be found from {count} data");
-            return Err(usage(headline, "fit at most as many parameters as there are measured numbers"));
+            let headline = format!("{count} data cannot determine {n} parameters");
+            return Err(usage(headline, "fit at most as many parameters as there are measured values"));
         }
         if count.saturating_mul(n) > MAX_ENTRIES {
             let headline =
-                format!("{count} data by {n} parameters are more than the {MAX_ENTRIES} derivatives of a fit");
-            return Err(usage(headline, "fit to fewer data, or fewer parameters"));
+                format!("{count} data with {n} parameters exceed the limit of {MAX_ENTRIES} derivatives");
+            return Err(usage(headline, "use fewer data, or fit fewer parameters"));
         }
         let known: Vec<bool> = made.iter().map(|set| set.checked.known).collect();
         if known.iter().any(|k| *k != known[0]) {
             let with = made.iter().find(|set| set.checked.known).map_or("", |set| &set.checked.shown);
             let without = made.iter().find(|set| !set.checked.known).map_or("", |set| &set.checked.shown);
-            let headline = format!("{with} has standard deviations for all its data, and {without} has not");
-            return Err(usage(headline, "give a standard deviation for all data or for none: `--sigma x=0.1`"));
+            let headline = format!("{with} has standard deviations for all of its data, but {without} does not");
+            return Err(usage(headline, "give standard deviations for all data or for none: `--sigma x=0.1`"));
         }
         let rtol = made.iter().map(|set| set.base.bound().options.rtol).fold(0.0, f64::max);
         Ok(Fit { starts, places, rtol, known: known[0], quantities: quantities.to_vec(), sets: made })
@@ -304,7 +304,7 @@ impl Fit {
             }
         }
         if residuals.iter().chain(jacobian.iter()).any(|x: &f64| !x.is_finite()) {
-            let d = Diagnostic::error(&codes::E0855, "a residual is beyond the range of numbers");
+            let d = Diagnostic::error(&codes::E0855, "a residual is not a finite number");
             return Ok(Err(Box::new(Error::from(d.help("begin with other values of what is fitted")))));
         }
         Ok(Ok(Evaluation { residuals, jacobian, noise: noise.sqrt() }))
@@ -324,7 +324,7 @@ impl Fit {
         let evaluation = match self.evaluate(point, &|| false) {
             Ok(Ok(evaluation)) => evaluation,
             Ok(Err(why)) => return Err(*why),
-            Err(Halted) => return Err(usage("the fit was stopped".into(), "let it go on")),
+            Err(Halted) => return Err(usage("the fit was stopped".into(), "run it again without interrupting it")),
         };
         let (estimate, values) = (self.estimate(point, &evaluation), self.values(point));
         let chain = |j: usize| if self.quantities[j].logarithmic() { values[j] } else { 1.0 };
@@ -406,7 +406,7 @@ fn probed(loaded: &Loaded, choices: &Choices, sets: &[DataSet]) -> Result<Simula
     let probe = loaded.simulate(&Choices { open: Vec::new(), sensitivities: false, ..probe }, Purpose::Rows);
     probe.map_err(|e| match e.diagnostics.first() {
         Some(d) if d.code == &codes::E0710 && choices.t_end.is_none() => {
-            let d = Diagnostic::error(&codes::E0854, "all data lie at the start of the run");
+            let d = Diagnostic::error(&codes::E0854, "all data are at the start of the run");
             Error::from(d.help("measure the quantities at later times"))
         }
         _ => e,
@@ -416,27 +416,27 @@ fn probed(loaded: &Loaded, choices: &Choices, sets: &[DataSet]) -> Result<Simula
 /// Checks that names do not contradict each other.
 fn named(sets: &[DataSet], quantities: &[Quantity]) -> Result<(), Error> {
     if quantities.is_empty() {
-        return Err(usage("nothing is given to fit".into(), "name parameters or initial values: `--params k1,k2`"));
+        return Err(usage("there is nothing to fit".into(), "name parameters or initial values: `--params k1,k2`"));
     }
     if quantities.len() > MAX_QUANTITIES {
-        let headline = format!("{} parameters are more than the {MAX_QUANTITIES} of a fit", quantities.len());
-        return Err(usage(headline, "fit some of them, and give the others values"));
+        let headline = format!("{} parameters exceed the limit of {MAX_QUANTITIES} for a fit", quantities.len());
+        return Err(usage(headline, "fit some of them, and set the others"));
     }
     for (k, q) in quantities.iter().enumerate() {
         let name = &q.name;
         if quantities[..k].iter().any(|other| other.name == *name) {
-            return Err(usage(format!("`{name}` is named twice among what is fitted"), "name each parameter once"));
+            return Err(usage(format!("`{name}` occurs twice in the list of parameters"), "name each parameter once"));
         }
         if !(q.low < q.high) {
             return Err(usage(
-                format!("the range of `{name}` has no two ends that rise"),
+                format!("the range of `{name}` needs two ends, the smaller one first"),
                 format!("for example `{name}=0.1:10`"),
             ));
         }
         if q.spacing == Spacing::Logarithmic && !(q.low > 0.0) {
             return Err(usage(
-                format!("the fit of the logarithm of `{name}` needs a range above 0"),
-                "leave out `:log`",
+                format!("to fit the logarithm of `{name}`, its range must be positive"),
+                "leave out `:log`, or choose positive ends",
             ));
         }
         let own = |data: &&DataSet| data.values.iter().any(|(other, _)| other == name);
@@ -451,7 +451,7 @@ fn named(sets: &[DataSet], quantities: &[Quantity]) -> Result<(), Error> {
                 return Err(usage(format!("{}: `{name}` is not a finite number", data.shown), "give a number"));
             }
             if data.values[..k].iter().any(|(other, _)| other == name) {
-                return Err(usage(format!("{} has two values of `{name}`", data.shown), "give one of them"));
+                return Err(usage(format!("{} sets `{name}` twice", data.shown), "keep one of the two values"));
             }
         }
     }
@@ -504,23 +504,23 @@ fn start(probe: &Simulation, q: &Quantity) -> Result<f64, Error> {
             _ => {
                 let headline = format!("`{name}` has {} values", places.len());
                 let first = chosen.first().map_or(name.clone(), |c| list.list()[c.quantity].element(0));
-                return Err(usage(headline, format!("name those that are fitted: `{first}`")));
+                return Err(usage(headline, format!("name the elements to fit: `{first}`")));
             }
         }
     }
     let Some(own) = own else {
         let known = || parameters.names().chain(bound.states.names());
         let help = match suggest::nearest(name, known()).first() {
-            Some(near) => format!("is it `{near}`?"),
-            None => format!("there are {}", suggest::list(known())),
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("you can fit {}", suggest::list(known())),
         };
         return Err(usage(format!("`{name}` is neither a parameter nor an initial value"), help));
     };
     let inside = |x: f64| x >= q.low && x <= q.high;
     if let Some(start) = q.start {
         if !inside(start) {
-            let headline = format!("`{name}` starts at {}, outside of its range", number(start));
-            return Err(usage(headline, "begin within the range"));
+            let headline = format!("`{name}` starts at {}, outside its range", number(start));
+            return Err(usage(headline, "choose a starting value within the range"));
         }
         return Ok(start);
     }

@@ -38,20 +38,20 @@ impl Fit {
     pub fn points(&self, starts: u64, seed: u64) -> Result<Drawn, Error> {
         let wrong = |headline: String, help: String| Error::from(Diagnostic::error(&codes::E0855, headline).help(help));
         if starts == 0 || starts > MAX_STARTS {
-            return Err(wrong(format!("{starts} starts: a fit has 1 to {MAX_STARTS}"), "for example 20".into()));
+            return Err(wrong(format!("a fit cannot have {starts} starts; the limits are 1 and {MAX_STARTS}"), "for example 20".into()));
         }
         let open = |q: &&Quantity| !(q.high - q.low).is_finite();
         if starts > 1
             && let Some(q) = self.quantities().iter().find(open)
         {
-            let headline = format!("starts are drawn from ranges, and `{}` has none", q.name);
-            return Err(wrong(headline, format!("give it two ends: `{0}=0.1:10` or `{0}=0.1:10:log`", q.name)));
+            let headline = format!("odec draws starting points from ranges, but `{}` has no range", q.name);
+            return Err(wrong(headline, format!("give it a range: `{0}=0.1:10` or `{0}=0.1:10:log`", q.name)));
         }
         let range =
             |q: &Quantity| Range { name: q.name.clone(), low: q.low, high: q.high, count: 1, spacing: q.spacing };
         let ranges = self.quantities().iter().map(range).collect();
         let points = Points::new(ranges, Design::Random { runs: starts - 1, seed });
-        let points = points.ok_or_else(|| wrong(format!("{starts} starts are too many"), "take fewer".into()))?;
+        let points = points.ok_or_else(|| wrong(format!("{starts} starts are too many"), "use fewer starts".into()))?;
         let first = self.first();
         Ok(Drawn { first, points, quantities: self.quantities().to_vec() })
     }

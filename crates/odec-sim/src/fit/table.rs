@@ -47,7 +47,7 @@ pub fn read(
 ) -> Result<DataSet, Box<Diagnostic>> {
     let time = &model.time.name;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(wrong(format!("`{shown}` has more than {MAX_BYTES} bytes"), "fit to fewer data"));
+        return Err(wrong(format!("`{shown}` has more than {MAX_BYTES} bytes"), "use fewer data"));
     }
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -57,23 +57,23 @@ pub fn read(
         .from_reader(bytes);
     let mut columns: Vec<Named> = Vec::new();
     let mut row = csv::StringRecord::new();
-    let unread = |e: &csv::Error| wrong(format!("`{shown}` cannot be read: {e}"), "data are CSV as UTF-8 text");
+    let unread = |e: &csv::Error| wrong(format!("odec cannot read `{shown}`: {e}"), "write the data as CSV, in UTF-8");
     if !reader.read_record(&mut row).map_err(|e| unread(&e))? {
-        return Err(wrong(format!("`{shown}` is empty"), &format!("its first line names the columns: `{time},x`")));
+        return Err(wrong(format!("`{shown}` is empty"), &format!("its first line must name the columns: `{time},x`")));
     }
     header(shown, time, &row, &mut columns)?;
     while reader.read_record(&mut row).map_err(|e| unread(&e))? {
         let line = row.position().map_or(0, csv::Position::line);
         if row.len() != columns.len() {
             let headline =
-                format!("`{shown}`, line {line}: {} cells, and {} columns are named", row.len(), columns.len());
-            return Err(wrong(headline, "leave a cell empty where nothing was measured, and keep its comma"));
+                format!("`{shown}`, line {line}: {} cells, but the header line names {} columns", row.len(), columns.len());
+            return Err(wrong(headline, "if there is no measurement, leave the cell empty, but keep its comma"));
         }
         for (column, cell) in columns.iter_mut().zip(row.iter()) {
             column.cells.push(number(shown, line, column, time, cell)?);
         }
         if columns.len().saturating_mul(columns[0].cells.len()) > MAX_DATA {
-            return Err(wrong(format!("`{shown}` has more than {MAX_DATA} cells"), "fit to fewer data"));
+            return Err(wrong(format!("`{shown}` has more than {MAX_DATA} cells"), "use fewer data"));
         }
     }
     // a deviation has the unit of its quantity unless its header says otherwise
@@ -91,12 +91,12 @@ pub fn read(
 fn header(shown: &str, time: &str, row: &csv::StringRecord, columns: &mut Vec<Named>) -> Result<(), Box<Diagnostic>> {
     if row.iter().all(|cell| cell.parse::<f64>().is_ok()) {
         return Err(wrong(
-            format!("`{shown}` does not name its columns"),
-            &format!("write the names in its first line: `{time},x`"),
+            format!("`{shown}` has no header line"),
+            &format!("write the names of the columns in its first line: `{time},x`"),
         ));
     }
     if row.len() == 1 && row.iter().any(|cell| cell.contains([';', '\t'])) {
-        let help = "write numbers with a point, and commas between them: `0.5,12.25`";
+        let help = "write a decimal point in numbers and commas between them: `0.5,12.25`";
         return Err(wrong(format!("`{shown}`: its columns are not separated by commas"), help));
     }
     for cell in row {
@@ -112,13 +112,13 @@ fn header(shown: &str, time: &str, row: &csv::StringRecord, columns: &mut Vec<Na
             return Err(wrong(headline, "name each column in the first line"));
         }
         if columns.iter().any(|other| other.of == of && other.kind == kind) {
-            return Err(wrong(format!("`{shown}` has two columns `{cell}`"), "give each column a name of its own"));
+            return Err(wrong(format!("`{shown}` has two columns `{cell}`"), "give each column its own name"));
         }
         columns.push(Named { of, kind, unit, cells: Vec::new() });
     }
     if columns[..].iter().all(|column| column.of != time || column.kind != Kind::Values) {
         return Err(wrong(
-            format!("`{shown}` has no column `{time}`, the times"),
+            format!("`{shown}` has no time column `{time}`"),
             &format!("name it in the first line: `{time},x`"),
         ));
     }
@@ -151,7 +151,7 @@ fn number(shown: &str, line: u64, column: &Named, time: &str, cell: &str) -> Res
         _ => {
             let cell: String = cell.chars().take(SHOWN).collect();
             let headline = format!("`{shown}`, line {line}, column `{name}`: `{cell}` is not a finite number");
-            Err(wrong(headline, "leave the cell empty where nothing was measured"))
+            Err(wrong(headline, "if there is no measurement, leave the cell empty"))
         }
     }
 }
@@ -166,7 +166,7 @@ fn convert(
     let Some(unit) = column.unit.clone() else { return Ok(()) };
     if column.kind == Kind::Weight {
         let headline = format!("`{shown}`: the weight of `{}` has a unit", column.of);
-        return Err(wrong(headline, "weights say how data count beside one another, and have none"));
+        return Err(wrong(headline, "weights are pure numbers: remove the unit"));
     }
     let declared = declared(model, &column.of);
     let taken = Column {
@@ -200,20 +200,20 @@ fn joined(shown: &str, time: &str, columns: Vec<Named>) -> Result<DataSet, Box<D
     let (values, others): (Vec<Named>, Vec<Named>) = columns.into_iter().partition(|c| c.kind == Kind::Values);
     let (times, values): (Vec<Named>, Vec<Named>) = values.into_iter().partition(|c| c.of == time);
     if values.is_empty() {
-        let help = "name the measured quantities as the model does, each in a column of its own";
-        return Err(wrong(format!("`{shown}` has times alone"), help));
+        let help = "give each measured quantity its own column, with its name in the model";
+        return Err(wrong(format!("`{shown}` contains only times"), help));
     }
     let word = |kind: Kind| if kind == Kind::Sigma { "sigma" } else { "weight" };
     if let Some(other) = others.iter().find(|other| values.iter().all(|c| c.of != other.of)) {
-        let headline = format!("`{shown}` has `{}({1})`, and no column `{1}`", word(other.kind), other.of);
-        return Err(wrong(headline, "a deviation stands beside what was measured"));
+        let headline = format!("`{shown}` has a column `{}({1})`, but no column `{1}`", word(other.kind), other.of);
+        return Err(wrong(headline, "add the column with the measured values"));
     }
     let series = |column: Named| {
         let of = |kind: Kind| others.iter().find(|other| other.of == column.of && other.kind == kind);
         let deviations = match (of(Kind::Sigma), of(Kind::Weight)) {
             (Some(_), Some(_)) => {
-                let headline = format!("`{shown}` has a deviation and a weight of `{}`", column.of);
-                return Err(wrong(headline, "a deviation is a weight already: leave one of the columns out"));
+                let headline = format!("`{shown}` has both standard deviations and weights of `{}`", column.of);
+                return Err(wrong(headline, "a standard deviation already determines a weight: remove one of the columns"));
             }
             (Some(sigma), None) => Deviations::Each(sigma.cells.clone()),
             (None, Some(weight)) => Deviations::Weights(weight.cells.clone()),

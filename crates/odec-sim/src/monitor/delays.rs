@@ -252,14 +252,14 @@ fn told(judged: &Judged<'_>, wrong: &Wrong) -> Diagnostic {
             low if low < LEAST.ln() => format!("e^{}", number(low.round())),
             low => number(10f64.powf((low / std::f64::consts::LN_10).round())),
         };
-        d = d.label(judged.model.states[state].span, format!("falls to about {size} in truth"));
+        d = d.label(judged.model.states[state].span, format!("the exact solution falls to about {size}"));
     }
     if let Some(span) = bound.asked.atol {
         d = d.label(span, "");
     }
     if wrong.low < LEAST.ln() {
         return d.help(format!(
-            "no floating-point number is so small: write the model for the logarithm `z` of `{name}`, whose equation is `z' = {name}'/{name}`"
+            "this is smaller than any floating-point number: write the model for the logarithm `z` of `{name}`, whose equation is `z' = {name}'/{name}`"
         ));
     }
     let tolerance = wrong.low.exp() * bound.options.rtol;
@@ -274,7 +274,7 @@ fn told(judged: &Judged<'_>, wrong: &Wrong) -> Diagnostic {
     }
     let typed: Vec<String> = names.iter().take(NAMED).map(|name| tolerance_typed(name, tolerance)).collect();
     let types = if typed.len() == 1 { "type" } else { "in the run block type" };
-    d.help(format!("its small values decide when it grows, and have no accuracy: {types} {}", typed.join(", ")))
+    d.help(format!("its small values determine when it grows, but they are not accurate: {types} {}", typed.join(", ")))
 }
 
 /// A place of a run.

@@ -389,8 +389,7 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
     let series = bound.states.at(place).map_or(name.as_str(), |(series, _)| series.name.as_str());
     let typed = tolerance_typed(series, size * bound.options.rtol);
     Some(d.help(format!(
-        "while it is small its relative error is not controlled, and so the time of its growth is \
-                         not accurate: set {typed}"
+        "odec does not control its relative error while it is small, so the time of its growth is not accurate: set {typed}"
     )))
 }
 
@@ -499,8 +498,8 @@ fn doubtful(judged: &Judged<'_>) -> Option<Diagnostic> {
     let (condition, time) = (&source.text[span.start as usize..span.end as usize], judged.time());
     if turns {
         let headline = format!(
-            "errors decide whether `{condition}` changes at {time} = {}: the solution comes as close to this limit as its \
-             tolerance, and turns round",
+            "errors decide whether `{condition}` changes at {time} = {}: the solution comes within the tolerance of this \
+             limit, and turns back",
             number(t)
         );
         let d = Diagnostic::warning(&codes::W0621, headline).label(span, "the two sides touch, or nearly do");

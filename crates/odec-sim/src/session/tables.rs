@@ -194,7 +194,7 @@ impl TableRequest<'_> {
                 return why;
             }
             let d = self.wrong(format!("`{name}` is truncated: its last row, line {line}, is incomplete"));
-            Box::new(d.help("an interrupted run, or one that met a limit, leaves such a file: delete its last line"))
+            Box::new(d.help("an interrupted run or a full disk leaves such a file: delete its last line"))
         })
     }
 

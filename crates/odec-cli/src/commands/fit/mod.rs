@@ -27,8 +27,8 @@ fn written_as_csv(path: &Path) -> Result<(), Error> {
     if path != Path::new("-") && Format::of(path)? == Format::Csv {
         return Ok(());
     }
-    let headline = format!("residuals are written as CSV into a file, and `{}` is none", path.display());
-    Err(error(&codes::E0850, headline, Some("name the file `residuals.csv`".into())).into())
+    let headline = format!("odec writes residuals as CSV, but `{}` does not name a CSV file", path.display());
+    Err(error(&codes::E0850, headline, Some("choose a name such as `residuals.csv`".into())).into())
 }
 
 /// The best of some starts, and what became of all of them.
@@ -104,7 +104,7 @@ fn best(attempts: Vec<Attempt>, part: bool) -> Result<Best, Error> {
             Ok(Best { point: Vec::new(), ended, squares, evaluations })
         }
         (None, Some(why)) => Err(*why),
-        (None, None) => Err(error(&codes::E0855, "there is no start".into(), None).into()),
+        (None, None) => Err(error(&codes::E0855, "the fit has no starting point".into(), None).into()),
     }
 }
 

@@ -41,7 +41,7 @@ impl FitOptions {
         for (flag, given) in [("--samples", &args.block.samples), ("--record", &args.block.record)] {
             if given.is_some() {
                 let headline =
-                    format!("`odec fit` takes no `{flag}`: its rows are the times and quantities of the data");
+                    format!("`odec fit` does not accept `{flag}`: the data determine its times and quantities");
                 return Err(error(&codes::E0705, headline, Some(format!("leave out `{flag}`"))).into());
             }
         }
@@ -64,12 +64,12 @@ impl FitOptions {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let level = flags::finite("--level", &args.level)?;
         if !(level > 0.0 && level < 1.0) {
-            let headline = format!("`--level {}`: a level lies between 0 and 1", args.level);
+            let headline = format!("`--level {}`: a level must lie between 0 and 1", args.level);
             return Err(error(&codes::E0705, headline, Some("for example `--level 0.95`".into())).into());
         }
         let seed = args.seed.as_deref().map(str::parse::<u64>).transpose().map_err(|_| {
             let help = Some("for example `--seed 7`".to_string());
-            Box::new(error(&codes::E0705, "`--seed` takes a whole number from 0 on".into(), help))
+            Box::new(error(&codes::E0705, "`--seed` must be a whole number of at least 0".into(), help))
         })?;
         Ok(FitOptions {
             choices,
@@ -118,18 +118,18 @@ fn read(text: &str, loaded: &Loaded, warnings: &mut Vec<Diagnostic>) -> Answer<(
         let headline = if missing {
             format!("there is no file `{path}`")
         } else {
-            format!("`{path}` cannot be read: {}", plain(&e))
+            format!("odec cannot read `{path}`: {}", plain(&e))
         };
         Box::new(error(&codes::E0701, headline, None))
     };
     let about = file.metadata().map_err(unreadable)?;
     if !about.is_file() {
         let headline = format!("`{path}` is not a regular file");
-        return Err(Box::new(error(&codes::E0701, headline, Some("give a CSV file with data".into()))));
+        return Err(Box::new(error(&codes::E0701, headline, Some("name a CSV file with data".into()))));
     }
     if about.len() > table::MAX_BYTES {
         let headline = format!("`{path}` has more than {} bytes", table::MAX_BYTES);
-        return Err(Box::new(error(&codes::E0854, headline, Some("fit to fewer data".into()))));
+        return Err(Box::new(error(&codes::E0854, headline, Some("use fewer data".into()))));
     }
     let bytes = std::fs::read(file).map_err(unreadable)?;
     let mut set = table::read(path, &bytes, loaded.model(), warnings)?;
@@ -158,15 +158,15 @@ fn deviations(given: &[String], sets: &mut [DataSet]) -> Answer<()> {
         let (name, value) = if text.contains('=') {
             let (name, value, unit) = flags::measured_value("--sigma", text)?;
             if unit.is_some() {
-                let headline = format!("`--sigma {text}`: a standard deviation is in the unit that the model has");
-                return Err(Box::new(error(&codes::E0705, headline, Some("write the number alone".into()))));
+                let headline = format!("`--sigma {text}`: a standard deviation has the unit of its quantity in the model");
+                return Err(Box::new(error(&codes::E0705, headline, Some("write the number without a unit".into()))));
             }
             (Some(name), value)
         } else {
             (None, flags::finite("--sigma", text)?)
         };
         if !(value > 0.0) {
-            let headline = format!("`--sigma {text}`: a standard deviation is above 0");
+            let headline = format!("`--sigma {text}`: a standard deviation must be positive");
             return Err(Box::new(error(&codes::E0705, headline, Some("for example `--sigma x=0.1`".into()))));
         }
         let mut found = false;
@@ -175,8 +175,8 @@ fn deviations(given: &[String], sets: &mut [DataSet]) -> Answer<()> {
                 continue;
             }
             if !matches!(series.deviations, Deviations::Unknown | Deviations::All(_)) {
-                let headline = format!("`--sigma {text}`: `{}` has deviations or weights in its file", series.name);
-                return Err(Box::new(error(&codes::E0705, headline, Some("leave one of them out".into()))));
+                let headline = format!("`--sigma {text}`: the data file already contains deviations or weights of `{}`", series.name);
+                return Err(Box::new(error(&codes::E0705, headline, Some("remove one of the two".into()))));
             }
             // one that names its quantity counts more than one for all
             if name.is_some() || series.deviations == Deviations::Unknown {
@@ -186,7 +186,7 @@ fn deviations(given: &[String], sets: &mut [DataSet]) -> Answer<()> {
         }
         if !found {
             let headline = format!("`--sigma {text}`: no file has a column `{}`", name.unwrap_or_default());
-            return Err(Box::new(error(&codes::E0705, headline, Some("name a quantity that was measured".into()))));
+            return Err(Box::new(error(&codes::E0705, headline, Some("name a measured quantity".into()))));
         }
     }
     Ok(())

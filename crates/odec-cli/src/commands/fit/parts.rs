@@ -56,7 +56,7 @@ pub fn digest<'a>(texts: &[String], files: impl Iterator<Item = &'a Path>) -> An
 }
 
 fn unreadable(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
-    Box::new(error(&codes::E0701, format!("`{}` cannot be read: {}", path.display(), plain(e)), None))
+    Box::new(error(&codes::E0701, format!("odec cannot read `{}`: {}", path.display(), plain(e)), None))
 }
 
 fn place(folder: &Path, k: u64, n: u64) -> PathBuf {
@@ -67,7 +67,7 @@ fn read(path: &Path) -> Answer<Result_> {
     let text = std::fs::read_to_string(path).map_err(|e| unreadable(path, &e))?;
     serde_json::from_str(&text).map_err(|_| {
         let headline = format!("`{}` is not a part of a fit", path.display());
-        Box::new(error(&codes::E0853, headline, Some("remove it, and make the part again".into())))
+        Box::new(error(&codes::E0853, headline, Some("delete it, and run the part again".into())))
     })
 }
 
@@ -75,7 +75,7 @@ impl Part {
     /// Part `k` of `n`.
     pub fn of((k, n): (u64, u64), folder: &Path, digest: String, starts: u64) -> Answer<Part> {
         if n > starts {
-            let headline = format!("`--shard {k}/{n}`: {n} parts of {starts} starts leave some without any");
+            let headline = format!("`--shard {k}/{n}`: {starts} starts are too few for {n} parts");
             return Err(Box::new(error(&codes::E0705, headline, Some(format!("for example `--starts {n}`")))));
         }
         std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
@@ -119,7 +119,7 @@ impl Part {
 
     /// What is said of a part that is there.
     pub fn there(&self) -> String {
-        format!("part {} of {} is in `{}` already\n", self.k, self.n, self.folder.display())
+        format!("part {} of {} is already in `{}`\n", self.k, self.n, self.folder.display())
     }
 }
 
@@ -127,7 +127,7 @@ fn same(found: &Result_, digest: &str, path: &Path) -> Answer<()> {
     if found.digest == digest {
         return Ok(());
     }
-    let headline = format!("`{}` is of another fit: its model, data, flags or version differ", path.display());
+    let headline = format!("`{}` belongs to another fit: its model, data, flags or version differ", path.display());
     Err(Box::new(error(&codes::E0852, headline, Some("choose another folder, or remove the old parts".into()))))
 }
 
@@ -148,14 +148,14 @@ pub fn join(folder: &Path, digest: &str, starts: u64) -> Answer<Best> {
     let whole = !parts.is_empty() && parts.iter().enumerate().all(|(k, part)| part.part == k as u64 && part.parts == n);
     if !whole || parts.len() as u64 != n {
         let headline =
-            format!("`{}` has {} parts of a fit, and {} are needed", folder.display(), parts.len(), grouped(n.max(1)));
-        let help = "make the others by `odec fit` with the same flags and `--shard K/N`; keep parts of one number N in a folder";
+            format!("`{}` contains {} parts of a fit, but {} are needed", folder.display(), parts.len(), grouped(n.max(1)));
+        let help = "run the missing parts: `odec fit` with the same flags and `--shard K/N`; all parts in a folder need the same N";
         return Err(Box::new(error(&codes::E0853, headline, Some(help.into()))));
     }
     let squares: Vec<Option<f64>> = parts.iter().flat_map(|part| part.squares.iter().copied()).collect();
     if squares.len() as u64 != starts {
         let headline = format!("the parts in `{}` have {} starts, not {starts}", folder.display(), squares.len());
-        return Err(Box::new(error(&codes::E0852, headline, Some("give the same `--starts`".into()))));
+        return Err(Box::new(error(&codes::E0852, headline, Some("use the same `--starts`".into()))));
     }
     let least = |part: &Result_| part.squares.iter().flatten().copied().fold(f64::INFINITY, f64::min);
     let mut best: Option<&Result_> = None;
@@ -165,8 +165,8 @@ pub fn join(folder: &Path, digest: &str, starts: u64) -> Answer<Best> {
         }
     }
     let Some(found) = best else {
-        let help = "bound the parameters more narrowly, or begin elsewhere: `--set k=1`";
-        return Err(Box::new(error(&codes::E0855, "no start has a run".into(), Some(help.into()))));
+        let help = "use narrower ranges, or another starting point: `--set k=1`";
+        return Err(Box::new(error(&codes::E0855, "the model could not be solved from any starting point".into(), Some(help.into()))));
     };
     let ended = WORDS.iter().find(|(_, word)| *word == found.ended).map_or(Ended::Stuck, |(ended, _)| *ended);
     let evaluations = parts.iter().map(|part| part.evaluations).sum();

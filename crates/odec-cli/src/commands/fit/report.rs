@@ -122,8 +122,8 @@ impl<'a> FitReport<'a> {
         let near = |s: &&f64| **s <= self.squares * (1.0 + NEAR) + f64::MIN_POSITIVE;
         let here = all.iter().flatten().filter(near).count();
         let lost = all.iter().filter(|s| s.is_none()).count();
-        let lost = if lost > 0 { format!(", {lost} had no run") } else { String::new() };
-        format!("starts              {here} of {} came to this sum of squares{lost}\n", all.len())
+        let lost = if lost > 0 { format!(", {lost} failed") } else { String::new() };
+        format!("starts              {here} of {} reached this sum of squares{lost}\n", all.len())
     }
 
     /// Pairs that the data hardly tell apart.

@@ -15,8 +15,8 @@ pub fn convert(folder: &Path, parts: &[Certificate], output: &Path, format: Form
     let failed = RowsError::Failed;
     let Some(first) = parts.first() else { return Ok(()) };
     if first.names.is_empty() || first.meta.is_empty() {
-        let headline = "the parts do not say what a file with types needs".to_string();
-        return Err(failed(wrong(&codes::E0853, headline, "join them as `rows.csv`, or make them again")));
+        let headline = "the parts lack information that this file format needs".to_string();
+        return Err(failed(wrong(&codes::E0853, headline, "join them as `rows.csv`, or run them again")));
     }
     let mut rows = Rows::in_form(output, format, first.meta.clone()).map_err(failed)?;
     let typed = rows.typed();
@@ -25,8 +25,8 @@ pub fn convert(folder: &Path, parts: &[Certificate], output: &Path, format: Form
     for (k, part) in parts.iter().enumerate() {
         let path = table(folder, part.part, part.parts);
         let damaged = || {
-            let headline = format!("`{}` does not hold the rows that its certificate counts", path.display());
-            failed(wrong(&codes::E0853, headline, "remove it and its `.json`, and make the part again"))
+            let headline = format!("the number of rows in `{}` differs from that in its certificate", path.display());
+            failed(wrong(&codes::E0853, headline, "delete it and its `.json` file, and run the part again"))
         };
         let unread = |e: csv::Error| match e.into_kind() {
             csv::ErrorKind::Io(e) => failed(unreadable(&path, &e)),

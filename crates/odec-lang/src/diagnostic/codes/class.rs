@@ -55,7 +55,7 @@ impl Class {
             Class::Model => "the model is wrong",
             Class::Setting => "the command line is wrong, or the model if it contains the setting",
             Class::Usage => "the command line is wrong",
-            Class::Run => "the run failed; the rows so far are kept",
+            Class::Run => "the run failed; odec keeps the rows up to the failure",
             Class::Promise => "an `expect` or `conserve` line is not satisfied",
             Class::Io => "a file cannot be read or written",
             Class::Internal => "a bug in odec",

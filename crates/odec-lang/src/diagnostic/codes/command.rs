@@ -18,7 +18,7 @@ rows! {
     E0713 Usage "rows that are too long, or too many"
     E0714 Model "a table file that cannot be used"
     E0715 Usage "a picture with too many axes or curves"
-    E0716 Usage "a sweep of too many runs"
+    E0716 Usage "a sweep with too many runs"
     E0717 Usage "a constant that cannot vary"
     E0718 Usage "sensitivities that odec does not compute"
     E0719 Io "a table file outside the model's folder"

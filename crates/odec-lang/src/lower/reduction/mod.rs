@@ -273,7 +273,7 @@ impl<'a> Semi<'a> {
         let constraints = self.constraints.iter().map(|c| (c.residual, model.equations[c.equation].span));
         for ((node, span), &times) in rates.chain(constraints).zip(times).filter(|(_, times)| **times > 0) {
             if self.jumps(graph, node, times > 1) {
-                let text = "it jumps, or a derivative of it that the states need jumps";
+                let text = "this jumps, or a derivative of it that odec needs jumps";
                 return refuse(not_kept("a switch", span, text).help(
                     "write this equation without conditions, `floor`, `sign`, `abs` and samples with jumps, for \
                      example with a steep, smooth function or a `spline`",

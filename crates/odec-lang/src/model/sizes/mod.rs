@@ -216,7 +216,7 @@ impl SizeCheck<'_> {
                     report = report.label(range, format!("{} .. {}", self.number(first), self.number(last)));
                 }
                 let help =
-                    format!("the arrays of a model can have {MAX_ELEMENTS} elements together: choose a smaller size");
+                    format!("the arrays of a model can have {MAX_ELEMENTS} elements in total: choose a smaller size");
                 self.say(report.help(help));
                 return;
             }

@@ -580,6 +580,6 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     (stan || tensor).then(|| {
         let found = IdiomMatch::new(CODE, format!("`{word}` does not begin a block"), head_span(line))
             .over(range(scene, at, next));
-        (found.label("a block of another language").help(help), next)
+        (found.label("a block in another language").help(help), next)
     })
 }

@@ -5,7 +5,7 @@ use crate::method::continuous::{DenseForm, DenseTable};
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Hairer, Norsett & Wanner I, table II.5.4 and section II.10: coefficients of the code DOP853. The method is that of
+/// Hairer, Nørsett & Wanner I, table II.5.4 and section II.10: coefficients of the code DOP853. The method is that of
 /// Dormand & Prince 1980; the embedded weights are those of the code (those of order 5 as differences from the main
 /// ones).
 #[rustfmt::skip]
@@ -46,7 +46,7 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: false,
 };
 
-/// Dense output of order 7 with three more stages: Hairer, Norsett & Wanner I, section II.6, in the form of the code DOP853.
+/// Dense output of order 7 with three more stages: Hairer, Nørsett & Wanner I, section II.6, in the form of the code DOP853.
 #[rustfmt::skip]
 pub static DENSE: DenseTable = DenseTable {
     c: &[1.0/10.0, 1.0/5.0, 7.0/9.0],
@@ -91,6 +91,6 @@ pub static METHOD: Method = Method {
     adaptive: Adaptive::EmbeddedTwo(5, 3),
     dense_order: 7,
     structure: Structure { jacobian: false, time_derivative: false },
-    source: "Dormand & Prince 1980; Hairer, Norsett & Wanner I, section II.10",
+    source: "Dormand & Prince 1980; Hairer, Nørsett & Wanner I, section II.10",
     build,
 };

@@ -5,7 +5,7 @@ use crate::method::continuous::{DenseForm, DenseTable};
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Dormand & Prince 1980; Hairer, Norsett & Wanner I, table II.5.2.
+/// Dormand & Prince 1980; Hairer, Nørsett & Wanner I, table II.5.2.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[0.0, 1.0/5.0, 3.0/10.0, 4.0/5.0, 8.0/9.0, 1.0, 1.0],
@@ -25,7 +25,7 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: true,
 };
 
-/// Dense output of order 4: Shampine 1986; Hairer, Norsett & Wanner I, section II.6, in the form of DOPRI5.
+/// Dense output of order 4: Shampine 1986; Hairer, Nørsett & Wanner I, section II.6, in the form of DOPRI5.
 #[rustfmt::skip]
 pub static DENSE: DenseTable = DenseTable {
     c: &[],
@@ -48,6 +48,6 @@ pub static METHOD: Method = Method {
     adaptive: Adaptive::Embedded(4),
     dense_order: 4,
     structure: Structure { jacobian: false, time_derivative: false },
-    source: "Dormand & Prince 1980; Hairer, Norsett & Wanner I, table II.5.2",
+    source: "Dormand & Prince 1980; Hairer, Nørsett & Wanner I, table II.5.2",
     build,
 };

@@ -4,7 +4,7 @@ use crate::control::STANDARD;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Heun 1900; Hairer, Norsett & Wanner I, section II.1, eq. (1.4) with the trapezoidal rule.
+/// Heun 1900; Hairer, Nørsett & Wanner I, section II.1, eq. (1.4) with the trapezoidal rule.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[0.0, 1.0],
@@ -30,6 +30,6 @@ pub static METHOD: Method = Method {
     adaptive: Adaptive::Doubling,
     dense_order: 3,
     structure: Structure { jacobian: false, time_derivative: false },
-    source: "Heun 1900; Hairer, Norsett & Wanner I, section II.1",
+    source: "Heun 1900; Hairer, Nørsett & Wanner I, section II.1",
     build,
 };

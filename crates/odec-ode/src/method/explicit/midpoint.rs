@@ -4,7 +4,7 @@ use crate::control::STANDARD;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Runge 1895; Hairer, Norsett & Wanner I, table II.1.1.
+/// Runge 1895; Hairer, Nørsett & Wanner I, table II.1.1.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[0.0, 0.5],
@@ -30,6 +30,6 @@ pub static METHOD: Method = Method {
     adaptive: Adaptive::Doubling,
     dense_order: 3,
     structure: Structure { jacobian: false, time_derivative: false },
-    source: "Runge 1895; Hairer, Norsett & Wanner I, table II.1.1",
+    source: "Runge 1895; Hairer, Nørsett & Wanner I, table II.1.1",
     build,
 };

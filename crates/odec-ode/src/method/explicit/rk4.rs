@@ -4,7 +4,7 @@ use crate::control::STANDARD;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Kutta 1901; Hairer, Norsett & Wanner I, table II.1.2, left.
+/// Kutta 1901; Hairer, Nørsett & Wanner I, table II.1.2, left.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[0.0, 0.5, 0.5, 1.0],
@@ -32,6 +32,6 @@ pub static METHOD: Method = Method {
     adaptive: Adaptive::Doubling,
     dense_order: 3,
     structure: Structure { jacobian: false, time_derivative: false },
-    source: "Kutta 1901; Hairer, Norsett & Wanner I, table II.1.2",
+    source: "Kutta 1901; Hairer, Nørsett & Wanner I, table II.1.2",
     build,
 };

@@ -4,7 +4,7 @@ use crate::control::PI_EXPLICIT;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Fehlberg 1969; Hairer, Norsett & Wanner I, table II.5.1. The solution of order 4 is carried on.
+/// Fehlberg 1969; Hairer, Nørsett & Wanner I, table II.5.1. The solution of order 4 is carried on.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[0.0, 1.0/4.0, 3.0/8.0, 12.0/13.0, 1.0, 1.0/2.0],
@@ -35,6 +35,6 @@ pub static METHOD: Method = Method {
     adaptive: Adaptive::Embedded(5),
     dense_order: 3,
     structure: Structure { jacobian: false, time_derivative: false },
-    source: "Fehlberg 1969; Hairer, Norsett & Wanner I, table II.5.1",
+    source: "Fehlberg 1969; Hairer, Nørsett & Wanner I, table II.5.1",
     build,
 };

@@ -1,4 +1,4 @@
-//! The method of Stoermer and Verlet in its velocity form.
+//! The method of Störmer and Verlet in its velocity form.
 
 use crate::method::mechanics::splitting::{Composition, Part, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
@@ -10,7 +10,7 @@ pub static COMPOSITION: Composition = Composition { parts: &[Part::Kick(0.5), Pa
 pub static METHOD: Method = Method {
     name: "velocity-verlet",
     aliases: &["verlet", "stoermer-verlet", "leapfrog"],
-    about: "Stoermer-Verlet, on x'' = a(t, x): order 2, one evaluation, symplectic; stable below h = 2/omega",
+    about: "Störmer-Verlet, on x'' = a(t, x): order 2, one evaluation, symplectic; stable below h = 2/omega",
     order: 2,
     stages: 1,
     family: Family::Splitting(&COMPOSITION),

@@ -1,4 +1,4 @@
-//! The symplectic method of order 4 by three steps of Stoermer and Verlet.
+//! The symplectic method of order 4 by three steps of Störmer and Verlet.
 
 use crate::method::mechanics::splitting::{Composition, Part, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};

@@ -2,7 +2,7 @@
 //! extrapolation; and of fixed order on constant steps, with the classical Runge-Kutta method for the first steps.
 //!
 //! Modified divided differences: L. F. Shampine and M. K. Gordon, *Computer Solution of Ordinary Differential
-//! Equations* (1975), whose code STEP also gives the rules for order and step size; formulas as in Hairer, Norsett &
+//! Equations* (1975), whose code STEP also gives the rules for order and step size; formulas as in Hairer, Nørsett &
 //! Wanner I, eqs. (III.5.4) to (III.5.10) and section III.7.
 
 use crate::control::{FAILED_RATIO, Tolerances};

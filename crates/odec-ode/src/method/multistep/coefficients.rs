@@ -1,7 +1,7 @@
 //! Coefficients of the backward differentiation formulas: on equal steps as integers, on any grid by Lagrange
 //! interpolation, and the constants of the numerical differentiation formulas.
 
-/// Largest order of a zero-stable backward differentiation formula (Cryer 1972; Hairer, Noersett & Wanner,
+/// Largest order of a zero-stable backward differentiation formula (Cryer 1972; Hairer, Nørsett & Wanner,
 /// *Solving Ordinary Differential Equations I*, theorem III.3.4).
 pub const MAX_ORDER: usize = 6;
 
@@ -15,7 +15,7 @@ pub struct EqualSteps {
     pub denominator: i64,
 }
 
-/// The six formulas, order 1 first (Hairer, Noersett & Wanner I, equations (III.1.22')).
+/// The six formulas, order 1 first (Hairer, Nørsett & Wanner I, equations (III.1.22')).
 pub static EQUAL_STEPS: [EqualSteps; MAX_ORDER] = [
     EqualSteps { numerators: &[-1, 1], denominator: 1 },
     EqualSteps { numerators: &[1, -4, 3], denominator: 2 },
@@ -26,7 +26,7 @@ pub static EQUAL_STEPS: [EqualSteps; MAX_ORDER] = [
 ];
 
 /// Largest constant ratio of successive steps at which the variable-coefficient formula of order 2 to 6 is zero-stable,
-/// order 2 first, rounded to three decimals (Hairer, Noersett & Wanner I, section III.5; 1 + sqrt 2 for order 2; the tests
+/// order 2 first, rounded to three decimals (Hairer, Nørsett & Wanner I, section III.5; 1 + sqrt 2 for order 2; the tests
 /// confirm each by the root condition). Order 1 has no limit.
 pub static RATIO_LIMIT: [f64; MAX_ORDER - 1] = [2.414, 1.618, 1.281, 1.127, 1.044];
 

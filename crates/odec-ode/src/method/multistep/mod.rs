@@ -13,7 +13,7 @@ use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::Refusal;
 
 const USES: Structure = Structure { jacobian: true, time_derivative: false };
-const BDF_SOURCE: &str = "Gear 1971; Hairer, Noersett & Wanner I, eq. (III.1.22') and section III.5 (variable steps)";
+const BDF_SOURCE: &str = "Gear 1971; Hairer, Nørsett & Wanner I, eq. (III.1.22') and section III.5 (variable steps)";
 
 fn build_bdf(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     Ok(Box::new(bdf::Bdf::new(setup.system, setup.method.order as usize, setup.options)?))
@@ -54,7 +54,7 @@ pub static ABM: Method = Method {
     adaptive: Adaptive::VariableOrder,
     dense_order: abm::MAX_ORDER as u32,
     structure: Structure { jacobian: false, time_derivative: false },
-    source: "Shampine & Gordon 1975; Hairer, Norsett & Wanner I, section III.5",
+    source: "Shampine & Gordon 1975; Hairer, Nørsett & Wanner I, section III.5",
     build: build_abm,
 };
 
@@ -81,7 +81,7 @@ const fn abm_row(name: &'static str, order: u32) -> Method {
         adaptive: Adaptive::VariableOrder,
         dense_order: if order < 3 { order } else { 3 },
         structure: Structure { jacobian: false, time_derivative: false },
-        source: "Hairer, Norsett & Wanner I, section III.1; first steps with the method of Kutta 1901",
+        source: "Hairer, Nørsett & Wanner I, section III.1; first steps with the method of Kutta 1901",
         build: build_abm_of_order,
     }
 }

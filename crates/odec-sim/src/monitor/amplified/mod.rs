@@ -91,7 +91,7 @@ fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
     let mut d = Diagnostic::warning(&codes::W0622, headline);
     // the place that stays the same from run to run is the first, so that a comment there can turn the warning off
     if let Some(span) = bound.asked.rtol {
-        d = d.label(span, "each step keeps to this");
+        d = d.label(span, "this bounds the error of each step");
     }
     if let Some(state) = declared(model, &bound.states, miss.place) {
         let says = format!(
@@ -108,8 +108,7 @@ fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
             // to a method of low order a tolerance this small is of no use
             let set = tolerance.filter(|_| bound.choice.method.order >= USEFUL).map(|tolerance| set(bound, tolerance));
             format!(
-                "the tolerance bounds the error of each step, and not their sum: set {auto}, which works to a fraction \
-                 of the tolerance{}",
+                "the tolerance bounds the error of each step, and not their sum: set {auto}, which uses a fraction of the tolerance{}",
                 set.map_or_else(String::new, |set| format!(", or set {set}"))
             )
         }

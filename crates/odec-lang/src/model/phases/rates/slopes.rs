@@ -31,8 +31,8 @@ impl Refused {
 
     /// Derivatives of derivatives, beyond what anyone reads.
     pub(super) fn deep(at: Span) -> Refused {
-        let why = format!("it takes more than {MAX_PRIMES} derivatives of definitions, one of the other");
-        Refused { why, at, help: "give a definition in the middle as an expression without derivatives".to_owned() }
+        let why = format!("it needs more than {MAX_PRIMES} nested derivatives of definitions");
+        Refused { why, at, help: "write one of the definitions in between without derivatives".to_owned() }
     }
 }
 

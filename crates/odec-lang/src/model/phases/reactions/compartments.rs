@@ -53,7 +53,7 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
                 [] => format!("declare it: `compartment {} = 1`", place.name.name),
                 known => format!("the compartments are {}", known.join(", ")),
             };
-            let text = format!("the place of `{name}`");
+            let text = format!("the compartment of `{name}`");
             said.push(error("E0591", "this is not a compartment", place.span, text).help(help));
             continue;
         }

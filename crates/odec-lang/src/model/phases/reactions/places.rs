@@ -99,7 +99,7 @@ pub(super) fn spots(
                 let span = tree.exprs[at.0 as usize].span;
                 return Err(error(
                     "E0595",
-                    "the place of a species must be an index, plus or minus a number",
+                    "the subscript of a species must be an index, plus or minus a number",
                     span,
                     "",
                 )

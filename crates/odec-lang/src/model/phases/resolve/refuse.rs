@@ -44,7 +44,7 @@ impl<'a> Resolver<'a> {
                 constraint
             } else {
                 let remove = self.prescribed(written, own);
-                let unknown = "and declare the `unknown` that keeps it";
+                let unknown = "and declare the `unknown` that enforces it";
                 format!("if this formula gives `{written}` at all times: {remove}\n{constraint}, {unknown}")
             };
             self.say(report.help(help));

@@ -238,7 +238,7 @@ impl<'a> Resolver<'a> {
             ExprKind::Text(_) => {
                 self.say(
                     error("E0214", "a string cannot be a value here", span, "")
-                        .help("texts are names of files, in `use` and in tables; comments begin with `#`"),
+                        .help("a string is the name of a file, in `use` and in tables, or the reason of a `stop`; comments begin with `#`"),
                 );
                 self.nothing(span)
             }

@@ -63,7 +63,7 @@ impl<'a> Checker<'a> {
         let site = conversion.site;
         let factor = conversion.factor.scale();
         let headline = match site.kind {
-            Kind::Recorded(name) => format!("`{name}` is recorded in a different unit than its own"),
+            Kind::Recorded(name) => format!("an output of `{name}` cannot have another unit than `{name}`"),
             _ if conversion.factor.has_named_exponent() => {
                 "the factor between these units depends on a parameter in an exponent".to_owned()
             }

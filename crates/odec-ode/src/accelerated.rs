@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::step::{FusedFormula, FusedStep};
 use crate::system::{EvalError, System};
 
-/// All of it is optional. Results do not depend on fused steps; a method on Taylor series needs the series.
+/// Optional capabilities. Results do not depend on fused steps; a Taylor series method needs the series.
 pub trait Accelerated {
-    /// Fused steps of a method on this system as one function; `None` where there is none yet, and the method calls f itself. Methods
-    /// whose steps are the same bit by bit either way ask again as they go.
+    /// A whole step of a method on this system as one function. If there is none yet, the method calls f itself. Methods whose
+    /// results are bitwise equal either way ask again during the run.
     fn fused_step(&self, _formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
         None
     }
@@ -16,7 +16,7 @@ pub trait Accelerated {
     fn parameters(&self) -> &[f64] {
         &[]
     }
-    /// True where there will be many runs, so that code for them pays from the first step on.
+    /// True if many runs will follow, so that compiling code for them pays off from the first step on.
     fn expects_many_runs(&self) -> bool {
         false
     }
@@ -33,42 +33,41 @@ pub trait Accelerated {
     fn narrow(&self, _at: (f64, &[f64]), _from: f64, _to: f64) -> Vec<Narrow> {
         Vec::new()
     }
-    /// Its Taylor coefficients.
+    /// The Taylor coefficients of the solution.
     fn series(&self) -> Option<&dyn Series> {
         None
     }
 }
 
-/// A short time in which a term of t alone rises, falls, or has no value.
+/// A short time in which a term of t alone rises or falls, or at which it has a pole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Narrow {
-    /// Its middle.
+    /// The middle of this time.
     pub t: f64,
-    /// How long it takes; 0 where the term has a pole.
+    /// Its length; 0 if the term has a pole.
     pub width: f64,
-    /// It comes again each time after so long, and came before; none where it comes once.
+    /// The period, if it repeats, before and after `t`.
     pub every: Option<f64>,
 }
 
 /// The Taylor coefficients of the solutions of a system.
 pub trait Series {
-    /// Makes ready for [`Series::coefficients`] of this order; the error says why there are none.
+    /// Prepares [`Series::coefficients`] of this order; the error says why this is not possible.
     fn prepare(&self, order: usize) -> Result<(), String>;
     /// The coefficients of h, h^2, ..., h^order of the solution through (t, y), n each, into `out`. Called only after
     /// [`Series::prepare`] or [`Series::prepare_step`] of that order.
     fn coefficients(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError>;
-    /// True where the coefficients of this order are short code and hold for whole steps, so that they are worth a try where nobody
-    /// named a method. If so they are ready.
+    /// True if the code for the coefficients of this order is short, so that `auto` may use them. They are then ready.
     fn is_short(&self, _order: usize) -> bool {
         false
     }
-    /// True where nothing in f jumps or bends: then a step that is right at its end is right inside too, unless
+    /// True if f has no jumps and no kinks. A step that is right at its end is then also right inside, unless
     /// [`Series::fades`].
     fn is_smooth(&self) -> bool {
         false
     }
-    /// True where a term of f may come and go inside a step and leave nothing at its ends, as `exp(-20000*(1 - u)^2)` does: the
-    /// coefficients at both ends are 0 there to any order.
+    /// True if a term of f may appear and vanish inside a step without a trace at its ends, such as `exp(-20000*(1 - u)^2)`:
+    /// its coefficients at both ends are 0 to any order.
     fn fades(&self) -> bool {
         false
     }

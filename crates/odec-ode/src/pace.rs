@@ -1,29 +1,30 @@
-//! Where the next step of a run ends: on the grid of fixed steps, where the step-size controller wishes, at a stop, at the end.
+//! Determines where the next step of a run ends: on the grid of constant steps, as the step-size controller proposes, at a
+//! stop, or at the end.
 
-/// An adaptive step that would leave less than this fraction of itself to the end or to a stop is stretched to it.
+/// If an adaptive step would end within this fraction of its length of the end or of a stop, it is extended to it.
 const LAST_GROWTH: f64 = 0.01;
-/// A fixed run whose length is a multiple of the step to within this fraction of a step ends on a whole step.
+/// With constant steps, the run ends on a whole step if its length is a multiple of the step to within this fraction of a step.
 const WHOLE_STEP: f64 = 1e-8;
-/// Where f depends on time, a step that grew by more than this grows by no more the next times, until one shrinks. While nothing
-/// moves the estimates see no error at all; so the step stays below about half the length of such a rest, and what wakes up again
-/// after as long a time (a day after a night) is not stepped over.
+/// If f depends on time, a step may grow by more than this factor only once, until a step shrinks. While nothing moves, the
+/// error estimates are zero. With this limit, a step stays below about half the length of such a rest, so it does not pass
+/// over a motion that begins after as long a time (the day after a night).
 const GROW_AT_REST: f64 = 1.5;
 /// Smallest step as a fraction of the first one, for steps at t = 0 where rounding of t gives no bound.
 const SMALLEST_FRACTION: f64 = 1e-40;
-/// Shortening for this reason alone stops at this many units of rounding of t.
+/// A step is not shortened below this many rounding errors of t for this reason alone.
 const SHORTEST: f64 = 64.0;
-/// If the rounding of its end is more than this fraction of a step, the step has the exact length from t to that end.
-/// For large t, such as seconds since 1970, steps would otherwise differ from the time that passes.
+/// If the rounding error of its end is more than this fraction of a step, the step has the exact length from t to this end.
+/// For large t, such as seconds since 1970, the step would otherwise differ from the elapsed time.
 const ROUNDED: f64 = 1e-9;
-/// The first step from a changed state, as a fraction of the one that the controller wished for before.
+/// The first step from a changed state, as a fraction of the one that the controller proposed before the change.
 const RESUMED: f64 = 0.25;
 
-/// Where the next step ends.
+/// Determines where the next step ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pace {
     /// Equal steps.
     Fixed(Grid),
-    /// Steps that the error estimate chooses.
+    /// Adaptive steps, chosen by the error estimate.
     Adaptive(StepProposal),
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct Grid {
     taken: f64,
     count: f64,
     even: bool,
-    /// False behind a stop between two points of the grid.
+    /// False after a stop between two points of the grid.
     on_point: bool,
 }
 
@@ -49,11 +50,11 @@ pub(crate) struct StepProposal {
     /// Where f depends on time: true after a step that grew, until one shrinks.
     rest: Option<bool>,
     least: f64,
-    /// The longest step that was wished for before a stop cut it.
+    /// The longest step that the controller proposed before a stop shortened it.
     uncut: f64,
 }
 
-/// A step from `t` and its end, the step with the rounding of the end where that matters.
+/// A step from `t`, and its end. If the rounding error of the end matters, the step includes it.
 fn exact(t: f64, h: f64) -> (f64, f64) {
     let t_new = t + h;
     if f64::EPSILON * t.abs() > ROUNDED * h.abs() && t_new != t { (t_new - t, t_new) } else { (h, t_new) }
@@ -65,13 +66,14 @@ impl Grid {
         if self.taken + 1.0 >= self.count { self.t_end } else { self.t0 + (self.taken + 1.0) * self.h }
     }
 
-    /// Takes up the grid at a time on it or between two of its points.
+    /// Continues the grid at a time on it or between two of its points.
     fn stand_at(&mut self, t: f64) {
         self.taken = ((t - self.t0) / self.h + WHOLE_STEP).floor();
         self.on_point = t == self.t0 + self.taken * self.h;
     }
 
-    /// True at the next point of the grid but for rounding: a stop there takes its place, or a step as long as rounding would follow.
+    /// True if `t` is the next point of the grid up to rounding. A stop there replaces this point; otherwise a step as short
+    /// as a rounding error would follow.
     fn near(&self, t: f64) -> bool {
         (t - self.target()).abs() <= WHOLE_STEP * self.h.abs()
     }
@@ -98,7 +100,7 @@ impl Pace {
         matches!(self, Pace::Fixed(_))
     }
 
-    /// The step to try from `t`, and its end; `stop` is a time ahead, not beyond the end, that no step may pass.
+    /// The step to try from `t`, and its end. No step passes `stop`, which lies ahead and not beyond the end.
     pub fn step(&mut self, t: f64, stop: Option<f64>) -> (f64, f64) {
         match self {
             Pace::Fixed(grid) => {
@@ -120,7 +122,7 @@ impl Pace {
                 if wish.h.abs() * (1.0 + LAST_GROWTH) >= left.abs() {
                     (left, end)
                 } else if stop.is_some() && 2.0 * wish.h.abs() > left.abs() {
-                    // two equal steps rather than a whole one and the rest
+                    // two equal steps instead of a whole one and the rest
                     exact(t, 0.5 * left)
                 } else {
                     let (h, t_new) = exact(t, wish.h);
@@ -131,7 +133,7 @@ impl Pace {
         }
     }
 
-    /// True when an adaptive step has fallen to the rounding of t.
+    /// True if an adaptive step has shrunk to the rounding error of t.
     pub fn collapsed(&self, t: f64) -> bool {
         match self {
             Pace::Fixed(_) => false,
@@ -141,7 +143,7 @@ impl Pace {
         }
     }
 
-    /// The step `made` to `t_new` stands.
+    /// Accepts the step `made` to `t_new`.
     pub fn accepted(&mut self, made: f64, t_new: f64, next: f64) {
         match self {
             Pace::Fixed(grid) => {
@@ -170,12 +172,12 @@ impl Pace {
         }
     }
 
-    /// The state is another one, at `t`.
+    /// The state has been changed at `t`.
     pub fn resume(&mut self, t: f64) {
         match self {
             Pace::Fixed(grid) => grid.stand_at(t),
             Pace::Adaptive(wish) => {
-                // a state that is changed again and again tells nothing of how long steps may be
+                // after repeated changes of the state, the last step says nothing about how long steps may be
                 let (uncut, shortest) = (wish.uncut.abs(), SHORTEST * f64::EPSILON * t.abs());
                 wish.h = (RESUMED * uncut).max(shortest.min(uncut)).copysign(wish.uncut);
                 wish.uncut = wish.h;
@@ -192,7 +194,7 @@ impl Pace {
         }
     }
 
-    /// The end lies at another time; `t` is reached.
+    /// The end has been moved; `t` is the current time.
     pub fn extend(&mut self, t: f64, t_end: f64) {
         match self {
             Pace::Fixed(grid) => {

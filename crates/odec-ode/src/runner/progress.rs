@@ -1,18 +1,19 @@
-//! The progress of a run between two attempts at a step, and when it has failed too often.
+//! Tracks the progress of a run between attempts at a step, and detects that it has failed too often.
 
 use crate::evaluator::Evaluator;
 use crate::narrow::Landmarks;
 use crate::pace::Pace;
 use crate::problem::{Cause, Options, Problem};
 
-/// Number of attempts without a value after which the progress since as many attempts before is checked.
+/// After this many attempts without a value, the progress since then is checked.
 const FAILURES: u64 = 1_000;
-/// A run that has come no further meanwhile than by this fraction, both of the time it has behind it and of the time left, by at most [`CREEPING`]
-/// accepted steps for each attempt without a value, is creeping along a place where f ends, below its tolerances, and would never leave it.
+/// If a run has meanwhile advanced by less than this fraction of both the elapsed and the remaining time, with at most
+/// [`CREEPING`] accepted steps for each attempt without a value, it creeps along a point where f ends, below its tolerances,
+/// and never leaves it.
 const CRAWL: f64 = 1e-5;
 /// See [`CRAWL`].
 const CREEPING: u64 = 2;
-/// A step that collapses so near to a place where f had no value, as a part of the interval, ended there.
+/// A step that collapses within this fraction of the interval of a point where f has no value has ended there.
 const NEAR: f64 = 1e-9;
 
 /// The progress of a run, in addition to the state of its integrator.
@@ -22,12 +23,12 @@ pub(super) struct Progress {
     pub t_end: f64,
     /// None before the first step.
     pub pace: Option<Pace>,
-    /// As it was before the last step.
+    /// The value before the last step.
     pub pace_before: Option<Pace>,
     pub attempts: u64,
-    /// Why the last attempt was none, if it was none.
+    /// Why the last attempt failed, if it did.
     pub cause: Option<Cause>,
-    /// Where f had no value last.
+    /// The last point where f had no value.
     pub met: Option<(Cause, f64)>,
     failed_at: f64,
     accepted_then: u64,
@@ -36,7 +37,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Looks for what terms of t alone do in a short time from a time and the state there to the end.
+    /// Finds rapid changes of terms of t alone, from a time and the state there to the end.
     pub fn look_ahead(&mut self, eval: &Evaluator<'_>, at: (f64, &[f64]), options: &Options) {
         if !options.fixed {
             self.landmarks = Landmarks::of(eval, at, self.t_end);
@@ -50,7 +51,7 @@ impl Progress {
     /// The cause of a failure at `t` if the step has collapsed.
     pub fn collapsed(&self, t: f64) -> Cause {
         let collapsed = self.cause.unwrap_or(Cause::StepCollapsed { row: 0, error: f64::INFINITY });
-        // steps that shrink towards a place where f ends tell less than what was found beyond it
+        // steps that shrink towards a point where f ends say less than what lies beyond it
         let span = if self.t_end.is_finite() { (self.t_end - self.t0).abs() } else { 0.0 };
         let near = |(_, at): &(Cause, f64)| (t - at).abs() <= NEAR * span.max(t.abs());
         match self.met.filter(near) {
@@ -59,7 +60,7 @@ impl Progress {
         }
     }
 
-    /// Notes an attempt at `t` without a value; the error ends the run.
+    /// Records an attempt at `t` without a value. An error ends the run.
     pub fn failed(&mut self, eval: &Evaluator<'_>, t: f64, cause: Cause, fixed: bool) -> Result<(), Cause> {
         if matches!(cause, Cause::Fatal | Cause::Internal { .. }) || fixed {
             return Err(cause);

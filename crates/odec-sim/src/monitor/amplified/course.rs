@@ -1,26 +1,26 @@
-//! What is kept of a run, so that it can be judged whether errors grew: some rows, and some ends of steps.
+//! Stores some rows and some ends of steps of a run, from which odec later estimates the growth of errors.
 
-/// Rows that are kept at most.
+/// Largest number of stored rows.
 const ROWS: usize = 1024;
-/// Ends of steps that are kept at most.
+/// Largest number of stored ends of steps.
 const STEPS: usize = 256;
 
-/// A state on the way.
+/// A state along the run.
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a> {
-    /// When.
+    /// The time.
     pub t: f64,
-    /// All of it, n values.
+    /// All n values of the state.
     pub y: &'a [f64],
 }
 
-/// Every k-th of a sequence: k is twice as large whenever there are too many.
+/// Every k-th element of a sequence. If there are too many, k doubles.
 #[derive(Clone, Debug, Default)]
 struct Thinned {
     most: usize,
     every: u64,
     next: u64,
-    /// n + 1, and so many values for each that is kept.
+    /// Number of values of each stored element, n + 1.
     width: usize,
     kept: Vec<f64>,
 }
@@ -30,7 +30,7 @@ impl Thinned {
         Thinned { most, every: 1, next: 0, width: n + 1, kept: vec![] }
     }
 
-    /// The element of this number.
+    /// Adds the element with this number.
     #[inline]
     fn offer(&mut self, number: u64, t: f64, y: &[f64]) {
         if number >= self.next {
@@ -65,18 +65,18 @@ pub struct Course {
 }
 
 impl Course {
-    /// Of a run of this many unknowns that is looked at.
+    /// For a run with n unknowns that odec examines.
     pub fn new(n: usize) -> Course {
         Course { rows: Thinned::new(ROWS, n), steps: Thinned::new(STEPS, n), count: 0 }
     }
 
-    /// The run is looked at.
+    /// True if odec examines the run.
     #[inline]
     pub fn watched(&self) -> bool {
         self.rows.most > 0
     }
 
-    /// A row.
+    /// Adds a row.
     #[inline]
     pub fn row(&mut self, t: f64, y: &[f64]) {
         if self.watched() {
@@ -85,7 +85,7 @@ impl Course {
         }
     }
 
-    /// The end of the step of this number.
+    /// Adds the end of the step with this number.
     #[inline]
     pub fn step(&mut self, number: u64, t: f64, y: &[f64]) {
         if self.watched() {

@@ -1,5 +1,5 @@
-//! How much the equations amplify an error on the way of a run: the linearised system along some ends of steps. It decides
-//! only whether a second run is worth its time, so it has to be cheap and not exact.
+//! Estimates how much the equations amplify an error during a run, from the linearised system at some ends of steps. The
+//! estimate only decides whether a second run is worthwhile, so it has to be cheap rather than exact.
 
 use nalgebra::DMatrix;
 use odec_ode::system::{Mass, System};
@@ -10,26 +10,26 @@ use crate::spectrum::{self, Pencil};
 
 use super::course::At;
 
-/// Evaluations of f that the derivatives at the points take: at first, and where growth begins to show.
+/// Evaluations of f for the derivatives at the points: at first, and if growth is visible.
 const EVALUATIONS: [usize; 2] = [160, 1500];
-/// Operations for linear equations at the points, over the third power of the unknowns.
+/// Operations for linear equations at the points, divided by the third power of the number of unknowns.
 const WORK: usize = 400_000;
-/// The points for which they have to suffice at least.
+/// These budgets have to suffice for at least this number of points.
 const POINTS: usize = 8;
-/// Growth that shows, as a power of e: from it on, more points tell more.
+/// Visible growth, as a power of e. Beyond it, odec uses more points.
 const SHOWS: f64 = 2.0;
-/// Part of a state over which a difference is taken, and the part of its largest size that counts at least.
+/// Relative increment of a state for differences, and the smallest size for it, relative to the largest size of the state.
 const APART: (f64, f64) = (1e-7, 1e-3);
-/// Norm of df/dy times an interval up to which a series gives the exponential function, and its terms for a norm of 1.
+/// Largest norm of df/dy times an interval for which a series computes the exponential function, and its terms at norm 1.
 const SERIES: (f64, usize) = (8.0, 6);
-/// An eigenvalue times an interval up to which the interval resolves the motion.
+/// Largest eigenvalue times an interval for which the interval resolves the motion.
 const RESOLVED: f64 = 1.5;
-/// Instructions for eigenvalues: in total, for a small matrix, and over the third power of its rows.
+/// Instructions for eigenvalues: in total, for a small matrix, and divided by the third power of its rows.
 const EIGENVALUES: (usize, usize, usize) = (120_000, 3_000, 200);
-/// Power of e by which an error grows at least over an interval that does not resolve it; see [`Linear::implicit`].
+/// Least growth, as a power of e, over an interval that does not resolve it; see [`Linear::implicit`].
 const UNRESOLVED: f64 = 2.0;
 
-/// The factor by which an error of the size of the tolerance grows, as a power of e.
+/// The factor by which an error of one tolerance grows, as a power of e.
 pub fn growth(bound: &Bound, findings: &Findings) -> Option<f64> {
     let start = At { t: bound.problem.t0, y: &bound.problem.y0 };
     let all: Vec<At<'_>> = std::iter::once(start).chain(findings.course.steps()).collect();
@@ -44,7 +44,7 @@ pub fn growth(bound: &Bound, findings: &Findings) -> Option<f64> {
     }
 }
 
-/// The same at these points, and whether they were too far apart to resolve all motions.
+/// The growth at these points, and whether they were too far apart to resolve all motions.
 fn along<'a>(slopes: &Slopes<'_>, points: impl Iterator<Item = At<'a>>) -> (f64, bool) {
     let mut error = Linear::new(slopes.unit.len());
     let mut before = None;
@@ -59,7 +59,7 @@ fn along<'a>(slopes: &Slopes<'_>, points: impl Iterator<Item = At<'a>>) -> (f64,
     (error.grown.ln() + error.beyond, error.coarse)
 }
 
-/// M w' = J w, by rows; w counts in tolerances.
+/// M w' = J w, stored by rows. The unit of w is the tolerance.
 pub(super) struct Linearised {
     pub jacobian: Vec<f64>,
     /// `None` where M = I.
@@ -70,9 +70,9 @@ pub(super) struct Linearised {
 pub(super) struct Slopes<'a> {
     bound: &'a Bound,
     largest: &'a [f64],
-    /// The tolerances at the largest sizes.
+    /// The tolerances for the largest sizes of the states.
     pub unit: Vec<f64>,
-    /// df/dy and M are there because the run needed them.
+    /// True if df/dy and M are available because the run needed them.
     exact: bool,
 }
 
@@ -84,7 +84,7 @@ impl Slopes<'_> {
         Slopes { bound, largest, unit, exact }
     }
 
-    /// An error of the size of the tolerance, with a part in every direction, always the same.
+    /// An error of one tolerance, with a component in every direction; always the same.
     pub fn seed(&self, point: At<'_>) -> Vec<f64> {
         let of = |(i, (y, unit)): (usize, (&f64, &f64))| {
             let size = (self.bound.atol(i) + self.bound.options.rtol * y.abs()) / unit;
@@ -93,7 +93,7 @@ impl Slopes<'_> {
         point.y.iter().zip(&self.unit).enumerate().map(of).collect()
     }
 
-    /// `None` where values are not finite.
+    /// `None` if values are not finite.
     pub fn at(&self, point: At<'_>) -> Option<Linearised> {
         let n = self.unit.len();
         let scaled = |matrix: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
@@ -108,7 +108,7 @@ impl Slopes<'_> {
         Some(Linearised { jacobian: scaled(&|i, j| columns[j * n + i]), mass: None })
     }
 
-    /// df/dy by columns. The code of the exact one takes longer to make than most runs.
+    /// df/dy by columns, from differences: compiling the exact derivative takes longer than most runs.
     fn differences(&self, point: At<'_>) -> Option<Vec<f64>> {
         let (n, executor) = (self.unit.len(), &self.bound.executor);
         let (mut y, mut f) = (point.y.to_vec(), vec![0.0; n]);
@@ -125,16 +125,16 @@ impl Slopes<'_> {
     }
 }
 
-/// An error on the way.
+/// An error during the run.
 struct Linear {
     w: Vec<f64>,
     /// The largest so far, in tolerances.
     grown: f64,
-    /// A bound of the growth that the intervals do not resolve, as a power of e.
+    /// A bound on the growth that the intervals do not resolve, as a power of e.
     beyond: f64,
-    /// An interval was too long to resolve what may grow in it.
+    /// True if an interval was too long to resolve a motion that may grow.
     coarse: bool,
-    /// Operations for eigenvalues.
+    /// Operations spent on eigenvalues.
     worked: usize,
     exponent: Vec<f64>,
     term: Vec<f64>,
@@ -156,7 +156,7 @@ impl Linear {
         }
     }
 
-    /// Errors are made all the time.
+    /// Adds the errors of further steps.
     fn renew(&mut self, seed: &[f64]) {
         let most = |w: &[f64]| w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
         let size = most(&self.w);
@@ -166,7 +166,7 @@ impl Linear {
         }
     }
 
-    /// Over an interval of this length.
+    /// Advances the error over an interval of this length.
     fn pass(&mut self, from: &Linearised, to: &Linearised, h: f64) {
         for (a, (x, y)) in self.exponent.iter_mut().zip(from.jacobian.iter().zip(&to.jacobian)) {
             *a = 0.5 * h * (x + y);
@@ -181,7 +181,7 @@ impl Linear {
         }
     }
 
-    /// Whether an interval of these is too long for a motion that does not decay.
+    /// Returns whether one of these intervals is too long for a motion that does not decay.
     fn look(&mut self) {
         let n = self.w.len();
         let work = EIGENVALUES.1 + EIGENVALUES.2 * n.pow(3);
@@ -193,7 +193,7 @@ impl Linear {
         self.coarse = values.iter().any(|value| value.re > -0.5 * value.norm() && value.norm() > RESOLVED);
     }
 
-    /// By the exponential function.
+    /// Advances the error with the exponential function.
     fn series(&mut self, norm: f64) {
         let parts = norm.ceil().max(1.0);
         for _ in 0..parts as usize {
@@ -208,8 +208,8 @@ impl Linear {
         }
     }
 
-    /// By the trapezoidal rule, which neither damps an oscillation nor lets a fast decay grow: (M - A/2) w = (M + A/2) w.
-    /// Beyond its pole, which shows in the sign of the determinant, it does not see growth.
+    /// Advances the error with the trapezoidal rule, which neither damps an oscillation nor amplifies a fast decay:
+    /// (M - A/2) w = (M + A/2) w. Beyond its pole, which the sign of the determinant reveals, it underestimates growth.
     fn implicit(&mut self, mass: Option<&[f64]>) {
         let n = self.w.len();
         let of_mass = |k: usize| mass.map_or(f64::from(u8::from(k / n == k % n)), |mass| mass[k]);
@@ -235,7 +235,7 @@ fn product(matrix: &[f64], x: &[f64], out: &mut [f64]) {
     }
 }
 
-/// Solves by Gaussian elimination in place; whether the determinant is positive.
+/// Solves by Gaussian elimination in place, and returns whether the determinant is positive.
 fn eliminate(matrix: &mut [f64], x: &mut [f64]) -> Option<bool> {
     let n = x.len();
     let mut positive = true;

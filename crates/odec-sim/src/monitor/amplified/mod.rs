@@ -1,11 +1,12 @@
-//! Rows that miss their tolerance although each step keeps it: errors that the model amplifies, as in chaos or near an
-//! equilibrium that repels, and errors of many steps of a named method, which add up where the model does not damp them. Where
-//! the equations along the run make one of them possible, a second run with a smaller tolerance follows the first one, and
-//! the difference of their rows is the error. It is bounded: growth that matters shows early in a long run.
+//! Detects rows that miss their tolerance although each step meets it. There are two causes. The model may amplify errors,
+//! as in chaos or near an unstable equilibrium. Or the errors of many steps of a named method may add up, if the model does
+//! not damp them. If the equations along the run make one of these possible, odec makes a second run with a smaller
+//! tolerance. The difference between the rows of both runs is the error. The second run is bounded, because relevant growth
+//! is visible early in a long run.
 //!
-//! Instants whose times follow from states amplify errors too: an error of the time is an error of the state behind it.
-//! Balls that hit round obstacles are chaotic, and between the hits nothing grows. The equations do not show that growth, so
-//! several such instants are enough for a second run, which is short.
+//! Instants whose times depend on states amplify errors too, because an error in the time becomes an error in the state
+//! after it. Balls that hit round obstacles move chaotically, although nothing grows between the hits. The equations do not
+//! show this growth, so several such instants are enough for a second run, which is then short.
 
 mod course;
 mod growth;
@@ -24,23 +25,23 @@ use crate::blame::{declared, number};
 pub use course::Course;
 use second::{GROWN, MISSED, Miss};
 
-/// Most unknowns of a run that is looked at: the work for growth increases with the third power.
+/// odec examines runs of at most this many unknowns, because the work for growth increases with the third power.
 const MOST: usize = 40;
-/// Growth of an error, as a power of e, from which a second run is made: a factor of 50.
+/// odec makes a second run if an error can grow by this power of e, a factor of 50.
 const GROWTH: f64 = 4.0;
-/// The same after a run of `auto`, which works to a fraction of the tolerance: a factor of 1,100. On the problems with
+/// The same after a run of `auto`, which uses a fraction of the tolerance: a factor of 1,100. On the problems with
 /// reference solutions, no run of `auto` that missed ten tolerances had growth below 3,000.
 const GROWTH_OF_AUTO: f64 = 7.0;
-/// Least order of a method that reaches small tolerances in a tolerable number of steps.
+/// Methods of at least this order reach small tolerances in an acceptable number of steps.
 const USEFUL: u32 = 4;
-/// Instants on surfaces from which a second run is made: each may amplify an error several times.
+/// odec makes a second run after this many instants on surfaces, because each may amplify an error several times.
 const LANDINGS: u64 = 3;
-/// Most steps of the first run that count where the second run is made for them alone.
+/// If these instants are the only reason, the second run covers at most this many steps of the first one.
 const SHORT: u64 = 20_000;
 /// Smallest tolerance that a run can meet.
 const TIGHTEST: f64 = 1e-13;
 
-/// What is kept of a run, if it is looked at.
+/// The stored part of a run that odec examines.
 pub(super) fn course(bound: &Bound) -> Course {
     let (n, sensitivities) = (bound.problem.y0.len(), bound.executor.groups() > 1);
     let watched = !bound.options.fixed && !sensitivities && n <= MOST && bound.options.rtol > 10.0 * TIGHTEST;
@@ -61,7 +62,7 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
         None => return None,
     };
     let miss = second::compared(bound, (findings, most), prospect.as_ref(), stop)?;
-    // an absolute tolerance that was too large is a cause to mend
+    // an absolute tolerance that is too large is a cause to mend
     report::outgrown(judged).is_none().then(|| told(judged, cause, &miss))
 }
 
@@ -70,7 +71,7 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
 enum Cause {
     /// The model amplifies errors.
     Growth,
-    /// There are many of them, and the model does not damp them.
+    /// There are many errors, and the model does not damp them.
     Sum,
 }
 
@@ -89,7 +90,7 @@ fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
         number(MISSED)
     );
     let mut d = Diagnostic::warning(&codes::W0622, headline);
-    // the place that stays the same from run to run is the first, so that a comment there can turn the warning off
+    // the first place must be the same in every run, so that a comment there can turn the warning off
     if let Some(span) = bound.asked.rtol {
         d = d.label(span, "this bounds the error of each step");
     }
@@ -105,7 +106,7 @@ fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
     let help = match (cause, better(bound, miss)) {
         (Cause::Sum, tolerance) => {
             let auto = typed("method", "auto", bound.asked.method.is_some());
-            // to a method of low order a tolerance this small is of no use
+            // so small a tolerance does not help a method of low order
             let set = tolerance.filter(|_| bound.choice.method.order >= USEFUL).map(|tolerance| set(bound, tolerance));
             format!(
                 "the tolerance bounds the error of each step, and not their sum: set {auto}, which uses a fraction of the tolerance{}",
@@ -151,8 +152,8 @@ fn two(x: f64) -> String {
     number(format!("{x:.1e}").parse().unwrap_or(x))
 }
 
-/// The tolerance with which rows would be as right as this run was asked to make them; none that rounding errors exceed. With it
-/// a named method of order p takes more steps, so that errors decrease as its power p/(p + 1).
+/// The tolerance for which the rows would meet the tolerance of this run; `None` if rounding errors are larger. A named method
+/// of order p then takes more steps, so its errors decrease as the power p/(p + 1) of the tolerance.
 fn better(bound: &Bound, miss: &Miss) -> Option<f64> {
     let method = bound.choice.method;
     let power = if method.name == METHOD.name { 1.0 } else { 1.0 + 1.0 / f64::from(method.order) };
@@ -160,7 +161,7 @@ fn better(bound: &Bound, miss: &Miss) -> Option<f64> {
     (tolerance >= TIGHTEST).then_some(tolerance)
 }
 
-/// The power of ten that is not below `x`.
+/// The smallest power of ten that is at least `x`.
 fn power_above(x: f64) -> f64 {
     1.0 / power_below(1.0 / x)
 }

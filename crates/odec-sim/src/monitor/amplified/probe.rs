@@ -1,5 +1,5 @@
-//! The errors that steps of a run made, at some places: stretches between kept ends of steps are integrated again with a smaller
-//! tolerance. Each begins at the state of the run, so it shows the errors of its own steps alone.
+//! Measures the errors of the steps in some intervals of a run: integrates each interval between two stored ends of steps again
+//! with a smaller tolerance. It starts from the state of the run, so it shows only the errors of the steps in the interval.
 
 use std::ops::ControlFlow;
 
@@ -15,13 +15,13 @@ use super::growth::Slopes;
 use super::second;
 use super::sum::pass;
 
-/// Stretches that are integrated again.
+/// Number of intervals that are integrated again.
 const STRETCHES: usize = 8;
-/// Steps for such a stretch, beyond those that the run took.
+/// Steps for such an interval, beyond those that the run took.
 const MORE: u64 = 100;
 
-/// The mean error of the stretches over that which their steps would make if each had an error of the tolerance. `None` where it
-/// cannot be told: with modes and events, which are not what they were at the start, and where a stretch has no solution.
+/// The mean error of the intervals, divided by the error if each of their steps had an error of one tolerance. `None` if it
+/// cannot be measured: with modes and events, which differ from those at the start, and if an interval has no solution.
 pub fn share(bound: &Bound, findings: &Findings) -> Option<f64> {
     let all: Vec<At<'_>> = findings.course.steps().collect();
     if bound.located.is_some() || all.len() < 2 * STRETCHES {

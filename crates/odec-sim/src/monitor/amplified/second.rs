@@ -1,4 +1,4 @@
-//! The second run, with a smaller tolerance: its rows beside those of the first one.
+//! Makes the second run, with a smaller tolerance, and compares its rows with those of the first run.
 
 use std::ops::ControlFlow;
 
@@ -16,30 +16,30 @@ use crate::columns::{Column, Columns};
 use crate::monitor::Findings;
 use crate::sample::{self, Recorder};
 
-/// The tolerance of the second run over that of the first.
+/// The tolerance of the second run, divided by that of the first.
 const TIGHTER: f64 = 0.1;
-/// Steps of the second run of a named method at most, in those of the first one; `auto` works to a fraction of the tolerance, so
-/// that what it misses shows in as many steps as those of its run.
+/// Largest number of steps of the second run of a named method, as a multiple of those of the first run. `auto` uses a fraction
+/// of the tolerance, so as many steps as in its own run are enough to show an error.
 const LONGER: u64 = 2;
-/// Steps of the second run beyond those: a short run may need them for the smaller tolerance.
+/// Additional steps of the second run: a short run may need them for the smaller tolerance.
 const MORE: u64 = 200;
-/// Tolerances that a row may miss.
+/// A row may be off by this many tolerances.
 pub const MISSED: f64 = 10.0;
-/// Factor by which the error at the end may exceed what a part of the run shows.
+/// Factor by which the error at the end may exceed that in a part of the run.
 const SAFETY: f64 = 3.0;
-/// Part of the size of a state that an error takes which grows no more.
+/// An error this large, relative to the size of its state, no longer grows.
 pub const GROWN: f64 = 0.3;
 
-/// Where rows miss their tolerance.
+/// The rows that miss their tolerance.
 #[derive(Clone, Debug)]
 pub struct Miss {
-    /// From when on.
+    /// The time of the first such row.
     pub since: f64,
-    /// Where they miss it most: when.
+    /// The time of the largest error.
     pub at: f64,
-    /// The place in y of the state.
+    /// The position of the state in y.
     pub place: usize,
-    /// The error, and the same over the tolerance.
+    /// The error, absolute and divided by the tolerance.
     pub error: f64,
     /// See `error`.
     pub times: f64,
@@ -47,8 +47,8 @@ pub struct Miss {
     pub size: f64,
 }
 
-/// The method of the second run: the same if a smaller tolerance makes its errors smaller for little more work, or one of high order, for
-/// which the first run has all code that it needs.
+/// The method of the second run: the same method if a smaller tolerance reduces its errors for little more work, otherwise
+/// one of high order that needs no code which the first run has not compiled.
 fn method(bound: &Bound, rtol: f64) -> &'static Method {
     let own = bound.choice.method;
     if own.name == METHOD.name || sum::is_exact(own) {
@@ -69,14 +69,14 @@ pub fn tighter(bound: &Bound) -> Bound {
     options.rtol *= TIGHTER;
     options.atol.iter_mut().for_each(|atol| *atol *= TIGHTER);
     other.choice.method = method(bound, options.rtol);
-    // so few steps are not worth code of their own
+    // for so few steps, compiling more code is not worthwhile
     (options.fused_steps, options.eliminator) = (false, None);
     other.columns = Columns::new("", bound.states.clone(), bound.states.clone());
     other.columns.add_states();
     other
 }
 
-/// The columns of the states, with their places in y.
+/// The columns of the states, with their positions in y.
 pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
     let of = |k| match columns.at(k) {
         Some(Column::State(place)) => Some((k, place)),
@@ -85,8 +85,8 @@ pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
     (0..columns.len()).filter_map(of).collect()
 }
 
-/// Where rows differ by more than the tolerance allows. `stop` ends the second run. It takes about twice `most` steps at
-/// most, and less where errors become as large as the states, or where its first part shows that they remain small.
+/// Finds the rows that differ by more than the tolerance allows. `stop` ends the second run. It takes at most about twice
+/// `most` steps, and fewer if errors become as large as the states, or if its first part shows that they stay small.
 pub fn compared(
     bound: &Bound,
     (findings, most): (&Findings, u64),
@@ -114,10 +114,10 @@ struct Beside<'a> {
     bound: &'a Bound,
     rows: &'a [At<'a>],
     sizes: Vec<f64>,
-    /// Columns of the second run, and places in y.
+    /// Columns of the second run, and positions in y.
     places: Vec<(usize, usize)>,
     events: bool,
-    /// The row before missed its tolerance.
+    /// True if the previous row missed its tolerance.
     before: bool,
     /// The largest error so far, in tolerances.
     most: f64,

@@ -1,5 +1,5 @@
-//! How far the errors of many steps can add up: the linearised system along some ends of steps, with an error of the size of the
-//! tolerance in each step. Where the equations damp errors, those of the last steps alone remain; where they do not, all do.
+//! Estimates how far the errors of many steps can add up, from the linearised system at some ends of steps, with an error of
+//! one tolerance in each step. If the equations damp errors, only those of the last steps remain; otherwise all of them do.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -13,32 +13,32 @@ use super::course::At;
 use super::growth::{Linearised, Slopes};
 use super::probe;
 
-/// Share of the tolerance that the errors of such a method take at most.
+/// Largest share of the tolerance for a method whose steps are more accurate than its estimates.
 const EXACT: f64 = 0.25;
-/// Their least order: after a method of lower order, a second run of high order costs little.
+/// Least order of such a method: after a method of lower order, a second run of high order costs little.
 const HIGH: u32 = 4;
-/// Part of the limit that the errors of some steps have to add up to: others may be larger.
+/// Fraction of the limit that the measured errors have to reach, because other steps may have larger errors.
 const SURE: f64 = 0.5;
-/// Part of a run, as a divisor, after which a second run shows how its errors add up.
+/// The second run shows how its errors add up after this part of the run, given as a divisor.
 const EARLY: usize = 4;
-/// Amplification up to which growth is not looked for.
+/// Up to this amplification, growth is not examined.
 const AMPLIFIED: f64 = 50.0;
-/// Evaluations of f that the derivatives at the points take.
+/// Evaluations of f for the derivatives at the points.
 const EVALUATIONS: usize = 120;
-/// Operations for linear equations at the points, over the third power of the unknowns.
+/// Operations for linear equations at the points, divided by the third power of the number of unknowns.
 const WORK: usize = 400_000;
-/// The points for which they have to suffice at least.
+/// These budgets have to suffice for at least this number of points.
 const POINTS: usize = 8;
-/// Norm of df/dy times a part of an interval up to which one step of the formula below is accurate.
+/// Largest norm of df/dy times a part of an interval for which one step of the formula below is accurate.
 const SHORT: f64 = 0.25;
-/// Times that an interval is halved at most: what is faster still has decayed.
+/// Largest number of halvings of an interval. Even faster motions have decayed.
 const HALVED: i32 = 5;
-/// The pole of the L-stable formula of order 2 that takes errors over a part of an interval, 1 - sqrt(1/2).
+/// The pole of the L-stable formula of order 2 that advances errors over a part of an interval, 1 - sqrt(1/2).
 const POLE: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
 
-/// Largest error of a step in tolerances, as far as it counts in the sum: the 90th percentile of the error of a run over that
-/// sum, of 280 runs of 100 problems at rtol 1e-4, 1e-6 and 1e-8. The estimates of methods that go on with the better of two
-/// solutions are those of the other one.
+/// Error of a step in tolerances, as it counts in the sum: the 90th percentile of the error of a run, divided by the sum, of
+/// 280 runs of 100 problems at rtol 1e-4, 1e-6 and 1e-8. Methods that continue with the better of two solutions estimate the
+/// error of the other one.
 const SHARES: [(&[&str], f64); 6] = [
     (&["ros2", "sdirk2", "taylor", "abm2"], 0.003),
     (&["vern7", "vern9", "radau5"], 0.03),
@@ -47,10 +47,10 @@ const SHARES: [(&[&str], f64); 6] = [
     (&["dopri5", "cash-karp", "dop853"], 0.25),
     (&["rk4", "rkf45", "ssprk33", "tr-bdf2"], 0.6),
 ];
-/// The same of the other methods, which estimate the error of the solution that they go on with.
+/// The same for the other methods, which estimate the error of the solution with which they continue.
 const WHOLE: f64 = 0.8;
 
-/// Whether the steps of a method are more accurate than its estimates.
+/// Returns whether the steps of a method are more accurate than its estimates.
 pub fn is_exact(method: &Method) -> bool {
     share(method) <= EXACT && method.order >= HIGH
 }
@@ -60,15 +60,16 @@ fn share(method: &Method) -> f64 {
     SHARES.iter().find(|(names, _)| names.contains(&method.name)).map_or(WHOLE, |(_, share)| *share)
 }
 
-/// The errors that add up in the course of a run, as far as they are known before a second run.
+/// The errors that add up during a run, as far as they are known before a second run.
 #[derive(Clone, Debug)]
 pub struct Prospect {
-    /// Times, each after as many steps as the one before, and the errors there in tolerances; empty where the whole second run counts.
+    /// Times, each after as many steps as the one before, and the errors there in tolerances; empty if the whole second run
+    /// counts.
     points: Vec<(f64, f64)>,
 }
 
 impl Prospect {
-    /// The error at the end of the run if up to `t` it has been this large; `None` where that is too early to tell.
+    /// The error at the end of the run if it has been this large up to `t`; `None` if it is too early to tell.
     pub fn at_end(&self, t: f64, error: f64) -> Option<f64> {
         let (start, end) = (self.points.first()?.0, self.points.last()?);
         let known = self.points.iter().filter(|point| (point.0 - start).abs() <= (t - start).abs());
@@ -77,10 +78,10 @@ impl Prospect {
     }
 }
 
-/// The errors of the steps if they can add up to more than so many tolerances. Some of them are measured.
+/// The errors of the steps, if they can add up to more than this many tolerances. Some of them are measured.
 pub fn beyond(bound: &Bound, findings: &Findings, many: f64) -> Option<Prospect> {
     let share = share(bound.choice.method);
-    // no two of them cancel, so the sum is at most their number where the model does not amplify them
+    // no two errors cancel, so the sum is at most their number if the model does not amplify them
     if bound.choice.method.name == METHOD.name || findings.steps as f64 * share * AMPLIFIED < many {
         return None;
     }
@@ -90,13 +91,14 @@ pub fn beyond(bound: &Bound, findings: &Findings, many: f64) -> Option<Prospect>
         return None;
     }
     if !is_exact(bound.choice.method) {
-        // nearly all of them do, and a second run of high order costs little beside the first one
+        // nearly all of them do, and a second run of high order costs little compared with the first one
         return Some(Prospect { points: vec![] });
     }
     probe::share(bound, findings).is_none_or(|share| sum * share > many * SURE).then_some(Prospect { points })
 }
 
-/// The largest errors up to points of the run in tolerances, if each step makes an error of the tolerance and no two of them cancel.
+/// The largest errors up to points of the run, in tolerances, if each step has an error of one tolerance and no two of them
+/// cancel.
 fn sum(bound: &Bound, findings: &Findings) -> Option<Vec<(f64, f64)>> {
     let start = At { t: bound.problem.t0, y: &bound.problem.y0 };
     let all: Vec<At<'_>> = std::iter::once(start).chain(findings.course.steps()).collect();
@@ -123,7 +125,7 @@ fn sum(bound: &Bound, findings: &Findings) -> Option<Vec<(f64, f64)>> {
     Some(points)
 }
 
-/// Sizes of errors after an interval of this length, in which the new ones are made.
+/// Advances the sizes of errors over an interval of this length, and adds the new errors.
 pub fn pass(
     from: &Linearised,
     to: &Linearised,

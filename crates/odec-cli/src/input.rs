@@ -135,19 +135,17 @@ pub fn plain(e: &std::io::Error) -> String {
     }
 }
 
+/// A file or folder that odec cannot read, in E0701.
+pub fn unreadable(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
+    Box::new(error(&codes::E0701, format!("odec cannot read `{}`: {}", path.display(), plain(e)), None))
+}
+
 /// A file of the same folder with a similar name.
 pub fn neighbour(path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_str()?;
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .ok()?
-        .take(1000)
-        .filter_map(|e| e.ok()?.file_name().into_string().ok())
-        .filter(|n| n.ends_with(".ode"))
-        .collect();
-    names.sort();
     let stem = wanted.strip_suffix(".ode").unwrap_or(wanted);
-    let near = names.into_iter().find(|n| {
+    let near = model_files(folder)?.into_iter().find(|n| {
         let other = n.strip_suffix(".ode").unwrap_or(n);
         !odec_lang::suggest::nearest(stem, std::iter::once(other)).is_empty()
     })?;
@@ -156,13 +154,15 @@ pub fn neighbour(path: &Path) -> Option<String> {
 
 /// The models in a folder, to name instead of it.
 fn models(path: &Path) -> Option<String> {
-    let mut names: Vec<String> = std::fs::read_dir(path)
-        .ok()?
-        .take(1000)
-        .filter_map(|e| e.ok()?.file_name().into_string().ok())
-        .filter(|n| n.ends_with(".ode"))
-        .collect();
-    names.sort();
-    let first = names.first()?;
+    let first = model_files(path)?.into_iter().next()?;
     Some(format!("choose a model in it, for example `{}`", path.join(first).display()))
+}
+
+/// The names of the models among the first 1,000 files of a folder, sorted; none if odec cannot read the folder.
+fn model_files(folder: &Path) -> Option<Vec<String>> {
+    let files = std::fs::read_dir(folder).ok()?.take(1000);
+    let names = files.filter_map(|e| e.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|n| n.ends_with(".ode")).collect();
+    names.sort();
+    Some(names)
 }

@@ -57,7 +57,7 @@ fn away_from_the_edges_nothing_is_asked() {
 
 #[test]
 fn what_is_not_finite_is_found_for_its_element() {
-    use odec_lang::blame::{Fault, StateAt, What, blame};
+    use odec_lang::blame::{FailedQuantity, Fault, StateAt, blame};
     let text = "
         const N = 5
         index i = 1..N
@@ -74,24 +74,25 @@ fn what_is_not_finite_is_found_for_its_element() {
     y[3] = -1.0;
     y[5] = 2.0;
     let at = StateAt { t: 0.0, y: &y, values: &values };
-    let found = blame(&model, &source, What::Row(2), at).expect("u[3]' has no value");
+    let found = blame(&model, &source, FailedQuantity::Row(2), at).expect("u[3]' has no value");
     assert_eq!((found.fault, found.text.as_str()), (Fault::Value, "sqrt(u[i+1])"));
     assert_eq!(found.through.len(), 1);
     assert_eq!(found.through[0].0, "root[3]");
     assert_eq!((found.operands[0].text.as_str(), found.operands[0].value), ("u[4]", -1.0));
-    assert!(blame(&model, &source, What::Row(0), at).is_none());
+    assert!(blame(&model, &source, FailedQuantity::Row(0), at).is_none());
     // At the upper end the boundary is at fault: 2*u[5] is fine, so make it bad.
     let mut worse = y.clone();
     worse[4] = -3.0;
-    let found = blame(&model, &source, What::Row(4), StateAt { y: &worse, ..at }).expect("u[5]' has no value");
+    let found =
+        blame(&model, &source, FailedQuantity::Row(4), StateAt { y: &worse, ..at }).expect("u[5]' has no value");
     assert_eq!((found.operands[0].text.as_str(), found.operands[0].value), ("u[6]", -6.0));
     // v[1] is 2, and j runs past 2.
-    let found = blame(&model, &source, What::Row(10), at).expect("v[1]'' has no value");
+    let found = blame(&model, &source, FailedQuantity::Row(10), at).expect("v[1]'' has no value");
     assert_eq!(found.text, "1/(v[i] - j)");
     // The first of the rates is fine, the logarithm of a negative one is not.
     let mut falling = y.clone();
     falling[11] = -0.5;
-    let found = blame(&model, &source, What::Output(0), StateAt { y: &falling, ..at }).expect("no logarithm");
+    let found = blame(&model, &source, FailedQuantity::Output(0), StateAt { y: &falling, ..at }).expect("no logarithm");
     assert_eq!((found.operands[0].text.as_str(), found.operands[0].value), ("v[2]'", -0.5));
 }
 

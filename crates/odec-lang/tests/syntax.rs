@@ -154,6 +154,9 @@ fn doc_comments_find_their_item() {
     let StatementKind::Param(items) = &tree.statements[0].kind else { panic!("no param") };
     let docs: Vec<_> = items.iter().map(|item| item.doc.as_deref()).collect();
     assert_eq!(docs, [Some("of a"), Some("of both"), Some("of both")]);
+    let tree = ok("compartment V = 2  ## of V\n");
+    let StatementKind::Compartment(items) = &tree.statements[0].kind else { panic!("no compartment") };
+    assert_eq!(items[0].doc.as_deref(), Some("of V"));
     fixed("x = 1\n## lost\n\ny = 2\n", "W0101", "## lost", "x = 1\n# lost\n\ny = 2\n");
     fixed("x = 1 // a comment\n", "E0112", "//", "x = 1 # a comment\n");
     check("x = N//2\n", "E0112", "//");

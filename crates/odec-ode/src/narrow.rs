@@ -38,7 +38,7 @@ impl Landmarks {
         Landmarks { once, again }
     }
 
-    /// The step to try from `t` and its end, where `step` is what was wished.
+    /// The step to try from `t` and its end, where `step` is the proposal.
     pub(crate) fn cut(&self, t: f64, step: (f64, f64)) -> (f64, f64) {
         let (h, end) = step;
         let met = |mark: &&Narrow| (mark.t - t).abs() > MET * mark.width && h.abs() > mark.width;

@@ -113,20 +113,20 @@ impl Pace {
                 let whole = grid.on_point && (grid.even || grid.taken + 1.0 < grid.count);
                 (if whole { grid.h } else { target - t }, target)
             }
-            Pace::Adaptive(wish) => {
-                if wish.h.abs() > wish.max {
-                    wish.h = wish.max.copysign(wish.h);
+            Pace::Adaptive(proposal) => {
+                if proposal.h.abs() > proposal.max {
+                    proposal.h = proposal.max.copysign(proposal.h);
                 }
-                let end = stop.unwrap_or(wish.t_end);
+                let end = stop.unwrap_or(proposal.t_end);
                 let left = end - t;
-                if wish.h.abs() * (1.0 + LAST_GROWTH) >= left.abs() {
+                if proposal.h.abs() * (1.0 + LAST_GROWTH) >= left.abs() {
                     (left, end)
-                } else if stop.is_some() && 2.0 * wish.h.abs() > left.abs() {
+                } else if stop.is_some() && 2.0 * proposal.h.abs() > left.abs() {
                     // two equal steps instead of a whole one and the rest
                     exact(t, 0.5 * left)
                 } else {
-                    let (h, t_new) = exact(t, wish.h);
-                    wish.h = h;
+                    let (h, t_new) = exact(t, proposal.h);
+                    proposal.h = h;
                     (h, t_new)
                 }
             }
@@ -152,23 +152,23 @@ impl Pace {
                     grid.taken += 1.0;
                 }
             }
-            Pace::Adaptive(wish) => {
+            Pace::Adaptive(proposal) => {
                 let ratio = next / made;
-                let held = wish.rest == Some(true) && ratio > GROW_AT_REST;
-                wish.rest = wish.rest.map(|rest| ratio > GROW_AT_REST || (rest && ratio >= 1.0));
-                let cut = made.abs() < wish.h.abs();
-                let before = wish.h;
-                wish.h = if held { GROW_AT_REST * made } else { next };
-                wish.uncut = if cut && before.abs() > wish.h.abs() { before } else { wish.h };
+                let held = proposal.rest == Some(true) && ratio > GROW_AT_REST;
+                proposal.rest = proposal.rest.map(|rest| ratio > GROW_AT_REST || (rest && ratio >= 1.0));
+                let cut = made.abs() < proposal.h.abs();
+                let before = proposal.h;
+                proposal.h = if held { GROW_AT_REST * made } else { next };
+                proposal.uncut = if cut && before.abs() > proposal.h.abs() { before } else { proposal.h };
             }
         }
     }
 
     /// Repeats the step with another length.
     pub fn retry(&mut self, next: f64) {
-        if let Pace::Adaptive(wish) = self {
-            wish.rest = wish.rest.map(|_| false);
-            wish.h = next;
+        if let Pace::Adaptive(proposal) = self {
+            proposal.rest = proposal.rest.map(|_| false);
+            proposal.h = next;
         }
     }
 
@@ -176,21 +176,21 @@ impl Pace {
     pub fn resume(&mut self, t: f64) {
         match self {
             Pace::Fixed(grid) => grid.stand_at(t),
-            Pace::Adaptive(wish) => {
+            Pace::Adaptive(proposal) => {
                 // after repeated changes of the state, the last step says nothing about how long steps may be
-                let (uncut, shortest) = (wish.uncut.abs(), SHORTEST * f64::EPSILON * t.abs());
-                wish.h = (RESUMED * uncut).max(shortest.min(uncut)).copysign(wish.uncut);
-                wish.uncut = wish.h;
-                wish.rest = wish.rest.map(|_| false);
+                let (uncut, shortest) = (proposal.uncut.abs(), SHORTEST * f64::EPSILON * t.abs());
+                proposal.h = (RESUMED * uncut).max(shortest.min(uncut)).copysign(proposal.uncut);
+                proposal.uncut = proposal.h;
+                proposal.rest = proposal.rest.map(|_| false);
             }
         }
     }
 
     /// The state continues with other derivatives: a step that a stop has shortened returns to the proposed length.
     pub fn kink(&mut self) {
-        if let Pace::Adaptive(wish) = self {
-            wish.h = wish.uncut;
-            wish.rest = wish.rest.map(|_| false);
+        if let Pace::Adaptive(proposal) = self {
+            proposal.h = proposal.uncut;
+            proposal.rest = proposal.rest.map(|_| false);
         }
     }
 
@@ -203,7 +203,7 @@ impl Pace {
                     grid.stand_at(t);
                 }
             }
-            Pace::Adaptive(wish) => wish.t_end = t_end,
+            Pace::Adaptive(proposal) => proposal.t_end = t_end,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use odec_ode::StepEnd;
 use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
-use odec_ode::hybrid::{self, End, HybridCause, HybridOutcome, HybridSystem, Observer, Point, Target};
+use odec_ode::hybrid::{self, End, HybridCause, HybridOutcome, HybridSystem, Observer, Point, WriteTarget};
 use odec_ode::linear::Rates;
 use odec_ode::problem::{Cause, Failure, Outcome, Refusal, Sink, SolveError, Stop};
 
@@ -376,13 +376,13 @@ impl Observer for Switched<'_, '_> {
         if !sampler.recorder.logs() {
             return;
         }
-        let named = |target: Target| match target {
-            Target::State(row) => (sampler.bound.states.name(row), before.y[row], after.y[row]),
-            Target::Discrete(at) => (view.discrete_name(at), before.discretes[at], after.discretes[at]),
+        let named = |target: WriteTarget| match target {
+            WriteTarget::State(row) => (sampler.bound.states.name(row), before.y[row], after.y[row]),
+            WriteTarget::Discrete(at) => (view.discrete_name(at), before.discretes[at], after.discretes[at]),
         };
         let executed = |executed: &hybrid::Executed| {
             let Origin { event, at } = view.origin(executed.event)?;
-            let mut targets: Vec<Target> = view.writes(executed.event).iter().map(|write| write.target).collect();
+            let mut targets: Vec<WriteTarget> = view.writes(executed.event).iter().map(|write| write.target).collect();
             targets.sort_unstable();
             targets.dedup();
             Some(Executed { event, at, round: executed.round, changes: targets.into_iter().map(named).collect() })

@@ -67,7 +67,7 @@ impl Bound {
     /// The first such value.
     pub(crate) fn start_within_bounds(&self, model: &Model) -> Result<(), Vec<Diagnostic>> {
         let Some(located) = &self.located else { return Ok(()) };
-        let beyond = |(k, b): (usize, &odec_ode::hybrid::Bound)| {
+        let beyond = |(k, b): (usize, &odec_ode::hybrid::RowBound)| {
             let value = self.problem.y0[b.row as usize];
             (!(b.beyond(value) <= 0.0)).then_some((k, value, b.value))
         };

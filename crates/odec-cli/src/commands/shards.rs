@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 use crate::flags;
-use crate::input::{Inputs, error, plain};
+use crate::input::{Inputs, error, unreadable};
 use crate::report::{Reporter, say};
 use crate::rows::{RowsError, cannot_write, shortest};
 use crate::session::fail;
@@ -89,6 +89,14 @@ impl Digest {
         self.take(text.as_bytes());
     }
 
+    /// The bytes of a file, with their number.
+    pub(super) fn file(&mut self, path: &Path) -> Answer<()> {
+        let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
+        self.take(&(bytes.len() as u64).to_le_bytes());
+        self.take(&bytes);
+        Ok(())
+    }
+
     pub(super) fn word(self) -> String {
         format!("{:016x}", self.0)
     }
@@ -105,15 +113,9 @@ fn digest(simulation: &Simulation, points: &Points, inputs: &Inputs) -> Answer<S
     digest.text(&format!("{:?}", (c.max_step, c.max_steps, c.linear, c.interpret)));
     digest.text(&points.described());
     for path in inputs.files() {
-        let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
-        digest.take(&(bytes.len() as u64).to_le_bytes());
-        digest.take(&bytes);
+        digest.file(path)?;
     }
     Ok(digest.word())
-}
-
-fn unreadable(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
-    Box::new(error(&codes::E0701, format!("odec cannot read `{}`: {}", path.display(), plain(e)), None))
 }
 
 fn wrong(code: &'static Code, headline: String, help: &str) -> Box<Diagnostic> {
@@ -133,7 +135,7 @@ pub struct PartFacts {
 }
 
 /// A part to compute.
-pub struct Part {
+pub struct SweepPart {
     folder: PathBuf,
     digest: String,
     k: u64,
@@ -142,19 +144,19 @@ pub struct Part {
     draft: PathBuf,
 }
 
-impl Part {
+impl SweepPart {
     /// The part of `--shard` in the folder of `-o`, and its points.
     pub fn of(
         (text, folder): (&str, &Path),
         simulation: &Simulation,
         points: Points,
         inputs: &Inputs,
-    ) -> Answer<(Part, Points)> {
+    ) -> Answer<(SweepPart, Points)> {
         let (k, n) = flags::shard(text)?;
         let digest = digest(simulation, &points, inputs)?;
         std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
         let draft = beside(&table(folder, k, n), "part");
-        Ok((Part { folder: folder.to_path_buf(), digest, k, n, draft }, points.part(k, n)))
+        Ok((SweepPart { folder: folder.to_path_buf(), digest, k, n, draft }, points.part(k, n)))
     }
 
     /// True if it is made already.
@@ -216,7 +218,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for SweepPart {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.draft);
     }

@@ -1,7 +1,7 @@
 //! `odec check --stops`: lists everything that ends a step of a run.
 
 use odec_sim::bind::Purpose;
-use odec_sim::hybrid::occurrence::{Kind, Occurrence};
+use odec_sim::hybrid::occurrence::{Occurrence, OccurrenceKind};
 use odec_sim::{Error, Loaded};
 
 use crate::args::{Check, RunBlock};
@@ -50,22 +50,24 @@ fn line(loaded: &Loaded, found: &Occurrence) -> [String; 3] {
     [place, text, kind(&found.kind)]
 }
 
-fn kind(kind: &Kind) -> String {
+fn kind(kind: &OccurrenceKind) -> String {
     let elements = |n: usize| if n == 1 { String::new() } else { format!(", {n} elements") };
     match kind {
-        Kind::Times(times) => format!("known: at {}", times_of(times)),
-        Kind::Every { at, period } => format!("known: at {}, every {}", shortest(*at), shortest(*period)),
-        Kind::Knots { times, period: Some(period) } => {
+        OccurrenceKind::Times(times) => format!("known: at {}", times_of(times)),
+        OccurrenceKind::Every { at, period } => format!("known: at {}, every {}", shortest(*at), shortest(*period)),
+        OccurrenceKind::Knots { times, period: Some(period) } => {
             format!("{} samples every {}: {}", times.len(), shortest(*period), times_of(times))
         }
-        Kind::Knots { times, period: None } => format!("{} samples: {}", times.len(), times_of(times)),
-        Kind::Surface(n) => format!("located during the run{}", elements(*n)),
-        Kind::Condition(n) => format!("event, located during the run{}", elements(*n)),
-        Kind::Event(times) => format!("event at {}", times_of(times)),
-        Kind::Repeated { from, period, until } if until.is_finite() => {
+        OccurrenceKind::Knots { times, period: None } => format!("{} samples: {}", times.len(), times_of(times)),
+        OccurrenceKind::Surface(n) => format!("located during the run{}", elements(*n)),
+        OccurrenceKind::Condition(n) => format!("event, located during the run{}", elements(*n)),
+        OccurrenceKind::Event(times) => format!("event at {}", times_of(times)),
+        OccurrenceKind::Repeated { from, period, until } if until.is_finite() => {
             format!("event at {}, every {}, before {}", shortest(*from), shortest(*period), shortest(*until))
         }
-        Kind::Repeated { from, period, .. } => format!("event at {}, every {}", shortest(*from), shortest(*period)),
+        OccurrenceKind::Repeated { from, period, .. } => {
+            format!("event at {}, every {}", shortest(*from), shortest(*period))
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::meta;
 use super::plot::label;
 use super::run::{after, one_output, write_stats};
-use super::shards::{self, Failed, Part, PartFacts};
+use super::shards::{self, Failed, PartFacts, SweepPart};
 use crate::args::{Model, Sweep};
 use crate::exit::Exit;
 use crate::flags::{self, Ranges};
@@ -65,7 +65,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     keep_apart(&inputs, &outputs)?;
     let (part, points) = match (&args.shard, &args.output) {
         (Some(text), Some(folder)) => {
-            let (part, points) = Part::of((text, folder), &simulation, points, &inputs)?;
+            let (part, points) = SweepPart::of((text, folder), &simulation, points, &inputs)?;
             (Some(part), points)
         }
         _ => (None, points),

@@ -95,13 +95,13 @@ pub struct EventDraft {
     /// For each discrete of the model, the result with its initial value, and the discrete.
     pub starts: Vec<(ArrayId, ArrayId)>,
     /// Bounds of states, whose values are among the discretes at the start.
-    pub bounds: Vec<Bound>,
+    pub bounds: Vec<BoundValues>,
 }
 
-/// A bound of a state.
+/// The values of a bound of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound {
-    /// Its values, in [`Events::initial`].
+pub struct BoundValues {
+    /// The array of the values, in [`Events::initial`].
     pub value: ArrayId,
     /// The state.
     pub of: ArrayId,
@@ -129,7 +129,7 @@ pub struct Events {
     /// For each discrete of the model, the array of [`Events::initial`] with its initial value, and the discrete.
     pub starts: Vec<(ArrayId, ArrayId)>,
     /// Bounds of states.
-    pub bounds: Vec<Bound>,
+    pub bounds: Vec<BoundValues>,
 }
 
 impl EventDraft {

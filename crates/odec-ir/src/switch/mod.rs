@@ -25,7 +25,7 @@ mod rewrite;
 mod times;
 
 pub use derivatives::{DerivativeDraft, Derivatives};
-pub use events::{Bound, Cause, Event, EventDraft, Events, Write};
+pub use events::{BoundValues, Cause, Event, EventDraft, Events, Write};
 pub use locate::{Sketch, locate, switches, without_smooth};
 
 use crate::program::{Array, ArrayId, Program, Role};

@@ -16,7 +16,7 @@ use crate::source::Source;
 /// The quantity that is not finite. States are numbered element by element as in [`StateAt::y`], and so are outputs
 /// and parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum FailedQuantity {
     /// The right side of the row of a state.
     Row(usize),
     /// Its derivative.
@@ -97,11 +97,11 @@ pub struct Blame {
 
 /// The innermost term of `what` that is not finite at a point; `None` if every term is, or if the search takes too
 /// long.
-pub fn blame(model: &Model, source: &Source, what: What, point: StateAt<'_>) -> Option<Blame> {
+pub fn blame(model: &Model, source: &Source, what: FailedQuantity, point: StateAt<'_>) -> Option<Blame> {
     search::search(model, source, what, point, false)
 }
 
 /// Like [`blame`], for a run that continues to the end of the data of an input, where the input has no value either.
-pub fn blame_beyond(model: &Model, source: &Source, what: What, point: StateAt<'_>) -> Option<Blame> {
+pub fn blame_beyond(model: &Model, source: &Source, what: FailedQuantity, point: StateAt<'_>) -> Option<Blame> {
     search::search(model, source, what, point, true)
 }

@@ -7,7 +7,7 @@ use odec_ir::{Op, Span};
 
 use super::duals::{Dual, Duals};
 use super::places::{Places, elements_of, subscripts};
-use super::{Blame, Fault, Operand, StateAt, What};
+use super::{Blame, FailedQuantity, Fault, Operand, StateAt};
 use crate::model::arrays::element_name;
 use crate::model::data::{each_point, whole};
 use crate::model::evaluator::{Evaluator, Formula, Origin, Scope};
@@ -20,27 +20,33 @@ const MAX_STEPS: u64 = 100_000_000;
 const MAX_ELEMENTS: usize = 1_000_000;
 
 /// The innermost term of `what` that is not finite.
-pub(super) fn search(model: &Model, source: &Source, what: What, point: StateAt<'_>, open_ends: bool) -> Option<Blame> {
+pub(super) fn search(
+    model: &Model,
+    source: &Source,
+    what: FailedQuantity,
+    point: StateAt<'_>,
+    open_ends: bool,
+) -> Option<Blame> {
     let places = Places::of(model, point.values);
     let by = match what {
-        What::Slope(_, by) => Some(by),
+        FailedQuantity::Slope(_, by) => Some(by),
         _ => None,
     };
-    let start = matches!(what, What::Start(_));
+    let start = matches!(what, FailedQuantity::Start(_));
     let duals = Duals { model, point, by, rate: 0.0, start, places: &places };
     let evaluator = Evaluator::new(model, point.values, duals, MAX_STEPS).with_open_ends(open_ends);
     let mut search = Search { model, source, evaluator };
     match what {
-        What::Output(number) => search.output(number),
-        What::Conserved(i) => search.body(model.conserved.get(i)?.value, Scope::of(Vec::new())),
-        What::Expected(i) => search.body(model.expects.get(i)?.quantity, Scope::of(Vec::new())),
-        What::Start(number) => {
+        FailedQuantity::Output(number) => search.output(number),
+        FailedQuantity::Conserved(i) => search.body(model.conserved.get(i)?.value, Scope::of(Vec::new())),
+        FailedQuantity::Expected(i) => search.body(model.expects.get(i)?.quantity, Scope::of(Vec::new())),
+        FailedQuantity::Start(number) => {
             let (i, order, at) = places.state_at(model, number)?;
             let state = &model.states[i];
             let locals = state.indexed.locals.iter().copied().zip(at).collect();
             search.body(*state.initial.get(usize::from(order))?, Scope::of(locals))
         }
-        What::Row(number) | What::Slope(number, _) => {
+        FailedQuantity::Row(number) | FailedQuantity::Slope(number, _) => {
             let (i, order, at) = places.state_at(model, number)?;
             let state = &model.states[i];
             if order + 1 == state.order {

@@ -32,7 +32,7 @@ pub struct Summand {
 }
 
 /// The summands of the right-hand side of a row; for a coupled equation those of both sides. Rows are numbered as in
-/// [`super::What::Row`]. Empty if the row repeats a derivative or has no equation.
+/// [`super::FailedQuantity::Row`]. Empty if the row repeats a derivative or has no equation.
 pub fn summands(model: &Model, source: &Source, row: usize, by: By, point: StateAt<'_>) -> Vec<Summand> {
     let places = Places::of(model, point.values);
     let Some((state, order, at)) = places.state_at(model, row) else { return vec![] };

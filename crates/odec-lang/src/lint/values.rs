@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Page;
 use crate::model::Symbol;
-use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, StatementKind};
+use crate::syntax::tree::{Binary, Compare, Declared, ExprId, ExprKind, StatementKind};
 
 /// Deepest chain of definitions that is followed.
 const MAX_DEPTH: usize = 60;
@@ -23,32 +23,19 @@ impl<'a> Values<'a> {
     pub(super) fn of(page: &'a Page<'a>) -> Values<'a> {
         let mut names = HashMap::new();
         for statement in &page.tree.statements {
-            match &statement.kind {
-                StatementKind::Param(items)
-                | StatementKind::Const(items)
-                | StatementKind::State(items)
-                | StatementKind::Unknown(items)
-                | StatementKind::Output(items)
-                | StatementKind::Axis(items)
-                | StatementKind::Given(items) => {
-                    for item in
-                        items.iter().filter(|item| item.target.indices.is_empty() && item.target.path.is_empty())
-                    {
-                        if let Some(value) = item.value {
-                            names.insert((item.target.name.name.as_str(), item.target.primes), value);
-                        }
-                    }
+            let plain = |item: &&Declared| item.target.indices.is_empty() && item.target.path.is_empty();
+            for item in statement.kind.items().iter().filter(plain) {
+                if let Some(value) = item.value {
+                    names.insert((item.target.name.name.as_str(), item.target.primes), value);
                 }
-                StatementKind::Equation { lhs, rhs, .. } => {
-                    if let ExprKind::Name(name) = &page.expr(*lhs).kind
-                        && name.primes == 0
-                        && name.indices.is_empty()
-                        && name.path.is_empty()
-                    {
-                        names.insert((name.name.name.as_str(), 0), *rhs);
-                    }
-                }
-                _ => {}
+            }
+            if let StatementKind::Equation { lhs, rhs, .. } = &statement.kind
+                && let ExprKind::Name(name) = &page.expr(*lhs).kind
+                && name.primes == 0
+                && name.indices.is_empty()
+                && name.path.is_empty()
+            {
+                names.insert((name.name.name.as_str(), 0), *rhs);
             }
         }
         Values { page, names, known: HashMap::new() }

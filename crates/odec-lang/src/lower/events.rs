@@ -2,7 +2,7 @@
 //! assignments of an event are listed element by element.
 
 use odec_ir::nest::Kernel;
-use odec_ir::switch::{Bound, Cause, Event, EventDraft, Write};
+use odec_ir::switch::{BoundValues, Cause, Event, EventDraft, Write};
 use odec_ir::{ArrayId, KernelRole, Role, Span};
 
 use super::builder::Phase;
@@ -61,7 +61,7 @@ pub(super) fn draft(world: &mut World<'_>) -> Fallible<EventDraft> {
 }
 
 /// The bounds of all states, which are computed together with the discretes at the start.
-fn bounds(world: &mut World<'_>, rows: &mut Vec<Row>) -> Fallible<Vec<Bound>> {
+fn bounds(world: &mut World<'_>, rows: &mut Vec<Row>) -> Fallible<Vec<BoundValues>> {
     let model = world.model;
     let mut bounds = Vec::new();
     for (i, state) in model.states.iter().enumerate() {
@@ -70,7 +70,7 @@ fn bounds(world: &mut World<'_>, rows: &mut Vec<Row>) -> Fallible<Vec<Bound>> {
             let place = places(world, &state.indexed.locals)?;
             rows.push(Row { array, place, value: RowValue::Expression(bound.value) });
             let of = world.arrays.state(i, bound.order);
-            bounds.push(Bound { value: array, of, upper: !bound.at_least, state: i, number: k });
+            bounds.push(BoundValues { value: array, of, upper: !bound.at_least, state: i, number: k });
         }
     }
     Ok(bounds)

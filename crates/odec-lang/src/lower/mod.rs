@@ -214,7 +214,7 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
         let Some((indexed, at, span)) = parameter.or(opened) else { continue };
         match at {
             Some(at) => {
-                let ranges = model.ranges_of(indexed, values).unwrap_or_default();
+                let ranges = model.reported_ranges(indexed, values);
                 let inside = at.len() == ranges.len() && ranges.iter().zip(at).all(|(r, i)| r.0 <= *i && *i <= r.1);
                 if !inside {
                     return refuse(no_element(model, name, indexed, values, span));
@@ -223,7 +223,7 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
             None if indexed.is_scalar() => {}
             None => {
                 let headline = format!("odec does not compute derivatives with respect to `{name}`: it is an array");
-                let ranges = model.ranges_of(indexed, values).unwrap_or_default();
+                let ranges = model.reported_ranges(indexed, values);
                 let first: Vec<String> = ranges.iter().map(|r| r.0.to_string()).collect();
                 let element = odec_ir::names::element(name, &first);
                 let report = error("E0718", headline, span, "declared here");
@@ -236,7 +236,7 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
 
 /// An array has no element of this name.
 fn no_element(model: &Model, name: &str, indexed: &Indexed, values: &Values, span: Span) -> Diagnostic {
-    let ranges = model.ranges_of(indexed, values).unwrap_or_default();
+    let ranges = model.reported_ranges(indexed, values);
     let ranges: Vec<String> = ranges.iter().map(|r| format!("{}..{}", r.0, r.1)).collect();
     let help = if ranges.is_empty() {
         "it is a single value without indices".to_owned()

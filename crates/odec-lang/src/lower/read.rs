@@ -310,7 +310,8 @@ impl KernelBuilder<'_, '_> {
 }
 
 fn other_ends(name: &str, index: &str, span: Span) -> Diagnostic {
-    let headline = format!("this reads `{name}` beyond the ends of `{index}`, but the ends of `{name}` follow a different rule");
+    let headline =
+        format!("this reads `{name}` beyond the ends of `{index}`, but the ends of `{name}` follow a different rule");
     error("E0519", headline, span, "the index wraps around or stays at the end, and is then shifted").help(format!(
         "give the indices of `{name}` the rule of `{index}` with `boundary`, or write out the definition that reads it"
     ))

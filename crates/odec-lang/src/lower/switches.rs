@@ -48,9 +48,8 @@ pub(crate) fn unlocated(sketch: &Sketch) -> Option<Diagnostic> {
     let inner = places.clone();
     places.retain(|p| !inner.iter().any(|q| q != p && p.start <= q.start && q.end <= p.end));
     let (&first, rest) = places.split_first()?;
-    let report =
-        warning("W0301", "odec does not locate this switch of the equations", first, "a jump or a kink")
-            .also_all(rest.iter().copied(), "and here");
+    let report = warning("W0301", "odec does not locate this switch of the equations", first, "a jump or a kink")
+        .also_all(rest.iter().copied(), "and here");
     Some(
         report.help(
             "steps can pass over it, which costs accuracy near it: use a small tolerance, or steps that end at it",
@@ -67,13 +66,8 @@ pub(crate) fn passed_over(draft: &Draft) -> Option<Diagnostic> {
     let inner = places.clone();
     places.retain(|p| !inner.iter().any(|q| q != p && p.start <= q.start && q.end <= p.end));
     let (&first, rest) = places.split_first()?;
-    let report = warning(
-        "W0301",
-        "odec does not locate the switches of the equations here",
-        first,
-        "a jump or a kink",
-    )
-    .also_all(rest.iter().copied(), "and here");
+    let report = warning("W0301", "odec does not locate the switches of the equations here", first, "a jump or a kink")
+        .also_all(rest.iter().copied(), "and here");
     Some(report.help("the steps of a host program can pass over it: use a small tolerance, or steps that end at it"))
 }
 

@@ -111,6 +111,12 @@ impl Model {
         indexed.axes.iter().map(|d| self.bounds_of(d, values)).collect()
     }
 
+    /// The ranges of all axes, to find or to name an element. Empty if an end is not a whole number, because the check of
+    /// index sets reports that.
+    pub(crate) fn reported_ranges(&self, indexed: &Indexed, values: &Values) -> Vec<(i64, i64)> {
+        self.ranges_of(indexed, values).unwrap_or_default()
+    }
+
     /// The coordinates of an index set: the quantity that the `axis` statement names, and its value at each index.
     /// `None` if there is no such statement.
     pub fn coordinates(&self, index: &str, values: &Values) -> Option<(Symbol, Vec<(i64, f64)>)> {

@@ -335,7 +335,7 @@ impl Model {
     pub(crate) fn parameter_element(&self, name: &str, values: &Values) -> Option<(usize, Option<usize>)> {
         let (base, primes, Some(at)) = parts_of(name)? else { return None };
         let Some(Symbol::Parameter(parameter)) = self.symbol(&base).filter(|_| primes == 0) else { return None };
-        let ranges = self.ranges_of(&self.parameters[parameter].indexed, values).unwrap_or_default();
+        let ranges = self.reported_ranges(&self.parameters[parameter].indexed, values);
         let inside = |at: &&Vec<i64>| at.len() == ranges.len() && !at.is_empty();
         Some((parameter, Some(&at).filter(inside).and_then(|at| super::data::position(&ranges, at))))
     }
@@ -401,7 +401,7 @@ impl Model {
         value: f64,
     ) -> Result<(), String> {
         let Some(indexed) = self.indexed(symbol) else { return Ok(()) };
-        let ranges = self.ranges_of(indexed, values).unwrap_or_default();
+        let ranges = self.reported_ranges(indexed, values);
         let position = super::data::position(&ranges, &at).filter(|_| at.len() == indexed.rank() && !at.is_empty());
         let Some(position) = position else {
             let text = |r: &(i64, i64)| format!("{}..{}", r.0, r.1);

@@ -133,9 +133,9 @@ pub struct Time {
     pub span: Option<Span>,
 }
 
-/// A parameter or constant.
+/// A parameter or a constant: a value with a name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Given {
+pub struct NamedValue {
     /// Name.
     pub name: String,
     /// Unit as written, without brackets.
@@ -454,9 +454,9 @@ pub struct Model {
     /// All expressions.
     pub terms: Vec<Term>,
     /// Parameters in the order of the text; likewise the lists below.
-    pub parameters: Vec<Given>,
+    pub parameters: Vec<NamedValue>,
     /// Constants.
-    pub constants: Vec<Given>,
+    pub constants: Vec<NamedValue>,
     /// Constants, each after those it uses.
     pub constant_order: Vec<usize>,
     /// States.

@@ -7,7 +7,7 @@ use odec_ir::names;
 
 use super::arrays::{Dimension, Indexed, Place, Table};
 use super::inputs::{Input, Outside, Source};
-use super::{Body, Change, EntryValue, Event, EventKind, Given, Level, Model, Symbol, TermId, TermKind, Within};
+use super::{Body, Change, EntryValue, Event, EventKind, Level, Model, NamedValue, Symbol, TermId, TermKind, Within};
 use crate::units::Mode;
 
 /// How tightly an operator binds; operands that bind less take parentheses.
@@ -223,7 +223,7 @@ impl Model {
         Ok(())
     }
 
-    fn write_given(&self, f: &mut Formatter<'_>, word: &str, given: &Given) -> fmt::Result {
+    fn write_given(&self, f: &mut Formatter<'_>, word: &str, given: &NamedValue) -> fmt::Result {
         write!(f, "{word} {} = ", spelled(&given.name, &self.axes_of(&given.indexed), 0, None))?;
         match &given.table {
             None => write!(f, "{}", self.show(given.value))?,

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::mask::Doc;
-use super::tree::{Declared, Statement, StatementKind, Tree};
+use super::tree::{Declared, StatementKind, Tree};
 use crate::diagnostic::Diagnostic;
 
 /// Attaches doc comments; a comment that touches nothing is a warning.
@@ -58,31 +58,16 @@ fn add(place: &mut Option<String>, text: &str) {
     }
 }
 
-fn items(statement: &mut Statement) -> Option<&mut Vec<Declared>> {
-    match &mut statement.kind {
-        StatementKind::Param(items)
-        | StatementKind::Const(items)
-        | StatementKind::State(items)
-        | StatementKind::Output(items)
-        | StatementKind::Axis(items)
-        | StatementKind::Given(items)
-        | StatementKind::Discrete(items)
-        | StatementKind::Unknown(items) => Some(items),
-        _ => None,
-    }
-}
-
 /// A comment after something on its line.
 fn beside(source: &str, doc: &Doc, tree: &mut Tree) -> bool {
     let line = line_start(source, doc.start);
     let after = tree.statements.partition_point(|statement| (statement.span.start as usize) < doc.start);
     let Some(statement) = after.checked_sub(1).and_then(|i| tree.statements.get_mut(i)) else { return false };
-    if let Some(items) = items(statement) {
-        let count = items.partition_point(|item| (item.target.span.start as usize) < doc.start);
-        if let Some(last) = count.checked_sub(1) {
-            document(items, last, &doc.text);
-            return true;
-        }
+    let items = statement.kind.items_mut();
+    let count = items.partition_point(|item| (item.target.span.start as usize) < doc.start);
+    if let Some(last) = count.checked_sub(1) {
+        document(items, last, &doc.text);
+        return true;
     }
     let on_this_line = statement.span.end as usize > line || !source[line..doc.start].trim().is_empty();
     if on_this_line {
@@ -108,14 +93,13 @@ fn below(source: &str, end: usize, text: &str, tree: &mut Tree) -> bool {
     if let Some(before) = i.checked_sub(1).and_then(|i| tree.statements.get_mut(i))
         && before.span.end as usize > from
     {
-        if let Some(items) = items(before) {
-            let at = items.partition_point(|item| (item.target.span.start as usize) < from);
-            if items.get(at).is_some_and(|item| (item.target.span.start as usize) < to) {
-                let value = items[at].value;
-                let shared = items[at..].iter().take_while(|item| item.value == value).count();
-                document(items, at + shared - 1, text);
-                return true;
-            }
+        let items = before.kind.items_mut();
+        let at = items.partition_point(|item| (item.target.span.start as usize) < from);
+        if items.get(at).is_some_and(|item| (item.target.span.start as usize) < to) {
+            let value = items[at].value;
+            let shared = items[at..].iter().take_while(|item| item.value == value).count();
+            document(items, at + shared - 1, text);
+            return true;
         }
         add(&mut before.doc, text);
         return true;
@@ -130,13 +114,13 @@ fn below(source: &str, end: usize, text: &str, tree: &mut Tree) -> bool {
     if start >= to {
         return false;
     }
-    match items(statement) {
-        Some(items) if !items.is_empty() => {
-            let value = items[0].value;
-            let shared = items.iter().take_while(|item| item.value == value).count();
-            document(items, shared - 1, text);
-        }
-        _ => add(&mut statement.doc, text),
+    let items = statement.kind.items_mut();
+    if let Some(first) = items.first() {
+        let value = first.value;
+        let shared = items.iter().take_while(|item| item.value == value).count();
+        document(items, shared - 1, text);
+    } else {
+        add(&mut statement.doc, text);
     }
     true
 }

@@ -484,7 +484,7 @@ pub enum StatementKind {
 }
 
 impl StatementKind {
-    /// The items of a statement that declares names with values and units; of any other there are none.
+    /// The items of a statement that declares names with values and units; empty for any other statement.
     pub fn items(&self) -> &[Declared] {
         match self {
             StatementKind::Param(items)
@@ -500,7 +500,7 @@ impl StatementKind {
         }
     }
 
-    /// [`Self::items`], to change them.
+    /// Like [`Self::items`], to change them.
     pub(crate) fn items_mut(&mut self) -> &mut [Declared] {
         match self {
             StatementKind::Param(items)

@@ -202,12 +202,9 @@ impl Units {
                 let names = names.into_iter();
                 match (power_meant(name, self), suggest::nearest(name, names).first()) {
                     (Some(power), _) => report.help(format!("write `[{}]`", whole.replacen(name, &power, 1))),
-                    (None, Some(near)) => report.help(format!(
-                        "did you mean `{near}`? To count in your own unit, declare it: `unit {name}`"
-                    )),
-                    (None, None) => {
-                        report.help(format!("to count in your own unit, declare it: `unit {name}`"))
-                    }
+                    (None, Some(near)) => report
+                        .help(format!("did you mean `{near}`? To count in your own unit, declare it: `unit {name}`")),
+                    (None, None) => report.help(format!("to count in your own unit, declare it: `unit {name}`")),
                 }
             }
             Mistake::Offset(name) => {
@@ -215,8 +212,11 @@ impl Units {
                     "write a temperature with the function `celsius(20)`, which is in [K], and a difference in [K]";
                 let rankine = "convert it to kelvin: `(68 + 459.67)*5/9 [K]`";
                 let fahrenheit = name.contains(['F', 'f']);
-                Diagnostic::error("E0572", format!("the zero point of `{name}` is shifted, so a factor alone cannot convert it"))
-                    .help(if fahrenheit { rankine } else { kelvin })
+                Diagnostic::error(
+                    "E0572",
+                    format!("the zero point of `{name}` is shifted, so a factor alone cannot convert it"),
+                )
+                .help(if fahrenheit { rankine } else { kelvin })
             }
             Mistake::Form(why) => Diagnostic::error("E0571", format!("odec cannot read `[{whole}]` as a unit: {why}"))
                 .help("write a product of powers: `[m/s^2]`, `[mol/(L*s)]`, `[kg^(1/2)]`"),

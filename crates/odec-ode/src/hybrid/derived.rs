@@ -17,7 +17,7 @@ use crate::hybrid::modes::{Modes, Place};
 use crate::hybrid::motion::{Motion, Moved};
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::stops::{Stops, resolution};
-use crate::hybrid::system::{Derived, HybridSystem, Target};
+use crate::hybrid::system::{Derived, HybridSystem, WriteTarget};
 
 /// Two derivatives of one time agree if their relative difference is below this.
 const AGREE: f64 = 1e-6;
@@ -338,16 +338,16 @@ impl Derivatives {
     }
 
     /// The quantity that stores the derivative of `target` with respect to a parameter; `None` if there is none.
-    pub fn place(&self, target: Target, parameter: usize) -> Option<Target> {
+    pub fn place(&self, target: WriteTarget, parameter: usize) -> Option<WriteTarget> {
         let of = self.of.as_ref()?;
         match target {
-            Target::State(row) => {
+            WriteTarget::State(row) => {
                 let k = of.states.iter().position(|state| *state as usize == row)?;
-                Some(Target::State(of.of(parameter)[k] as usize))
+                Some(WriteTarget::State(of.of(parameter)[k] as usize))
             }
-            Target::Discrete(position) => {
+            WriteTarget::Discrete(position) => {
                 let k = of.discretes.iter().position(|discrete| *discrete as usize == position)?;
-                Some(Target::Discrete(of.positions[parameter * of.discretes.len() + k] as usize))
+                Some(WriteTarget::Discrete(of.positions[parameter * of.discretes.len() + k] as usize))
             }
         }
     }

@@ -37,5 +37,6 @@ pub use rounds::MAX_ROUNDS;
 pub use runner::{HybridRunner, Pushes};
 pub use stops::{resolution, same};
 pub use system::{
-    AffineRows, AffineTerms, Bound, Derived, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write,
+    AffineRows, AffineTerms, Derived, Edge, Event, HybridSystem, Relation, RowBound, Smooth, Times, Trigger, Write,
+    WriteTarget,
 };

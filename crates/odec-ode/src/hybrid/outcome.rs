@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::hybrid::runner::Pushes;
-use crate::hybrid::system::{HybridSystem, Target};
+use crate::hybrid::system::{HybridSystem, WriteTarget};
 use crate::invariants::Deviation;
 use crate::method::auto::Course;
 use crate::observer::StepEnd;
@@ -182,7 +182,7 @@ pub enum HybridCause {
     /// Two events of one round set the same quantity.
     Conflict {
         /// The quantity.
-        target: Target,
+        target: WriteTarget,
         /// The events, in ascending order.
         events: [usize; 2],
     },

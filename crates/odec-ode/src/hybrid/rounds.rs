@@ -22,7 +22,7 @@ use crate::hybrid::modes::{Decided, Landed, Modes, Place};
 use crate::hybrid::motion::{Moved, Wrote};
 use crate::hybrid::outcome::{Executed, HybridCause};
 use crate::hybrid::stops::{Stops, same, timed};
-use crate::hybrid::system::{Event, HybridSystem, Target, Trigger};
+use crate::hybrid::system::{Event, HybridSystem, Trigger, WriteTarget};
 use returns::Returning;
 
 /// Largest number of rounds of an instant.
@@ -73,7 +73,7 @@ impl Spare {
 /// A change of a quantity.
 #[derive(Clone, Copy, Debug)]
 struct Change {
-    target: Target,
+    target: WriteTarget,
     adds: bool,
     value: f64,
     event: usize,
@@ -389,8 +389,8 @@ impl Rounds {
             let sum: f64 = group.iter().map(by).sum();
             let sets = !group[0].adds;
             match derived.place(group[0].target, parameter) {
-                Some(Target::State(row)) => y[row] = if sets { sum } else { y[row] + sum },
-                Some(Target::Discrete(position)) => {
+                Some(WriteTarget::State(row)) => y[row] = if sets { sum } else { y[row] + sum },
+                Some(WriteTarget::Discrete(position)) => {
                     let place = &mut model.discretes_mut()[position];
                     *place = if sets { sum } else { *place + sum };
                 }
@@ -425,16 +425,16 @@ impl Rounds {
             self.derive(model, derived, group, y)?;
             let mut value = match target {
                 _ if !group[0].adds => group[0].value,
-                Target::State(row) => y[row],
-                Target::Discrete(position) => model.discretes()[position],
+                WriteTarget::State(row) => y[row],
+                WriteTarget::Discrete(position) => model.discretes()[position],
             };
             let added: f64 = group.iter().filter(|change| change.adds).map(|change| change.value).sum();
             if group.iter().any(|change| change.adds) {
                 value += added;
             }
             match target {
-                Target::State(row) => y[row] = value,
-                Target::Discrete(position) => {
+                WriteTarget::State(row) => y[row] = value,
+                WriteTarget::Discrete(position) => {
                     model.discretes_mut()[position] = value;
                     discretes = true;
                 }
@@ -458,7 +458,7 @@ impl Rounds {
     fn wrote(&self) -> Wrote {
         let mut wrote = Wrote::default();
         for change in &self.changes {
-            if let Target::State(row) = change.target {
+            if let WriteTarget::State(row) = change.target {
                 wrote.moves = true;
                 if !change.adds {
                     wrote.set.push(row);

@@ -38,7 +38,7 @@ pub enum Trigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
     /// The quantity.
-    pub target: Target,
+    pub target: WriteTarget,
     /// True if the event adds the value to the quantity. Otherwise it sets the quantity, which only one event in a
     /// round may do.
     pub adds: bool,
@@ -46,7 +46,7 @@ pub struct Write {
 
 /// A quantity that an event can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Target {
+pub enum WriteTarget {
     /// The unknown in this row.
     State(usize),
     /// The discrete at this position.
@@ -105,12 +105,12 @@ impl Event {
 impl Write {
     /// Sets a state.
     pub fn state(row: usize) -> Self {
-        Write { target: Target::State(row), adds: false }
+        Write { target: WriteTarget::State(row), adds: false }
     }
 
     /// Sets a discrete.
     pub fn discrete(position: usize) -> Self {
-        Write { target: Target::Discrete(position), adds: false }
+        Write { target: WriteTarget::Discrete(position), adds: false }
     }
 
     /// Adds the value instead.
@@ -190,7 +190,7 @@ impl AffineRows {
 
 /// A bound of an unknown: no accepted state and no row lies beyond it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
+pub struct RowBound {
     /// Row of the unknown.
     pub row: u32,
     /// The bound, which is finite or never reached.
@@ -199,7 +199,7 @@ pub struct Bound {
     pub upper: bool,
 }
 
-impl Bound {
+impl RowBound {
     /// How far a value lies beyond the bound; not positive inside.
     pub fn beyond(&self, y: f64) -> f64 {
         if self.upper { y - self.value } else { self.value - y }
@@ -361,7 +361,7 @@ pub trait HybridSystem {
         0.0
     }
     /// Bounds of unknowns, for a run. The system evaluates a state beyond its bound as if it were on the bound.
-    fn bounds(&self) -> &[Bound] {
+    fn bounds(&self) -> &[RowBound] {
         &[]
     }
     /// True if f, and everything that events read, is continuous at the times of a list, and only derivatives of f

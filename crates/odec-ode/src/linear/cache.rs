@@ -27,7 +27,7 @@ pub struct PatternCache {
 /// A pattern with incomplete factors, and the request.
 struct Iterated {
     pattern: Pattern,
-    wish: LinearSolver,
+    linear: LinearSolver,
     structure: Arc<Structure>,
 }
 
@@ -35,14 +35,14 @@ struct Iterated {
 #[derive(Clone, Copy)]
 pub(super) struct Key<'a> {
     pub jacobian: &'a Pattern,
-    pub wish: LinearSolver,
+    pub linear: LinearSolver,
     pub complex: bool,
 }
 
 /// The cached results for a pattern.
 pub(super) struct KnownPattern {
     jacobian: Pattern,
-    wish: LinearSolver,
+    linear: LinearSolver,
     complex: bool,
     /// That of W.
     pub pattern: Pattern,
@@ -67,7 +67,7 @@ impl PatternCache {
     pub(super) fn find(&self, key: Key<'_>) -> Option<Arc<KnownPattern>> {
         let kept = self.eliminated.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |known: &&Arc<KnownPattern>| {
-            known.wish == key.wish && known.complex == key.complex && known.jacobian == *key.jacobian
+            known.linear == key.linear && known.complex == key.complex && known.jacobian == *key.jacobian
         };
         kept.iter().find(same).cloned()
     }
@@ -76,7 +76,7 @@ impl PatternCache {
     /// made.
     pub(super) fn keep(
         &self,
-        Key { jacobian, wish, complex }: Key<'_>,
+        Key { jacobian, linear, complex }: Key<'_>,
         (pattern, origin): (&Pattern, &Arc<Origin>),
         (order, fill): (&[u32], u64),
         eliminator: &dyn Eliminator,
@@ -92,7 +92,7 @@ impl PatternCache {
         let known = Arc::new(KnownPattern {
             code: eliminator.compile(&plan)?,
             jacobian: jacobian.clone(),
-            wish,
+            linear,
             complex,
             pattern: pattern.clone(),
             origin: Arc::clone(origin),
@@ -106,18 +106,18 @@ impl PatternCache {
     }
 
     /// That of incomplete factors of W, where this is iterated on.
-    pub(super) fn structure(&self, pattern: &Pattern, wish: LinearSolver) -> Option<Arc<Structure>> {
+    pub(super) fn structure(&self, pattern: &Pattern, linear: LinearSolver) -> Option<Arc<Structure>> {
         let kept = self.iterated.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept.iter().find(|known| known.wish == wish && known.pattern == *pattern)?;
+        let known = kept.iter().find(|known| known.linear == linear && known.pattern == *pattern)?;
         Some(Arc::clone(&known.structure))
     }
 
     /// Keeps it, while there is room.
-    pub(super) fn keep_structure(&self, pattern: &Pattern, wish: LinearSolver, structure: &Arc<Structure>) {
+    pub(super) fn keep_structure(&self, pattern: &Pattern, linear: LinearSolver, structure: &Arc<Structure>) {
         let mut kept = self.iterated.lock().unwrap_or_else(PoisonError::into_inner);
         let entries: usize = kept.iter().map(|known| known.pattern.entries()).sum();
         if entries + pattern.entries() <= MAX_ENTRIES {
-            kept.push(Iterated { pattern: pattern.clone(), wish, structure: Arc::clone(structure) });
+            kept.push(Iterated { pattern: pattern.clone(), linear, structure: Arc::clone(structure) });
         }
     }
 }

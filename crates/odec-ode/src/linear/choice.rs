@@ -71,7 +71,7 @@ impl<S> DirectOrIterative<S> {
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
     /// The kind.
-    pub wish: LinearSolver,
+    pub linear: LinearSolver,
     /// Who writes eliminations out as code, if somebody does.
     pub eliminator: Option<&'a Arc<dyn Eliminator>>,
     /// Who tells the time, if somebody does.
@@ -81,7 +81,7 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     /// The request in the options of a run.
     pub fn of(options: &Options) -> Request<'_> {
-        Request { wish: options.linear, eliminator: options.eliminator.as_ref().map(|e| &e.0), clock: options.clock }
+        Request { linear: options.linear, eliminator: options.eliminator.as_ref().map(|e| &e.0), clock: options.clock }
     }
 }
 
@@ -298,8 +298,8 @@ pub const MAX_COMPILED: f64 = 50_000.0;
 pub const NARROW: usize = 16;
 
 /// Refuses an iteration to a method that takes solutions as exact.
-pub(super) fn exact(wish: LinearSolver, method: &str) -> Result<(), Refusal> {
-    match wish {
+pub(super) fn exact(linear: LinearSolver, method: &str) -> Result<(), Refusal> {
+    match linear {
         LinearSolver::Krylov => Err(Misfit::NeedsExactSolutions { method: method.to_string() }.into()),
         _ => Ok(()),
     }
@@ -315,7 +315,7 @@ pub const ANALYSED: usize = 200_000;
 /// The factorisation for a pattern: the requested one, or one that suits size and fill.
 pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Result<Box<dyn Factor<S>>, Refusal> {
     let n = pattern.cols();
-    match request.wish {
+    match request.linear {
         LinearSolver::Dense => dense(pattern),
         LinearSolver::Banded => {
             let (order, width) = band::reverse_cuthill_mckee(pattern);
@@ -360,11 +360,11 @@ fn long<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Option<Box<dyn Fa
 /// Like [`direct`], for methods that iterate themselves: an iterative solver if it is requested or promises less work.
 pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<DirectOrIterative<f64>, Refusal> {
     if let Some(eliminator) = request.eliminator
-        && let Some(structure) = eliminator.cache().structure(pattern, request.wish)
+        && let Some(structure) = eliminator.cache().structure(pattern, request.linear)
     {
         return Ok(DirectOrIterative::Iterative(Box::new(Eisenstat::new(structure))));
     }
-    match request.wish {
+    match request.linear {
         LinearSolver::Krylov => {
             let graph = band::symmetric(pattern);
             return Ok(DirectOrIterative::Iterative(krylov(pattern, &graph, band::narrow(&graph), request)));
@@ -391,7 +391,7 @@ fn krylov(pattern: &Pattern, graph: &Pattern, narrow: (Vec<u32>, usize), request
     }
     let structure = Arc::new(Structure::new(pattern, graph, narrow));
     if let Some(eliminator) = request.eliminator {
-        eliminator.cache().keep_structure(pattern, request.wish, &structure);
+        eliminator.cache().keep_structure(pattern, request.linear, &structure);
     }
     Box::new(Eisenstat::new(structure))
 }

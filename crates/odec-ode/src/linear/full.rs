@@ -36,7 +36,7 @@ impl<S: Scalar> Full<S> {
             known: Some((known, Arc::clone(eliminator))),
             right,
         };
-        let key = Key { jacobian, wish: make.request.wish, complex: S::PARTS == 2 };
+        let key = Key { jacobian, linear: make.request.linear, complex: S::PARTS == 2 };
         if let Some(eliminator) = eliminator
             && let Some(known) = eliminator.cache().find(key)
         {

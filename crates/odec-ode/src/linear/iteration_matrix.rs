@@ -201,13 +201,13 @@ impl IterationMatrix {
             return Ok(IterationMatrix { jacobian: Vec::new(), mass, moving: None, alpha: 0.0, way });
         }
         // Incomplete factors need a diagonal, which a singular M may leave empty.
-        let wish = match options.linear {
+        let linear = match options.linear {
             LinearSolver::Auto if MassMatrix::of(system.mass()).may_lack_diagonal() => {
                 return Self::exact(system, options, "");
             }
-            wish => wish,
+            linear => linear,
         };
-        let request = Request { wish, ..Request::of(options) };
+        let request = Request { linear, ..Request::of(options) };
         let make = Make { solver: &|pattern| Solver::iterating(pattern, request), request };
         Self::with(system, options.reduce, make)
     }

@@ -24,6 +24,8 @@ mod multifrontal;
 mod ordering;
 mod pivoting;
 mod product;
+#[cfg(test)]
+mod random;
 mod right_side;
 mod scalar;
 mod second_order;

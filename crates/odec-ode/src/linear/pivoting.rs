@@ -64,23 +64,8 @@ fn columns_that_meet(pattern: &Pattern) -> Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linear::random::Random;
     use crate::linear::{Assembled, Complex, Dense};
-
-    /// A small generator (SplitMix64), seeded.
-    struct Random(u64);
-
-    impl Random {
-        fn next(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-        }
-        fn below(&mut self, n: usize) -> usize {
-            (self.next() * n as f64) as usize
-        }
-    }
 
     /// A pattern with a transversal that is not the diagonal, and some rows that are full.
     fn scattered(random: &mut Random, n: usize) -> Pattern {

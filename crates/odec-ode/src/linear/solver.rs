@@ -274,7 +274,7 @@ impl Solver {
         let begun = request.clock.map(|clock| clock());
         let mut solver = Self::by(pattern, iterating(pattern, request)?);
         solver.analysis = since(begun, request);
-        if solver.iterates() && request.wish == LinearSolver::Auto && pattern.cols() <= ANALYSED {
+        if solver.iterates() && request.linear == LinearSolver::Auto && pattern.cols() <= ANALYSED {
             solver.patience = Some(PATIENCE);
         }
         Ok(solver)

@@ -4,6 +4,7 @@ use crate::linear::banded::Banded;
 use crate::linear::choice::{Request, SolverKind};
 use crate::linear::multifrontal::{Multifrontal, plan_fronts};
 use crate::linear::pivoting::pivoting;
+use crate::linear::random::Random;
 use crate::linear::solver::Solver;
 use crate::linear::sparse::Sparse;
 use crate::linear::{
@@ -13,26 +14,6 @@ use crate::linear::{
 use crate::pattern::Pattern;
 use std::cmp::Ordering;
 use std::sync::Arc;
-
-/// A small generator (SplitMix64), seeded.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() * n as f64) as usize
-    }
-    /// Uniform in the exponent, from 1e-12 to 1e12.
-    fn scale(&mut self) -> f64 {
-        10f64.powf(24.0 * self.next() - 12.0)
-    }
-}
 
 /// max_i |b - A x|_i / (|A||x| + |b|)_i.
 fn backward_error<S: Scalar>(pattern: &Pattern, values: &[S], x: &[S], b: &[S]) -> f64 {
@@ -222,7 +203,7 @@ fn large_grids_are_factored_in_fronts_and_their_fill_is_that_of_a_good_order() {
         let (pattern, values) = grid(side);
         let n = pattern.cols();
         let mut solver =
-            Solver::<f64>::new(&pattern, Request { wish: LinearSolver::Sparse, eliminator: None, clock: None })
+            Solver::<f64>::new(&pattern, Request { linear: LinearSolver::Sparse, eliminator: None, clock: None })
                 .unwrap();
         assert!(side < 80 || solver.report().kind == SolverKind::Multifrontal, "{}", solver.report());
         solver.values_mut().copy_from_slice(&values);
@@ -272,8 +253,8 @@ fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
     let n = pattern.cols();
     let weights = vec![1.0; n];
     let b: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
-    let run = |wish: LinearSolver| {
-        let mut solver = Solver::iterating(&pattern, Request { wish, eliminator: None, clock: None }).unwrap();
+    let run = |linear: LinearSolver| {
+        let mut solver = Solver::iterating(&pattern, Request { linear, eliminator: None, clock: None }).unwrap();
         assert!(solver.iterates());
         for tries in 0..6 {
             solver.values_mut().copy_from_slice(&values);
@@ -311,7 +292,7 @@ fn the_structure_of_incomplete_factors_is_found_once_and_gives_the_same_bits() {
     let weights = vec![1.0; n];
     let solve = |eliminator: Option<&Arc<dyn Eliminator>>| {
         let mut solver =
-            Solver::iterating(&pattern, Request { wish: LinearSolver::Auto, eliminator, clock: None }).unwrap();
+            Solver::iterating(&pattern, Request { linear: LinearSolver::Auto, eliminator, clock: None }).unwrap();
         solver.values_mut().copy_from_slice(&values);
         solver.factor().unwrap();
         let mut x: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
@@ -327,7 +308,7 @@ fn the_structure_of_incomplete_factors_is_found_once_and_gives_the_same_bits() {
     assert!(solve(Some(&remembers)) == alone);
     let still = remembers.cache().structure(&pattern, LinearSolver::Auto).unwrap();
     assert!(Arc::ptr_eq(&known, &still));
-    // It was asked for by no other wish, and is that of no other pattern.
+    // Another solver or another pattern has its own.
     assert!(remembers.cache().structure(&pattern, LinearSolver::Krylov).is_none());
     assert!(remembers.cache().structure(&grid(61).0, LinearSolver::Auto).is_none());
 }
@@ -336,9 +317,9 @@ fn the_structure_of_incomplete_factors_is_found_once_and_gives_the_same_bits() {
 fn iterated(pattern: &Pattern, values: &[f64], weights: &[f64], tolerance: f64) -> (Vec<f64>, f64) {
     let n = pattern.cols();
     let mut solver =
-        Solver::iterating(pattern, Request { wish: LinearSolver::Krylov, eliminator: None, clock: None }).unwrap();
+        Solver::iterating(pattern, Request { linear: LinearSolver::Krylov, eliminator: None, clock: None }).unwrap();
     let mut exact =
-        Solver::new(pattern, Request { wish: LinearSolver::Sparse, eliminator: None, clock: None }).unwrap();
+        Solver::new(pattern, Request { linear: LinearSolver::Sparse, eliminator: None, clock: None }).unwrap();
     let b: Vec<f64> = (0..n).map(|i| (i as f64).sin() / weights[i]).collect();
     for solver in [&mut solver, &mut exact] {
         solver.values_mut().copy_from_slice(values);

@@ -290,6 +290,7 @@ mod tests {
     use crate::linear::choice::{LinearSolver, Request};
     use crate::linear::full::Full;
     use crate::linear::iteration_matrix::Make;
+    use crate::linear::random::Random;
     use crate::linear::solver::Solver;
     use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 
@@ -401,24 +402,8 @@ mod tests {
         }
     }
 
-    /// A small generator (SplitMix64), seeded.
-    struct Random(u64);
-
-    impl Random {
-        fn unit(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-        }
-        fn below(&mut self, n: usize) -> usize {
-            (self.unit() * n as f64) as usize
-        }
-    }
-
     fn solver(pattern: &Pattern, code: &Arc<dyn Eliminator>) -> Solver {
-        Solver::new(pattern, Request { wish: LinearSolver::Compiled, eliminator: Some(code), clock: None }).unwrap()
+        Solver::new(pattern, Request { linear: LinearSolver::Compiled, eliminator: Some(code), clock: None }).unwrap()
     }
 
     /// max_i |b - A x|_i / (|A||x| + |b|)_i.
@@ -445,7 +430,7 @@ mod tests {
         let vanishing = random.below(scales.len());
         let tiny = [0.0, 1e-14, 1e-9][random.below(3)];
         let value = |(i, j): (usize, usize)| {
-            let v = scales[i] * (2.0 * random.unit() - 1.0);
+            let v = scales[i] * (2.0 * random.next() - 1.0);
             if vanishes && i == j && i == vanishing { v * tiny } else { v }
         };
         pattern.positions().map(value).collect()
@@ -471,7 +456,7 @@ mod tests {
             let places: Vec<(usize, usize)> =
                 if unit { (0..n).map(|i| (i, i)).collect() } else { pattern.positions().step_by(2).collect() };
             let masses = Pattern::from_positions(n, n, places.iter().copied());
-            let request = Request { wish: LinearSolver::Compiled, eliminator: Some(&code), clock: None };
+            let request = Request { linear: LinearSolver::Compiled, eliminator: Some(&code), clock: None };
             let mut formed = solver(&pattern, &code);
             let mass = if unit {
                 MassMatrix::Identity
@@ -482,11 +467,11 @@ mod tests {
             let mut parted = Full::new(n, &pattern, &mass, make).unwrap();
             let mut held = vec![0.0; pattern.entries()];
             for round in 0..5 {
-                let scales: Vec<f64> = (0..n).map(|_| 10f64.powf(24.0 * random.unit() - 12.0)).collect();
+                let scales: Vec<f64> = (0..n).map(|_| random.scale()).collect();
                 let (alpha, mut values) = (1.0, values(&pattern, &scales, round > 0, &mut random));
                 matrices += 1;
                 let weight =
-                    |i: usize, random: &mut Random| if unit { 1.0 } else { scales[i] * (2.0 * random.unit() - 1.0) };
+                    |i: usize, random: &mut Random| if unit { 1.0 } else { scales[i] * (2.0 * random.next() - 1.0) };
                 let moved: Vec<f64> = places.iter().map(|&(i, _)| weight(i, &mut random)).collect();
                 for (j, v) in held.iter_mut().zip(&values) {
                     *j = -v;
@@ -502,7 +487,7 @@ mod tests {
                     singular += 1;
                     continue;
                 }
-                let b: Vec<f64> = (0..n).map(|i| scales[i] * (2.0 * random.unit() - 1.0)).collect();
+                let b: Vec<f64> = (0..n).map(|i| scales[i] * (2.0 * random.next() - 1.0)).collect();
                 let mut x = b.clone();
                 if apart {
                     parted.solve_to(parts, &b, &mut x);

@@ -2,7 +2,7 @@
 
 use super::model::{Model, adaptive, run};
 use crate::dense::tolerances;
-use odec_ode::hybrid::{Edge, End, Event, HybridCause, HybridError, MAX_ROUNDS, Target, Trigger, Write};
+use odec_ode::hybrid::{Edge, End, Event, HybridCause, HybridError, MAX_ROUNDS, Trigger, Write, WriteTarget};
 use odec_ode::method;
 
 fn tsit5() -> &'static odec_ode::Method {
@@ -82,7 +82,7 @@ fn two_that_write_one_quantity_are_an_error() {
     };
     let made = run(&mut model(set(), set()), (0.0, 2.0), &[0.0, 0.0], tsit5(), &tolerances(1e-6, 1e-9));
     let Err(HybridError::Hybrid(failure)) = made.map(|_| ()) else { panic!("no conflict") };
-    assert_eq!(failure.cause, HybridCause::Conflict { target: Target::State(1), events: [0, 1] });
+    assert_eq!(failure.cause, HybridCause::Conflict { target: WriteTarget::State(1), events: [0, 1] });
     assert_eq!(failure.t, 1.0);
     // one that sets and one that adds, in any order, and two that add
     for (first, second, end) in [(set(), add(), 5.0), (add(), set(), 5.0), (add(), add(), 6.0)] {

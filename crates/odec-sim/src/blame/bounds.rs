@@ -9,7 +9,7 @@ use crate::bind::Bound;
 use crate::hybrid::bounds::{terms, text};
 
 /// A run that came to the edge of what a bound permits.
-pub(super) struct Left {
+pub(super) struct BoundCrossing {
     /// Number of the element among all that are bounded.
     pub element: usize,
     pub beyond: f64,
@@ -17,7 +17,7 @@ pub(super) struct Left {
     pub rate: Option<f64>,
 }
 
-impl Left {
+impl BoundCrossing {
     /// Which terms lead out, the largest first.
     pub fn diagnostic(&self, model: &Model, source: &Source, bound: &Bound, at: (f64, &[f64])) -> Diagnostic {
         let place = bound.located.as_ref().and_then(|located| located.bound_of(self.element));

@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_ode::hybrid::{HybridCause, Target};
+use odec_ode::hybrid::{HybridCause, WriteTarget};
 
 use super::instant::with;
 use super::number;
@@ -53,8 +53,8 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
         }
         HybridCause::Conflict { target, events: [first, second] } if own(first) => {
             let name = match *target {
-                Target::State(row) => bound.states.name(row),
-                Target::Discrete(at) => located.discrete_name(at),
+                WriteTarget::State(row) => bound.states.name(row),
+                WriteTarget::Discrete(at) => located.discrete_name(at),
             };
             let headline = format!("`{name}` receives two values {when}");
             let places: Vec<Span> =

@@ -1,6 +1,6 @@
 //! Messages about failed runs: which equation, which term, at which time and state, and what to try.
 
-use odec_lang::blame::{Blame, By, StateAt, What, blame, blame_beyond};
+use odec_lang::blame::{Blame, By, FailedQuantity, StateAt, blame, blame_beyond};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{Model, Values};
 use odec_lang::source::Source;
@@ -82,7 +82,7 @@ impl Failed<'_> {
     fn instant(&self) -> Diagnostic {
         match self.failure.instant.as_deref() {
             Some(HybridCause::Bound { bound, beyond, rate }) => {
-                let left = super::bounds::Left { element: *bound, beyond: *beyond, rate: *rate };
+                let left = super::bounds::BoundCrossing { element: *bound, beyond: *beyond, rate: *rate };
                 left.diagnostic(self.model, self.source, self.bound, (self.t, self.y))
             }
             Some(cause) => super::instant::instant(cause, self.bound, self.t, &self.when),
@@ -97,14 +97,14 @@ impl Failed<'_> {
         }
     }
 
-    fn search(&self, what: What) -> Option<Blame> {
+    fn search(&self, what: FailedQuantity) -> Option<Blame> {
         let y = in_order(self.bound, self.y);
         let at = StateAt { t: self.t, y: &y, values: &self.values };
         blame(self.model, self.source, what, at).or_else(|| blame_beyond(self.model, self.source, what, at))
     }
 
     /// With the term that has no finite value; `help` where the term does not tell.
-    fn by_term(&self, d: Diagnostic, what: What, row: usize, help: &str) -> Diagnostic {
+    fn by_term(&self, d: Diagnostic, what: FailedQuantity, row: usize, help: &str) -> Diagnostic {
         match self.search(what) {
             Some(blame) => with_term(d, &blame).help(advice(&blame).unwrap_or(help)),
             None => self.by_equation(d, row, &format!("this determines `{}`", self.names.rate(row))).help(help),
@@ -116,7 +116,7 @@ impl Failed<'_> {
     }
 
     fn no_value(&self, row: usize) -> Diagnostic {
-        let what = What::Row(self.names.rank(row));
+        let what = FailedQuantity::Row(self.names.rank(row));
         if let Some(report) = self.search(what).and_then(|blame| super::inputs::beyond(self.model, self.bound, &blame))
         {
             return report;
@@ -191,7 +191,7 @@ impl Failed<'_> {
         } else {
             format!("the derivative of `{rate}` with respect to `{by}` has no finite value {}", self.when)
         };
-        self.by_term(Diagnostic::error(code, headline), What::Slope(rank, what), row, help)
+        self.by_term(Diagnostic::error(code, headline), FailedQuantity::Slope(rank, what), row, help)
     }
 
     fn no_factor(&self, row: usize) -> Diagnostic {

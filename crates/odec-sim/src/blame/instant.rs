@@ -86,7 +86,8 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         }
         HybridCause::TwoTimes { list } => {
             let what = format!("the state has no derivative with respect to the parameters {when}");
-            let text = "this coincides with another time or with the start, but the two depend differently on the parameter";
+            let text =
+                "this coincides with another time or with the start, but the two depend differently on the parameter";
             let places = bound.located.iter().flat_map(|located| located.list_spans(*list)).collect();
             with(Diagnostic::error(&codes::E0629, what), places, text).help(DIFFERENCES)
         }

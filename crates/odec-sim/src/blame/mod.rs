@@ -18,7 +18,7 @@ pub use refusal::{misnamed, reason, refused, unknown_method, unknown_name, unkno
 pub use seen::failed_seen;
 pub use watch::warnings;
 
-use odec_lang::blame::{Blame, Fault, StateAt, What, blame};
+use odec_lang::blame::{Blame, FailedQuantity, Fault, StateAt, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{Equation, Model, Values};
 use odec_lang::source::Source;
@@ -177,7 +177,7 @@ pub fn start_value(
     let name = states.name(at);
     let d = Diagnostic::error(&codes::E0610, format!("no run can start from `{name}` = {value}"));
     let nothing = vec![f64::NAN; states.len()];
-    let d = match blame(model, source, What::Start(states.rank(at)), StateAt { t: t0, y: &nothing, values }) {
+    let d = match blame(model, source, FailedQuantity::Start(states.rank(at)), StateAt { t: t0, y: &nothing, values }) {
         Some(blame) => with_term(d, &blame),
         None => match declared(model, states, at) {
             Some(k) => d.label(model.states[k].span, format!("starts at {value}")),

@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 use odec_lang::balance::Balance;
-use odec_lang::blame::{StateAt, What, blame};
+use odec_lang::blame::{FailedQuantity, StateAt, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
@@ -38,7 +38,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Observatio
         let d = Diagnostic::warning(&codes::W0602, headline);
         let y = super::in_order(bound, y);
         let values = super::values_at(model, bound, &seen.discretes);
-        let found = blame(model, source, What::Output(*k), StateAt { t: *t, y: &y, values: &values });
+        let found = blame(model, source, FailedQuantity::Output(*k), StateAt { t: *t, y: &y, values: &values });
         list.push(match found {
             Some(blame) => with_term(d, &blame),
             None => d.label(output.span, format!("this is {value}")),

@@ -108,7 +108,10 @@ impl DataSet {
                     series.values.len(),
                     self.times.len()
                 );
-                return Err(wrong(headline, "give each measured quantity one value for each time, or NaN if there is none"));
+                return Err(wrong(
+                    headline,
+                    "give each measured quantity one value for each time, or NaN if there is none",
+                ));
             }
             if names.contains(name) {
                 return Err(wrong(format!("{shown}: `{name}` occurs twice"), "put all of its values into one column"));
@@ -141,7 +144,10 @@ impl DataSet {
         if first < t0 {
             let headline =
                 format!("{shown}: the run starts at {time} = {}, after the datum at {}", number(t0), number(first));
-            return Err(wrong(headline, "start the run earlier, or count the times of the data from the start of the run"));
+            return Err(wrong(
+                headline,
+                "start the run earlier, or count the times of the data from the start of the run",
+            ));
         }
         if let Some(end) = end.filter(|end| *end < last) {
             let headline =
@@ -174,7 +180,10 @@ impl DataSet {
         let help = match suggest::nearest(name, known()).first() {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
-                format!("you can fit {}; declare another measured quantity as `output {name} = ...`", suggest::list(known()))
+                format!(
+                    "you can fit {}; declare another measured quantity as `output {name} = ...`",
+                    suggest::list(known())
+                )
             }
         };
         Err(wrong(format!("{shown}: the model has no state or output `{name}`"), help))

@@ -139,8 +139,7 @@ impl Fit {
             return Err(usage(headline, "fit at most as many parameters as there are measured values"));
         }
         if count.saturating_mul(n) > MAX_ENTRIES {
-            let headline =
-                format!("{count} data with {n} parameters exceed the limit of {MAX_ENTRIES} derivatives");
+            let headline = format!("{count} data with {n} parameters exceed the limit of {MAX_ENTRIES} derivatives");
             return Err(usage(headline, "use fewer data, or fit fewer parameters"));
         }
         let known: Vec<bool> = made.iter().map(|set| set.checked.known).collect();

@@ -38,7 +38,10 @@ impl Fit {
     pub fn points(&self, starts: u64, seed: u64) -> Result<Drawn, Error> {
         let wrong = |headline: String, help: String| Error::from(Diagnostic::error(&codes::E0855, headline).help(help));
         if starts == 0 || starts > MAX_STARTS {
-            return Err(wrong(format!("a fit cannot have {starts} starts; the limits are 1 and {MAX_STARTS}"), "for example 20".into()));
+            return Err(wrong(
+                format!("a fit cannot have {starts} starts; the limits are 1 and {MAX_STARTS}"),
+                "for example 20".into(),
+            ));
         }
         let open = |q: &&Quantity| !(q.high - q.low).is_finite();
         if starts > 1

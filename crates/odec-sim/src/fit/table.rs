@@ -65,8 +65,11 @@ pub fn read(
     while reader.read_record(&mut row).map_err(|e| unread(&e))? {
         let line = row.position().map_or(0, csv::Position::line);
         if row.len() != columns.len() {
-            let headline =
-                format!("`{shown}`, line {line}: {} cells, but the header line names {} columns", row.len(), columns.len());
+            let headline = format!(
+                "`{shown}`, line {line}: {} cells, but the header line names {} columns",
+                row.len(),
+                columns.len()
+            );
             return Err(wrong(headline, "if there is no measurement, leave the cell empty, but keep its comma"));
         }
         for (column, cell) in columns.iter_mut().zip(row.iter()) {
@@ -213,7 +216,10 @@ fn joined(shown: &str, time: &str, columns: Vec<Named>) -> Result<DataSet, Box<D
         let deviations = match (of(Kind::Sigma), of(Kind::Weight)) {
             (Some(_), Some(_)) => {
                 let headline = format!("`{shown}` has both standard deviations and weights of `{}`", column.of);
-                return Err(wrong(headline, "a standard deviation already determines a weight: remove one of the columns"));
+                return Err(wrong(
+                    headline,
+                    "a standard deviation already determines a weight: remove one of the columns",
+                ));
             }
             (Some(sigma), None) => Deviations::Each(sigma.cells.clone()),
             (None, Some(weight)) => Deviations::Weights(weight.cells.clone()),

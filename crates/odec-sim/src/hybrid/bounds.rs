@@ -7,7 +7,7 @@ use odec_lang::blame::{By, StateAt, summands};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::accelerated::{Accelerated, Series};
-use odec_ode::hybrid::{Bound, Pushes};
+use odec_ode::hybrid::{Pushes, RowBound};
 use odec_ode::invariants::Invariants;
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 
@@ -55,18 +55,19 @@ pub(crate) fn terms(
 
 impl Located {
     /// The bounds of all elements, from the values of the start.
-    pub(super) fn bounds_of(&self, initial: &[f64]) -> Vec<Bound> {
+    pub(super) fn bounds_of(&self, initial: &[f64]) -> Vec<RowBound> {
         let mut all = Vec::new();
         for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.event_table.bounds) {
             let first = self.executor.layout().state(bound.of);
-            let each = |(i, value): (usize, &f64)| Bound { row: (first + i) as u32, value: *value, upper: bound.upper };
+            let each =
+                |(i, value): (usize, &f64)| RowBound { row: (first + i) as u32, value: *value, upper: bound.upper };
             all.extend(initial[places.clone()].iter().enumerate().map(each));
         }
         all
     }
 
     /// The bounds at a time of start.
-    pub(crate) fn bounds_at(&self, t0: f64) -> Vec<Bound> {
+    pub(crate) fn bounds_at(&self, t0: f64) -> Vec<RowBound> {
         self.bounds_of(&self.initial(t0))
     }
 

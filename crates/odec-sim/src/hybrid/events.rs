@@ -5,7 +5,7 @@ use odec_ir::layout::Layout;
 use odec_ir::switch::{Cause, Events};
 use odec_ir::{ArrayId, Program, Role};
 use odec_ode::hybrid::resolution;
-use odec_ode::hybrid::{Edge, Event, Target, Times, Trigger, Write};
+use odec_ode::hybrid::{Edge, Event, Times, Trigger, Write, WriteTarget};
 
 use super::routine::Routine;
 use crate::executor::{Execution, Unfit};
@@ -190,7 +190,7 @@ impl EventTable {
     }
 
     /// The action of an event that writes something.
-    pub fn write_span(&self, event: usize, target: Target, events: &Events) -> Option<Span> {
+    pub fn write_span(&self, event: usize, target: WriteTarget, events: &Events) -> Option<Span> {
         let &(statement, element) = self.of.get(event)?;
         let at = self.events[event].writes.iter().position(|write| write.target == target && !write.adds)?;
         Some(events.list[statement].writes[element][at].span)
@@ -294,8 +294,8 @@ impl Listed {
 fn write(program: &Program, layout: &Layout, start: usize, write: &odec_ir::switch::Write) -> Write {
     let array = &program.arrays[write.target.0 as usize];
     let target = match array.role {
-        Role::Discrete => Target::Discrete(layout.parameter(write.target) - start + write.at as usize),
-        _ => Target::State(layout.state(write.target) + write.at as usize),
+        Role::Discrete => WriteTarget::Discrete(layout.parameter(write.target) - start + write.at as usize),
+        _ => WriteTarget::State(layout.state(write.target) + write.at as usize),
     };
     Write { target, adds: write.adds }
 }

@@ -77,7 +77,7 @@ pub struct Located {
     /// Start and end of the run.
     span: (f64, f64),
     /// Bounds of states, in a run.
-    bounds: Vec<odec_ode::hybrid::Bound>,
+    bounds: Vec<odec_ode::hybrid::RowBound>,
     /// The times of events, behind those lists.
     listed: Vec<Listed>,
     /// Counts how often lists were computed. Lists of the times of events depend on it.
@@ -279,7 +279,7 @@ impl Located {
     }
 
     /// The action of an event that gives something a value.
-    pub(crate) fn write_span(&self, event: usize, target: odec_ode::hybrid::Target) -> Option<Span> {
+    pub(crate) fn write_span(&self, event: usize, target: odec_ode::hybrid::WriteTarget) -> Option<Span> {
         self.places.event_table.write_span(event, target, &self.code.switching.events)
     }
 

@@ -14,12 +14,12 @@ pub struct Occurrence {
     /// Where it is written.
     pub place: Span,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: OccurrenceKind,
 }
 
 /// The kinds of things that end a step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum OccurrenceKind {
     /// A condition on time alone changes at these times.
     Times(Vec<f64>),
     /// A condition on time alone changes at one of these times, and whole periods before and after it.
@@ -79,7 +79,7 @@ impl Located {
                     Break::Once(time) => once.extend(values(time).filter(|t| t.is_finite())),
                     Break::Every(time, period) => {
                         let pairs = values(time).zip(values(period)).filter(|(at, p)| at.is_finite() && *p != 0.0);
-                        let every = pairs.map(|(at, period)| Kind::Every { at, period: period.abs() });
+                        let every = pairs.map(|(at, period)| OccurrenceKind::Every { at, period: period.abs() });
                         list.extend(every.map(|kind| Occurrence { place: timed.span, kind }));
                     }
                     Break::Knots { at_zero, .. } => {
@@ -93,7 +93,7 @@ impl Located {
                 }
             }
             if !once.is_empty() {
-                list.push(Occurrence { place: timed.span, kind: Kind::Times(once) });
+                list.push(Occurrence { place: timed.span, kind: OccurrenceKind::Times(once) });
             }
         }
         joined(list)
@@ -106,8 +106,8 @@ impl Located {
             let elements = self.places.of.iter().filter(|of| **of == k).count();
             let known = list.iter_mut().find(|found| found.place == relation.span);
             match known.map(|found| &mut found.kind) {
-                Some(Kind::Surface(most)) => *most = elements.max(*most),
-                _ => list.push(Occurrence { place: relation.span, kind: Kind::Surface(elements) }),
+                Some(OccurrenceKind::Surface(most)) => *most = elements.max(*most),
+                _ => list.push(Occurrence { place: relation.span, kind: OccurrenceKind::Surface(elements) }),
             }
         }
         list
@@ -118,14 +118,19 @@ impl Located {
         let mut list: Vec<Occurrence> = Vec::new();
         for statement in &self.code.switching.events.list {
             if let Cause::Condition { .. } = statement.cause {
-                list.push(Occurrence { place: statement.span, kind: Kind::Condition(statement.writes.len()) });
+                list.push(Occurrence {
+                    place: statement.span,
+                    kind: OccurrenceKind::Condition(statement.writes.len()),
+                });
             }
         }
         for (event, times) in self.places.event_table.timed().zip(&self.listed) {
             let Some(place) = self.event_span(event) else { continue };
             let kind = match times {
-                Listed::Times(times) => Kind::Event(times.clone()),
-                Listed::Every { from, period, until } => Kind::Repeated { from: *from, period: *period, until: *until },
+                Listed::Times(times) => OccurrenceKind::Event(times.clone()),
+                Listed::Every { from, period, until } => {
+                    OccurrenceKind::Repeated { from: *from, period: *period, until: *until }
+                }
             };
             list.push(Occurrence { place, kind });
         }
@@ -141,7 +146,10 @@ fn joined(list: Vec<Occurrence>) -> Vec<Occurrence> {
             before.place == found.place && std::mem::discriminant(&before.kind) == std::mem::discriminant(&found.kind)
         };
         match (all.iter_mut().find(same).map(|before| &mut before.kind), &found.kind) {
-            (Some(Kind::Times(before) | Kind::Event(before)), Kind::Times(times) | Kind::Event(times)) => {
+            (
+                Some(OccurrenceKind::Times(before) | OccurrenceKind::Event(before)),
+                OccurrenceKind::Times(times) | OccurrenceKind::Event(times),
+            ) => {
                 before.extend(times);
                 before.sort_unstable_by(f64::total_cmp);
                 before.dedup();

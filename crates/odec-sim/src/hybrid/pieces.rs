@@ -3,7 +3,7 @@
 use odec_ir::builtin::lookup;
 use odec_ode::hybrid::{Times, same};
 
-use super::occurrence::Kind;
+use super::occurrence::OccurrenceKind;
 use super::places::{Counted, Passing, Table};
 
 /// An end that is never reached.
@@ -83,9 +83,12 @@ impl PassedKnots {
     }
 
     /// As it is shown.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> OccurrenceKind {
         let moved = |t: &f64| self.periods.map_or(*t, |(first, period)| t + (first + 1.0) * period);
-        Kind::Knots { times: self.times.iter().map(moved).collect(), period: self.periods.map(|periods| periods.1) }
+        OccurrenceKind::Knots {
+            times: self.times.iter().map(moved).collect(),
+            period: self.periods.map(|periods| periods.1),
+        }
     }
 
     /// Marks `count` of the times as passed, in a run to `t_end`. The last piece also holds at the end of the run if

@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use odec_ode::hybrid::{AffineRows, AffineTerms, Bound, Derived, Event, HybridSystem, Relation, Times};
+use odec_ode::hybrid::{AffineRows, AffineTerms, Derived, Event, HybridSystem, Relation, RowBound, Times};
 use odec_ode::system::{EvalError, System};
 
 use super::events::in_order;
@@ -291,7 +291,7 @@ impl HybridSystem for Located {
         if self.bounds.is_empty() { &self.executor } else { self }
     }
 
-    fn bounds(&self) -> &[Bound] {
+    fn bounds(&self) -> &[RowBound] {
         &self.bounds
     }
 

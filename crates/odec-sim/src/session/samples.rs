@@ -10,7 +10,7 @@ use odec_lang::model::Model;
 use odec_lang::model::inputs::{Curve, Input, MAX_SAMPLES, Source};
 
 use super::header::{Column, parted};
-use super::tables::{Ended, Files, MAX_SHOWN, Opened, Unreadable, may_be_cut, number};
+use super::tables::{Ended, Files, MAX_SHOWN, Opened, Unreadable, may_be_cut, number, unread};
 
 /// Most bytes of a file of samples.
 pub const MAX_BYTES: u64 = 1 << 29;
@@ -102,13 +102,7 @@ impl Samples<'_> {
     }
 
     fn unreadable(&self, why: Unreadable) -> Box<Diagnostic> {
-        let code = if why.forbidden { &codes::E0719 } else { &codes::E0701 };
-        let label = if self.given { "`--data` names this file" } else { "named here" };
-        let d = Diagnostic::error(code, why.headline).label(self.input.place, label);
-        Box::new(match why.help {
-            Some(help) => d.help(help),
-            None => d,
-        })
+        why.diagnostic(self.input.place, if self.given { "`--data` names this file" } else { "named here" })
     }
 
     fn curve(&self, opened: Opened, warnings: &mut Vec<Diagnostic>) -> Outcome<Curve> {
@@ -268,17 +262,7 @@ impl Samples<'_> {
     }
 
     fn unread(&self, name: &str, e: &csv::Error) -> Box<Diagnostic> {
-        match e.kind() {
-            csv::ErrorKind::Io(e) => {
-                let headline = format!("odec cannot read `{name}`: {e}");
-                self.unreadable(Unreadable { headline, help: None, forbidden: false })
-            }
-            csv::ErrorKind::Utf8 { pos, .. } => {
-                let line = pos.as_ref().map_or(0, csv::Position::line);
-                self.wrong(format!("`{name}`, line {line}: this is not UTF-8 text"))
-            }
-            _ => self.wrong(format!("`{name}`: {e}")),
-        }
+        unread(name, e).map_or_else(|why| self.unreadable(why), |headline| self.wrong(headline))
     }
 
     fn field(&self, name: &str, line: u64, columns: &Columns, k: usize, field: &str) -> Outcome<f64> {

@@ -7,7 +7,7 @@ use std::io::Read;
 use odec_ir::Span;
 use odec_ir::nest::bind::MAX_ELEMENTS;
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::model::{Given, Model, Overrides, Table};
+use odec_lang::model::{Model, NamedValue, Overrides, Table};
 
 use super::header::{Column, parted};
 
@@ -66,6 +66,36 @@ pub struct Unreadable {
     pub help: Option<String>,
     /// The host does not let models read it.
     pub forbidden: bool,
+}
+
+impl Unreadable {
+    /// The message, with a label where the model or an option names the file.
+    pub(super) fn diagnostic(self, at: Span, label: &str) -> Box<Diagnostic> {
+        let code = if self.forbidden { &codes::E0719 } else { &codes::E0701 };
+        let d = Diagnostic::error(code, self.headline).label(at, label);
+        Box::new(match self.help {
+            Some(help) => d.help(help),
+            None => d,
+        })
+    }
+}
+
+/// The headline for a file whose text is not CSV.
+///
+/// # Errors
+/// odec cannot read the file.
+pub(super) fn unread(name: &str, e: &csv::Error) -> Result<String, Unreadable> {
+    match e.kind() {
+        csv::ErrorKind::Io(e) => {
+            let headline = format!("odec cannot read `{name}`: {e}");
+            Err(Unreadable { headline, help: None, forbidden: false })
+        }
+        csv::ErrorKind::Utf8 { pos, .. } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            Ok(format!("`{name}`, line {line}: this is not UTF-8 text"))
+        }
+        _ => Ok(format!("`{name}`: {e}")),
+    }
 }
 
 /// No files: a model that names one is refused.
@@ -132,7 +162,7 @@ fn elements(ranges: &[(i64, i64)]) -> u64 {
 struct TableRequest<'a> {
     model: &'a Model,
     /// The constant or parameter.
-    given: &'a Given,
+    given: &'a NamedValue,
     column: Option<&'a str>,
     /// Its elements.
     count: u64,
@@ -147,12 +177,7 @@ impl TableRequest<'_> {
     }
 
     fn unreadable(&self, why: Unreadable) -> Box<Diagnostic> {
-        let code = if why.forbidden { &codes::E0719 } else { &codes::E0701 };
-        let d = Diagnostic::error(code, why.headline).label(self.span, "named here");
-        Box::new(match why.help {
-            Some(help) => d.help(help),
-            None => d,
-        })
+        why.diagnostic(self.span, "named here")
     }
 
     /// The numbers of a file, row by row: of one column, or of all.
@@ -262,17 +287,7 @@ impl TableRequest<'_> {
     }
 
     fn unread(&self, name: &str, e: &csv::Error) -> Box<Diagnostic> {
-        match e.kind() {
-            csv::ErrorKind::Io(e) => {
-                let headline = format!("odec cannot read `{name}`: {e}");
-                self.unreadable(Unreadable { headline, help: None, forbidden: false })
-            }
-            csv::ErrorKind::Utf8 { pos, .. } => {
-                let line = pos.as_ref().map_or(0, csv::Position::line);
-                self.wrong(format!("`{name}`, line {line}: this is not UTF-8 text"))
-            }
-            _ => self.wrong(format!("`{name}`: {e}")),
-        }
+        unread(name, e).map_or_else(|why| self.unreadable(why), |headline| self.wrong(headline))
     }
 
     fn position(&self, name: &str, column: &str, row: &csv::StringRecord) -> Result<usize, Box<Diagnostic>> {

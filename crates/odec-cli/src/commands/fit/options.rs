@@ -10,7 +10,7 @@ use odec_sim::select::names;
 use odec_sim::sweep::MAX_THREADS;
 use odec_sim::{Error, Loaded};
 
-use super::parts::Part;
+use super::parts::FitPart;
 use crate::args;
 use crate::flags;
 use crate::input::{Inputs, error, plain};
@@ -84,10 +84,10 @@ impl FitOptions {
     }
 
     /// The part of the starts that this process makes.
-    pub fn part(&self, args: &args::fit::Fit, loaded: &Loaded) -> Answer<Option<Part>> {
+    pub fn part(&self, args: &args::fit::Fit, loaded: &Loaded) -> Answer<Option<FitPart>> {
         match (&args.shard, &args.output) {
             (Some(text), Some(folder)) => {
-                Ok(Some(Part::of(flags::shard(text)?, folder, self.digest(loaded)?, self.starts)?))
+                Ok(Some(FitPart::of(flags::shard(text)?, folder, self.digest(loaded)?, self.starts)?))
             }
             _ => Ok(None),
         }
@@ -158,7 +158,8 @@ fn deviations(given: &[String], sets: &mut [DataSet]) -> Answer<()> {
         let (name, value) = if text.contains('=') {
             let (name, value, unit) = flags::measured_value("--sigma", text)?;
             if unit.is_some() {
-                let headline = format!("`--sigma {text}`: a standard deviation has the unit of its quantity in the model");
+                let headline =
+                    format!("`--sigma {text}`: a standard deviation has the unit of its quantity in the model");
                 return Err(Box::new(error(&codes::E0705, headline, Some("write the number without a unit".into()))));
             }
             (Some(name), value)
@@ -175,7 +176,10 @@ fn deviations(given: &[String], sets: &mut [DataSet]) -> Answer<()> {
                 continue;
             }
             if !matches!(series.deviations, Deviations::Unknown | Deviations::All(_)) {
-                let headline = format!("`--sigma {text}`: the data file already contains deviations or weights of `{}`", series.name);
+                let headline = format!(
+                    "`--sigma {text}`: the data file already contains deviations or weights of `{}`",
+                    series.name
+                );
                 return Err(Box::new(error(&codes::E0705, headline, Some("remove one of the two".into()))));
             }
             // one that names its quantity counts more than one for all

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Best;
 use crate::commands::shards::Digest;
-use crate::input::{error, plain};
+use crate::input::{error, unreadable};
 use crate::rows::cannot_write;
 use crate::summary::grouped;
 use crate::whole::write_file;
@@ -31,7 +31,7 @@ struct Result_ {
 }
 
 /// A part that is to be made.
-pub struct Part {
+pub struct FitPart {
     folder: PathBuf,
     digest: String,
     k: u64,
@@ -48,15 +48,9 @@ pub fn digest<'a>(texts: &[String], files: impl Iterator<Item = &'a Path>) -> An
         digest.text(text);
     }
     for path in files {
-        let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
-        digest.take(&(bytes.len() as u64).to_le_bytes());
-        digest.take(&bytes);
+        digest.file(path)?;
     }
     Ok(digest.word())
-}
-
-fn unreadable(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
-    Box::new(error(&codes::E0701, format!("odec cannot read `{}`: {}", path.display(), plain(e)), None))
 }
 
 fn place(folder: &Path, k: u64, n: u64) -> PathBuf {
@@ -71,15 +65,15 @@ fn read(path: &Path) -> Answer<Result_> {
     })
 }
 
-impl Part {
+impl FitPart {
     /// Part `k` of `n`.
-    pub fn of((k, n): (u64, u64), folder: &Path, digest: String, starts: u64) -> Answer<Part> {
+    pub fn of((k, n): (u64, u64), folder: &Path, digest: String, starts: u64) -> Answer<FitPart> {
         if n > starts {
             let headline = format!("`--shard {k}/{n}`: {starts} starts are too few for {n} parts");
             return Err(Box::new(error(&codes::E0705, headline, Some(format!("for example `--starts {n}`")))));
         }
         std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
-        Ok(Part { folder: folder.to_path_buf(), digest, k, n })
+        Ok(FitPart { folder: folder.to_path_buf(), digest, k, n })
     }
 
     /// True if it is made already.
@@ -147,8 +141,12 @@ pub fn join(folder: &Path, digest: &str, starts: u64) -> Answer<Best> {
     let n = parts.first().map_or(0, |part| part.parts);
     let whole = !parts.is_empty() && parts.iter().enumerate().all(|(k, part)| part.part == k as u64 && part.parts == n);
     if !whole || parts.len() as u64 != n {
-        let headline =
-            format!("`{}` contains {} parts of a fit, but {} are needed", folder.display(), parts.len(), grouped(n.max(1)));
+        let headline = format!(
+            "`{}` contains {} parts of a fit, but {} are needed",
+            folder.display(),
+            parts.len(),
+            grouped(n.max(1))
+        );
         let help = "run the missing parts: `odec fit` with the same flags and `--shard K/N`; all parts in a folder need the same N";
         return Err(Box::new(error(&codes::E0853, headline, Some(help.into()))));
     }
@@ -166,7 +164,11 @@ pub fn join(folder: &Path, digest: &str, starts: u64) -> Answer<Best> {
     }
     let Some(found) = best else {
         let help = "use narrower ranges, or another starting point: `--set k=1`";
-        return Err(Box::new(error(&codes::E0855, "the model could not be solved from any starting point".into(), Some(help.into()))));
+        return Err(Box::new(error(
+            &codes::E0855,
+            "the model could not be solved from any starting point".into(),
+            Some(help.into()),
+        )));
     };
     let ended = WORDS.iter().find(|(_, word)| *word == found.ended).map_or(Ended::Stuck, |(ended, _)| *ended);
     let evaluations = parts.iter().map(|part| part.evaluations).sum();

@@ -42,7 +42,7 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
         None => (simulation.bound().logarithmic.is_some() && simulation.bound().problem.t0 == 0.0, false),
         Some(axes) => (matches!(axes, LogAxes::X | LogAxes::Xy), matches!(axes, LogAxes::Y | LogAxes::Xy)),
     };
-    let plan = panels::Plan::of(&simulation, &choice, log, args.log.is_some(), size);
+    let plan = panels::PanelPlan::of(&simulation, &choice, log, args.log.is_some(), size);
 
     let mut folded: Vec<Diagnostic> = choice.items.iter().flat_map(|item| item.warnings(&simulation)).collect();
     folded.dedup();

@@ -12,7 +12,7 @@ use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_si
 const FIRST: f64 = 1e-3;
 
 /// The data that the run must provide.
-pub struct Plan {
+pub struct PanelPlan {
     /// The curves of all items, in order.
     pub curves: Vec<AxisQuantities>,
     /// The grids of all other items.
@@ -38,7 +38,7 @@ fn time_axis(simulation: &Simulation, log: bool) -> (std::ops::Range<f64>, bool)
     (first.unwrap_or(FIRST * t_end)..t_end, true)
 }
 
-impl Plan {
+impl PanelPlan {
     /// The plan for these items, with or without logarithmic axes.
     pub fn of(
         simulation: &Simulation,
@@ -46,7 +46,7 @@ impl Plan {
         log: (bool, bool),
         asked: bool,
         size: Option<(u32, u32)>,
-    ) -> Plan {
+    ) -> PanelPlan {
         let (ends, log_time) = time_axis(simulation, log.0);
         let wide = size.map_or(f64::from(WIDTH), |s| f64::from(s.0));
         let high = size.map_or(f64::from(height_of(1)), |s| f64::from(s.1));
@@ -70,7 +70,7 @@ impl Plan {
                 }
             }
         }
-        Plan { curves, grids, edges, log: (log_time, log.1), asked: asked && log.0 }
+        PanelPlan { curves, grids, edges, log: (log_time, log.1), asked: asked && log.0 }
     }
 
     /// The panels, row by row: items over time below each other, items over two indices side by side.

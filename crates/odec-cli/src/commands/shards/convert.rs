@@ -6,7 +6,8 @@ use std::path::Path;
 
 use odec_lang::diagnostic::codes;
 
-use super::{Certificate, table, unreadable, wrong};
+use super::{Certificate, table, wrong};
+use crate::input::unreadable;
 use crate::rows::{Rows, RowsError};
 use crate::table::{Column, Format, Kind};
 

@@ -34,7 +34,7 @@ use odec_ir::{Span, builtin};
 
 use super::phases::settle::{self, InitialValue};
 use super::{
-    Body, Boundary, Definition, Dimension, EdgeRule, EntryValue, Equation, Given, IndexSet, Indexed, Local, Model,
+    Body, Boundary, Definition, Dimension, EdgeRule, EntryValue, Equation, IndexSet, Indexed, Local, Model, NamedValue,
     Output, Reduction, Run, RunEntry, State, Symbol, Table, TermId, TermKind,
 };
 use crate::diagnostic::Diagnostic;
@@ -282,7 +282,7 @@ impl Parts {
         value: Option<Expr>,
         table: Option<(&[f64], &[usize])>,
         symbol: Symbol,
-    ) -> Given {
+    ) -> NamedValue {
         let zero = value.unwrap_or_else(|| self.number(0.0));
         let value = self.body(zero, part.over, part.origin);
         let span = self.declare(word, part, table.is_none().then_some(value));
@@ -293,7 +293,7 @@ impl Parts {
         });
         let indexed = self.indexed(part.over);
         let (name, unit, doc) = owned(part);
-        Given { name, unit, doc, span, value, bounds: None, indexed, table }
+        NamedValue { name, unit, doc, span, value, bounds: None, indexed, table }
     }
 
     /// An unknown. Its equation and its initial value come by [`Parts::equation`] and [`Parts::start`].

@@ -105,7 +105,7 @@ impl SizeCheck<'_> {
         let listed = crate::suggest::list(missing.iter().map(String::as_str));
         let verb = if missing.len() == 1 { "has" } else { "have" };
         let headline = format!("{listed}{more} {verb} no {}", word(symbol));
-        let whole = self.model.ranges_of(indexed, self.values).unwrap_or_default();
+        let whole = self.model.reported_ranges(indexed, self.values);
         let mut report = error("E0521", headline, self.span(symbol), ranges_text(indexed, &whole));
         for (place, span) in parts.iter().take(4) {
             if let Some(part) = self.place(place) {

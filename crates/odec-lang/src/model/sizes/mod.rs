@@ -336,7 +336,7 @@ impl SizeCheck<'_> {
 
     /// `u[0]`, `u[N+1,j]`, `u[2..5]`: some elements as they would be written.
     fn element(&self, symbol: Symbol, indexed: &Indexed, part: &Bounds) -> String {
-        let whole = self.model.ranges_of(indexed, self.values).unwrap_or_default();
+        let whole = self.model.reported_ranges(indexed, self.values);
         let axis = |(k, &(first, last)): (usize, &(i64, i64))| {
             let dimension = &indexed.axes[k];
             let all = whole.get(k) == Some(&(first, last));

@@ -307,7 +307,7 @@ impl SizeCheck<'_> {
 
     fn table_element(&self, table: usize, at: usize) -> String {
         let given = &self.model.constants[table];
-        let ranges = self.model.ranges_of(&given.indexed, self.values).unwrap_or_default();
+        let ranges = self.model.reported_ranges(&given.indexed, self.values);
         let mut rest = at as i64;
         let mut indices = vec![0i64; ranges.len()];
         for (k, &(first, last)) in ranges.iter().enumerate().rev() {

@@ -10,7 +10,7 @@ use super::Rounds;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Departure, Modes, Place};
 use crate::hybrid::outcome::HybridCause;
-use crate::hybrid::system::{Edge, HybridSystem, Target, Trigger};
+use crate::hybrid::system::{Edge, HybridSystem, Trigger, WriteTarget};
 
 /// To see which relations read a quantity, the quantity is changed by this fraction of its value.
 const MOVED: f64 = 1e-3;
@@ -122,7 +122,7 @@ fn read(
         Ok(ahead.iter().map(|ahead| left[ahead.relation] - right[ahead.relation]).collect())
     };
     let plain = look(model, at.y)?;
-    let targets: Vec<Target> =
+    let targets: Vec<WriteTarget> =
         events.iter().flat_map(|event| &model.events()[*event].writes).map(|write| write.target).collect();
     let discretes = model.discretes().to_vec();
     let mut found = vec![false; ahead.len()];
@@ -132,8 +132,8 @@ fn read(
             // each by a different fraction, so that no two changes cancel in a difference
             let moved = |value: f64| value + sign * MOVED * (1.0 + 0.5 / (k as f64 + 1.0)) * value.abs().max(MOVED);
             match *target {
-                Target::State(row) => y[row] = moved(y[row]),
-                Target::Discrete(position) => model.discretes_mut()[position] = moved(discretes[position]),
+                WriteTarget::State(row) => y[row] = moved(y[row]),
+                WriteTarget::Discrete(position) => model.discretes_mut()[position] = moved(discretes[position]),
             }
         }
         model.refresh();

@@ -12,7 +12,7 @@ use crate::control::Tolerances;
 use crate::hybrid::modes::Landed;
 use crate::hybrid::outcome::{HybridCause, HybridError};
 use crate::hybrid::stops::resolution;
-use crate::hybrid::system::{Bound, HybridSystem};
+use crate::hybrid::system::{HybridSystem, RowBound};
 use crate::runner::Ahead;
 
 /// The corrections that kept the states of a run within their bounds.
@@ -33,7 +33,7 @@ pub struct Pushes {
 /// The bounds of a run.
 #[derive(Default)]
 pub(super) struct Bounds {
-    list: Vec<Bound>,
+    list: Vec<RowBound>,
     slope: Vec<f64>,
     pub pushes: Pushes,
 }

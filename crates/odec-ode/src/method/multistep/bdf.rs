@@ -100,7 +100,7 @@ impl StartLength {
     }
 
     /// A longer block than the accurate one of length `h` if its error asks for one `ratio` times as long. Where the loop did
-    /// not follow the last such wish (the end of the interval, the largest step) there is none.
+    /// not follow the last such proposal (the end of the interval, the largest step) there is none.
     fn lengthen(&mut self, h: f64, ratio: f64) -> Option<f64> {
         let longer = h.abs() * ratio.min(LENGTHEN);
         let longer = longer.min(0.8 * self.bad);

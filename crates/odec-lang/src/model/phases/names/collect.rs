@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::{
     Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, EventItem, ExpectItem, FunctionItem,
-    InitialItem, InputItem, Left, MATHEMATICAL, OtherArgument, OutputItem, RunItem, named_value,
+    InitialItem, InputItem, LeftSide, MATHEMATICAL, OtherArgument, OutputItem, RunItem, named_value,
 };
 use crate::model::phases::resolve::builtin;
 use crate::model::{Symbol, Time};
@@ -424,16 +424,7 @@ impl<'a> Collector<'a> {
         }
         if let Some(value) = item.value {
             self.declared_whole(&item.target);
-            let definition = DefinitionItem {
-                name: &name.name,
-                span: name.span,
-                value,
-                unit: item.unit.as_ref(),
-                doc: item.doc.as_deref(),
-                indices: &item.target.indices,
-                pieces: Vec::new(),
-            };
-            if self.define(definition, found).is_none() {
+            if self.define(definition_of(item, value), found).is_none() {
                 return;
             }
         }
@@ -462,16 +453,7 @@ impl<'a> Collector<'a> {
             return;
         }
         self.declared_whole(&item.target);
-        let item = DefinitionItem {
-            name: &name.name,
-            span: name.span,
-            value,
-            unit: item.unit.as_ref(),
-            doc: item.doc.as_deref(),
-            indices: &item.target.indices,
-            pieces: Vec::new(),
-        };
-        if let Some(index) = self.define(item, found) {
+        if let Some(index) = self.define(definition_of(item, value), found) {
             found.outputs.push(OutputItem::Declared(index));
         }
     }
@@ -509,7 +491,7 @@ impl<'a> Collector<'a> {
         found: &mut Declarations<'a>,
     ) {
         let left = self.left_side(lhs);
-        if let Left::Plain(target) = left {
+        if let LeftSide::Plain(target) = left {
             let name = &target.name;
             match self.names.symbols.get(&name.name) {
                 Some(Symbol::State(_)) => {}
@@ -538,7 +520,7 @@ impl<'a> Collector<'a> {
             }
         }
         if let ExprKind::Call(name, arguments) = &self.input.tree.exprs[lhs.0 as usize].kind
-            && matches!(left, Left::Expression)
+            && matches!(left, LeftSide::Expression)
             && self.call_as_left_side(name, arguments, lhs)
         {
             return;
@@ -555,5 +537,18 @@ impl<'a> Collector<'a> {
             let report = error("E0532", headline, part.span, "a component");
             self.say(report.help(format!("write all components: `{name} = (x, y, z)`")));
         }
+    }
+}
+
+/// The definition that a declaration with a value makes.
+fn definition_of<'a>(item: &'a Declared, value: ExprId) -> DefinitionItem<'a> {
+    DefinitionItem {
+        name: &item.target.name.name,
+        span: item.target.name.span,
+        value,
+        unit: item.unit.as_ref(),
+        doc: item.doc.as_deref(),
+        indices: &item.target.indices,
+        pieces: Vec::new(),
     }
 }

@@ -10,7 +10,7 @@ use crate::syntax::tree::{Binary, Expr, ExprId, ExprKind, Ident, Later, Referenc
 
 /// The form of a left side.
 #[derive(Clone, Copy, Debug)]
-pub enum Left<'a> {
+pub enum LeftSide<'a> {
     /// One name, with or without indices, no prime.
     Plain(&'a Reference),
     /// The derivative of this order of a name, in whatever notation, and the reference that has the indices.
@@ -95,7 +95,7 @@ impl<'a> Collector<'a> {
 
     /// The form of a left side. `der(x)`, `d/dt(x)` and `dx/dt` are derivatives where x is a state (or nothing), and
     /// `dx`, `dt` are not declared. A name `d` does no harm: with no function `dt`, a quotient has no meaning there.
-    pub(super) fn left_side(&self, lhs: ExprId) -> Left<'a> {
+    pub(super) fn left_side(&self, lhs: ExprId) -> LeftSide<'a> {
         let tree = self.input.tree;
         let expr = |id: ExprId| &tree.exprs[id.0 as usize];
         let plain = |id: ExprId| match &expr(id).kind {
@@ -106,22 +106,22 @@ impl<'a> Collector<'a> {
         let may_be_state = |name: &str| self.is_state(name) || self.is_free(name);
         let by_time = |name: &str| name == "dt" || name.strip_prefix('d') == Some(&self.names.time.name);
         match &expr(lhs).kind {
-            ExprKind::Name(r) if r.primes == 0 => Left::Plain(r),
-            ExprKind::Name(r) => Left::Derivative(&r.name.name, r.name.span, r.primes, r),
+            ExprKind::Name(r) if r.primes == 0 => LeftSide::Plain(r),
+            ExprKind::Name(r) => LeftSide::Derivative(&r.name.name, r.name.span, r.primes, r),
             ExprKind::Call(f, arguments) => match (&arguments[..], f.name.as_str()) {
                 (&[inner], "der") if !self.names.functions.contains_key("der") => match &expr(inner).kind {
                     ExprKind::Name(r) if may_be_state(&r.name.name) => {
-                        Left::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1), r)
+                        LeftSide::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1), r)
                     }
-                    _ => Left::Expression,
+                    _ => LeftSide::Expression,
                 },
                 (&[inner], name) if self.is_state(name) && !self.names.functions.contains_key(name) => {
-                    Left::Start(f, inner)
+                    LeftSide::Start(f, inner)
                 }
-                _ => Left::Expression,
+                _ => LeftSide::Expression,
             },
             ExprKind::Binary(Binary::Div, _, top, bottom) => {
-                let Some(top) = plain(*top) else { return Left::Expression };
+                let Some(top) = plain(*top) else { return LeftSide::Expression };
                 match &expr(*bottom).kind {
                     ExprKind::Call(f, arguments)
                         if top.name.name == "d" && by_time(&f.name) && !self.names.functions.contains_key(&f.name) =>
@@ -129,25 +129,25 @@ impl<'a> Collector<'a> {
                         match arguments[..] {
                             [inner] => match &expr(inner).kind {
                                 ExprKind::Name(r) if may_be_state(&r.name.name) => {
-                                    Left::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1), r)
+                                    LeftSide::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1), r)
                                 }
-                                _ => Left::Expression,
+                                _ => LeftSide::Expression,
                             },
-                            _ => Left::Expression,
+                            _ => LeftSide::Expression,
                         }
                     }
                     ExprKind::Name(r) if r.primes == 0 && by_time(&r.name.name) && self.is_free(&r.name.name) => {
                         match top.name.name.strip_prefix('d') {
                             Some(name) if !name.is_empty() && self.is_free(&top.name.name) && may_be_state(name) => {
-                                Left::Derivative(name, span, 1, top)
+                                LeftSide::Derivative(name, span, 1, top)
                             }
-                            _ => Left::Expression,
+                            _ => LeftSide::Expression,
                         }
                     }
-                    _ => Left::Expression,
+                    _ => LeftSide::Expression,
                 }
             }
-            _ => Left::Expression,
+            _ => LeftSide::Expression,
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::model::{Model, Symbol, Time};
 use crate::syntax::tree::{
     BoundaryItem, Declared, Entry, Event, ExprId, Ident, Index, Matter, Reference, Statement, Unit, Within,
 };
-pub(super) use left::Left;
+pub(super) use left::LeftSide;
 
 /// The declarations of a model.
 #[derive(Default)]
@@ -135,7 +135,7 @@ pub(super) struct OtherArgument<'a> {
 
 /// An equation, and its left side as far as the syntax determines it.
 pub(super) struct EquationItem<'a> {
-    pub left: Left<'a>,
+    pub left: LeftSide<'a>,
     pub lhs: ExprId,
     pub rhs: ExprId,
     pub span: Span,

@@ -7,7 +7,7 @@ use super::scope::Scope;
 use super::terms::map_operands;
 use super::{Allowed, Resolver, Use, UseKind, builtin_names};
 use crate::model::phases::names::{
-    ConserveItem, Declarations, DefinitionItem, EquationItem, ExpectItem, InitialItem, Left,
+    ConserveItem, Declarations, DefinitionItem, EquationItem, ExpectItem, InitialItem, LeftSide,
 };
 use crate::model::phases::one_line;
 use crate::model::phases::settle::InitialValue;
@@ -88,7 +88,7 @@ impl<'a> Resolver<'a> {
         self.report_free();
     }
 
-    fn given(&mut self, item: &'a Declared, place: Allowed<'a>) -> Vec<model::Given> {
+    fn given(&mut self, item: &'a Declared, place: Allowed<'a>) -> Vec<model::NamedValue> {
         let name = &item.target.name.name;
         let dim = self.shapes.dim(name);
         let parts = usize::from(dim.max(1));
@@ -105,7 +105,7 @@ impl<'a> Resolver<'a> {
             None => vec![self.number_body(0.0, item.target.span); parts],
         };
         let bounds = item.bounds.map(|(a, b)| (self.scalar(a, Allowed::Constant), self.scalar(b, Allowed::Constant)));
-        let component = |(c, (value, table)): (usize, (Body, Option<model::Table>))| model::Given {
+        let component = |(c, (value, table)): (usize, (Body, Option<model::Table>))| model::NamedValue {
             name: component_name(name, dim, c),
             unit: item.unit.as_ref().map(|u| u.text.clone()),
             doc: item.doc.clone(),
@@ -284,11 +284,11 @@ impl<'a> Resolver<'a> {
 
     fn resolve_equation(&mut self, equation: &EquationItem<'a>) {
         match equation.left {
-            Left::Derivative(name, span, primes, reference) => {
+            LeftSide::Derivative(name, span, primes, reference) => {
                 self.derivative_equation(equation, name, span, primes, reference);
             }
-            Left::Start(name, argument) => self.start_value_as_equation(name, argument, equation),
-            Left::Plain(target) => {
+            LeftSide::Start(name, argument) => self.start_value_as_equation(name, argument, equation),
+            LeftSide::Plain(target) => {
                 match self.model.symbols.get(&target.name.name) {
                     Some(&Symbol::State(i)) if self.model.states[i].algebraic => {
                         return self.expression_equation(equation);
@@ -299,7 +299,7 @@ impl<'a> Resolver<'a> {
                 let (_, scope) = self.places(&target.indices);
                 self.within_scope(scope, |b| b.value(equation.rhs, Allowed::Anywhere));
             }
-            Left::Expression => self.expression_equation(equation),
+            LeftSide::Expression => self.expression_equation(equation),
         }
     }
 

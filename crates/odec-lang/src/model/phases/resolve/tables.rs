@@ -155,7 +155,7 @@ impl<'a> Resolver<'a> {
             let zero = self.number_body(0.0, span);
             let constant = self.model.constants.len();
             let tail = if dim > 0 { format!(".{}", COMPONENTS[c]) } else { String::new() };
-            self.model.constants.push(model::Given {
+            self.model.constants.push(model::NamedValue {
                 name: format!("{name}{}{tail}", "'".repeat(usize::from(item.target.primes))),
                 unit: None,
                 doc: None,

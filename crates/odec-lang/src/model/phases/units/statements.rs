@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use odec_ir::Span;
 
 use super::{Checker, Conversion, Kind, Site, Value};
-use crate::model::phases::names::{DefinitionItem, EquationItem, InputItem, Left, OutputItem};
+use crate::model::phases::names::{DefinitionItem, EquationItem, InputItem, LeftSide, OutputItem};
 use crate::syntax::tree::{
     Action, BoundaryItem, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Reference, Unit, Within,
 };
@@ -293,12 +293,12 @@ impl<'a> Checker<'a> {
 
     fn equation(&mut self, item: &EquationItem<'a>) {
         let left = match item.left {
-            Left::Derivative(name, _, order, _) => match self.quantity(name) {
+            LeftSide::Derivative(name, _, order, _) => match self.quantity(name) {
                 Some(quantity) => Value::Unit(self.derivative(&quantity.unit, order)),
                 None => return,
             },
-            Left::Start(..) => return,
-            Left::Plain(_) | Left::Expression => self.value(item.lhs),
+            LeftSide::Start(..) => return,
+            LeftSide::Plain(_) | LeftSide::Expression => self.value(item.lhs),
         };
         let right = self.value(item.rhs);
         match (left, right) {

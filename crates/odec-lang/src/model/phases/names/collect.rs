@@ -436,7 +436,6 @@ impl<'a> Collector<'a> {
             found.outputs.push(OutputItem::Existing(&item.target, item.unit.as_ref(), item.doc.as_deref()));
             return;
         };
-        let name = &item.target.name;
         if item.target.primes > 0 {
             self.say(
                 error(
@@ -541,7 +540,7 @@ impl<'a> Collector<'a> {
 }
 
 /// The definition that a declaration with a value makes.
-fn definition_of<'a>(item: &'a Declared, value: ExprId) -> DefinitionItem<'a> {
+fn definition_of(item: &Declared, value: ExprId) -> DefinitionItem<'_> {
     DefinitionItem {
         name: &item.target.name.name,
         span: item.target.name.span,

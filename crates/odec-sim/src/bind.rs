@@ -67,9 +67,9 @@ pub struct RunPlan {
 
 /// A model ready to run.
 pub struct Bound {
-    /// Kernels with their parameters, which compare as the text says: right at every point.
+    /// The kernels with their parameters. They compare as the text does, so they are correct at every point.
     pub executor: Executor,
-    /// The model with modes, if something in it switches.
+    /// The model with modes, if anything in it switches.
     pub located: Option<Located>,
     /// Start, end, initial values.
     pub problem: Problem,
@@ -79,7 +79,7 @@ pub struct Bound {
     pub samples: Samples,
     /// First distance of logarithmic samples from the start.
     pub logarithmic: Option<f64>,
-    /// Which of the rows are there to show the whole course of the run.
+    /// The rows that show the whole course of the run.
     pub spread: Spread,
     /// The method and why.
     pub choice: Choice,
@@ -93,13 +93,13 @@ pub struct Bound {
     pub expectations: Vec<Expectation>,
     /// `conserve` lines.
     pub conservation: Vec<ConservedSettings>,
-    /// The derivatives of these quantities along the equations, for callers that ask.
+    /// The derivatives of these quantities along the equations, computed on request.
     pub balances: Balances,
-    /// Entries of the run block that count, to point at when a solver refuses them.
+    /// The places of the run block's entries that apply, for messages when a solver refuses them.
     pub asked: RunBlockPlaces,
     /// The model declares algebraic unknowns.
     pub guesses: bool,
-    /// Unknowns whose guesses initial values read, by place in y, with the initial value.
+    /// Unknowns whose guesses are read by initial values: their places in y, with the initial value that reads them.
     pub guesses_read: Vec<(std::ops::Range<usize>, Span)>,
     /// The values that the search for a consistent start changed.
     pub moved: Vec<Moved>,
@@ -109,7 +109,7 @@ pub struct Bound {
     pub steady: Option<crate::steady::Start>,
 }
 
-/// Places of the run block, where the caller did not choose otherwise.
+/// Places of the entries of the run block that the caller did not replace.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunBlockPlaces {
     /// `method`
@@ -127,7 +127,7 @@ pub struct RunBlockPlaces {
 }
 
 impl RunPlan {
-    /// Evaluates the run block and puts the choices over it.
+    /// Evaluates the run block; `choices` take precedence.
     pub fn new(model: &Model, choices: &Choices, purpose: Purpose) -> Result<RunPlan, Vec<Diagnostic>> {
         let run = model.run(choices.run.as_deref()).map_err(|d| vec![d])?;
         let overrides = overrides(run, choices);
@@ -235,8 +235,8 @@ impl RunPlan {
         self.choices.open.iter().map(size).collect()
     }
 
-    /// Moves a bound model, whose parameters have these values already, to the settings and the start of this plan. Whether the
-    /// initial values are finite is for the caller to see.
+    /// Moves a bound model, whose parameters already have these values, to the settings and the start of this plan. The
+    /// caller checks whether the initial values are finite.
     pub(crate) fn settle(self, model: &Model, bound: &mut Bound) -> Result<(), Diagnostic> {
         let executor = &bound.executor;
         let scales = self.scales(executor.program(), executor.layout(), executor.parameters());
@@ -503,7 +503,7 @@ pub(crate) struct RunSettings {
 }
 
 impl Ready {
-    /// Compiles the program with modes too. Runs take it.
+    /// Also compiles the program with modes, which runs use.
     pub(crate) fn locating(self, located: lower::Located) -> Result<Ready, Vec<Diagnostic>> {
         let lower::Located { program, switching } = located;
         let execution = if self.plan.choices.interpret { Execution::Interpret } else { Execution::Jit };

@@ -10,10 +10,10 @@ use crate::blame::{misnamed, unknown_name};
 use crate::error;
 use crate::quantities::{Chosen, Quantities, Quantity};
 
-/// Most columns of the rows.
+/// Largest number of columns.
 pub const MAX_COLUMNS: usize = 1 << 20;
-/// Most values of all rows together, where the number of rows is known beforehand (about 40 GB as text). They are
-/// written as they are made; who keeps them asks [`crate::memory::Need`].
+/// Largest number of values of all rows together, if the number of rows is known beforehand (about 40 GB as text). Rows are
+/// written as the run makes them; a caller that stores them checks [`crate::memory::Need`].
 pub const MAX_VALUES: usize = 2_000_000_000;
 
 /// Where a column is.
@@ -88,7 +88,7 @@ impl Columns {
         }
     }
 
-    /// Adds the outputs; those that states are, only if `again`.
+    /// Adds the outputs; outputs that are states only if `again`.
     pub fn add_outputs(&mut self, again: bool) {
         for k in 0..self.outputs.list().len() {
             let output = &self.outputs.list()[k];
@@ -161,7 +161,7 @@ impl Columns {
         self.titles.get(&name).cloned().unwrap_or(name)
     }
 
-    /// The same columns with these titles in the place of names.
+    /// The same columns with these titles instead of names.
     pub fn titled(self, titles: Titles) -> Columns {
         Columns { titles, ..self }
     }
@@ -220,7 +220,7 @@ impl Columns {
         Ok(found)
     }
 
-    /// A row: `row` has as many places as there are columns.
+    /// Fills a row; `row` has one place for each column.
     pub fn fill(&self, t: f64, y: &[f64], outputs: &[f64], row: &mut [f64]) {
         for p in &self.pieces {
             let values = &mut row[p.before..p.before + p.len];
@@ -233,7 +233,7 @@ impl Columns {
     }
 }
 
-/// Refuses rows that nobody can keep.
+/// Refuses rows with too many columns or values.
 pub(crate) fn check_columns(columns: &Columns, samples: &Samples) -> Result<(), Diagnostic> {
     let rows = samples.count().unwrap_or(1) as usize;
     let (k, some) = (columns.len(), columns.name(1));

@@ -1,10 +1,10 @@
 //! The points of a sweep: a grid of ranges, or points drawn from them. A point is a function of its number alone, so that
 //! any thread can make any of them.
 
-/// Most runs of one sweep.
+/// Largest number of runs of a sweep.
 pub const MAX_RUNS: u64 = 100_000_000;
 
-/// How the values of a range lie.
+/// The spacing of the values of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
     /// At equal distances.
@@ -18,13 +18,13 @@ pub enum Spacing {
 pub struct Range {
     /// Its name.
     pub name: String,
-    /// First value, one end of what is drawn from.
+    /// The first value of a grid, or one end of the interval of random values.
     pub low: f64,
-    /// Last value, the other end.
+    /// The last value, or the other end.
     pub high: f64,
-    /// Number of values on a grid; with one, it is the first.
+    /// Number of values on a grid. A grid of one value has the first.
     pub count: u64,
-    /// How they lie.
+    /// The spacing of the values.
     pub spacing: Spacing,
 }
 
@@ -50,14 +50,14 @@ impl Range {
     }
 }
 
-/// Which points.
+/// How a sweep chooses its points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
     /// All combinations of the values of the ranges, the last range varying fastest.
     Grid,
     /// Points drawn from the ranges, each coordinate independently: uniformly, or uniformly in the logarithm.
     Random {
-        /// How many.
+        /// Number of points.
         runs: u64,
         /// Other seeds give other points.
         seed: u64,
@@ -69,12 +69,12 @@ pub enum Design {
 pub struct Points {
     ranges: Vec<Range>,
     design: Design,
-    /// Number of the first one.
+    /// Number of the first point.
     first: u64,
     len: u64,
-    /// How many there are in the sweep that these are a part of.
+    /// Number of points of the whole sweep.
     whole: u64,
-    /// Coordinates of points that are listed, point after point; empty of others.
+    /// Coordinates of the points of a list, point after point; empty for a grid or random points.
     listed: Vec<f64>,
 }
 
@@ -105,7 +105,7 @@ impl Points {
         Some(Points { ranges, design: Design::Grid, first: 0, len, whole: len, listed: values })
     }
 
-    /// Part `k`, from 0, of `n` parts of nearly one size. The points are those of the whole, and so are the ranges.
+    /// Part `k`, from 0, of `n` parts of nearly equal size. It has the points and the ranges of the whole sweep.
     pub fn part(self, k: u64, n: u64) -> Points {
         // a product of two numbers of 64 bits fits
         let border = |k: u64| (u128::from(k) * u128::from(self.len) / u128::from(n.max(1))) as u64;
@@ -125,22 +125,22 @@ impl Points {
         Points { whole, ..self }
     }
 
-    /// Number of the first one in the sweep that these are a part of.
+    /// Number of the first point in the whole sweep.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// How many there are in the sweep that these are a part of.
+    /// Number of points of the whole sweep.
     pub fn whole(&self) -> u64 {
         self.whole
     }
 
-    /// How many there are.
+    /// Number of points.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// True if there is none.
+    /// True if there are no points.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -150,12 +150,12 @@ impl Points {
         &self.ranges
     }
 
-    /// The names of what varies.
+    /// The names of the quantities that vary.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.ranges.iter().map(|range| range.name.as_str())
     }
 
-    /// All that the points follow from, whichever part of them this is.
+    /// Everything that determines the points of the whole sweep, the same for each part.
     pub fn described(&self) -> String {
         format!("{:?} {:?} {:?}", self.ranges, self.design, self.listed)
     }

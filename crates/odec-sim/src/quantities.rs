@@ -29,7 +29,7 @@ impl IndexRange {
 /// The elements of one array, or one scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity {
-    /// As the model names the whole: `u`, `x'`, `p'.x`.
+    /// The name of the whole array in the model: `u`, `x'`, `p'.x`.
     pub name: String,
     /// Its index sets; none for a scalar. The last varies fastest.
     pub axes: Vec<IndexRange>,
@@ -173,7 +173,7 @@ impl Quantities {
         Quantities { list, before, by_place, by_name, by_stem }
     }
 
-    /// The states, in the order of the text, with the velocity of a second-order state behind it.
+    /// The states in the order of the text. The derivatives of a second-order state follow it.
     pub fn states(program: &Program, layout: &Layout) -> Quantities {
         let mut velocities = program.arrays_of(Role::Velocity);
         let mut list = vec![];
@@ -211,7 +211,7 @@ impl Quantities {
         self.before.last().copied().unwrap_or(0)
     }
 
-    /// True if there is nothing.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -226,7 +226,7 @@ impl Quantities {
         self.list.iter().map(|s| s.name.as_str())
     }
 
-    /// The array that has this place, and which element of it that is.
+    /// The array that has this place, and the number of the element there.
     pub fn at(&self, place: usize) -> Option<(&Quantity, usize)> {
         let after = self.by_place.partition_point(|&k| self.list[k].start <= place);
         // empty arrays share their place with the next one
@@ -234,7 +234,7 @@ impl Quantities {
         owner.places().contains(&place).then(|| (owner, place - owner.start))
     }
 
-    /// The name of what is at a place; empty if nothing is.
+    /// The name of the element at a place; empty if there is none.
     pub fn name(&self, place: usize) -> String {
         self.at(place).map_or(String::new(), |(quantity, element)| quantity.element(element))
     }
@@ -250,8 +250,8 @@ impl Quantities {
         self.list.iter().flat_map(Quantity::places)
     }
 
-    /// The elements that a text names: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`, and `p[3]` for all components. An
-    /// empty list if no array has the name.
+    /// The elements that a text names: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`, and `p[3]` for all components. Empty if
+    /// no array has the name.
     ///
     /// # Errors
     /// Subscripts that the array does not have.

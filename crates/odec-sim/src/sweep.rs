@@ -23,7 +23,7 @@ use crate::quantities::Quantities;
 use crate::sample::{self, Recorder};
 use crate::start::NoStart;
 
-/// Most threads of a sweep.
+/// Largest number of threads of a sweep.
 pub const MAX_THREADS: usize = 1024;
 /// Runs from which on code is made for steps of larger systems.
 const MANY: u64 = 32;
@@ -40,26 +40,26 @@ pub struct Job<'a> {
     pub model: &'a Model,
     /// Its text.
     pub source: &'a Source,
-    /// The model compiled and bound with every range among `Choices::open`, and the first value of each set.
+    /// The model, compiled and bound with every range among `Choices::open` and with the first value of each.
     pub bound: &'a Bound,
-    /// The choices that it was bound with.
+    /// The choices with which it is bound.
     pub choices: &'a Choices,
     /// The points.
     pub points: &'a Points,
-    /// True once the sweep should end.
+    /// Returns true when the sweep should end.
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Seconds since some moment.
     pub clock: &'a (dyn Fn() -> f64 + Sync),
 }
 
-/// Why a run has no values.
+/// Why a run has no result.
 #[derive(Clone, Debug)]
 pub enum NoValues {
-    /// Its settings make no sense, or a value is out of its bounds.
+    /// Its settings are invalid, or a value is outside its bounds.
     Settings(Vec<Diagnostic>),
-    /// It has no start.
+    /// It has no valid start.
     Start(NoStart),
-    /// It failed on the way.
+    /// It failed before its end.
     Failed(Box<Failure>),
     /// The solver refuses it.
     Refused(Refusal),
@@ -68,11 +68,11 @@ pub enum NoValues {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// Its rows. Of one that failed the last row has the time reached and otherwise NaN.
+    /// Its rows. The last row of a failed run has the time that it reached, and NaN otherwise.
     pub rows: usize,
     /// The work of the run.
     pub stats: Stats,
-    /// Seconds of solving.
+    /// The time of the solution in seconds.
     pub seconds: f64,
     /// What went wrong.
     pub trouble: Option<NoValues>,
@@ -131,7 +131,7 @@ impl Drop for Alarm<'_> {
 }
 
 impl Job<'_> {
-    /// Values that every run would refuse: those out of the bounds of their parameters at the ends of the ranges.
+    /// Refuses ranges with ends outside the bounds of their parameters.
     ///
     /// # Errors
     /// As of [`Model::values`].
@@ -160,7 +160,7 @@ impl Job<'_> {
         (threads, (len / (SHARES * threads)).clamp(1, MAX_BLOCK))
     }
 
-    /// The memory of a sweep on this many threads.
+    /// The memory that a sweep on this many threads needs.
     pub fn need(&self, threads: usize) -> Need {
         let (threads, size) = self.shares(threads);
         let each = self.bound.samples.count().unwrap_or(1);
@@ -333,7 +333,7 @@ struct Worker<'a> {
     shared: &'a Shared,
     bound: Bound,
     point: Vec<f64>,
-    /// Kept from run to run while the settings are the same.
+    /// Reused from run to run while the settings are the same.
     runner: Option<Driver>,
 }
 

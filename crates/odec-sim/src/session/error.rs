@@ -6,10 +6,10 @@ use std::sync::Arc;
 use odec_lang::diagnostic::{Class, Diagnostic, Severity};
 use odec_lang::source::Source;
 
-/// Why something did not come about.
+/// The reason why odec could not do something, as diagnostics.
 #[derive(Clone, Debug)]
 pub struct Error {
-    /// Whose fault it is; [`Class::exit_code`] is the number that the command `odec` ends with.
+    /// The cause of the error; [`Class::exit_code`] is the exit code of the command `odec`.
     pub class: Class,
     /// The diagnostics, at least one of them an error.
     pub diagnostics: Vec<Diagnostic>,
@@ -18,7 +18,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// With the class of the first error.
+    /// An error with the class of the first diagnostic that is an error.
     pub fn new(source: Option<Arc<Source>>, diagnostics: Vec<Diagnostic>) -> Error {
         let first = diagnostics.iter().find(|d| d.is_error());
         Error { class: first.map_or(Class::Internal, Diagnostic::class), diagnostics, source }

@@ -5,17 +5,17 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::units::Mode;
 
-/// A column of a file, and the name that takes its numbers.
+/// A column of a file, and the quantity that receives its numbers.
 pub(crate) struct Column<'a> {
-    /// The file, as it is shown.
+    /// The name of the file in messages.
     pub file: &'a str,
     /// The column without its unit.
     pub name: &'a str,
     /// Its unit.
     pub unit: Option<&'a str>,
-    /// The name in the model of the quantity that receives the numbers.
+    /// The quantity in the model that receives the numbers.
     pub taker: &'a str,
-    /// The unit that the model gives that, as it is written.
+    /// The unit of this quantity as written in the model.
     pub declared: Option<&'a str>,
     /// Where the model names the file.
     pub place: Span,
@@ -32,8 +32,8 @@ pub(crate) fn parted(field: &str) -> (String, Option<String>) {
 }
 
 impl Column<'_> {
-    /// The factor that converts the numbers of the column to the unit that they have in the model. A unit that the model does
-    /// not look at is told of in `warnings`.
+    /// The factor that converts the numbers of the column to the unit of the quantity. If the model does not check units, a
+    /// warning says that the unit of the column has no effect.
     ///
     /// # Errors
     /// The headline and the help, if no factor does that.

@@ -35,30 +35,30 @@ impl Default for Session {
 }
 
 impl Session {
-    /// Without files and without a clock.
+    /// A session without files and without a clock.
     pub fn new() -> Session {
         Session { files: Arc::new(NoFiles), clock: None }
     }
 
-    /// With the files that models name.
+    /// The same session with the files that models name.
     pub fn with_files(self, files: impl Files + 'static) -> Session {
         Session { files: Arc::new(files), ..self }
     }
 
-    /// With a clock, so that the stages are timed.
+    /// The same session with a clock, which times the stages.
     pub fn with_clock(self, clock: Clock) -> Session {
         Session { clock: Some(clock), ..self }
     }
 
-    /// Reads and checks a text; `name` is what it is called in messages.
+    /// Reads and checks a text; messages call it `name`.
     ///
     /// # Errors
-    /// A text that is no model.
+    /// The text is not a valid model.
     pub fn load(&self, name: &str, text: &str) -> Result<Loaded, Error> {
         self.check(Source::new(name, text)).1
     }
 
-    /// A text with the files that it uses, as the host opens them.
+    /// A text with the files that it uses, which the host opens.
     pub fn with_parts(&self, source: Source) -> Source {
         source.with_parts(&Parts(&*self.files))
     }
@@ -68,7 +68,7 @@ impl Session {
         source.with_files(&Parts(&*self.files), used)
     }
 
-    /// Reads and checks a text, with its parts. The tree comes whether the text is a model or not.
+    /// Reads and checks a text with its parts. Returns the tree even if the text is not a valid model.
     pub fn check(&self, source: Source) -> (odec_lang::syntax::tree::Tree, Result<Loaded, Error>) {
         let mut laps = Laps::new(self.clock);
         let source = self.with_parts(source);
@@ -142,7 +142,7 @@ impl Loaded {
         &self.warnings
     }
 
-    /// The same model, whose columns have these titles in the place of the names of their quantities.
+    /// The same model with these titles of columns instead of the names of the quantities.
     pub fn with_titles(self, titles: Titles) -> Loaded {
         Loaded { titles, ..self }
     }
@@ -159,7 +159,7 @@ impl Loaded {
         Ok(lowered)
     }
 
-    /// The values of parameters and at the start, and the names of those that `choices` and the unnamed run give.
+    /// The values of the parameters and the initial values, and the names of those that `choices` and the unnamed run set.
     ///
     /// # Errors
     /// As of [`Loaded::program`].
@@ -192,12 +192,12 @@ impl Loaded {
         Ok((lowered, located))
     }
 
-    /// An error of this model that the host found.
+    /// An error of this model that the host has found.
     pub fn refuse(&self, diagnostic: Diagnostic) -> Error {
         self.error(&Choices::default(), vec![diagnostic])
     }
 
-    /// Refuses a model with events, for what does not execute them.
+    /// Refuses a model with events, for operations that do not execute them.
     ///
     /// # Errors
     /// The model has events.
@@ -205,7 +205,7 @@ impl Loaded {
         without_events(&self.model).map_err(|list| self.error(&Choices::default(), list))
     }
 
-    /// Time span and tolerances of the unnamed run, for those who solve a program of this model themselves.
+    /// Time span and tolerances of the unnamed run, for callers that solve a program of this model themselves.
     ///
     /// # Errors
     /// Values and settings that make no sense.
@@ -221,7 +221,7 @@ impl Loaded {
         experiment.map_err(|list| self.error(&choices, list))
     }
 
-    /// Looks at all run blocks with the values of `choices`, without compiling anything.
+    /// Checks all run blocks with the values of `choices`, without compiling anything.
     ///
     /// # Errors
     /// Values and settings that make no sense, sample times outside of their run.
@@ -246,7 +246,7 @@ impl Loaded {
             .map_err(|error| self.error(&Choices::default(), vec![blame::extents(&error, program)]))
     }
 
-    /// Compiles, and binds to the values and settings that `choices` puts over those of the model.
+    /// Compiles the model and binds it to its values and settings; those of `choices` take precedence.
     ///
     /// # Errors
     /// As of [`Loaded::program`], and settings of the run that make no sense.
@@ -354,7 +354,7 @@ fn without_bounds(model: &Model) -> Result<(), Vec<Diagnostic>> {
     Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep` or `odec test`, or remove the bound")])
 }
 
-/// Refuses a model with events where they would not be executed.
+/// Refuses a model with events, for operations that do not execute them.
 pub(crate) fn without_events(model: &Model) -> Result<(), Vec<Diagnostic>> {
     let Some(event) = model.events.first() else { return without_bounds(model) };
     let mut report = Diagnostic::error(&codes::E0504, "this command does not execute events");

@@ -28,10 +28,10 @@ pub use solution::Solution;
 pub use stepper::Stepper;
 pub use tables::{Files, NoFiles, Opened, Unreadable};
 
-/// Nanoseconds since some moment, as the host's clock has them.
+/// The host's clock: nanoseconds since some moment.
 pub type Clock = fn() -> u64;
 
-/// How long each stage took, in seconds; zeros where the host gave no clock.
+/// The seconds that each stage took; zeros if the host has no clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times {
     /// Text to tree.

@@ -7,7 +7,7 @@ use odec_lang::syntax::limits::MAX_SOURCE_BYTES;
 
 use super::tables::{Files, Unreadable};
 
-/// A name seen from a folder, without `.` and `..` where they can be left out.
+/// A name relative to a folder, without `.` and `..` where possible.
 pub fn joined(folder: &str, name: &str) -> String {
     let whole = if folder.is_empty() || name.starts_with('/') { name.to_owned() } else { format!("{folder}/{name}") };
     let mut steps: Vec<&str> = Vec::new();
@@ -21,7 +21,7 @@ pub fn joined(folder: &str, name: &str) -> String {
     if steps.is_empty() { ".".to_owned() } else { steps.join("/") }
 }
 
-/// The folder of a file; empty for that of the model.
+/// The folder of a file; empty for the folder of the model.
 pub fn folder_of(path: &str) -> String {
     path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned())
 }

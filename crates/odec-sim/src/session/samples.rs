@@ -12,14 +12,14 @@ use odec_lang::model::inputs::{Curve, Input, MAX_SAMPLES, Source};
 use super::header::{Column, parted};
 use super::tables::{Ended, Files, MAX_SHOWN, Opened, Unreadable, may_be_cut, number, unread};
 
-/// Most bytes of a file of samples.
+/// Largest size of a file of samples in bytes.
 pub const MAX_BYTES: u64 = 1 << 29;
 
 /// Curves by the name of the input.
 pub type Curves = HashMap<String, Arc<Curve>>;
 
-/// Reads the samples of every input that comes from a file; `given` are files that replace those of the model.
-/// Possible mistakes go to `warnings`.
+/// Reads the samples of every input that a file defines; the files in `given` replace those of the model. Possible mistakes
+/// go to `warnings`.
 ///
 /// # Errors
 /// E0701, E0705, E0714, E0719.
@@ -72,7 +72,7 @@ struct Samples<'a> {
     model: &'a Model,
     input: &'a Input,
     column: Option<&'a str>,
-    /// The file takes the place of what the model says.
+    /// The file replaces the one that the model names.
     given: bool,
 }
 

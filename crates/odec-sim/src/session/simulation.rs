@@ -38,10 +38,10 @@ pub struct Simulation {
     times: Times,
 }
 
-/// What became of a run.
+/// The result of a run with its observations.
 #[derive(Debug)]
 pub struct Solved {
-    /// How it ended. Rows that were handed out stay valid however it did.
+    /// How the run ended. Rows that the recorder received before are valid in any case.
     pub result: Result<Outcome, SolveError>,
     /// The observations of the run.
     pub seen: Observations,
@@ -90,8 +90,8 @@ impl Simulation {
         self.times
     }
 
-    /// The same with other values of parameters, constants or initial values. Other values of parameters share the machine code;
-    /// of constants and initial values the program is made anew.
+    /// The same simulation with other values of parameters, constants or initial values. Other values of parameters share
+    /// the machine code; other constants and initial values need a new program.
     ///
     /// # Errors
     /// Names that the model does not have, values out of their bounds.
@@ -200,13 +200,13 @@ impl Simulation {
         located.fork().found(self.bound.problem.t0, &self.bound.problem.y0)
     }
 
-    /// Runs. The recorder gets each row as soon as it is known, and may stop the run.
+    /// Runs the model. The recorder receives each row as soon as it is known, and may stop the run.
     pub fn run(&self, recorder: &mut dyn Recorder) -> Solved {
         let (result, seen) = sample::solve(&self.bound, recorder);
         Solved { result, seen }
     }
 
-    /// Runs the model, and keeps all rows.
+    /// Runs the model and stores all rows.
     ///
     /// # Errors
     /// If the run is refused or fails. [`Simulation::run`] keeps the rows of a run that fails.
@@ -214,21 +214,22 @@ impl Simulation {
         Solution::of(self)
     }
 
-    /// Runs, and follows curves between the ends of its steps as finely as a picture shows them. `stop` ends the run.
+    /// Runs the model and follows curves between the ends of its steps as finely as a picture shows them. `stop` ends the
+    /// run.
     pub fn trace(&self, request: &trace::Request<'_>, stop: &dyn Fn() -> bool) -> trace::Traced {
         trace::trace(&self.bound, request, stop)
     }
 
-    /// Ready to be stepped from outside, from the start of its run.
+    /// A stepper at the start of the run, for a host that asks for the steps.
     ///
     /// # Errors
-    /// A method that does not take this model.
+    /// The method cannot solve this model.
     pub fn stepper(&self) -> Result<Stepper, Error> {
         self.without_events()?;
         Stepper::new(self.loaded.clone(), self.bound.fork())
     }
 
-    /// Refuses a model with events, for what does not execute them.
+    /// Refuses a model with events, for operations that do not execute them.
     ///
     /// # Errors
     /// The model has events.
@@ -257,8 +258,8 @@ impl Simulation {
         blame::warnings(self.model(), self.source(), &self.bound, seen)
     }
 
-    /// The warnings after a run whose rows count: as [`Simulation::warnings`], and whether errors grew, which a second run shows
-    /// where it is possible. `stop` ends that run.
+    /// The warnings after a run whose rows are results: those of [`Simulation::warnings`], and a warning if errors grew. If
+    /// that is possible, a second run determines it; `stop` ends this run.
     pub fn warnings_of_rows(&self, seen: &Observations, stop: &dyn Fn() -> bool) -> Vec<Diagnostic> {
         let mut list = self.warnings(seen);
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
@@ -283,7 +284,7 @@ impl Simulation {
         self.error(vec![blame::failed_seen(&Judged { model, source, bound, findings }, failure, said)])
     }
 
-    /// Why a run gave no outcome, in terms of the model.
+    /// Why a run failed, in terms of the model.
     pub fn explain(&self, why: &SolveError) -> Error {
         let d = match why {
             SolveError::Refused(refusal) => blame::refused(refusal, &self.bound),
@@ -297,7 +298,7 @@ impl Simulation {
         self.error(vec![blame::refused(refusal, &self.bound)])
     }
 
-    /// Diagnostics about this simulation, with whose fault they are.
+    /// Diagnostics about this simulation as an error.
     pub fn error(&self, list: Vec<Diagnostic>) -> Error {
         self.loaded.error(&self.choices, list)
     }

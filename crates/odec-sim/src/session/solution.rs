@@ -9,13 +9,13 @@ use super::{Error, Simulation, Solved};
 use crate::memory::Need;
 use crate::sample::Recorder;
 
-/// All rows of a run that reached its end.
+/// All rows of a run that has reached its end.
 #[derive(Clone, Debug)]
 pub struct Solution {
     names: Vec<String>,
     /// Row after row, [`Solution::columns`] values each.
     values: Vec<f64>,
-    /// Counts.
+    /// Counts of the work.
     pub stats: Stats,
     /// Warnings about the run.
     pub warnings: Vec<Diagnostic>,

@@ -20,22 +20,22 @@ use crate::choices::Choices;
 use crate::quantities::{Chosen, Quantities};
 use crate::sample::Derivatives;
 
-/// A run in the hands of its host.
+/// A run whose steps the host asks for.
 pub struct Stepper {
     loaded: Loaded,
     bound: Bound,
     parameters: Quantities,
     outputs: Quantities,
     runner: Runner,
-    /// The end that the model or the host's choices name; the start where they name none.
+    /// The end of the run in the model or in the host's choices; the start if they have none.
     end: f64,
-    /// Where the run that the runner is at goes to; `None` before the first step, and where it has to begin again.
+    /// The target of the runner's current run; `None` before the first step, and if the run must begin again.
     heading: Option<Heading>,
     /// A value was set since the last step.
     changed: bool,
     t: f64,
     y: Vec<f64>,
-    /// Counts of the runs before that of the runner.
+    /// Counts of the runs before the runner's current one.
     before: Stats,
 }
 
@@ -82,7 +82,7 @@ impl Stepper {
         })
     }
 
-    /// The time that is reached.
+    /// The current time.
     pub fn time(&self) -> f64 {
         self.t
     }
@@ -99,7 +99,7 @@ impl Stepper {
         stats
     }
 
-    /// Goes on to a time, exactly; also backwards. The budget of steps holds for each call.
+    /// Continues exactly to a time, forwards or backwards. The limit on steps applies to each call.
     ///
     /// # Errors
     /// A time that is not finite; a run that fails. It stands at the last accepted step then, and may go on from there with
@@ -196,7 +196,7 @@ impl Stepper {
         Ok(())
     }
 
-    /// Goes on by a time.
+    /// Continues for a length of time.
     ///
     /// # Errors
     /// As of [`Stepper::advance_to`].
@@ -223,7 +223,7 @@ impl Stepper {
         }
     }
 
-    /// Gives a parameter or a state another value from the current time on. Setting the current value changes nothing.
+    /// Sets a parameter or a state from the current time on. Setting the current value changes nothing.
     /// Algebraic unknowns are solved for when the run continues; a value given to one of them is a guess.
     ///
     /// # Errors

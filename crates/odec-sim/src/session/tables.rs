@@ -21,12 +21,12 @@ const MAX_BYTES_PER_VALUE: u64 = 1 << 10;
 /// Data by the name of the constant or parameter.
 pub type Tables = HashMap<String, Vec<f64>>;
 
-/// The source of the files that a model names. A host implements it; files are read in no other way.
+/// The files that a model names. The host implements it; odec reads files in no other way.
 pub trait Files: Send + Sync {
-    /// The file that a model names, as written there: usually a path relative to the model's folder.
+    /// Opens a file by its name in the model, usually a path relative to the model's folder.
     ///
     /// # Errors
-    /// What to tell the reader of the model.
+    /// The reason, for a message.
     fn open(&self, name: &str) -> Result<Opened, Unreadable>;
 
     /// Opens a file that the caller named instead of one of the model. The restrictions on what the model may read do
@@ -49,22 +49,22 @@ pub trait Files: Send + Sync {
     }
 }
 
-/// A file from its beginning.
+/// An open file, at its beginning.
 pub struct Opened {
     /// Its name in messages.
     pub shown: String,
-    /// Its bytes. No more are taken than the table can need.
+    /// Its bytes. odec reads only as many as the table can need.
     pub bytes: Box<dyn Read>,
 }
 
-/// Why a file is not read.
+/// Why odec cannot read a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     /// One sentence.
     pub headline: String,
     /// Advice to the user.
     pub help: Option<String>,
-    /// The host does not let models read it.
+    /// True if the host does not permit models to read it.
     pub forbidden: bool,
 }
 
@@ -323,7 +323,7 @@ pub(super) struct Ended<'a> {
 }
 
 impl<'a> Ended<'a> {
-    /// From the first one.
+    /// Reads from the first byte.
     pub fn new(bytes: &'a mut dyn Read) -> Ended<'a> {
         Ended { bytes, last: b'\n' }
     }

@@ -19,7 +19,7 @@ fn a_run_that_takes_more_memory_than_it_may_is_refused_before_it_begins() {
     let folder = Folder::new("budget").with("rod.ode", ROD);
     let run = |flags: &[&str]| folder.run(&[&["run", "rod.ode", "-q"], flags].concat());
     let ran = run(&["--set", "N=1000000", "--max-memory", "200M", "-o", "rows.csv"]).exits(2);
-    ran.says("E0720").says("its budget is 200 MB").says("1000000 states: 480 MB").says("--max-memory");
+    ran.says("E0720").says("the limit is 200 MB").says("1000000 states: 480 MB").says("--max-memory");
     assert!(!folder.path("rows.csv").exists());
     run(&["--set", "N=1000", "--max-memory", "200M"]).exits(0);
     // each thread of a sweep has states of its own

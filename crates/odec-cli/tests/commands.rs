@@ -170,9 +170,9 @@ fn diagnostics_are_json_lines_on_demand() {
 #[test]
 fn test_judges_what_a_model_promises() {
     let folder = Folder::new("test").with("decay.ode", DECAY);
-    folder.run(&["test", "decay.ode"]).exits(0).prints("ok ").prints("2 of 2 kept");
+    folder.run(&["test", "decay.ode"]).exits(0).prints("ok ").prints("2 of 2 passed");
     let ran = folder.run(&["test", "decay.ode", "--set", "k=2"]).exits(4);
-    let ran = ran.prints("FAILED  x(2)").prints("1 of 2 kept").says("E0616").says("decay.ode:8:1");
+    let ran = ran.prints("FAILED  x(2)").prints("1 of 2 passed").says("E0616").says("decay.ode:8:1");
     assert!(ran.err().contains("permitted"), "{}", ran.err());
     folder
         .run(&["test", "decay.ode", "--method", "euler", "--step", "0.1"])
@@ -222,7 +222,7 @@ fn emit_writes_code_with_a_header() {
 fn new_writes_a_model_that_keeps_its_promises() {
     let folder = Folder::new("new");
     folder.run(&["new", "my-first"]).exits(0).says("my-first.ode");
-    folder.run(&["test", "my-first.ode"]).exits(0).prints("1 of 1 kept");
+    folder.run(&["test", "my-first.ode"]).exits(0).prints("1 of 1 passed");
     let before = folder.read("my-first.ode");
     folder.run(&["new", "my-first"]).exits(5).says("does not overwrite");
     assert_eq!(folder.read("my-first.ode"), before);

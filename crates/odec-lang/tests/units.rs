@@ -85,7 +85,11 @@ const CONTRADICTIONS: &[(&str, &str, &str)] = &[
         "E0571",
         "odec cannot read `[m*]` as a unit: a unit is missing after the operator",
     ),
-    ("param T = 20 [degC]\nstate x = 0\nx' = T", "E0572", "the zero of `degC` is not zero, so no factor converts it"),
+    (
+        "param T = 20 [degC]\nstate x = 0\nx' = T",
+        "E0572",
+        "the zero point of `degC` is shifted, so a factor alone cannot convert it",
+    ),
     ("unit m\nparam k = 1 [m]\nstate x = 0\nx' = k", "E0573", "`m` is already a unit"),
     ("units strict\nparam k = 1 [1/s]\nstate x = 1 [m]\nx' = -k*(x - 1)", "E0570", "odec cannot add [m] and [1]"),
     (
@@ -136,7 +140,7 @@ const CONTRADICTIONS: &[(&str, &str, &str)] = &[
     (
         "param c = 1 [1/s]\nstate x = 0 [m]\nx' = -c*x\noutput x [km]",
         "E0575",
-        "`x` is recorded in a different unit than its own",
+        "an output of `x` cannot have another unit than `x`",
     ),
     (
         "index i = 1..3\nparam k = 1 [1/s], a = 2 [m]\nstate u[i] = 1 [m], v[i] = 1 [km]\nu[i]' = -k*(u[i] - u[i-1])\nv[i]' = -k*(v[i] - v[i-1])\nboundary u[0], v[0] = a",

@@ -186,7 +186,7 @@ def test_what_makes_no_sense_is_refused(data, params, match):
         odec.compile(KINETICS).fit(data, params)
     with pytest.raises(odec.UsageError, match="starts"):
         odec.compile(KINETICS).fit({"t": [1.0], "B": [1.0]}, ["k1"], starts=0)
-    with pytest.raises(odec.UsageError, match="has none"):
+    with pytest.raises(odec.UsageError, match="has no range"):
         odec.compile(KINETICS).fit({"t": [1.0], "B": [1.0]}, ["k1"], starts=2)
     for sigma in (0.0, -1.0, math.nan, {"A": 1.0}, [1.0, 2.0]):
         with pytest.raises(odec.UsageError, match="sigma"):

@@ -195,7 +195,7 @@ fn many_starts_find_the_best_minimum_whatever_makes_them() {
     near(&many, "w", 5.0, 1e-6);
     let threads = fit("threads", OSCILLATOR, files, &words("--params w=2.5:8:log --starts 12 --seed 2 --threads 3"));
     assert_eq!(many.json, threads.json);
-    assert!(many.out.contains("of 12 came to this sum of squares"), "{}", many.out);
+    assert!(many.out.contains("of 12 reached this sum of squares"), "{}", many.out);
     // the same by parts
     let flags = "m.ode d.csv --params w=2.5:8:log --starts 12 --seed 2";
     let (_, folder) =
@@ -262,39 +262,39 @@ fn the_residuals_are_drawn() {
 fn what_makes_no_sense_is_refused() {
     let some = "t,B\n1,0.2\n2,0.3\n";
     let cases: &[(&str, &str, &str, &[&str])] = &[
-        ("B\n1\n", "d.csv --params k1", "E0854", &["no column `t`"]),
-        ("t\n1\n", "d.csv --params k1", "E0854", &["times alone"]),
-        ("1,2\n", "d.csv --params k1", "E0854", &["does not name its columns"]),
+        ("B\n1\n", "d.csv --params k1", "E0854", &["no time column `t`"]),
+        ("t\n1\n", "d.csv --params k1", "E0854", &["only times"]),
+        ("1,2\n", "d.csv --params k1", "E0854", &["no header line"]),
         ("", "d.csv --params k1", "E0854", &["empty"]),
-        ("t,seem\n1,2\n", "d.csv --params k1", "E0854", &["`seem`", "is it `seen`?"]),
+        ("t,seem\n1,2\n", "d.csv --params k1", "E0854", &["`seem`", "did you mean `seen`?"]),
         ("t,B,B\n1,2,3\n", "d.csv --params k1", "E0854", &["two columns"]),
         ("t,B\n1\n", "d.csv --params k1", "E0854", &["line 2"]),
         ("t,B\n1,nan\n", "d.csv --params k1", "E0854", &["`nan`", "leave the cell empty"]),
         ("t,B\n1,inf\n", "d.csv --params k1", "E0854", &["`inf`"]),
         ("t,B\n1,many\n", "d.csv --params k1", "E0854", &["`many`"]),
         ("t,B\n,2\n", "d.csv --params k1", "E0854", &["time is missing"]),
-        ("t,B\n1,\n", "d.csv --params k1", "E0854", &["no measured number"]),
+        ("t,B\n1,\n", "d.csv --params k1", "E0854", &["no measured values"]),
         ("t,B\n-1,2\n1,2\n", "d.csv --params k1", "E0854", &["starts at t = 0", "-1"]),
         ("t,B\n0,2\n", "d.csv --params k1", "E0854", &["start of the run"]),
         ("t,B\n9,2\n", "d.csv --params k1 --t-end 5", "E0854", &["ends at t = 5"]),
-        ("t,B,sigma(B)\n1,2,0\n", "d.csv --params k1", "E0854", &["not above 0"]),
-        ("t,B,sigma(B)\n1,2,\n", "d.csv --params k1", "E0854", &["not above 0"]),
+        ("t,B,sigma(B)\n1,2,0\n", "d.csv --params k1", "E0854", &["not positive"]),
+        ("t,B,sigma(B)\n1,2,\n", "d.csv --params k1", "E0854", &["not positive"]),
         ("t,B,sigma(A)\n1,2,1\n", "d.csv --params k1", "E0854", &["`sigma(A)`"]),
         (some, "d.csv --params q", "E0", &["`q`"]),
-        (some, "d.csv --params k1,k1", "E0855", &["named twice"]),
+        (some, "d.csv --params k1,k1", "E0855", &["occurs twice"]),
         (some, "d.csv --params k1,k2,A", "E0855", &["3 parameters", "2 data"]),
         (some, "d.csv:k1=3 --params k1", "E0855", &["`k1` is fitted", "d.csv:k1=3"]),
         (some, "d.csv:k1=3,k1=4 --params k2", "E0855", &["two values"]),
         (some, "d.csv:k1 --params k2", "E0701", &["no file"]),
         (some, "d.csv:params=slow --params k2", "E0410", &["slow"]),
         (some, "d.csv --params k1=3", "E0705", &["--params"]),
-        (some, "d.csv --params k1=3:1", "E0855", &["ends that rise"]),
+        (some, "d.csv --params k1=3:1", "E0855", &["the smaller one first"]),
         (some, "d.csv --params k1=0:1:log", "E0705", &["above 0"]),
         (some, "d.csv --params k1=1:2:5", "E0705", &[":log"]),
         (some, "d.csv --params k1=1:2 --starts 5 --seed x", "E0705", &["--seed"]),
-        (some, "d.csv --params k1 --starts 5", "E0855", &["`k1` has none"]),
+        (some, "d.csv --params k1 --starts 5", "E0855", &["`k1` has no range"]),
         (some, "d.csv --params k1 --sigma q=1", "E0705", &["`q`"]),
-        (some, "d.csv --params k1 --sigma 0", "E0705", &["above 0"]),
+        (some, "d.csv --params k1 --sigma 0", "E0705", &["positive"]),
         (some, "d.csv --params k1 --level 95", "E0705", &["between 0 and 1"]),
         (some, "d.csv --params k1 --samples 5", "E0705", &["--samples"]),
         (some, "d.csv --params k1 -o m.ode", "E0702", &["m.ode"]),

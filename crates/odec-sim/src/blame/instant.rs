@@ -36,12 +36,8 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         HybridCause::Inconsistent { relations } => {
             let headline = format!("no truth values of these comparisons are consistent with the equations {when}");
             let places = relations.iter().filter_map(place).collect();
-            let report = with(
-                Diagnostic::error(&codes::E0623, headline),
-                places,
-                "if true, it becomes false; if false, it \
-                                                                          becomes true",
-            );
+            let text = "if true, it becomes false; if false, it becomes true";
+            let report = with(Diagnostic::error(&codes::E0623, headline), places, text);
             report.help("check the signs: what a comparison switches must not flip the comparison itself")
         }
         HybridCause::NoSides => {

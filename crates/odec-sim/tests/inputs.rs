@@ -8,7 +8,7 @@ use odec_lang::model::inputs::{Between, Curve, Outside};
 use odec_ode::method::{self, Adaptive, Method};
 use odec_sim::bind::Purpose;
 use odec_sim::choices::{Choices, SampleRule};
-use odec_sim::hybrid::occurrence::Kind;
+use odec_sim::hybrid::occurrence::OccurrenceKind;
 use odec_sim::session::Files;
 use odec_sim::{Error, Loaded, Session, Simulation, Solution};
 
@@ -551,20 +551,20 @@ when x > 3 { n += 1 }
 at [7, 3] { x += n }
 every 12 from 6 until 48 { n := 0 }
 run { t = 0 .. 30 }";
-    let found: Vec<(&str, Kind)> =
+    let found: Vec<(&str, OccurrenceKind)> =
         simulation(text, &Choices::default()).stops().into_iter().map(|f| (&text[f.place.range()], f.kind)).collect();
     let expected = [
-        ("q(t - lag)", Kind::Knots { times: vec![1.0, 2.0, 3.0, 5.0], period: None }),
-        ("day(t)", Kind::Knots { times: vec![0.0, 6.0], period: Some(24.0) }),
-        ("2 < t", Kind::Times(vec![2.0])),
-        ("t < 2.5", Kind::Times(vec![2.5])),
-        ("q(x)", Kind::Surface(1)),
-        ("mod(t, 12) < 0.5", Kind::Every { at: 0.0, period: 12.0 }),
-        ("mod(t, 12) < 0.5", Kind::Every { at: 0.5, period: 12.0 }),
-        ("when x > 3", Kind::Condition(1)),
-        ("x > 3", Kind::Surface(1)),
-        ("at [7, 3]", Kind::Event(vec![3.0, 7.0])),
-        ("every 12 from 6 until 48", Kind::Repeated { from: 6.0, period: 12.0, until: 48.0 }),
+        ("q(t - lag)", OccurrenceKind::Knots { times: vec![1.0, 2.0, 3.0, 5.0], period: None }),
+        ("day(t)", OccurrenceKind::Knots { times: vec![0.0, 6.0], period: Some(24.0) }),
+        ("2 < t", OccurrenceKind::Times(vec![2.0])),
+        ("t < 2.5", OccurrenceKind::Times(vec![2.5])),
+        ("q(x)", OccurrenceKind::Surface(1)),
+        ("mod(t, 12) < 0.5", OccurrenceKind::Every { at: 0.0, period: 12.0 }),
+        ("mod(t, 12) < 0.5", OccurrenceKind::Every { at: 0.5, period: 12.0 }),
+        ("when x > 3", OccurrenceKind::Condition(1)),
+        ("x > 3", OccurrenceKind::Surface(1)),
+        ("at [7, 3]", OccurrenceKind::Event(vec![3.0, 7.0])),
+        ("every 12 from 6 until 48", OccurrenceKind::Repeated { from: 6.0, period: 12.0, until: 48.0 }),
     ];
     for (place, kind) in &expected {
         let there = found.iter().any(|(text, found)| text == place && same(found, kind));
@@ -573,13 +573,13 @@ run { t = 0 .. 30 }";
     assert_eq!(found.len(), expected.len(), "{found:#?}");
 }
 
-fn same(a: &Kind, b: &Kind) -> bool {
+fn same(a: &OccurrenceKind, b: &OccurrenceKind) -> bool {
     match (a, b) {
-        (Kind::Repeated { from, period, until }, Kind::Repeated { from: f, period: p, until: u }) => {
+        (OccurrenceKind::Repeated { from, period, until }, OccurrenceKind::Repeated { from: f, period: p, until: u }) => {
             // an end is left out even within rounding
             from == f && period == p && (until - u).abs() < 1e-12
         }
-        (Kind::Knots { times, period }, Kind::Knots { times: t, period: p }) => {
+        (OccurrenceKind::Knots { times, period }, OccurrenceKind::Knots { times: t, period: p }) => {
             period == p && times.len() == t.len() && times.iter().zip(t).all(|(a, b)| (a - b).abs() < 1e-12)
         }
         _ => a == b,

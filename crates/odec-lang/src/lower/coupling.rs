@@ -173,13 +173,8 @@ impl KernelBuilder<'_, '_> {
         let span = self.world.model.equations[e].span;
         split(&mut self.graph, roots).or_else(|node| {
             let at = self.graph.spans(node).first().copied().unwrap_or(span);
-            let report = error(
-                "E0308",
-                "the equation is not linear in the highest derivative",
-                at,
-                "this term is \
-                                                                                                     not linear",
-            );
+            let report =
+                error("E0308", "the equation is not linear in the highest derivative", at, "this term is not linear");
             let report = if at == span { report } else { report.label(span, "in this equation") };
             refuse(report.help("write a sum of derivatives, each with a coefficient that contains no derivatives"))
         })

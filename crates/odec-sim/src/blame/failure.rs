@@ -88,11 +88,7 @@ impl Failed<'_> {
             Some(cause) => super::instant::instant(cause, self.bound, self.t, &self.when),
             None => Diagnostic::error(
                 &codes::E0623,
-                format!(
-                    "no values of the conditions are consistent with the \
-                                                              equations {}",
-                    self.when
-                ),
+                format!("no values of the conditions are consistent with the equations {}", self.when),
             ),
         }
     }

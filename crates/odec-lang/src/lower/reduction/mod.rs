@@ -368,14 +368,10 @@ impl<'a> Semi<'a> {
         let headline = format!("the equations do not determine `{name}`, however often odec differentiates them");
         let declared = model.states[self.variables[singular.variable].state].span;
         let report = match equation {
-            Some(e) => error(
-                "E0319",
-                headline,
-                model.equations[e].span,
-                "no unknown is left for this equation to \
-                                                                          determine",
-            )
-            .label(declared, "declared here"),
+            Some(e) => {
+                error("E0319", headline, model.equations[e].span, "no unknown is left for this equation to determine")
+                    .label(declared, "declared here")
+            }
             None => error("E0319", headline, declared, "declared here"),
         };
         report.help(format!(

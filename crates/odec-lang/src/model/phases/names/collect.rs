@@ -286,13 +286,9 @@ impl<'a> Collector<'a> {
             let text = self.input.text(item.target.span);
             let report = match self.names.symbols.get(&name.name) {
                 Some(Symbol::State(_)) => continue,
-                None => error(
-                    "E0305",
-                    format!("`{text}` has no initial value"),
-                    item.target.span,
-                    "there is only a \
-                                                                                                    bound",
-                ),
+                None => {
+                    error("E0305", format!("`{text}` has no initial value"), item.target.span, "there is only a bound")
+                }
                 Some(_) => error("E0118", format!("`{text}` is not a state"), item.target.span, "a bound of a state"),
             };
             let limit = item.limit.map(|limit| self.input.text(limit.span)).unwrap_or_default();

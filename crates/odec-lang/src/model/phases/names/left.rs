@@ -49,8 +49,7 @@ impl<'a> Collector<'a> {
                 "E0307",
                 format!("the initial value of `{text}` is not an equation"),
                 place,
-                "is this an initial \
-                                                                                                value?",
+                "is this an initial value?",
             )
             .help(format!("declare the state with its initial value: `state {text} = ...`"))
             .fix(place, format!("state {text}")),
@@ -60,8 +59,7 @@ impl<'a> Collector<'a> {
                     "E0203",
                     format!("there is no function `{text}`"),
                     place,
-                    "is this a quantity that changes \
-                                                                                 with time?",
+                    "is this a quantity that changes with time?",
                 )
                 .help(format!("write a definition without its arguments: `{text} = ...`"))
                 .fix(rest, "")

@@ -20,7 +20,7 @@ pub(crate) fn measurable(problem: &Problem, tolerances: &Tolerances) -> Result<(
     }
 }
 
-/// Refuses a system or options that no run can begin with.
+/// Refuses a system or options with which no run can begin.
 pub(crate) fn fits(system: &dyn System, options: &Options) -> Result<(), Refusal> {
     let n = system.shape().n;
     if n == 0 {

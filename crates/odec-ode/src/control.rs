@@ -24,7 +24,7 @@ pub struct Tolerances {
 /// A weighted root mean square norm with the row that contributes most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Norm {
-    /// The norm; 1 is the tolerance. Not finite values give infinity.
+    /// The norm; 1 is the tolerance. Infinite if a value is not finite.
     pub value: f64,
     /// Row of the largest term.
     pub row: usize,
@@ -66,7 +66,7 @@ impl Tolerances {
         (self.whole.1[i] + self.whole.0 * y).max(f64::MIN_POSITIVE)
     }
 
-    /// The part that holds now.
+    /// The fraction in use.
     pub fn part(&self) -> f64 {
         self.part
     }
@@ -175,7 +175,7 @@ fn worst(n: usize, term: impl Fn(usize) -> f64) -> usize {
     best.0
 }
 
-/// How the next step follows from errors.
+/// How errors determine the next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
     /// h * (1/err)^(1/(p+1)).
@@ -281,7 +281,7 @@ impl Control {
         }
     }
 
-    /// Forgets the steps before.
+    /// Forgets earlier steps.
     pub fn reset(&mut self) {
         (self.last_step, self.older_step, self.rejected) = (0.0, 0.0, false);
         (self.last_log, self.older_log) = (LOG_REMEMBERED, LOG_REMEMBERED);
@@ -382,7 +382,7 @@ impl Control {
     }
 }
 
-/// Vectors that the choice of the first step works on.
+/// Work vectors for the choice of the first step.
 pub struct Room {
     slope: Vec<f64>,
     other: Vec<f64>,

@@ -32,7 +32,7 @@ pub struct Evaluator<'a> {
     span: f64,
 }
 
-/// Counts and last fault of a run between two calls of the caller, who may change the parameters of the system meanwhile.
+/// Counts and last fault of a run between two calls. Meanwhile, the caller may change the parameters of the system.
 #[derive(Debug, Default)]
 pub struct Paused {
     /// The counts.
@@ -90,7 +90,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Goes on with counts and fault of before, and with their memory.
+    /// Continues with earlier counts and faults, and with their memory.
     pub fn resume(system: &'a dyn System, paused: Paused) -> Self {
         let Paused { stats, fault_t, mut fault_y, faulted, secants, span } = paused;
         fault_y.resize(system.shape().n, 0.0);
@@ -176,15 +176,15 @@ impl<'a> Evaluator<'a> {
         self.checked((t, y), result, f, |row| Cause::NonFiniteRhs { row })
     }
 
-    /// [`Evaluator::rhs`] without a look at the values; false where the system gives none. Who calls it looks at all stages of a
-    /// step at once, and evaluates again with [`Evaluator::rhs`] to learn what is wrong.
+    /// [`Evaluator::rhs`] without a check of the values; false if the system gives none. The caller checks all stages of a
+    /// step at once, and evaluates again with [`Evaluator::rhs`] to find what is wrong.
     #[inline]
     pub fn rhs_unchecked(&mut self, t: f64, y: &[f64], f: &mut [f64]) -> bool {
         self.stats.rhs += 1;
         self.system.rhs(t, y, f).is_ok()
     }
 
-    /// Taylor coefficients of the solution through (t, y), counted as one evaluation of f each order.
+    /// Taylor coefficients of the solution through (t, y), counted as one evaluation of f per order.
     pub fn series(&mut self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), Cause> {
         self.stats.rhs += order as u64;
         let series = self.system.series();

@@ -1,6 +1,6 @@
 //! Linear combinations of stage vectors, each formed in a single pass over the state.
 
-/// Most vectors combined in one pass; longer combinations take several.
+/// Largest number of vectors in one pass; longer combinations take several passes.
 pub const WIDTH: usize = 8;
 
 /// out = base + sum_j coefficients_j * vectors_j, where vector j is `stages[index_j*n..][..n]`.

@@ -37,7 +37,8 @@ pub enum Attempt {
     },
 }
 
-/// A method at work on one problem. Object-safe; every buffer is made at construction, and no other method allocates.
+/// A method applied to one problem. The trait is object-safe. Construction allocates every buffer, and no other method
+/// allocates.
 pub trait Integrator {
     /// Number of unknowns.
     fn dimension(&self) -> usize;
@@ -45,14 +46,14 @@ pub trait Integrator {
     fn time(&self) -> f64;
     /// State there.
     fn state(&self) -> &[f64];
-    /// Puts time and state, and forgets all history. Evaluates f there, whose failure is the error.
+    /// Sets time and state, and forgets all history. Evaluates f there; the error is a failure of this evaluation.
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause>;
     /// Makes it what it was when it was built, for another run of the same options on the same system with other parameters; false
     /// where it has to be built anew for that.
     fn renew(&mut self, _system: &dyn System) -> bool {
         false
     }
-    /// Order that the error estimate is controlled at, for the choice of the first step.
+    /// Order of the error control, for the choice of the first step.
     fn order(&self) -> u32;
     /// Says before the first step where the run ends.
     fn aim(&mut self, _t_end: f64) {}

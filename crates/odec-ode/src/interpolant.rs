@@ -2,7 +2,7 @@
 
 use crate::integrator::Integrator;
 
-/// Most segments of a step: step doubling has two, one for each half.
+/// Largest number of segments of a step: step doubling has two, one for each half.
 pub const MAX_SEGMENTS: usize = 2;
 
 /// A part of the last accepted step on which the interpolant is one polynomial
@@ -24,7 +24,7 @@ impl Segment {
     }
 }
 
-/// The polynomials of one step, in memory that is taken once.
+/// The polynomials of one step, in memory that is allocated once.
 pub struct Polynomials {
     n: usize,
     room: usize,
@@ -47,8 +47,8 @@ impl Polynomials {
         }
     }
 
-    /// Takes those of the last accepted step of the integrator that this was made for. False where it has made none since its
-    /// state was put, or where its method has no continuous output.
+    /// Reads the polynomials of the last accepted step of the integrator. False if there was no step since its state was
+    /// set, or if its method has no continuous output.
     pub fn take(&mut self, integrator: &dyn Integrator) -> bool {
         self.known = 0;
         for (k, room) in self.coefficients.chunks_exact_mut(self.room.max(1)).enumerate() {
@@ -72,7 +72,7 @@ impl Polynomials {
         Some((segment.variable(t), segment, c))
     }
 
-    /// u(t), n values. False, and nothing is written, where there is no step.
+    /// u(t), n values. If there is no step, it returns false and writes nothing.
     pub fn value(&self, t: f64, y: &mut [f64]) -> bool {
         let Some((s, segment, c)) = self.at(t) else { return false };
         for i in 0..self.n {
@@ -81,7 +81,7 @@ impl Polynomials {
         true
     }
 
-    /// u'(t), n values by the unit of time. False, and nothing is written, where there is no step.
+    /// u'(t), n values per unit of time. If there is no step, it returns false and writes nothing.
     pub fn derivative(&self, t: f64, dy: &mut [f64]) -> bool {
         let Some((s, segment, c)) = self.at(t) else { return false };
         for i in 0..self.n {
@@ -99,12 +99,12 @@ pub struct Interpolant<'a> {
 }
 
 impl<'a> Interpolant<'a> {
-    /// The state at a time inside the step, with the bits that rows have; n values.
+    /// The state at a time inside the step, bitwise equal to a row; n values.
     pub fn value(&self, t: f64, y: &mut [f64]) {
         self.integrator.interpolate(t, y);
     }
 
-    /// Its derivative there, n values by the unit of time.
+    /// The derivative of the state there, n values per unit of time.
     pub fn derivative(&self, t: f64, dy: &mut [f64]) {
         self.polynomials.derivative(t, dy);
     }

@@ -19,7 +19,7 @@ pub struct Problem {
     pub y0: Vec<f64>,
 }
 
-/// Choices of a run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Relative tolerance, one for all states.
@@ -39,11 +39,11 @@ pub struct Options {
     pub reduce: bool,
     /// The linear solver of implicit methods.
     pub linear: LinearSolver,
-    /// Who writes eliminations out as machine code; `None`: nobody.
+    /// Compiles eliminations to machine code; `None`: no compiler.
     pub eliminator: Option<Code>,
-    /// Steps that the system has as one function are taken so (false: f is called at each stage).
+    /// True: use a fused step if the system has one. False: call f at each stage.
     pub fused_steps: bool,
-    /// The time since some moment in nanoseconds, for what is reported of the analysis of matrices; `None`: nobody tells.
+    /// A clock in nanoseconds, for the reported time of the analysis of matrices; `None`: no clock.
     pub clock: Option<fn() -> u64>,
 }
 
@@ -88,7 +88,7 @@ impl Default for Options {
     }
 }
 
-/// Where rows go. `times` are visited from dense output, steps are never clipped to them.
+/// The times of the rows. Rows between the ends of steps come from dense output; steps do not end at them.
 #[derive(Clone, Debug)]
 pub enum Samples {
     /// Each accepted step.
@@ -100,7 +100,7 @@ pub enum Samples {
 }
 
 impl Samples {
-    /// How many times these are; `None` for the steps of a run.
+    /// Number of times; `None` for the steps of a run.
     pub fn count(&self) -> Option<u64> {
         match self {
             Samples::Steps => None,
@@ -120,7 +120,7 @@ impl Samples {
     }
 }
 
-/// Receives rows as they are known.
+/// Receives each row as soon as it is known.
 pub trait Sink {
     /// A row; `Break` stops the run, which is an outcome and not an error.
     fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()>;
@@ -162,7 +162,7 @@ pub struct Stats {
 pub struct Between {
     /// Rows whose fast unknowns were corrected.
     pub corrected: u64,
-    /// Rows that steps aside of the run ended at.
+    /// Rows at the ends of additional steps that are not part of the run.
     pub landed: u64,
     /// Evaluations of f.
     pub rhs: u64,
@@ -187,7 +187,7 @@ impl Between {
 }
 
 impl Stats {
-    /// Steps that were tried: accepted, rejected and failed.
+    /// Attempted steps: accepted, rejected and failed.
     pub fn steps(&self) -> u64 {
         self.accepted + self.rejected + self.failed
     }
@@ -206,7 +206,7 @@ impl Stats {
     }
 }
 
-/// How a run ended when it did not fail.
+/// How a run ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The end time was reached.
@@ -226,9 +226,9 @@ pub struct Outcome {
     pub y: Vec<f64>,
     /// Counts.
     pub stats: Stats,
-    /// What solved the linear systems; `None` where the method has none.
+    /// The solver of the linear systems; `None` if the method has none.
     pub linear: Option<LinearReport>,
-    /// Which methods were at work, where the run chose them.
+    /// The methods that the run used, if it chose them itself.
     pub course: Option<Course>,
 }
 
@@ -247,11 +247,11 @@ pub struct Failure {
     pub at: Option<(f64, Vec<f64>)>,
     /// Counts until then.
     pub stats: Stats,
-    /// Which methods were at work, where the run chose them.
+    /// The methods that the run used, if it chose them itself.
     pub course: Option<Course>,
     /// The failure of modes or events, if the cause is [`Cause::Instant`].
     pub instant: Option<Box<HybridCause>>,
-    /// The discretes then, of a run with events; else none.
+    /// The discretes at that time, for a run with events; otherwise empty.
     pub discretes: Vec<f64>,
 }
 
@@ -309,10 +309,10 @@ pub enum Cause {
     },
     /// The gradients of functions that stay zero along a solution depend on one another.
     Dependent {
-        /// A state that they hold.
+        /// A state that these functions contain.
         row: usize,
     },
-    /// The state itself left the range of numbers in this row (f was finite all the way).
+    /// The state in this row left the range of numbers, although f was always finite.
     NonFiniteState {
         /// Row.
         row: usize,
@@ -339,7 +339,7 @@ pub enum Cause {
         /// The budget.
         budget: u64,
     },
-    /// The system said that nothing helps.
+    /// The system reported an error that a smaller step cannot avoid.
     Fatal,
     /// An impossible case occurred: a bug in this library.
     Internal {
@@ -348,18 +348,18 @@ pub enum Cause {
     },
 }
 
-/// A request that cannot be run at all; nothing was computed.
+/// A request that cannot run; nothing was computed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
     /// No such method.
     UnknownMethod(String),
     /// bdf7 and above: not zero-stable.
     NotZeroStable(u32),
-    /// An adaptive run of a method without an error estimate, and so on: why, and what to use instead.
+    /// For example an adaptive run of a method without an error estimate: the reason, and methods to use instead.
     Unsuitable {
         /// The method.
         method: String,
-        /// Why not.
+        /// The reason.
         reason: String,
         /// Methods to use instead.
         instead: String,
@@ -371,23 +371,23 @@ pub enum Refusal {
         /// Rows without a derivative (algebraic equations); empty when the rows depend on each other.
         rows: Vec<usize>,
     },
-    /// This unknown starts at 0 with an absolute tolerance of 0: nothing to weigh its error against.
+    /// This unknown starts at 0 with an absolute tolerance of 0, so its error has no scale.
     NoTolerance {
         /// Its row.
         row: usize,
     },
     /// No solver for the linear systems of this run.
     Linear(Misfit),
-    /// A tolerance, step, time or length that makes no sense.
+    /// An invalid tolerance, step, time or length.
     BadOption(String),
 }
 
-/// Why a run gave no outcome.
+/// Why a run has no outcome.
 #[derive(Clone, Debug)]
 pub enum SolveError {
     /// It could not be started.
     Refused(Refusal),
-    /// It failed on the way; rows handed out before stay valid.
+    /// It failed before its end; rows that the sink received are valid.
     Failed(Box<Failure>),
 }
 

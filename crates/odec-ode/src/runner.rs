@@ -107,10 +107,10 @@ fn fits_runner(system: &dyn System, n: usize) -> Result<(), Refusal> {
 }
 
 impl Runner {
-    /// For runs with these options.
+    /// A runner for runs with these options.
     ///
     /// # Errors
-    /// A system, method or options that no run could begin with.
+    /// A system, method or options with which no run can begin.
     pub fn new(system: &dyn System, method: &'static Method, options: &Options) -> Result<Self, Refusal> {
         fits(system, options)?;
         Self::build(system, method, options, Tolerances::new(options, system.shape().n))
@@ -206,7 +206,7 @@ impl Runner {
         self.leave(eval, begun)
     }
 
-    /// Puts the start.
+    /// Sets the start.
     pub(crate) fn put(&mut self, eval: &mut Evaluator<'_>, problem: &Problem) -> Result<(), Cause> {
         self.untouched = false;
         eval.begin(problem.t_end - problem.t0);
@@ -402,8 +402,8 @@ impl Runner {
         StepEnd::new(self.integrator.as_mut(), self.method)
     }
 
-    /// How far the interpolant over the last accepted step may be from what [`Runner::value`] makes of it, in tolerances: 0 where nothing
-    /// is corrected, infinite where it is not known. After [`Runner::watch`] and [`Runner::interpolant`].
+    /// The largest difference between the interpolant over the last accepted step and [`Runner::value`], in tolerances: 0 if
+    /// there are no corrections, infinite if it is unknown. After [`Runner::watch`] and [`Runner::interpolant`].
     pub fn defect(&mut self, system: &dyn System) -> f64 {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         let defect = self.between.defect(&mut eval, self.integrator.as_ref());
@@ -417,7 +417,8 @@ impl Runner {
         self.between.rewind();
     }
 
-    /// True where a state in the last accepted step may be far outside of the hull of its interpolant: fast unknowns of a stiff system.
+    /// True if a state in the last accepted step may be far outside the hull of its interpolant: fast unknowns of a stiff
+    /// system.
     pub fn may_leave(&self) -> bool {
         self.between.may_leave(self.integrator.as_ref())
     }
@@ -467,7 +468,7 @@ impl Runner {
         self.go_on(system)
     }
 
-    /// The same from a state that is the one reached but for errors of the method.
+    /// The same from a state that differs from the current one only by errors of the method.
     pub(crate) fn put_back(&mut self, system: &dyn System, y: &[f64]) -> Result<(), SolveError> {
         self.row.copy_from_slice(y);
         self.go_on(system)
@@ -506,17 +507,18 @@ impl Runner {
         self.leave(eval, resumed)
     }
 
-    /// From now on errors are held to a part of the tolerances of the options, a power of two at most 1; see [`Integrator::tighten`].
+    /// From now on, the tolerances are this fraction of those of the options, a power of two at most 1; see
+    /// [`Integrator::tighten`].
     pub(crate) fn tighten(&mut self, part: f64) {
         self.integrator.tighten(part);
     }
 
-    /// The length of the step that was tried last.
+    /// The length of the last attempted step.
     pub(crate) fn tried(&self) -> f64 {
         self.run.tried
     }
 
-    /// The next step is so long at most.
+    /// Limits the length of the next step.
     pub(crate) fn begin_with(&mut self, h: f64) {
         if let Some(pace) = &mut self.run.pace {
             pace.retry(h.copysign(self.run.t_end - self.run.t0));

@@ -15,7 +15,7 @@ pub enum FusedFormula {
     Explicit {
         /// Its coefficients.
         tableau: &'static runge_kutta::Tableau,
-        /// Without error estimate.
+        /// Without an error estimate.
         fixed: bool,
     },
     /// A Rosenbrock method with M = I, pivots on the diagonal in the order of [`crate::linear::Diagonal`]. `kept` =

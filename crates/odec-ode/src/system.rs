@@ -7,7 +7,7 @@ use crate::pattern::Pattern;
 /// Sizes of the state `y = [q, v, z]` with q' = v (`second` of each) and first-order rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Number of unknowns in the first-order view, `2*second + (n - 2*second)`.
+    /// Number of unknowns in the first-order view.
     pub n: usize,
     /// Number of second-order unknowns: y[0..second] = q, y[second..2*second] = v, and f[0..second] = v exactly.
     pub second: usize,
@@ -18,23 +18,23 @@ pub struct Shape {
 pub enum EvalError {
     /// A smaller step may help (a value out of the domain, not finite).
     Recoverable,
-    /// Nothing helps; stop.
+    /// A smaller step does not help.
     Fatal,
 }
 
 /// df/dy as a system gives it.
 #[derive(Clone, Copy, Debug)]
 pub enum Jacobian<'a> {
-    /// Not at all: implicit methods refuse the system.
+    /// The system has no Jacobian: implicit methods refuse it.
     Missing,
     /// Its values on a pattern (n x n, fixed for the life of the system) by [`System::jacobian_values`].
     Entries(&'a Pattern),
-    /// It has too many entries to hold: products with vectors alone, by [`System::jacobian_vector`].
+    /// The matrix has too many entries to store; [`System::jacobian_vector`] computes its products with vectors.
     Products,
 }
 
 impl<'a> Jacobian<'a> {
-    /// The pattern, where there are values.
+    /// The pattern, if there are values.
     pub fn pattern(self) -> Option<&'a Pattern> {
         match self {
             Jacobian::Entries(pattern) => Some(pattern),
@@ -59,9 +59,9 @@ pub enum Mass<'a> {
     },
 }
 
-/// A function of (t, y) that holds no state: the sizes and f are all that explicit methods need, df/dy as well is what implicit
-/// methods need. Solvers call it through `&dyn System`; slices have length n unless said. A value that is not finite need not be
-/// reported: the caller looks.
+/// The system M y' = f(t, y), without a state of its own. Explicit methods need only its sizes and f; implicit methods also need
+/// df/dy. Solvers call it through `&dyn System`. Slices have length n unless stated otherwise. A value that is not finite is not
+/// an error of the system: the caller checks.
 ///
 /// Van der Pol's equation, by hand and for every method:
 ///

@@ -29,21 +29,21 @@ use odec_ir::Span;
 use source::Source;
 use syntax::tree::Tree;
 
-/// A text with all that the compiler knows of it.
+/// The result of a check of a text.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// The syntax tree, of what could be read.
+    /// The syntax tree of the statements that odec could parse.
     pub tree: Tree,
     /// The model, if there is no error.
     pub model: Option<Model>,
-    /// Everything there is to say, in the order of the text.
+    /// All diagnostics, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Most times that a text is checked again without the idioms of other languages found so far.
 const MAX_ROUNDS: usize = 4;
 
-/// Reads and checks a text, with all that its equations show together: it is lowered once, with its own values.
+/// Parses and checks a text. Also lowers it once with its own values, for the diagnostics that need all equations together.
 pub fn check(source: &Source) -> Checked {
     let mut checked = diagnose(source);
     let list = std::mem::take(&mut checked.diagnostics);

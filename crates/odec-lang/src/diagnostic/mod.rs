@@ -6,18 +6,18 @@ pub use codes::{Class, Code, codes};
 
 use odec_ir::Span;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Nothing to mend; said once per run.
+    /// Information, printed once per run.
     Note,
     /// The model runs.
     Warning,
-    /// It does not.
+    /// The model does not run.
     Error,
 }
 
-/// A place and what to say of it.
+/// A place with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// Where.
@@ -26,16 +26,16 @@ pub struct Label {
     pub text: String,
 }
 
-/// A replacement that mends the mistake: the text to type in place of the span (an empty span inserts).
+/// A correction: a text that replaces a range. An empty range inserts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// The replaced range.
     pub span: Span,
-    /// By what.
+    /// The new text.
     pub text: String,
 }
 
-/// The instant of a run that a diagnostic is about, for tools; its sentences say the same.
+/// The instant of a run to which a diagnostic refers, for tools. Its sentences also contain it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
     /// The independent variable.
@@ -49,7 +49,7 @@ pub struct Moment {
 pub struct Diagnostic {
     /// Its row in the table of codes: name, class, page.
     pub code: &'static Code,
-    /// How bad.
+    /// Its severity.
     pub severity: Severity,
     /// One sentence in the user's words.
     pub headline: String,
@@ -57,9 +57,9 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// What odec found and expected, and what to try.
     pub help: Option<String>,
-    /// The text to type, where it is certain enough to be applied by a tool.
+    /// Corrections that are certain enough for a tool to apply.
     pub fixes: Vec<Fix>,
-    /// The fixes were applied, and the text was better afterwards.
+    /// True if odec applied the corrections to a copy of the text, and the copy had fewer errors.
     pub fixes_tried: bool,
     /// The time and state of a run at which it occurred.
     pub moment: Option<Box<Moment>>,
@@ -100,13 +100,13 @@ impl Diagnostic {
         self
     }
 
-    /// Says what to try.
+    /// Adds advice.
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.help = Some(text.into());
         self
     }
 
-    /// Adds a replacement that is certain enough to be applied by a tool.
+    /// Adds a correction that is certain enough for a tool to apply.
     pub fn fix(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.fixes.push(Fix { span, text: text.into() });
         self

@@ -55,11 +55,11 @@ fn algebraic(equation: Span, form: &str) -> Diagnostic {
     error("E0503", headline, equation, "this equation contains no derivative").help(help)
 }
 
-/// A program, and what its kernels show that is probably not meant.
+/// A program, with warnings about kernels that are probably a mistake.
 pub struct Lowered {
     /// Kernels with derivatives.
     pub program: Program,
-    /// Warnings, to be said before the run.
+    /// Warnings to print before the run.
     pub warnings: Vec<Diagnostic>,
     /// The effect of the equations on each of [`Model::conserved`], on request.
     pub balances: Balances,
@@ -154,7 +154,7 @@ fn parameters(model: &Model, arrays: &[Array], names: &[String], values: &Values
     names.iter().filter_map(variable).collect()
 }
 
-/// Most parameters and initial values by which derivatives of the states are computed in one run.
+/// Largest number of parameters and initial values with respect to which one run computes derivatives.
 pub const MAX_SENSITIVITIES: usize = 100;
 
 /// As [`lower`], with the derivatives of states and outputs by [`Overrides::open`] as further states and outputs,

@@ -175,7 +175,7 @@ pub struct State {
     pub indexed: Indexed,
     /// `x`, `y` or `z` if it is a component of a vector, whose name ends with it then: `p.x`.
     pub component: Option<char>,
-    /// Where it has to stay.
+    /// Its bounds.
     pub bounds: Vec<StateBound>,
 }
 
@@ -236,7 +236,7 @@ pub struct Function {
     pub doc: Option<String>,
     /// The name where it is defined.
     pub span: Span,
-    /// It reads names of the model, so that its body was put in where it is called, and is not here.
+    /// The body reads names of the model. Each call therefore contains a copy of it, and `value` does not.
     pub put_in: bool,
 }
 

@@ -5,7 +5,7 @@ use odec_ir::builtin::lookup;
 use super::spline::{monotone_slopes, spline_slopes};
 use super::{Between, Outside};
 
-/// Most samples of one input.
+/// Largest number of samples of an input.
 pub const MAX_SAMPLES: usize = 4_000_000;
 /// Smallest distance of two times, in units of rounding of the larger one: a run treats closer times as one.
 pub const MIN_SPACING: f64 = 16.0;
@@ -30,31 +30,31 @@ pub struct Curve {
     pub outside: Outside,
 }
 
-/// Why samples make no curve, with the number of the sample.
+/// Why samples do not define a curve, with the number of the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfit {
     /// There are too few.
     TooFew(usize),
     /// There are too many.
     TooMany(usize),
-    /// A time is no finite number.
+    /// A time is not a finite number.
     Time(usize),
-    /// A value is no finite number.
+    /// A value is not a finite number.
     Value(usize),
     /// A time is not later than the one before.
     Order(usize),
-    /// A time is that of the one before.
+    /// A time is equal to the one before.
     Twice(usize),
-    /// A time is that of the one before to rounding.
+    /// A time is equal to the one before up to rounding.
     Close(usize),
-    /// The last value is not the first one.
+    /// The last value is not equal to the first one.
     Period(usize),
-    /// A piece is steeper than numbers go.
+    /// The slope of a piece exceeds the range of numbers.
     Steep(usize),
 }
 
 impl Misfit {
-    /// The sample, from 0 on; none where it is about their number.
+    /// The number of the sample, from 0; `None` if the number of samples is wrong.
     pub fn at(self) -> Option<usize> {
         match self {
             Misfit::TooFew(_) | Misfit::TooMany(_) => None,
@@ -68,7 +68,7 @@ impl Misfit {
         }
     }
 
-    /// In words, given the times.
+    /// A description, given the times.
     pub fn says(self, times: &[f64]) -> String {
         let time = |k: usize| times.get(k).copied().unwrap_or(f64::NAN);
         match self {

@@ -33,7 +33,7 @@ pub enum Outside {
     Nothing,
     /// The first and the last value.
     Clamp,
-    /// The same again.
+    /// The samples repeat.
     Periodic,
 }
 

@@ -100,7 +100,7 @@ fn one_file(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
     (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
-/// Hard links are told apart on Unix alone.
+/// Hard links can be detected only on Unix.
 #[cfg(not(unix))]
 fn one_file(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
     false

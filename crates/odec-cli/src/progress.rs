@@ -17,7 +17,7 @@ const LONGEST: f64 = 3.2e7;
 /// Steps between two looks at the clock.
 const GLANCE: u32 = 16;
 
-/// The bar, or nothing where nobody would see it.
+/// The bar, or nothing if standard error is not a terminal.
 pub struct Progress {
     bar: Option<ProgressBar>,
     wanted: bool,

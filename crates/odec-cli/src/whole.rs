@@ -85,7 +85,7 @@ impl Draft {
         &self.path
     }
 
-    /// A file of the same folder to write and read, which nobody else sees.
+    /// A private file in the same folder, to write and read.
     pub fn spool(&self) -> Written<File> {
         let path = if self.beside.is_some() {
             beside(&self.path, "spool")

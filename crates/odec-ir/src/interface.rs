@@ -114,7 +114,7 @@ const MATRICES: [KernelRole; 4] =
     [KernelRole::Jacobian, KernelRole::ParameterJacobian, KernelRole::Mass, KernelRole::MassJacobian];
 
 impl Settled {
-    /// Binds a program at the extents that it has.
+    /// Binds a program with its own extents.
     ///
     /// # Errors
     /// As [`BoundProgram::of`] and [`BoundProgram::matrix`].

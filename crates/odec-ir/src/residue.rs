@@ -15,7 +15,7 @@ pub const PRIME: u64 = (1 << 61) - 1;
 const DIGITS: usize = 15;
 /// Units in the last place by which rounding may have moved a number.
 const ROUNDING: f64 = 2.0;
-/// Largest denominator of a fraction that a number of more digits is taken for.
+/// Largest denominator of a fraction that replaces a number with more digits.
 const DENOMINATOR: u64 = 100_000;
 /// Powers of two between the largest product of numerator and denominator and the prime. A residue that represents no
 /// such fraction is mistaken for one with a probability of about 2^-`MARGIN`.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// True where standard output was closed when the process began; false where nobody can tell (other systems than Linux and macOS).
+/// True if standard output was closed when the process began; false on systems other than Linux and macOS.
 pub fn stdout_was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! Turns text into a checked model, lowers it to a program, and says what is wrong, where, and how to mend it.
+//! Turns text into a checked model, lowers it to a program, and reports what is wrong, where, and how to correct it.
 
 mod assemble;
 pub mod balance;

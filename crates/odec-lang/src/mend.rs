@@ -112,7 +112,7 @@ fn bracket(diagnostic: &mut Diagnostic, k: usize) {
     }
 }
 
-/// Drops the fixes of errors that leave as many errors as before, or mend fewer places than they have.
+/// Drops the fixes of errors that leave as many errors as before, or correct fewer places than they have.
 pub(crate) fn keep_what_mends(source: &Source, slips: &mut [Slip]) {
     if source.text.len() > MAX_TEXT {
         return;

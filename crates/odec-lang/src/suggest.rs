@@ -41,7 +41,7 @@ pub(crate) fn near(a: &str, b: &str) -> Option<usize> {
     if a == b {
         return Some(0);
     }
-    // the length in bytes is known: most names are told apart by it
+    // the length in bytes is known, and distinguishes most names
     if a.len().abs_diff(b.len()) > 8 {
         return None;
     }

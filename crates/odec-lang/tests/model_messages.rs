@@ -1,4 +1,4 @@
-//! What is said to the first mistakes that people make: the code, the primary place, and the mended text.
+//! Tests the messages for the first mistakes that people make: the code, the primary place, and the corrected text.
 
 use odec_lang::diagnostic::Severity;
 use odec_lang::source::Source;

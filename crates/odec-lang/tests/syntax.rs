@@ -14,7 +14,7 @@ fn ok(text: &str) -> Tree {
     tree
 }
 
-/// One diagnostic with this code whose primary place is this text; offered fixes must mend the line.
+/// One diagnostic with this code whose primary place is this text; the fixes must correct the line.
 fn check(text: &str, code: &str, place: &str) {
     let (_, diagnostics) = read(text);
     let [diagnostic] = diagnostics.as_slice() else { panic!("{text}\n{diagnostics:#?}") };

@@ -1,4 +1,4 @@
-//! Valid models with one token deleted, doubled, swapped or misspelt: one message, on the right line, and fixes that mend.
+//! Valid models with one token deleted, doubled, swapped or misspelt: one message, on the right line, with fixes that help.
 
 use crate::common;
 

@@ -104,7 +104,7 @@ impl<'a> Evaluator<'a> {
         Paused { stats, fault_t, fault_y, faulted, secants, span }
     }
 
-    /// A run of this length begins, negative where t decreases; infinite if nobody knows it yet.
+    /// A run of this length begins: negative if t decreases, infinite if the length is not known yet.
     pub fn begin(&mut self, span: f64) {
         self.span = if span.is_finite() { span } else { 0.0 };
     }

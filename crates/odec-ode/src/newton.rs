@@ -187,7 +187,7 @@ impl Newton {
             match self.iterate(eval, equation, y, weights, accuracy) {
                 Err(cause) if renewals > 0 && cause != Cause::Fatal => {
                     // With the Jacobian of an earlier step the guess is tried again; with its own, the iteration goes on
-                    // from where it came to, as Newton's full method.
+                    // continue from the last iterate, as Newton's full method.
                     if !fresh || !all_finite(y) {
                         y.copy_from_slice(&self.guess);
                     }

@@ -1,4 +1,5 @@
-//! Fused steps as one function: who can write f and a method together says so here, and the method calls it instead of f.
+//! Fused steps: a system that has f and a method together as one function offers it here, and the method
+//! calls it instead of f.
 
 use std::any::Any;
 

@@ -1,4 +1,4 @@
-//! Between the second accepted step and the end nothing is allocated, whatever happens on the way.
+//! Tests that a run allocates nothing after its second accepted step, whatever happens.
 
 #[path = "common/dense.rs"]
 #[allow(dead_code)]
@@ -171,7 +171,7 @@ fn no_solver_of_linear_systems_allocates_while_it_steps() {
         [(grids::brusselator_line(50), 3.0), (grids::brusselator_square(9), 3.0), (grids::lattice(8), 0.05)]
     {
         for name in ["bdf", "kencarp4", "backward-euler", "rodas4", "radau5"] {
-            // nobody writes eliminations out as code here: odec-sim does, and its runs are counted there
+            // eliminations are not compiled here: odec-sim does that, and its tests count the allocations of its runs
             let own = LinearSolver::ALL.into_iter().map(|(_, linear)| linear).filter(|l| *l != LinearSolver::Compiled);
             for linear in own {
                 let method = odec_ode::method::find(name).unwrap();

@@ -1,4 +1,4 @@
-//! The choice of methods on the way: which one steps, when it changes, and that nothing is lost over a change.
+//! Tests the choice of methods during a run: the method of each step, the time of a switch, and that a switch loses nothing.
 
 use crate::dense;
 use crate::stiff;

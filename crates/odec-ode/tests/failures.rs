@@ -1,4 +1,4 @@
-//! Every way a run can end: each refusal before it, each cause on the way, with the place where it happened; never a hang.
+//! Tests every way in which a run can end: each refusal and each failure, with its place. No run hangs.
 
 use crate::dense;
 

@@ -75,7 +75,8 @@ impl adjoint::ByParameters for Parameters<'_> {
 
 impl Simulation {
     /// The gradient of a function of the rows by parameters and initial values. Initial values of states that are single numbers must be among
-    /// [`crate::choices::Choices::open`]. `look` is told the time after each step, and stops the work by `false`, which gives `None`.
+    /// [`crate::choices::Choices::open`]. `look` receives the time after each step; if it returns `false`, the work stops,
+    /// and the result is `None`.
     ///
     /// # Errors
     /// A model without such a gradient, names that it does not have, and runs that fail.

@@ -12,7 +12,7 @@ pub struct Choice {
     pub method: &'static Method,
     /// Derivatives that it uses, or that the methods which it takes up use.
     pub needs: Structure,
-    /// True where nobody named it.
+    /// True if neither the model nor the caller named it.
     pub automatic: bool,
 }
 

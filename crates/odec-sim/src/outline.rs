@@ -51,7 +51,7 @@ fn columns(places: &[Point], piece: std::ops::Range<usize>) -> Vec<usize> {
     kept
 }
 
-/// Drops points that lie on the way from a kept point to a later one (Williams, Comput. Graph. Image Process. 8 (1978)
+/// Drops points between a kept point and a later one (Williams, Comput. Graph. Image Process. 8 (1978)
 /// 286-293): the directions in which all of them are within reach form a wedge, which narrows from point to point. A
 /// line that turns back keeps the point where it does so.
 fn scalar(places: &[Point], piece: &[usize], within: f64, kept: &mut Vec<usize>) {

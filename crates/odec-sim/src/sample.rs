@@ -25,11 +25,11 @@ pub trait Recorder {
     }
     /// An instant at which events of the model were executed, if [`Recorder::logs`].
     fn instant(&mut self, _instant: &Instant) {}
-    /// Instants are wanted.
+    /// True if the sink records instants.
     fn logs(&self) -> bool {
         false
     }
-    /// Something was found that is worth a word before the run ends; the last time is told when it ends.
+    /// Receives a finding that is worth a report before the run ends.
     fn alarm(&mut self, _findings: &Findings) {}
 }
 
@@ -79,7 +79,7 @@ pub struct Drift {
     pub largest: f64,
     /// Time of that row.
     pub at: f64,
-    /// The largest that the model permits, if it says so.
+    /// The largest drift that the model permits, if it has a limit.
     pub within: Option<f64>,
 }
 

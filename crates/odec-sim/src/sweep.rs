@@ -108,7 +108,7 @@ struct Shared {
 
 impl Shared {
     fn halt(&self) {
-        // under the lock: nobody is between looking and waiting
+        // under the lock: no thread is between its check and its wait
         let _lock = self.delivered.lock().unwrap_or_else(PoisonError::into_inner);
         self.halted.store(true, Ordering::Relaxed);
         self.moved.notify_all();
@@ -119,7 +119,7 @@ impl Shared {
     }
 }
 
-/// Halts the other threads where one panics, so that nobody waits for what it would have done.
+/// Stops the other threads if one panics, so that none waits for its result.
 struct Alarm<'a>(&'a Shared);
 
 impl Drop for Alarm<'_> {

@@ -30,7 +30,7 @@ fn refused(text: &str, choices: &Choices) -> (String, String) {
     (error.diagnostics[0].code.code.to_string(), error.to_string())
 }
 
-/// A fast cascade that comes to 0: loose steps of every method go below without a bound.
+/// A fast cascade that falls to 0: without a bound, large steps of every method go below 0.
 const CASCADE: &str = "state x = 1, y = 0, z = 0\nx' = -50*x\ny' = 50*x - 20*y\nz' = 20*y - 3*z\n";
 
 #[test]
@@ -147,7 +147,7 @@ fn what_leads_out_ends_the_run_there() {
     assert_eq!(refused(start, &Choices::default()).0, "E0407");
 }
 
-/// A bound that nothing comes to changes no bit, but where steps are fused.
+/// A bound that no state reaches changes no bit, except in fused steps.
 #[test]
 fn a_bound_that_is_never_met_changes_no_bit() {
     let free = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 10; samples = 30 }";

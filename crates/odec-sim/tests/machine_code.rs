@@ -151,7 +151,7 @@ fn longer_eliminations_give_the_same_bits_before_and_after_they_are_compiled() {
 const VANISHING: &str =
     "state x = 1, z = 1e-3, u = 0, v = 0\nx' = z\nz' = -x\nu' = 1e4*(v - z*u)\nv' = -1e4*(u + z*v)\n";
 
-/// A pivot that vanishes on the way: y2's diagonal of W passes through zero while its coupling to y1 stays large.
+/// A pivot that vanishes during the run: y2's diagonal of W passes through zero while its coupling to y1 stays large.
 #[test]
 fn a_pivot_that_vanishes_in_a_run_is_survived() {
     let bound = bind(VANISHING, &Choices { t_end: Some(10.0), ..Choices::default() });

@@ -1,5 +1,5 @@
 //! A second front end: models that are put together in Rust, without a text, are checked, compiled and run like all
-//! others, and what goes wrong is told by the labels of their parts.
+//! others, and messages use the labels of their parts.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::blame;
 use odec_sim::choices::Choices;
 
-/// Rows are not looked at.
+/// Ignores rows.
 struct Nothing;
 
 impl Sink for Nothing {

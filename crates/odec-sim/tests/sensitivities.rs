@@ -311,7 +311,7 @@ fn machine_code_gives_the_bits_of_the_interpreter() {
     }
 }
 
-/// Machine code that was made for an initial value of the text is not taken for one that is given, and the other way round.
+/// Machine code for an initial value of the text is not used for one that the caller gives, and vice versa.
 #[test]
 fn a_simulation_again_starts_where_it_is_told() {
     let text = "param k = 2\nstate x = 1, v = 3*k\nx' = -k*x\nv' = -v\nrun { t = 0 .. 1 }\n";

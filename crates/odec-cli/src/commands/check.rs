@@ -19,7 +19,7 @@ use crate::session;
 use crate::summary::{brief, counted};
 use crate::whole::write_file;
 
-/// Times that the mended text is read again: a slip may hide another one.
+/// Number of times that it parses the corrected text again, because a slip may hide another one.
 const MAX_ROUNDS: usize = 20;
 
 /// Says it.

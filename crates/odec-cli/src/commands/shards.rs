@@ -83,7 +83,7 @@ impl Digest {
         }
     }
 
-    /// A text with its length, so that two texts are not taken for one.
+    /// A text with its length, so that two texts differ from their concatenation.
     pub(super) fn text(&mut self, text: &str) {
         self.take(&(text.len() as u64).to_le_bytes());
         self.take(text.as_bytes());

@@ -214,7 +214,7 @@ fn execute(
     (exit, whole.then_some(Written { rows: writer.rows.count, lost: writer.lost, counts: writer.counts }))
 }
 
-/// The columns. Rows with types also have the number of the run in front, and behind whether it came to its end.
+/// The columns. Rows with types begin with the number of the run and end with whether the run reached its end.
 fn begin(rows: &mut Rows, job: &Job<'_>, simulation: &Simulation, units: bool) -> Result<(), RowsError> {
     let columns = &simulation.bound().columns;
     // no two columns have one name where they have types: the initial value of x is x(0)

@@ -36,7 +36,7 @@ pub struct Map {
 
 /// Most cells on each axis: more are not seen, and would make large files.
 pub const MAX_CELLS: (usize, usize) = (200, 150);
-/// Shades that are told apart; odd, so that one is in the middle.
+/// Number of distinguishable shades; odd, so that one is in the middle.
 const SHADES: usize = 97;
 /// Width of the bar of colours in pixels.
 const BAR: i32 = 22;

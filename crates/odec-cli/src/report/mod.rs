@@ -107,7 +107,7 @@ impl Reporter {
         !allowed && (!self.quiet || d.severity == Severity::Error)
     }
 
-    /// Writes diagnostics, with their source where `detail` says so.
+    /// Writes diagnostics, with their source if `detail` is set.
     pub fn diagnostics(self, source: Option<&Source>, list: &[Diagnostic], detail: impl Into<Detail>) {
         let detail = detail.into();
         let mut text = String::new();

@@ -12,7 +12,7 @@
 use crate::builtin::{Op, logic};
 use crate::graph::{Graph, Node, NodeId};
 
-/// Up to this many products per node nobody asks whether sweeping every root on its own would be cheaper.
+/// Up to this many products per node, it does not compare with the cost of a separate sweep for every root.
 const CHEAP: usize = 32;
 
 /// A sparse gradient: columns ascending, and the node of each partial derivative.

@@ -18,7 +18,7 @@ use crate::program::{Array, ArrayId, Role};
 /// What derivatives are taken by.
 #[derive(Clone, Debug)]
 pub struct DerivativeBy {
-    /// The name that it has in those of the derivatives: `k`, `q[2]`.
+    /// Its name within the names of the derivatives: `k`, `q[2]`.
     pub name: String,
     /// A parameter.
     pub array: ArrayId,

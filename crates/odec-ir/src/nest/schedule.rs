@@ -99,7 +99,7 @@ impl Schedule {
         let graph = &kernel.graph;
         let mut done = vec![false; graph.len()];
         let mut steps = Vec::with_capacity(graph.len() + kernel.stores.len());
-        // a node, and how many of its operands were looked at
+        // a node, and the number of its operands that were visited
         let mut stack: Vec<(NodeId, usize)> = Vec::new();
         for (k, store) in kernel.stores.iter().enumerate() {
             stack.push((store.node, 0));

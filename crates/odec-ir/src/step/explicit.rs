@@ -200,7 +200,7 @@ enum Witness {
 fn witnesses(tableau: &ButcherTableau<'_>) -> Vec<Witness> {
     let slopes = tableau.b.len() + usize::from(!tableau.fsal);
     let holds = |row: &[f64], j: usize| row.get(j).is_some_and(|a| *a != 0.0);
-    // The first slope was looked at where it was made.
+    // The first slope was checked when it was computed.
     let mut seen: Vec<bool> = (0..slopes)
         .map(|j| j == 0 || holds(tableau.b, j) || tableau.errors.first().is_some_and(|error| holds(error, j)))
         .collect();

@@ -58,7 +58,7 @@ impl Paths {
                 Node::Call(op, [a, b, _])
                     if matches!(op.0.name, "and" | "or") && hold(a).min(hold(b)) != Hold::Varies =>
                 {
-                    // what stays longer decides whether the other one is looked at; of two modes the first
+                    // the mode that stays longer decides whether the program examines the other one; of two equal modes the first
                     let [decides, other] = if hold(b) < hold(a) { [b, a] } else { [a, b] };
                     found.join(graph, decides, path);
                     let open = if op.0.name == "and" { decides } else { graph.apply(&logic::NOT, &[decides]) };

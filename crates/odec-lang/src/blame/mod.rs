@@ -89,7 +89,7 @@ pub struct Blame {
     pub value: f64,
     /// Its operands, numbers left out.
     pub operands: Vec<Operand>,
-    /// Definitions and functions on the way to it, from the outside, with the place of their use.
+    /// Definitions and functions that lead to it, from the outside, with the place of their use.
     pub through: Vec<(String, Span)>,
     /// The element of [`Model::inputs`] that it is the value of.
     pub input: Option<usize>,

@@ -21,13 +21,13 @@ pub struct Summand {
     pub text: String,
     /// Where.
     pub span: Span,
-    /// Its value, with the sign that it has in the sum.
+    /// Its value, with its sign in the sum.
     pub value: f64,
     /// The derivative of that by the state; 0 where it does not depend on it.
     pub slope: f64,
     /// It is a state alone, as the `v` of x' = v: it shows what moves, and not why.
     pub bare: bool,
-    /// Definitions on the way to it, from the outside, with the place of their use.
+    /// Definitions that lead to it, from the outside, with the place of their use.
     pub through: Vec<(String, Span)>,
 }
 
@@ -62,7 +62,7 @@ fn gives(model: &Model, equation: &Equation, state: usize) -> bool {
     terms.any(|t| matches!(t.kind, TermKind::State(i, k) if i == state && k >= model.states[i].order))
 }
 
-/// A name on the way and the place of its use.
+/// A name that leads to it, and the place of its use.
 type Through = Vec<(String, Span)>;
 
 struct Sum<'a> {

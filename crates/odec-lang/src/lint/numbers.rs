@@ -12,7 +12,7 @@ use crate::units::Mode;
 
 /// Functions whose argument is an angle in radians.
 const ANGLES: [&str; 3] = ["sin", "cos", "tan"];
-/// A whole number is taken for degrees from here on, if it is a multiple of [`DEGREES_STEP`].
+/// A whole number of at least this size is probably in degrees, if it is a multiple of [`DEGREES_STEP`].
 const DEGREES_FROM: f64 = 30.0;
 /// Angles in degrees are mostly multiples of this.
 const DEGREES_STEP: f64 = 15.0;

@@ -214,7 +214,7 @@ impl KernelBuilder<'_, '_> {
     }
 
     /// The element itself. `edges` are the axes whose rule it follows; along the others it is in range, but with
-    /// `unsafe_axes` only where a condition says so.
+    /// `unsafe_axes` only under a condition.
     pub(super) fn plain_element(
         &mut self,
         reading: &Reading<'_>,

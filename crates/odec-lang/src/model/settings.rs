@@ -105,7 +105,7 @@ pub struct Expectation {
     pub time: f64,
     /// The expected value.
     pub value: f64,
-    /// How near, if the line says so.
+    /// The permitted difference, if the line has one.
     pub tolerance: Option<Tolerance>,
     /// The statement.
     pub span: Span,
@@ -116,7 +116,7 @@ pub struct Expectation {
 pub struct ConservedSettings {
     /// Name or text.
     pub name: String,
-    /// Largest permitted drift, if the line says so.
+    /// The largest permitted drift, if the line has one.
     pub tolerance: Option<Tolerance>,
     /// The statement.
     pub span: Span,

@@ -62,7 +62,7 @@ pub(crate) fn without_comments(text: &str) -> String {
     mask::mask(text).text
 }
 
-/// [`parse`] after it is known where errors are: idioms of other languages on those lines are told of, and taken out.
+/// [`parse`] when the lines with errors are known: it reports and removes idioms of other languages on those lines.
 /// `None` if there are none.
 pub(crate) fn parse_without_idioms(source: &Source, errors: &[Span]) -> Option<(Tree, Vec<Diagnostic>)> {
     let text = source.model();

@@ -221,7 +221,7 @@ pub enum Misfit {
         /// Bandwidth in the best order found.
         bandwidth: usize,
     },
-    /// There is nobody to write the elimination out, or it would be longer than [`MAX_COMPILED`].
+    /// There is no compiler for the elimination, or its code would be longer than [`MAX_COMPILED`].
     NotCompiled {
         /// Unknowns.
         n: usize,

@@ -109,7 +109,7 @@ impl<S: Scalar> Sparse<S> {
         }
     }
 
-    /// With another choice of pivots, and a report that says so.
+    /// With another choice of pivots, which the report names.
     pub(super) fn with_pivots(self, pivots: Pivots, report: LinearReport) -> Self {
         Sparse { pivots, report, ..self }
     }
@@ -236,7 +236,7 @@ impl<S: Scalar> Sparse<S> {
         Ok(())
     }
 
-    /// Factors with the pivots and the pattern of before; false when a pivot became too small.
+    /// Factors with the previous pivots and pattern; false if a pivot became too small.
     fn repeat(&mut self, matrix: Columns<'_, S>) -> bool {
         let work = &mut self.work[..];
         for k in 0..self.n {

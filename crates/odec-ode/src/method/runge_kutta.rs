@@ -232,7 +232,7 @@ impl Formula for WithoutEstimate {
 /// An embedded pair; its dense output is the table's own or cubic Hermite.
 struct Embedded {
     stages: Stages,
-    /// The step in one, with what it is told: h, the time at the end, tolerances. It may come once enough steps were made without it.
+    /// The fused step with its input: h, the time at the end, tolerances. It may become available after some steps without it.
     whole: Option<Arc<dyn FusedStep>>,
     given: Vec<f64>,
     suits: bool,

@@ -23,9 +23,9 @@ const MOST_TAKEN_BACK: u32 = 8;
 /// Steps in a row that are taken back because they end on another solution: where two solutions come as near to each other as this says, no
 /// step tells them apart.
 const MOST_OTHER: u32 = 20;
-/// Steps that end on another solution, however short they are, after which this is not looked at.
+/// After this many steps that end on another solution, however short they are, the check ends.
 const MOST_UNTOLD: u32 = 3;
-/// Most steps in a row that are not looked at where equations are linear in their unknowns.
+/// Largest number of consecutive steps without a check, if equations are linear in their unknowns.
 const LONGEST_PAUSE: u32 = 31;
 /// The next step, as a fraction of the first one that failed.
 const RESUMED: f64 = 0.25;
@@ -47,7 +47,7 @@ pub(super) struct Settling {
     first: f64,
     /// The time at which the unknowns were solved for last.
     at: Option<f64>,
-    /// Steps up to the next one whose unknowns are looked at, and how many there were before.
+    /// Number of steps up to the next check of the unknowns, and the number before the last one.
     pause: (u32, u32),
     /// A copy of the state.
     y: Vec<f64>,
@@ -142,7 +142,7 @@ impl Runner {
         if matches!(verdict, Verdict::OtherBranch(_)) && untold >= MOST_UNTOLD {
             verdict = Verdict::Met;
         }
-        // equations that have been linear in their unknowns so far are looked at rarely
+        // it rarely checks equations that have been linear in their unknowns so far
         let longer = if consistent.varies { 0 } else { (2 * self.settling.pause.1 + 1).min(LONGEST_PAUSE) };
         self.settling.pause = (longer, longer);
         self.settling.from = from;

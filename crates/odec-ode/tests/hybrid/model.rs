@@ -1,4 +1,4 @@
-//! A hybrid system from closures, and an observer that keeps what it is told.
+//! A hybrid system from closures, and an observer that records its notifications.
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;

@@ -25,7 +25,7 @@ pub struct Proof {
     exact: fn(f64, &mut [f64]),
     /// True when df/dt is as large as f, so that a method that loses it is seen.
     pub strong_time: bool,
-    /// True when accelerations do not depend on velocities, and the pattern says so.
+    /// True if accelerations do not depend on velocities, also in the pattern.
     pub free_of_velocities: bool,
 }
 

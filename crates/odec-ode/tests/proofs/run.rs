@@ -6,7 +6,7 @@ use odec_ode::{Method, Options, Outcome, Problem, Samples, Sink, SolveError, Sys
 
 use super::problems::Proof;
 
-/// Number of times at which the error is looked at.
+/// Number of times at which the test computes the error.
 pub const SAMPLES: usize = 20;
 
 /// Keeps every row.
@@ -20,7 +20,7 @@ impl Sink for Rows {
     }
 }
 
-/// Where in the intervals between multiples of t_end/20 the error is looked at: at their ends, or inside.
+/// Where the test computes the error: at the ends of the intervals between multiples of t_end/20, or inside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum At {
     /// The multiples themselves; steps that divide them end there.

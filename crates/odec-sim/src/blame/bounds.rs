@@ -8,7 +8,7 @@ use super::number;
 use crate::bind::Bound;
 use crate::hybrid::bounds::{terms, text};
 
-/// A run that came to the edge of what a bound permits.
+/// A run that reached a bound of a state.
 pub(super) struct BoundCrossing {
     /// Number of the element among all that are bounded.
     pub element: usize,

@@ -75,7 +75,7 @@ fn with_term(mut d: Diagnostic, blame: &Blame) -> Diagnostic {
     d
 }
 
-/// What may mend the term.
+/// Advice for the term.
 fn advice(blame: &Blame) -> Option<&'static str> {
     let text = blame.text.trim_start();
     let negative = blame.operands.iter().any(|o| o.value < 0.0);

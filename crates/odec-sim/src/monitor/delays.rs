@@ -140,7 +140,7 @@ impl Watch {
         }
     }
 
-    /// The longest piece, and that at the end of the run; with the last state of a run that came to its end.
+    /// The longest piece, and the one at the end of the run, with the last state of a run that reached its end.
     pub(super) fn pieces(mut self, last: Option<(f64, &[f64])>) -> Vec<Piece> {
         let open = self.states.iter().filter_map(|(_, at)| if let At::Stay(stay) = at { Some(*stay) } else { None });
         self.now.stays.extend(open.filter(|stay| stay.looks >= SEVERAL));
@@ -197,7 +197,7 @@ struct Wrong {
     place: usize,
     from: f64,
     fault: Fault,
-    /// The logarithm of the least size that it has in truth.
+    /// The logarithm of the smallest size of the exact solution.
     low: f64,
     /// Where it grows most, the rate, and the states that are in the loop.
     at: Moment,

@@ -61,7 +61,7 @@ const BEGUN_HELD: u64 = 2 * STRAIN;
 /// Largest number of constant steps, and of step sizes, that are kept.
 const KEPT: usize = 8;
 
-/// A state on the way.
+/// A state during the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Moment {
     /// When.
@@ -143,7 +143,7 @@ pub struct Findings {
     pub rows: u64,
     /// Steps, to about `SURVEY`.
     pub steps: u64,
-    /// The run came to its end.
+    /// True if the run reached its end.
     pub ended: bool,
     /// The first comparison that errors decide.
     pub doubtful: Option<Doubtful>,

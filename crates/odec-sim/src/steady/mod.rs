@@ -5,7 +5,7 @@
 //! | `conserved` | linear combinations of the equations that are zero at every state |
 //! | `modular` | linear algebra modulo a prime, for these combinations |
 //! | `newton` | Newton's method on f = 0 and the totals at the start, and what counts as a solution |
-//! | `flow` | the way of the solution itself to where it comes to rest, and long implicit steps |
+//! | `flow` | the solution itself until it comes to rest, with long implicit steps |
 //! | `kind` | eigenvalues with their errors, and the type that they tell |
 //!
 //! A steady state is never a minimum of |f|. It is a state at which Newton's next step is within the tolerances, and f

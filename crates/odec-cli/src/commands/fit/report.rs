@@ -19,7 +19,7 @@ use crate::rows::shortest;
 use crate::summary::counted;
 use crate::whole::write_file;
 
-/// Correlations from this size on are told of.
+/// The report lists correlations of at least this size.
 const STRONG: f64 = 0.95;
 /// Sums of squares this near count as one.
 const NEAR: f64 = 1e-4;
@@ -113,7 +113,7 @@ impl<'a> FitReport<'a> {
         out
     }
 
-    /// How many starts came to this minimum.
+    /// Number of starts that reached this minimum.
     fn starts(&self) -> String {
         let all = &self.best.squares;
         if all.len() < 2 {

@@ -1,4 +1,4 @@
-//! The class of a diagnostic: whose fault it is, and the exit code of the process.
+//! The class of a diagnostic: the source of the error, and the exit code of the process.
 
 /// Whose fault something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

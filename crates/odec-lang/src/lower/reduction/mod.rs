@@ -27,7 +27,7 @@ use crate::report::{Build, error};
 use sigma::{Offsets, Singular};
 use total::total_derivative;
 
-/// Most states and unknowns of a system that is looked at: finding the offsets takes their number to the third power.
+/// Largest number of states and unknowns of a system: the time to find the offsets grows with its third power.
 const MAX_VARIABLES: usize = 400;
 /// Most derivatives of one constraint: each of them is a longer expression than the one before.
 pub(super) const MAX_DERIVATIVES: u32 = 4;

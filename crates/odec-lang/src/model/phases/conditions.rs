@@ -5,7 +5,7 @@ use odec_ir::builtin::logic;
 
 use crate::model::{Model, TermId, TermKind, walk};
 
-/// Most terms of a condition that decides what is read after it: each is looked at twice.
+/// Largest number of terms of a condition that decides what is read after it: odec examines each twice.
 const MAX_TERMS: usize = 64;
 
 /// Writes `i > 1 and u[i-1] > 0` as a choice by `i > 1`, so that `u[0]` need not exist: `if c then d else c`, where c is

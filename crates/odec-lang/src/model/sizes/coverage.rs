@@ -1,4 +1,5 @@
-//! Every element has one equation, or one part of its definition; boundaries lie outside, and each says something new.
+//! Checks that every element has one equation, or one part of its definition, and that boundaries lie outside and do
+//! not overlap.
 
 use odec_ir::Span;
 
@@ -122,7 +123,7 @@ impl SizeCheck<'_> {
         report.help(format!("add one: `{base}{brackets}{prime}{tail} = ...`"))
     }
 
-    /// Boundaries lie outside, and each says something new.
+    /// Checks that boundaries lie outside and do not overlap.
     pub(super) fn boundaries(&mut self) {
         let model = self.model;
         let mut seen: Vec<(Symbol, u8, Bounds, Span)> = Vec::new();

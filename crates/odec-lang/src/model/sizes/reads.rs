@@ -46,7 +46,7 @@ impl SizeCheck<'_> {
 
     pub(super) fn body(&mut self, body: Body, boundary: Option<Owner>) {
         let model = self.model;
-        // Conditions on indices choose what is read: these reads are looked at one by one.
+        // Conditions on indices choose what is read: odec checks these reads one by one.
         let mut unguarded = std::collections::BTreeSet::new();
         let mut open = vec![body.root];
         while let Some(id) = open.pop() {

@@ -131,7 +131,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `a < b > c` says nothing about a and c: nobody means it.
+    /// `a < b > c` states nothing about a and c, so it is a mistake.
     fn check_chain(&mut self, operators: &[(Compare, Span)]) {
         let up = operators.iter().find(|(operator, _)| matches!(operator, Compare::Lt | Compare::Le));
         let down = operators.iter().find(|(operator, _)| matches!(operator, Compare::Gt | Compare::Ge));

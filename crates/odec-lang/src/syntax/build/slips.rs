@@ -10,7 +10,8 @@ use crate::syntax::explain;
 use crate::syntax::grammar::{Grammar, Rule};
 use crate::syntax::keyword::{Keyword, classify};
 
-/// Most slips of one line that are told of together. Of a line with more, the first is told of without a fix.
+/// Largest number of slips of one line that are reported together. If a line has more, odec reports only the first,
+/// without a fix.
 const MAX_SLIPS: usize = 24;
 /// A longer line is read once: it was not written by hand.
 const MAX_LINE: usize = 2000;
@@ -40,7 +41,7 @@ fn several(line: &str, base: usize, rule: Rule, first: &Diagnostic) -> Option<Ve
         let mended = Mended::new(line, base, &fixes)?;
         let error = Grammar::parse(rule, &mended.text).err()?;
         let next = mended.in_the_line(explain::explain(&mended.text, base, rule, &error))?;
-        // behind all that is mended: no fix undoes another
+        // after all corrections, so that no fix undoes another
         let end = fixes.iter().map(|fix| fix.span.end).max()?;
         if next.fixes.is_empty() || next.fixes.iter().any(|fix| fix.span.start < end) {
             return None;
@@ -85,7 +86,7 @@ impl Mended {
         Some(mended)
     }
 
-    /// A diagnostic about the mended text with its places in the line. `None` if one of them is inside of a fix.
+    /// A diagnostic about the corrected text with its places in the line. `None` if one of them is inside a fix.
     fn in_the_line(&self, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
         for label in &mut diagnostic.labels {
             label.span = self.span(label.span)?;
@@ -102,7 +103,7 @@ impl Mended {
         Some(Span::new(self.base + at(range.start)?, self.base + at(range.end)?))
     }
 
-    /// Where a byte of the mended text stands in the line.
+    /// The position in the line of a byte of the corrected text.
     fn place(&self, at: usize) -> Option<usize> {
         match self.made.iter().take_while(|(new, _)| new.start < at).last() {
             None => Some(at),

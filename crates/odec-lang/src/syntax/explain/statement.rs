@@ -406,7 +406,7 @@ fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
 }
 
-/// `within` is taken for a name where the value before it is missing.
+/// The grammar reads `within` as a name if the value before it is missing.
 fn tolerance(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (before, here) = (scene.before()?, scene.here()?);
     if !scene.brackets.is_empty() || !here.begins_value() {

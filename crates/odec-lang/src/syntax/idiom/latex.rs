@@ -87,7 +87,7 @@ fn translate(scene: &Scene<'_>, text: &str) -> Option<String> {
     let text = text.strip_suffix("\\\\").unwrap_or(text).replace("&=", "=").replace('&', "");
     let plain = convert(scene, text.trim(), 0)?;
     let better = products(scene, plain.trim());
-    // `a/b c`: nobody knows how far the denominator reaches
+    // `a/b c`: the end of the denominator is ambiguous
     let certain = !(text.contains('/') && better.matches('*').count() > plain.matches('*').count());
     (certain && !plain.contains(['\\', '{', '}', '$', '&'])).then_some(better)
 }

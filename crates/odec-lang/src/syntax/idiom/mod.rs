@@ -38,7 +38,7 @@ const MAX_LINE: usize = 2000;
 #[derive(Clone, Debug)]
 pub struct IdiomMatch {
     code: &'static str,
-    /// Alike for all places that are told of together.
+    /// Equal for all places that one diagnostic reports.
     headline: String,
     span: Span,
     label: String,

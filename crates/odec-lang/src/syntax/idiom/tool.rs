@@ -43,7 +43,7 @@ fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         return None;
     }
     let quoted = line.kind(1) == Some(TokenKind::Text);
-    // a quote that is not closed is told of elsewhere
+    // another check reports a quote that is not closed
     if quoted && !(line.text(1).len() > 2 && line.text(1).ends_with('"')) {
         return None;
     }

@@ -167,7 +167,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The value of an item: in brackets if its last unit could be taken for the item's, or the item's for its.
+    /// The value of an item, in parentheses if its last unit and the unit of the item could be confused.
     fn value(&mut self, value: ExprId, unit: bool) {
         let brackets =
             self.style == Style::Source && if unit { self.has_unit(value) } else { self.ends_with_unit(value) };

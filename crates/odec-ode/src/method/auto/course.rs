@@ -14,7 +14,7 @@ pub enum Why {
     StiffAtStart,
     /// Some equations have no derivative, or the mass matrix is singular.
     Algebraic,
-    /// The explicit method came to the limit of its stability.
+    /// The explicit method reached its stability limit.
     Stiff,
     /// The explicit method found no values.
     Failing,

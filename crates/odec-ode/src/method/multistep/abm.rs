@@ -158,7 +158,7 @@ impl Abm {
         Ok(Abm { highest, starter, ..Abm::new(setup)? })
     }
 
-    /// A first step on the way to the points that the predictor needs.
+    /// One of the first steps, which compute the points that the predictor needs.
     fn start(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
         let n = self.y.len();
         let Some(formula) = &mut self.starter else {

@@ -62,7 +62,7 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
         None => return None,
     };
     let miss = second::compared(bound, (findings, most), prospect.as_ref(), stop)?;
-    // an absolute tolerance that is too large is a cause to mend
+    // an absolute tolerance that is too large is a cause that the user can remove
     report::outgrown(judged).is_none().then(|| told(judged, cause, &miss))
 }
 

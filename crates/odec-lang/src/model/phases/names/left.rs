@@ -68,7 +68,7 @@ impl<'a> Collector<'a> {
                 let start = Span { end: place.start, ..place };
                 let report = error("E0203", format!("there is no function `{text}`"), place, "is this its definition?")
                     .help("begin the definition of a function with `fn`");
-                // a function that nobody calls would be read and forgotten
+                // a function without calls would have no effect
                 let called = |expr: &Expr| matches!(&expr.kind, ExprKind::Call(f, _) if f.name == *text);
                 if self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1 {
                     report.fix(start, "fn ")

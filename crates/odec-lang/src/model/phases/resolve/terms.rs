@@ -160,7 +160,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The number that an expression is; says so if it is a vector.
+    /// The value of an expression as a number; an error if it is a vector.
     pub(super) fn term_of(&mut self, expr: ExprId) -> TermId {
         match self.value_of(expr) {
             Value::Scalar(term) => term,

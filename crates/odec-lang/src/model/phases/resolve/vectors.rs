@@ -253,7 +253,7 @@ impl<'a> Resolver<'a> {
             if called.contains(&other) || self.uses.functions.contains(&other) {
                 continue;
             }
-            // A function of vectors that nobody calls: what it takes is not known.
+            // A function of vectors without calls: the types of its arguments are unknown.
             let shapes = vec![0; f.arguments.len()];
             let before = self.reports.list().len();
             self.instances.firsts.insert((other, shapes.clone()), other);

@@ -79,7 +79,7 @@ impl Orders<'_> {
             places.push(place);
         }
         // An equation without any derivative is the likely owner of a state without equation. A definition in it may still
-        // hold a derivative; the equation is looked at again when it is solved.
+        // contain a derivative; the equation is checked again when it is solved.
         let mut algebraic = self.model.equations.iter().filter(|e| {
             let mut terms = self.model.terms[e.lhs.range()].iter().chain(&self.model.terms[e.rhs.range()]);
             !terms.any(|t| matches!(Model::state_read(&t.kind), Some((_, k)) if k > 0))

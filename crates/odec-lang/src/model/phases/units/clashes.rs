@@ -10,7 +10,7 @@ use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind};
 use crate::units::vector::{Atom, Vector};
 
-/// Most contradictions that are told of: one wrong unit contradicts many lines.
+/// Largest number of reported contradictions: one wrong unit contradicts many lines.
 const MAX_CLASHES: usize = 5;
 /// Most places of one report: what is left out is counted.
 const MAX_PLACES: usize = 24;

@@ -27,7 +27,7 @@ impl<'a> Checker<'a> {
         self.value_of(expr)
     }
 
-    /// The unit of an expression that was looked at.
+    /// The unit of a visited expression.
     pub(super) fn value_of(&self, expr: ExprId) -> Value {
         self.values[expr.0 as usize].clone().unwrap_or(Value::Any)
     }

@@ -134,9 +134,9 @@ struct Checker<'a> {
     solver: Solver<Site<'a>>,
     quantities: Vec<Quantity<'a>>,
     by_name: HashMap<&'a str, usize>,
-    /// The unit of each expression, once it was looked at.
+    /// The unit of each visited expression.
     values: Vec<Option<Value>>,
-    /// Arguments of the function whose body is looked at, and their variables.
+    /// Arguments of the function whose body is being visited, and their variables.
     arguments: Vec<(&'a str, u32)>,
     schemes: HashMap<usize, std::rc::Rc<Scheme>>,
     clashes: Vec<Clash<'a>>,

@@ -237,7 +237,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Arguments of an input, which were looked at: in the unit that its declaration gives the argument, else of one unit.
+    /// Arguments of an input whose units are known: they have the unit of the argument in its declaration, otherwise
+    /// one unit.
     pub(super) fn arguments_of(&mut self, item: &InputItem<'a>, list: &[ExprId]) {
         let Some(other) = &item.other else {
             return self.times_of(list, Kind::Argument(&self.names.time.name, &item.name.name));
@@ -392,7 +393,7 @@ impl<'a> Checker<'a> {
         self.times_of(list, Kind::Time);
     }
 
-    /// [`Self::times`] of values that were looked at.
+    /// [`Self::times`] of values whose units are known.
     fn times_of(&mut self, list: &[ExprId], kind: Kind<'a>) {
         let before = self.conversions.len();
         let mut bare = None;
@@ -482,7 +483,7 @@ impl<'a> Checker<'a> {
 /// The numbers below n, each after those that it uses; of a circle some order.
 pub(super) fn depth_first(n: usize, mut uses_of: impl FnMut(usize, &mut Vec<usize>)) -> Vec<usize> {
     let mut order = Vec::with_capacity(n);
-    // 0: not seen, 1: its uses are being looked at, 2: done
+    // 0: not visited, 1: its uses are being visited, 2: done
     let mut state = vec![0u8; n];
     let (mut open, mut uses) = (Vec::new(), Vec::new());
     for first in 0..n {

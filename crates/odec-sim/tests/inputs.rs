@@ -575,7 +575,10 @@ run { t = 0 .. 30 }";
 
 fn same(a: &OccurrenceKind, b: &OccurrenceKind) -> bool {
     match (a, b) {
-        (OccurrenceKind::Repeated { from, period, until }, OccurrenceKind::Repeated { from: f, period: p, until: u }) => {
+        (
+            OccurrenceKind::Repeated { from, period, until },
+            OccurrenceKind::Repeated { from: f, period: p, until: u },
+        ) => {
             // an end is left out even within rounding
             from == f && period == p && (until - u).abs() < 1e-12
         }

@@ -16,7 +16,7 @@ use crate::settings::Settings;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A shape for each name, all values, and the work.
-type Made<'py> = (Vec<Vec<usize>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>);
+type GradientArrays<'py> = (Vec<Vec<usize>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>);
 
 #[pymethods]
 impl Core {
@@ -30,7 +30,7 @@ impl Core {
         names: Vec<String>,
         times: PyReadonlyArray1<'py, f64>,
         weights: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<Made<'py>> {
+    ) -> PyResult<GradientArrays<'py>> {
         settings.open = self.initial_values(&names);
         let (times, width) = (times.as_slice()?, weights.shape()[1]);
         let weights = weights.as_slice()?;

@@ -1,6 +1,6 @@
 //! Derivatives by parameters across instants, against differences of runs.
 
-use super::model::Kept;
+use super::model::Recorded;
 use crate::dense::tolerances;
 use odec_ode::hybrid::{
     AffineRows, Derived, Event, HybridCause, HybridError, HybridRunner, HybridSystem, Relation, Times, Write,
@@ -94,8 +94,8 @@ impl HybridSystem for Ball {
     }
 }
 
-fn end(model: &mut dyn HybridSystem, y0: &[f64], t_end: f64, name: &str) -> Result<(Vec<f64>, Kept), HybridError> {
-    let mut kept = Kept::default();
+fn end(model: &mut dyn HybridSystem, y0: &[f64], t_end: f64, name: &str) -> Result<(Vec<f64>, Recorded), HybridError> {
+    let mut kept = Recorded::default();
     let problem = Problem { t0: 0.0, t_end, y0: y0.to_vec() };
     let mut runner = HybridRunner::new(model, method::find(name).unwrap(), &tolerances(1e-11, 1e-11))?;
     let outcome = runner.run(model, &problem, &Samples::Steps, &mut kept)?;

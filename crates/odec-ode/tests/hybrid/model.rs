@@ -316,15 +316,15 @@ pub struct Instant {
     pub events: Vec<(usize, u32)>,
 }
 
-/// Keeps rows, steps and instants.
+/// Records rows, steps and instants.
 #[derive(Default)]
-pub struct Kept {
+pub struct Recorded {
     pub rows: Vec<(f64, Vec<f64>)>,
     pub steps: Vec<f64>,
     pub instants: Vec<Instant>,
 }
 
-impl Kept {
+impl Recorded {
     /// The times at which an event was executed.
     pub fn times(&self, event: usize) -> Vec<f64> {
         let all = self.instants.iter();
@@ -332,7 +332,7 @@ impl Kept {
     }
 }
 
-impl Observer for Kept {
+impl Observer for Recorded {
     fn row(&mut self, point: Point<'_>) -> ControlFlow<()> {
         self.rows.push((point.t, point.y.to_vec()));
         ControlFlow::Continue(())
@@ -358,7 +358,7 @@ pub fn run(
     y0: &[f64],
     method: &'static Method,
     options: &Options,
-) -> Result<(HybridOutcome, Kept), HybridError> {
+) -> Result<(HybridOutcome, Recorded), HybridError> {
     sampled(model, (t0, t_end), y0, method, options, &Samples::Steps)
 }
 
@@ -370,8 +370,8 @@ pub fn sampled(
     method: &'static Method,
     options: &Options,
     samples: &Samples,
-) -> Result<(HybridOutcome, Kept), HybridError> {
-    let mut kept = Kept::default();
+) -> Result<(HybridOutcome, Recorded), HybridError> {
+    let mut kept = Recorded::default();
     let problem = Problem { t0, t_end, y0: y0.to_vec() };
     let outcome = HybridRunner::new(model, method, options)?.run(model, &problem, samples, &mut kept)?;
     Ok((outcome, kept))

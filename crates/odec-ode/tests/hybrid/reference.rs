@@ -3,7 +3,7 @@
 
 #![allow(clippy::needless_range_loop)]
 
-use super::systems::{Form, Pieces, T, V, What, When};
+use super::systems::{Effect, Form, Pieces, T, V, When};
 
 /// Longest cell that crossings are bracketed in, and the shortest.
 const CELL: f64 = 1.0 / 64.0;
@@ -263,10 +263,10 @@ impl Simulation<'_> {
         for (event, values) in round {
             for (what, value) in self.p.events[*event].what.iter().zip(values) {
                 let (place, adds) = match *what {
-                    What::Add(i, _) => (i, true),
-                    What::Set(i, _) => (i, false),
-                    What::Flip => (2, false),
-                    What::Shift(_) => (3, true),
+                    Effect::Add(i, _) => (i, true),
+                    Effect::Set(i, _) => (i, false),
+                    Effect::Flip => (2, false),
+                    Effect::Shift(_) => (3, true),
                 };
                 if adds {
                     added[place] += value;

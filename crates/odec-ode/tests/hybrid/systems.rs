@@ -2,7 +2,7 @@
 //! the solvers: series of the matrix exponential, roots that bounds of the second derivative prove complete, and the
 //! rules of rounds written anew. Every instant is compared: its time, its events with their rounds, the state after it.
 
-use super::model::{Kept, Model};
+use super::model::{Model, Recorded};
 use super::random::Random;
 use super::reference::{Reference, reference};
 use crate::dense::tolerances;
@@ -44,7 +44,7 @@ pub enum When {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum Effect {
     /// x_i += value.
     Add(usize, f64),
     /// x_i := value + x_other/2.
@@ -59,7 +59,7 @@ pub enum What {
 #[derive(Clone, Debug)]
 pub struct RandomEvent {
     pub when: When,
-    pub what: Vec<What>,
+    pub what: Vec<Effect>,
     pub priority: f64,
     pub delay: f64,
     pub late: bool,
@@ -123,12 +123,12 @@ fn random_event(random: &mut Random, surfaces: usize, lists: usize) -> RandomEve
         _ => When::Rises(of),
     };
     let what = (0..=pick(random, 2)).map(|_| match pick(random, 5) {
-        0 | 1 => What::Add(pick(random, 2), random.next()),
-        2 => What::Set(pick(random, 2), random.next()),
-        3 => What::Flip,
-        _ => What::Shift(0.5 * random.next()),
+        0 | 1 => Effect::Add(pick(random, 2), random.next()),
+        2 => Effect::Set(pick(random, 2), random.next()),
+        3 => Effect::Flip,
+        _ => Effect::Shift(0.5 * random.next()),
     });
-    let mut what: Vec<What> = what.collect();
+    let mut what: Vec<Effect> = what.collect();
     what.dedup_by(|a, b| std::mem::discriminant(a) == std::mem::discriminant(b));
     RandomEvent {
         when,
@@ -227,10 +227,10 @@ fn model(p: &Pieces) -> Model {
         let mut writes = Vec::new();
         for what in &drawn.what {
             writes.push(match what {
-                What::Add(i, _) => Write::state(*i).adding(),
-                What::Set(i, _) => Write::state(*i),
-                What::Flip => Write::discrete(0),
-                What::Shift(_) => Write::discrete(1).adding(),
+                Effect::Add(i, _) => Write::state(*i).adding(),
+                Effect::Set(i, _) => Write::state(*i),
+                Effect::Flip => Write::discrete(0),
+                Effect::Shift(_) => Write::discrete(1).adding(),
             });
         }
         let trigger = match drawn.when {
@@ -261,12 +261,12 @@ fn model(p: &Pieces) -> Model {
     })
 }
 
-impl What {
+impl Effect {
     pub fn value(&self, x: &V, d: f64) -> f64 {
         match *self {
-            What::Add(_, value) | What::Shift(value) => value,
-            What::Set(i, value) => value + 0.5 * x[1 - i],
-            What::Flip => 1.0 - d,
+            Effect::Add(_, value) | Effect::Shift(value) => value,
+            Effect::Set(i, value) => value + 0.5 * x[1 - i],
+            Effect::Flip => 1.0 - d,
         }
     }
 }
@@ -285,7 +285,7 @@ struct Counts {
 }
 
 /// Compares what a run showed up to a time that the reference is sure of.
-fn agree(known: &Reference, kept: &Kept, until: f64, counts: &mut Counts) -> Result<(), String> {
+fn agree(known: &Reference, kept: &Recorded, until: f64, counts: &mut Counts) -> Result<(), String> {
     let certain = |t: &f64| *t < until;
     let expected: Vec<_> = known.instants.iter().filter(|instant| certain(&instant.t)).collect();
     let found: Vec<_> = kept.instants.iter().filter(|instant| certain(&instant.t)).collect();
@@ -319,7 +319,7 @@ fn compare(seed: u64, systems: usize) -> Counts {
         let known = reference(&p);
         let name = METHODS[k % METHODS.len()];
         let options = odec_ode::Options { max_steps: 50_000, ..tolerances(1e-9, 1e-9) };
-        let (mut kept, mut model) = (Kept::default(), model(&p));
+        let (mut kept, mut model) = (Recorded::default(), model(&p));
         let problem = Problem { t0: 0.0, t_end: T, y0: p.start.to_vec() };
         let made = HybridRunner::new(&model, method::find(name).unwrap(), &options)
             .and_then(|mut runner| runner.run(&mut model, &problem, &Samples::Steps, &mut kept));

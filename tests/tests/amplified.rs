@@ -144,6 +144,55 @@ fn errors_of_many_steps_that_add_up_are_told_for_every_named_method() {
 }
 
 #[test]
+fn errors_that_add_up_over_thousands_of_periods_are_told() {
+    // kept ends of steps are many periods apart here, so that errors which turn must not look like errors that decay
+    let folder = scratch("amplified-long");
+    let model = "state x = 1, v = 0\nx' = v\nv' = -x\n";
+    fs::write(folder.join("long.ode"), model).expect("a writable folder");
+    for (method, end) in
+        [("dopri5", "3000"), ("dopri5", "12000"), ("tsit5", "6000"), ("bdf", "3000"), ("auto", "200000")]
+    {
+        let args = ["run", "long.ode", "--method", method, "--t-end", end, "--samples", "1000", "--atol", "1e-9"];
+        let (error, warned) = missed(&folder, &args, 1e-6, &|t| vec![t.cos(), -t.sin()]);
+        assert!(warned && error > MISSED, "{method} to {end}: off by {error} tolerances, warned: {warned}");
+    }
+}
+
+#[test]
+fn errors_of_models_with_many_unknowns_are_told() {
+    let folder = scratch("amplified-chain");
+    // masses and springs between two walls, in one of their modes; with friction, errors last for some units of time
+    let model = |rate: f64| {
+        format!(
+            "index i = 1..30\nboundary x[0] = 0, x[31] = 0\nstate x[i] = sin(pi*3*i/31), v[i] = -{}*x[i]\nx[i]' = v[i]\n\
+             v[i]' = x[i-1] - 2*x[i] + x[i+1] - {rate}*v[i]\nrun {{ t = 0 .. 300; samples = 1000 }}\n",
+            rate / 2.0
+        )
+    };
+    let mut seen = [0, 0];
+    for rate in [0.0, 0.5] {
+        fs::write(folder.join("chain.ode"), model(rate)).expect("a writable folder");
+        let square = 2.0 - 2.0 * (3.0 * std::f64::consts::PI / 31.0).cos();
+        let turn = (square - rate * rate / 4.0).sqrt();
+        let shape: Vec<f64> = (1..=30).map(|i| (f64::from(i) * 3.0 * std::f64::consts::PI / 31.0).sin()).collect();
+        let exact = |t: f64| -> Vec<f64> {
+            let (decay, (sin, cos)) = ((-0.5 * rate * t).exp(), (turn * t).sin_cos());
+            let speed = -0.5 * rate * cos - turn * sin;
+            let places = shape.iter().map(|s| s * decay * cos);
+            places.chain(shape.iter().map(|s| s * decay * speed)).collect()
+        };
+        for method in ["bdf", "bdf2", "dopri5", "rodas5p", "auto"] {
+            let args = ["run", "chain.ode", "--method", method, "--rtol", "1e-6", "--atol", "1e-9"];
+            let (error, warned) = missed(&folder, &args, 1e-6, &exact);
+            assert!(error > KEPT || !warned, "{method} with friction {rate}: off by {error} tolerances\n");
+            assert!(error < MISSED || warned, "{method} with friction {rate}: off by {error} tolerances, no warning");
+            seen[usize::from(warned)] += 1;
+        }
+    }
+    assert!(seen[0] > 3 && seen[1] > 1, "{seen:?}");
+}
+
+#[test]
 fn the_warning_about_a_named_method_says_what_to_type() {
     let folder = scratch("amplified-named");
     let model = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 200; method = bdf; rtol = 1e-6; samples = 100 }\n";

@@ -150,6 +150,12 @@ impl Graph {
         Graph::default()
     }
 
+    /// An empty graph with room for this many nodes, so that a copy of another one does not move what it has.
+    pub fn with_room(nodes: usize) -> Graph {
+        let index = QuickMap::with_capacity_and_hasher(nodes, BuildHasherDefault::default());
+        Graph { nodes: Vec::with_capacity(nodes), spans: Vec::with_capacity(nodes), index }
+    }
+
     /// All nodes; operands before users.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes

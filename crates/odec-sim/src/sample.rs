@@ -29,6 +29,10 @@ pub trait Recorder {
     fn logs(&self) -> bool {
         false
     }
+    /// True if the run is watched for results that are finite but wrong.
+    fn watched(&self) -> bool {
+        true
+    }
     /// Receives a finding that is worth a report before the run ends.
     fn alarm(&mut self, _findings: &Findings) {}
 }
@@ -159,6 +163,7 @@ pub fn solve_again(
         Ok(rates) => rates,
         Err(refusal) => return (Err(SolveError::Refused(refusal)), seen),
     };
+    let monitor = recorder.watched().then(|| Monitor::new(bound));
     let mut sampler = Sampler {
         bound,
         recorder,
@@ -166,7 +171,7 @@ pub fn solve_again(
         outputs: vec![0.0; layout.outputs_len()],
         row: vec![0.0; bound.columns.len()],
         seen,
-        monitor: Monitor::new(bound),
+        monitor,
     };
     let driver = match driver {
         Some(driver) => driver,
@@ -189,8 +194,8 @@ pub fn solve_again(
     let Sampler { monitor, mut seen, .. } = sampler;
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
     let Findings { doubtful, landings, .. } = seen.findings;
-    let found = monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice())));
-    seen.findings = Findings { doubtful, landings, ..found };
+    let found = monitor.map(|monitor| monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice()))));
+    seen.findings = Findings { doubtful, landings, ..found.unwrap_or_default() };
     (result, seen)
 }
 
@@ -312,7 +317,8 @@ struct Sampler<'a> {
     outputs: Vec<f64>,
     row: Vec<f64>,
     seen: Observations,
-    monitor: Monitor,
+    /// Of a run that is watched.
+    monitor: Option<Monitor>,
 }
 
 impl Sampler<'_> {
@@ -321,7 +327,9 @@ impl Sampler<'_> {
         if !self.outputs.is_empty() {
             self.seen.watch(self.bound, t, y, &self.outputs);
         }
-        self.monitor.row(t, y);
+        if let Some(monitor) = &mut self.monitor {
+            monitor.row(t, y);
+        }
         self.bound.columns.fill(t, y, &self.outputs, &mut self.row);
         self.recorder.row(&self.row)
     }
@@ -336,8 +344,10 @@ impl Sink for Sampler<'_> {
     }
 
     fn step_end(&mut self, end: &mut StepEnd<'_>) -> ControlFlow<()> {
-        if self.monitor.step(end) {
-            self.recorder.alarm(self.monitor.findings());
+        if let Some(monitor) = &mut self.monitor
+            && monitor.step(end)
+        {
+            self.recorder.alarm(monitor.findings());
         }
         self.recorder.step(end.t)
     }

@@ -265,9 +265,10 @@ impl Kernel {
         &self,
         mut write: impl FnMut(&Graph, &mut Graph, NodeId, &NodeMap) -> Option<NodeId>,
     ) -> Kernel {
-        let mut graph = Graph::new();
+        let live: Vec<NodeId> = self.live().map(|(id, _)| id).collect();
+        let mut graph = Graph::with_room(live.len());
         let mut map = NodeMap::new(self.graph.len());
-        for (id, _) in self.live() {
+        for id in live {
             let written = write(&self.graph, &mut graph, id, &map);
             let new = written.unwrap_or_else(|| crate::stage::copy(&self.graph, id, &map, &mut graph));
             for &span in self.graph.spans(id) {

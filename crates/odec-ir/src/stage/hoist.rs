@@ -181,7 +181,7 @@ impl<'a> Hoist<'a> {
                 }
             }
         }
-        let mut graph = Graph::new();
+        let mut graph = Graph::with_room(needed.iter().filter(|needed| **needed).count());
         let mut map = NodeMap::new(len);
         for i in (0..len).filter(|&i| needed[i]) {
             let id = NodeId(i as u32);

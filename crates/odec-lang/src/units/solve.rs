@@ -71,8 +71,22 @@ impl<S> Solver<S> {
             let known = unit.iter().take_while(|(key, _)| key.is_open()).find(|(key, _)| self.is_found(*key));
             let Some((key, r)) = known else { return unit };
             let Atom::Variable(v) = key.atom else { return unit };
+            self.shorten(v);
             unit = substituted(&unit, key, r, self.found[v as usize].as_ref());
             self.work += unit.atoms() as u64;
+        }
+    }
+
+    /// Substitutes a variable in the unit of another one that has become known since, so that chains of them become short.
+    fn shorten(&mut self, v: u32) {
+        let Some(unit) = &self.found[v as usize] else { return };
+        let known = unit.iter().take_while(|(key, _)| key.is_open()).find(|(key, _)| self.is_found(*key));
+        if let Some((key, r)) = known
+            && let Atom::Variable(other) = key.atom
+        {
+            let shorter = substituted(unit, key, r, self.found[other as usize].as_ref());
+            self.work += shorter.atoms() as u64;
+            self.found[v as usize] = Some(shorter);
         }
     }
 

@@ -271,7 +271,7 @@ impl Monitor {
         let steps = self.findings.steps + self.stride;
         self.findings.steps = steps;
         let mut found = false;
-        self.findings.course.step(steps, t, end.state());
+        let soon = self.findings.course.step(steps, t, end.state());
         if !self.suspects.is_empty() {
             self.suspect(end.state());
         }
@@ -302,6 +302,7 @@ impl Monitor {
             _ if steps < SURVEY => steps,
             _ => beyond(SURVEY),
         };
+        self.stride = soon.map_or(self.stride, |soon| soon.min(self.stride));
         self.until = self.stride;
         found
     }

@@ -1,9 +1,14 @@
-//! Stores some rows and some ends of steps of a run, from which odec later estimates the growth of errors.
+//! What is kept of a run, so that it can be judged whether errors grew: some rows, some ends of steps, and both ends of some short
+//! stretches, whose errors can be measured.
 
 /// Largest number of stored rows.
 const ROWS: usize = 1024;
 /// Largest number of stored ends of steps.
 const STEPS: usize = 256;
+/// Stretches that are kept at most.
+const STRETCHES: usize = 16;
+/// Steps of a stretch: few, because they are integrated again, but more than one, because errors of single steps may alternate.
+pub const STRETCH: u64 = 2;
 
 /// A state along the run.
 #[derive(Clone, Copy, Debug)]
@@ -14,31 +19,51 @@ pub struct At<'a> {
     pub y: &'a [f64],
 }
 
+impl At<'_> {
+    fn of(values: &[f64]) -> At<'_> {
+        At { t: values[0], y: &values[1..] }
+    }
+}
+
+/// A few steps of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch<'a> {
+    /// The step before the first of them.
+    pub number: u64,
+    /// Before them.
+    pub from: At<'a>,
+    /// After them.
+    pub to: At<'a>,
+}
+
 /// Every k-th element of a sequence. If there are too many, k doubles.
 #[derive(Clone, Debug, Default)]
 struct Thinned {
     most: usize,
     every: u64,
     next: u64,
-    /// Number of values of each stored element, n + 1.
+    /// Values of each that is kept.
     width: usize,
     kept: Vec<f64>,
 }
 
 impl Thinned {
-    fn new(most: usize, n: usize) -> Thinned {
-        Thinned { most, every: 1, next: 0, width: n + 1, kept: vec![] }
+    fn new(most: usize, width: usize) -> Thinned {
+        Thinned { most, every: 1, next: 0, width, kept: vec![] }
     }
 
     /// Adds the element with this number.
     #[inline]
     fn offer(&mut self, number: u64, t: f64, y: &[f64]) {
         if number >= self.next {
-            self.keep(number, t, y);
+            self.make_room(number);
+            self.kept.push(t);
+            self.kept.extend_from_slice(y);
         }
     }
 
-    fn keep(&mut self, number: u64, t: f64, y: &[f64]) {
+    /// For the element of this number.
+    fn make_room(&mut self, number: u64) {
         if self.kept.len() == self.most * self.width {
             for k in 0..self.most / 2 {
                 self.kept.copy_within(2 * k * self.width..(2 * k + 1) * self.width, k * self.width);
@@ -47,27 +72,35 @@ impl Thinned {
             self.every *= 2;
         }
         self.next = number + self.every;
-        self.kept.push(t);
-        self.kept.extend_from_slice(y);
     }
 
     fn list(&self) -> impl ExactSizeIterator<Item = At<'_>> {
-        self.kept.chunks_exact(self.width.max(1)).map(|values| At { t: values[0], y: &values[1..] })
+        self.kept.chunks_exact(self.width.max(1)).map(At::of)
     }
 }
 
-/// Some rows and some ends of steps, evenly spaced.
+/// Some rows, some ends of steps and some stretches, evenly spaced.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
     rows: Thinned,
     steps: Thinned,
+    /// The number of the step before each, and both its ends.
+    stretches: Thinned,
+    /// The stretch that has begun: the number of the step before it, and its start.
+    begun: Option<u64>,
+    start: Vec<f64>,
     count: u64,
 }
 
 impl Course {
     /// For a run with n unknowns that odec examines.
     pub fn new(n: usize) -> Course {
-        Course { rows: Thinned::new(ROWS, n), steps: Thinned::new(STEPS, n), count: 0 }
+        Course {
+            rows: Thinned::new(ROWS, n + 1),
+            steps: Thinned::new(STEPS, n + 1),
+            stretches: Thinned::new(STRETCHES, 2 * (n + 1) + 1),
+            ..Course::default()
+        }
     }
 
     /// True if odec examines the run.
@@ -85,12 +118,31 @@ impl Course {
         }
     }
 
-    /// Adds the end of the step with this number.
+    /// The end of the step of this number; the steps after which the next look is wanted, if a stretch ends there.
     #[inline]
-    pub fn step(&mut self, number: u64, t: f64, y: &[f64]) {
-        if self.watched() {
-            self.steps.offer(number, t, y);
+    pub fn step(&mut self, number: u64, t: f64, y: &[f64]) -> Option<u64> {
+        if !self.watched() {
+            return None;
         }
+        self.steps.offer(number, t, y);
+        if let Some(begun) = self.begun.filter(|begun| number >= begun + STRETCH) {
+            self.begun = None;
+            // a look that came too late has no stretch
+            if number == begun + STRETCH {
+                self.stretches.make_room(begun);
+                self.stretches.kept.push(begun as f64);
+                self.stretches.kept.extend_from_slice(&self.start);
+                self.stretches.kept.push(t);
+                self.stretches.kept.extend_from_slice(y);
+            }
+        }
+        if self.begun.is_none() && number >= self.stretches.next {
+            self.begun = Some(number);
+            self.start.clear();
+            self.start.push(t);
+            self.start.extend_from_slice(y);
+        }
+        self.begun.map(|begun| begun + STRETCH - number)
     }
 
     /// The rows.
@@ -101,5 +153,13 @@ impl Course {
     /// The ends of steps.
     pub fn steps(&self) -> impl ExactSizeIterator<Item = At<'_>> {
         self.steps.list()
+    }
+
+    /// The stretches.
+    pub fn stretches(&self) -> impl ExactSizeIterator<Item = Stretch<'_>> {
+        self.stretches.kept.chunks_exact(self.stretches.width.max(1)).map(|values| {
+            let (from, to) = values[1..].split_at(values.len() / 2);
+            Stretch { number: values[0] as u64, from: At::of(from), to: At::of(to) }
+        })
     }
 }

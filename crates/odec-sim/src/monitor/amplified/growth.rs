@@ -29,34 +29,49 @@ const EIGENVALUES: (usize, usize, usize) = (120_000, 3_000, 200);
 /// Least growth, as a power of e, over an interval that does not resolve it; see [`Linear::implicit`].
 const UNRESOLVED: f64 = 2.0;
 
-/// The factor by which an error of one tolerance grows, as a power of e.
-pub fn growth(bound: &Bound, findings: &Findings) -> Option<f64> {
-    let start = At { t: bound.problem.t0, y: &bound.problem.y0 };
-    let all: Vec<At<'_>> = std::iter::once(start).chain(findings.course.steps()).collect();
-    let (slopes, n) = (Slopes::new(bound, findings), start.y.len());
+/// The linearised equations along a run.
+pub struct Way {
+    /// Times, with the equations where their values are finite.
+    pub points: Vec<(f64, Option<Linearised>)>,
+    /// The factor by which an error of one tolerance grows, as a power of e.
+    pub growth: f64,
+    /// The points are too far apart to resolve all motions that do not decay.
+    pub coarse: bool,
+}
+
+/// The way of the run; `None` if it is too short for one.
+pub fn way(slopes: &Slopes<'_>, findings: &Findings) -> Option<Way> {
+    let all = places(slopes.bound, findings);
+    let n = slopes.unit.len();
     let of = |evaluations: usize| {
         let most = (evaluations / (n + 1)).min(WORK / n.pow(3)).max(POINTS).min(all.len());
-        (most > 1).then(|| along(&slopes, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])))
+        (most > 1).then(|| along(slopes, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])))
     };
     match of(EVALUATIONS[0])? {
-        (small, false) if small < SHOWS => Some(small),
-        _ => of(EVALUATIONS[1]).map(|found| found.0),
+        way if way.growth < SHOWS && !way.coarse => Some(way),
+        _ => of(EVALUATIONS[1]),
     }
 }
 
-/// The growth at these points, and whether they were too far apart to resolve all motions.
-fn along<'a>(slopes: &Slopes<'_>, points: impl Iterator<Item = At<'a>>) -> (f64, bool) {
+/// The start of the run and the ends of steps that are kept.
+pub fn places<'a>(bound: &'a Bound, findings: &'a Findings) -> Vec<At<'a>> {
+    let start = At { t: bound.problem.t0, y: &bound.problem.y0 };
+    std::iter::once(start).chain(findings.course.steps()).collect()
+}
+
+/// The same at these points.
+fn along<'a>(slopes: &Slopes<'_>, at: impl Iterator<Item = At<'a>>) -> Way {
     let mut error = Linear::new(slopes.unit.len());
-    let mut before = None;
-    for point in points {
+    let mut points: Vec<(f64, Option<Linearised>)> = vec![];
+    for point in at {
         let now = slopes.at(point);
-        if let (Some((t, earlier)), Some(now)) = (&before, &now) {
+        if let (Some((t, Some(earlier))), Some(now)) = (points.last(), &now) {
             error.pass(earlier, now, point.t - t);
         }
         error.renew(&slopes.seed(point));
-        before = now.map(|now| (point.t, now));
+        points.push((point.t, now));
     }
-    (error.grown.ln() + error.beyond, error.coarse)
+    Way { points, growth: error.grown.ln() + error.beyond, coarse: error.coarse }
 }
 
 /// M w' = J w, stored by rows. The unit of w is the tolerance.
@@ -68,7 +83,7 @@ pub(super) struct Linearised {
 
 /// The linearised system at points of a run.
 pub(super) struct Slopes<'a> {
-    bound: &'a Bound,
+    pub bound: &'a Bound,
     largest: &'a [f64],
     /// The tolerances for the largest sizes of the states.
     pub unit: Vec<f64>,

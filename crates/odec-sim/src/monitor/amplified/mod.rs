@@ -9,12 +9,15 @@
 //! show this growth, so several such instants are enough for a second run, which is then short.
 
 mod course;
+mod flow;
 mod growth;
 mod probe;
 mod second;
+mod square;
 mod sum;
 
 use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::lint::allowed;
 use odec_ode::accelerated::Accelerated;
 use odec_ode::method::auto::METHOD;
 
@@ -23,10 +26,15 @@ use crate::bind::Bound;
 use crate::blame::{declared, number};
 
 pub use course::Course;
-use second::{GROWN, MISSED, Miss};
+use growth::Slopes;
+use second::{MISSED, Miss};
 
 /// odec examines runs of at most this many unknowns, because the work for growth increases with the third power.
-const MOST: usize = 40;
+const MOST: usize = 128;
+/// Unknowns up to which matrices along the whole run are small.
+const FEW: usize = 40;
+/// Steps for each unknown from which on a run of more unknowns is looked at.
+const LONG: u64 = 8;
 /// odec makes a second run if an error can grow by this power of e, a factor of 50.
 const GROWTH: f64 = 4.0;
 /// The same after a run of `auto`, which uses a fraction of the tolerance: a factor of 1,100. On the problems with
@@ -54,12 +62,20 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
     if !findings.ended || findings.course.rows().len() < 2 {
         return None;
     }
-    let growth = if bound.choice.method.name == METHOD.name { GROWTH_OF_AUTO } else { GROWTH };
-    let (cause, most, prospect) = match growth::growth(bound, findings) {
-        Some(grown) if grown >= growth => (Cause::Growth, findings.steps, None),
+    let turned_off = |span| allowed(judged.source, &Diagnostic::warning(&codes::W0622, "").label(span, ""));
+    if bound.asked.rtol.is_some_and(turned_off) {
+        return None;
+    }
+    let limit = if bound.choice.method.name == METHOD.name { GROWTH_OF_AUTO } else { GROWTH };
+    let slopes = Slopes::new(bound, findings);
+    let n = slopes.unit.len();
+    let way = if n > FEW { None } else { Some(growth::way(&slopes, findings)?) };
+    let (cause, most, prospect) = match &way {
+        Some(way) if way.growth >= limit => (Cause::Growth, findings.steps, None),
         _ if findings.landings >= LANDINGS => (Cause::Growth, findings.steps.min(SHORT), None),
-        Some(_) => (Cause::Sum, findings.steps, Some(sum::beyond(bound, findings, MISSED)?)),
-        None => return None,
+        Some(way) => (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, way, MISSED)?)),
+        None if findings.steps < LONG * n as u64 => return None,
+        None => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, MISSED)?)),
     };
     let miss = second::compared(bound, (findings, most), prospect.as_ref(), stop)?;
     // an absolute tolerance that is too large is a cause that the user can remove
@@ -80,6 +96,7 @@ fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
     let time = &model.time.name;
     let name = bound.states.name(miss.place);
     let method = bound.choice.method.name;
+    let named = method != METHOD.name;
     let reason = match cause {
         Cause::Growth => "errors of the steps grow".to_owned(),
         Cause::Sum => format!("errors of {} steps of `{method}` add up", findings.steps),
@@ -98,13 +115,16 @@ fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
         let says = format!(
             "`{name}` is off by about {} at {time} = {}, {} times its tolerance",
             two(miss.error),
-            number(miss.at),
+            number(miss.since),
             two(miss.times)
         );
         d = d.label(model.states[state].span, says);
     }
     let help = match (cause, better(bound, miss)) {
-        (Cause::Sum, tolerance) => {
+        (Cause::Sum, Some(tolerance)) if !named => {
+            format!("the tolerance bounds the error of each step, and not their sum: set {}", set(bound, tolerance))
+        }
+        (Cause::Sum, tolerance) if named => {
             let auto = typed("method", "auto", bound.asked.method.is_some());
             // so small a tolerance does not help a method of low order
             let set = tolerance.filter(|_| bound.choice.method.order >= USEFUL).map(|tolerance| set(bound, tolerance));
@@ -113,21 +133,21 @@ fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
                 set.map_or_else(String::new, |set| format!(", or set {set}"))
             )
         }
-        _ if miss.error > GROWN * miss.size => format!(
+        (_, tolerance) if miss.grown || tolerance.is_none() && miss.delayed(bound.options.rtol) => format!(
             "smaller tolerances only delay this: end the run near {time} = {}, or use results that do not depend on \
              single errors, such as averages over a long time",
             number(miss.since)
         ),
-        (Cause::Growth, Some(tolerance)) => {
+        (_, Some(tolerance)) => {
             format!(
                 "the tolerance bounds the error of each step, and the model amplifies it: set {}",
                 set(bound, tolerance)
             )
         }
-        (Cause::Growth, None) => format!(
-            "the tolerance bounds the error of each step, and the model amplifies it; a tolerance that is {} times \
+        (_, None) => format!(
+            "the tolerance bounds the error of each step, and not their growth; a tolerance that is {} times \
              smaller is less than rounding errors: count on the digits that remain, or end the run near {time} = {}",
-            number(power_above(miss.times)),
+            number(power_above(miss.end)),
             number(miss.since)
         ),
     };
@@ -157,7 +177,7 @@ fn two(x: f64) -> String {
 fn better(bound: &Bound, miss: &Miss) -> Option<f64> {
     let method = bound.choice.method;
     let power = if method.name == METHOD.name { 1.0 } else { 1.0 + 1.0 / f64::from(method.order) };
-    let tolerance = power_below(bound.options.rtol / miss.times.powf(power));
+    let tolerance = power_below(bound.options.rtol / miss.end.powf(power));
     (tolerance >= TIGHTEST).then_some(tolerance)
 }
 

@@ -1,67 +1,102 @@
-//! Measures the errors of the steps in some intervals of a run: integrates each interval between two stored ends of steps again
-//! with a smaller tolerance. It starts from the state of the run, so it shows only the errors of the steps in the interval.
+//! The errors that steps of a run made, at some places: stretches that were kept are integrated again with a smaller tolerance. Each
+//! begins at the state of the run, so it shows the errors of its own steps alone.
 
 use std::ops::ControlFlow;
 
-use nalgebra::DVector;
-use odec_ode::problem::Samples;
+use odec_ode::Runner;
+use odec_ode::hybrid::HybridSystem;
+use odec_ode::method::auto::{METHOD, TIGHTEST_EXPLICIT};
+use odec_ode::method::explicit::{vern7, vern9};
+use odec_ode::method::radau::radau5;
+use odec_ode::method::{Family, Method};
+use odec_ode::problem::{Problem, Samples, Sink};
+use odec_ode::system::{Mass, System};
 
 use crate::bind::Bound;
 use crate::monitor::Findings;
-use crate::sample::{self, Recorder};
 
-use super::course::At;
+use super::TIGHTEST;
+use super::course::{At, STRETCH, Stretch};
 use super::growth::Slopes;
-use super::second;
-use super::sum::pass;
+use super::sum;
 
-/// Number of intervals that are integrated again.
-const STRETCHES: usize = 8;
-/// Steps for such an interval, beyond those that the run took.
-const MORE: u64 = 100;
+/// Stretches that are integrated again: at least and at most, and one for so many steps in between.
+const NUMBER: (u64, u64, u64) = (4, 16, 64);
+/// Steps for such a stretch.
+const STEPS: u64 = 200;
+/// The tolerance over that of the run, and the same after `auto`, which works to a fraction of it.
+const TIGHTER: [f64; 2] = [0.1, 0.02];
 
-/// The mean error of the intervals, divided by the error if each of their steps had an error of one tolerance. `None` if it
-/// cannot be measured: with modes and events, which differ from those at the start, and if an interval has no solution.
-pub fn share(bound: &Bound, findings: &Findings) -> Option<f64> {
-    let all: Vec<At<'_>> = findings.course.steps().collect();
-    if bound.located.is_some() || all.len() < 2 * STRETCHES {
-        return None;
-    }
-    let steps = findings.steps as f64 / all.len() as f64;
-    let slopes = Slopes::new(bound, findings);
-    let mut other = second::tighter(bound);
-    other.options.max_steps = MORE + 4 * steps as u64;
-    let places = second::places(&other.columns);
-    let n = bound.problem.y0.len();
-    let mut share = 0.0;
-    for k in 0..STRETCHES {
-        let place = (2 * k + 1) * (all.len() - 1) / (2 * STRETCHES);
-        let (from, to) = (all[place], all[place + 1]);
-        let h = to.t - from.t;
-        let new = DVector::from_vec(slopes.seed(from)).abs() * steps;
-        let made = pass(&slopes.at(from)?, &slopes.at(to)?, h, &DVector::zeros(n), new)?;
-        other.problem.t0 = from.t;
-        other.problem.y0.copy_from_slice(from.y);
-        other.problem.t_end = to.t;
-        other.options.step = Some(h.abs() / steps);
-        other.samples = Samples::Times(vec![to.t]);
-        let mut end = End { values: vec![f64::NAN; other.columns.len()] };
-        sample::solve(&other, &mut end).0.ok()?;
-        let off = |(column, place): (usize, usize)| (end.values[column] - to.y[place]).abs() / slopes.unit[place];
-        let error = places.iter().map(|place| off(*place)).fold(0.0, f64::max);
-        share += error / made.amax() / STRETCHES as f64;
-    }
-    share.is_finite().then_some(share)
+/// The error of a step.
+pub struct Error<'a> {
+    /// The number of the step.
+    pub number: u64,
+    /// What it made, in tolerances.
+    pub made: Vec<f64>,
+    /// Its length, and the state before it.
+    pub h: f64,
+    /// See `h`.
+    pub from: At<'a>,
 }
 
-/// The last row.
-struct End {
-    values: Vec<f64>,
+/// The method that shows the errors of steps: the same, if it is accurate and begins without a history, or one of high order, for
+/// which the run has all code that it needs.
+fn method(bound: &Bound, rtol: f64) -> &'static Method {
+    let own = bound.choice.method;
+    let alone = own.name != METHOD.name && !matches!(own.family, Family::Multistep);
+    if alone && sum::is_exact(own) {
+        own
+    } else if bound.executor.has_made_jacobian() || !matches!(bound.executor.mass(), Mass::Identity) {
+        &radau5::METHOD
+    } else if rtol < TIGHTEST_EXPLICIT {
+        &vern9::METHOD
+    } else {
+        &vern7::METHOD
+    }
 }
 
-impl Recorder for End {
-    fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
-        self.values = values.to_vec();
+/// Errors of steps of the run. Empty where they cannot be told: with discretes, which are not what they were at the start, and where
+/// a stretch has no solution.
+pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>> {
+    let bound = slopes.bound;
+    let all: Vec<Stretch<'a>> = findings.course.stretches().collect();
+    if bound.located.as_ref().is_some_and(|located| !located.discretes().is_empty()) {
+        return vec![];
+    }
+    let mut options = bound.options.clone();
+    let tighter = TIGHTER[usize::from(bound.choice.method.name == METHOD.name)].max(TIGHTEST / options.rtol);
+    options.rtol *= tighter;
+    options.atol.iter_mut().for_each(|atol| *atol *= tighter);
+    options.max_steps = STEPS;
+    // so few steps are not worth code of their own
+    (options.fused_steps, options.eliminator) = (false, None);
+    let method = method(bound, options.rtol);
+    let number = all.len().min((findings.steps / NUMBER.2).clamp(NUMBER.0, NUMBER.1) as usize);
+    let chosen = (0..number).map(|k| &all[(2 * k + 1) * all.len() / (2 * number)]);
+    let error = |stretch: &Stretch<'a>| {
+        let mut options = options.clone();
+        let Stretch { from, to, .. } = stretch;
+        options.step = Some((to.t - from.t).abs() / STRETCH as f64);
+        let problem = Problem { t0: from.t, t_end: to.t, y0: from.y.to_vec() };
+        let mut runner = Runner::new(&bound.executor, method, &options).ok()?;
+        let end = runner.run(&bound.executor, &problem, &Samples::Times(vec![]), &mut Nothing).ok()?;
+        let off = to.y.iter().zip(&end.y).zip(&slopes.unit);
+        let made: Vec<f64> = off.map(|((y, exact), unit)| (y - exact) / unit / STRETCH as f64).collect();
+        made.iter().all(|v| v.is_finite()).then_some(Error {
+            number: stretch.number,
+            made,
+            h: (to.t - from.t) / STRETCH as f64,
+            from: *from,
+        })
+    };
+    chosen.filter_map(error).collect()
+}
+
+/// Wants no rows.
+struct Nothing;
+
+impl Sink for Nothing {
+    fn row(&mut self, _: f64, _: &[f64]) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }

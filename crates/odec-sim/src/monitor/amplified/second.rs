@@ -9,6 +9,7 @@ use odec_ode::method::radau::radau5;
 use odec_ode::problem::Samples;
 use odec_ode::system::{Mass, System};
 
+use super::TIGHTEST;
 use super::course::At;
 use super::sum::{self, Prospect};
 use crate::bind::Bound;
@@ -18,33 +19,45 @@ use crate::sample::{self, Recorder};
 
 /// The tolerance of the second run, divided by that of the first.
 const TIGHTER: f64 = 0.1;
-/// Largest number of steps of the second run of a named method, as a multiple of those of the first run. `auto` uses a fraction
-/// of the tolerance, so as many steps as in its own run are enough to show an error.
+/// Steps of the second run at most, in those of the first one; `auto` works to a fraction of the tolerance, so that growth shows in as
+/// many steps as those of its run.
 const LONGER: u64 = 2;
 /// Additional steps of the second run: a short run may need them for the smaller tolerance.
 const MORE: u64 = 200;
+/// Part of the steps of the first run, as a divisor, that the second one takes at least from where rows miss their tolerance on, to
+/// see how errors grow.
+const TREND: u64 = 10;
+/// Power of t beyond which growth is exponential.
+const STEEP: f64 = 4.0;
 /// A row may be off by this many tolerances.
 pub const MISSED: f64 = 10.0;
-/// Factor by which the error at the end may exceed that in a part of the run.
-const SAFETY: f64 = 3.0;
 /// An error this large, relative to the size of its state, no longer grows.
-pub const GROWN: f64 = 0.3;
+const GROWN: f64 = 0.3;
 
 /// The rows that miss their tolerance.
 #[derive(Clone, Debug)]
 pub struct Miss {
     /// The time of the first such row.
     pub since: f64,
-    /// The time of the largest error.
-    pub at: f64,
     /// The position of the state in y.
     pub place: usize,
-    /// The error, absolute and divided by the tolerance.
+    /// The error there, and the same over the tolerance.
     pub error: f64,
     /// See `error`.
     pub times: f64,
     /// The size of that state.
     pub size: f64,
+    /// Tolerances that the error is expected to be at the end of the run.
+    pub end: f64,
+    /// Errors become as large as the states.
+    pub grown: bool,
+}
+
+impl Miss {
+    /// Smaller tolerances do not keep errors from becoming as large as the state.
+    pub fn delayed(&self, rtol: f64) -> bool {
+        self.grown || self.end * (self.error / self.times) * (TIGHTEST / rtol).min(1.0) > GROWN * self.size
+    }
 }
 
 /// The method of the second run: the same method if a smaller tolerance reduces its errors for little more work, otherwise
@@ -85,8 +98,8 @@ pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
     (0..columns.len()).filter_map(of).collect()
 }
 
-/// Finds the rows that differ by more than the tolerance allows. `stop` ends the second run. It takes at most about twice
-/// `most` steps, and fewer if errors become as large as the states, or if its first part shows that they stay small.
+/// Where rows differ by more than the tolerance allows. The second run ends soon behind it, or where its first part shows that errors
+/// remain small; `stop` ends it too. It takes about twice `most` steps at most.
 pub fn compared(
     bound: &Bound,
     (findings, most): (&Findings, u64),
@@ -94,7 +107,8 @@ pub fn compared(
     stop: &dyn Fn() -> bool,
 ) -> Option<Miss> {
     let mut other = tighter(bound);
-    let longer = if bound.choice.method.name == METHOD.name { 1 } else { LONGER };
+    let prospect = prospect.filter(|prospect| prospect.is_known());
+    let longer = if bound.choice.method.name == METHOD.name && prospect.is_none() { 1 } else { LONGER };
     other.options.max_steps = other.options.max_steps.min(longer * most + MORE);
     let rows: Vec<At<'_>> = findings.course.rows().filter(|row| row.t != bound.problem.t0).collect();
     other.samples = Samples::Times(rows.iter().map(|row| row.t).collect());
@@ -102,11 +116,47 @@ pub fn compared(
     for row in &rows {
         sizes.iter_mut().zip(row.y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
-    let (places, events) = (places(&other.columns), bound.located.is_some());
-    let mut beside =
-        Beside { bound, rows: &rows, sizes, places, events, before: false, most: 0.0, prospect, miss: None, stop };
+    let mut beside = Beside {
+        bound,
+        rows: &rows,
+        sizes,
+        places: places(&other.columns),
+        events: bound.located.is_some(),
+        before: false,
+        most: 0.0,
+        prospect,
+        steps: 0,
+        trend: findings.steps / TREND,
+        last: u64::MAX,
+        behind: vec![],
+        miss: None,
+        stop,
+    };
     let _ = sample::solve(&other, &mut beside);
-    beside.miss
+    let Beside { miss, behind, .. } = beside;
+    let miss = miss?;
+    let end = if prospect.is_some() { miss.end } else { trend(&behind, (bound.problem.t0, bound.problem.t_end)) };
+    Some(Miss { end, ..miss })
+}
+
+/// The error at the end of a run by its course from where it is too large on: times, and errors in tolerances.
+fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
+    let (Some(first), Some(last)) = (behind.first(), behind.last()) else { return 0.0 };
+    let largest = |of: &[(f64, f64)]| of.iter().fold(0.0f64, |most, row| most.max(row.1));
+    let middle = f64::midpoint(first.0, last.0);
+    let (early, late) = behind.split_at(behind.partition_point(|row| (row.0 - start).abs() <= (middle - start).abs()));
+    let most = largest(behind);
+    if last.0 == end {
+        return most;
+    }
+    let growth = if late.is_empty() { 1.0 } else { largest(late) / largest(early) };
+    let (before, now, then) = ((middle - start).abs(), (last.0 - start).abs(), (end - start).abs());
+    // two rows show no growth that errors which add up do not have
+    let power = if growth > 1.0 { growth.ln() / (now / before).ln() } else { 0.0 };
+    if power > STEEP {
+        return most * (growth.ln() / (now - before) * (then - now)).exp();
+    }
+    most * (then / now).powf(power)
 }
 
 /// The rows of the first run that are still to come.
@@ -122,6 +172,14 @@ struct Beside<'a> {
     /// The largest error so far, in tolerances.
     most: f64,
     prospect: Option<&'a Prospect>,
+    /// Steps so far, the least number of them behind a miss, and those after which the run ends.
+    steps: u64,
+    /// See `steps`.
+    trend: u64,
+    /// See `steps`.
+    last: u64,
+    /// Times from the miss on, with the errors there in tolerances.
+    behind: Vec<(f64, f64)>,
     miss: Option<Miss>,
     stop: &'a dyn Fn() -> bool,
 }
@@ -139,26 +197,57 @@ impl Recorder for Beside<'_> {
         let most = self.places.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0));
         let Some((times, error, place)) = most else { return ControlFlow::Continue(()) };
         self.most = self.most.max(times);
-        let at_end = self.prospect.and_then(|prospect| prospect.at_end(first.t, self.most));
-        if at_end.is_some_and(|error| error * SAFETY < MISSED) {
-            return ControlFlow::Break(());
-        }
         let missed = times > MISSED;
         // a single row may lie between the times at which two runs find the same event
         let counts = missed && (self.before || !self.events);
         self.before = missed;
-        if counts && self.miss.as_ref().is_none_or(|miss| times > miss.times) {
-            let since = self.miss.as_ref().map_or(first.t, |miss| miss.since);
-            let size = self.sizes[place];
-            self.miss = Some(Miss { since, at: first.t, place, error, times, size });
-            if error > GROWN * size {
-                return ControlFlow::Break(());
+        let size = self.sizes[place];
+        let at_end = self.prospect.and_then(|prospect| prospect.at_end(first.t, self.most));
+        match &mut self.miss {
+            None if counts => {
+                let end = at_end.map_or(times, |end| end.max(times));
+                self.miss = Some(Miss { since: first.t, place, error, times, size, end, grown: error > GROWN * size });
+                self.last = (2 * self.steps).max(self.steps + self.trend);
             }
+            None => {
+                let small = self.prospect.is_some_and(|prospect| prospect.excludes(MISSED, first.t, self.most));
+                return if small { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            }
+            Some(miss) => miss.grown |= error > GROWN * size,
         }
-        ControlFlow::Continue(())
+        self.behind.push((first.t, times));
+        let seen = self.prospect.is_some() || self.miss.as_ref().is_some_and(|miss| miss.grown);
+        if seen { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn watched(&self) -> bool {
+        false
     }
 
     fn step(&mut self, _: f64) -> ControlFlow<()> {
-        if (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        self.steps += 1;
+        if self.steps > self.last || (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trend;
+
+    #[test]
+    fn the_error_at_the_end_follows_its_course() {
+        let rows = |error: &dyn Fn(f64) -> f64| -> Vec<(f64, f64)> {
+            (20..=40).map(|k| f64::from(k)).map(|t| (t, error(t))).collect()
+        };
+        let near = |found: f64, exact: f64| assert!((found / exact).ln().abs() < 0.3, "{found} {exact}");
+        near(trend(&rows(&|t| 0.5 * t), (0.0, 400.0)), 200.0);
+        near(trend(&rows(&|t| 0.03 * t * t), (0.0, 400.0)), 4800.0);
+        near(trend(&rows(&|t| (0.5 * (t - 15.0)).exp()), (0.0, 60.0)), 22.5f64.exp());
+        // back in time, errors that stay, and the end itself
+        let back: Vec<_> = rows(&|t| 0.5 * t).into_iter().map(|(t, error)| (-t, error)).collect();
+        near(trend(&back, (0.0, -400.0)), 200.0);
+        near(trend(&rows(&|_| 17.0), (0.0, 400.0)), 17.0);
+        near(trend(&rows(&|t| t), (0.0, 40.0)), 40.0);
+        near(trend(&[(1.0, 30.0)], (0.0, 400.0)), 30.0);
     }
 }

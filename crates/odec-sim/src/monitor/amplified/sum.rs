@@ -1,7 +1,6 @@
-//! Estimates how far the errors of many steps can add up, from the linearised system at some ends of steps, with an error of
-//! one tolerance in each step. If the equations damp errors, only those of the last steps remain; otherwise all of them do.
-
-use nalgebra::{DMatrix, DVector};
+//! How far the errors of a run can have come at its end: those of some steps are measured, and the linearised equations along the
+//! run carry them on. Where the equations damp errors, those of the last steps alone remain; where they do not, all do, and where
+//! they amplify them, the first ones are the largest.
 
 use odec_ode::method::Method;
 use odec_ode::method::auto::METHOD;
@@ -9,32 +8,33 @@ use odec_ode::method::auto::METHOD;
 use crate::bind::Bound;
 use crate::monitor::Findings;
 
-use super::course::At;
-use super::growth::{Linearised, Slopes};
-use super::probe;
+use super::flow::{self, Flow, join, largest};
+use super::growth::{self, Slopes, Way};
+use super::probe::{self, Error};
 
 /// Largest share of the tolerance for a method whose steps are more accurate than its estimates.
 const EXACT: f64 = 0.25;
 /// Least order of such a method: after a method of lower order, a second run of high order costs little.
 const HIGH: u32 = 4;
-/// Fraction of the limit that the measured errors have to reach, because other steps may have larger errors.
-const SURE: f64 = 0.5;
-/// The second run shows how its errors add up after this part of the run, given as a divisor.
-const EARLY: usize = 4;
+/// Part of a run after which a second run shows how its errors add up.
+const EARLY: f64 = 0.25;
+/// Factor by which the error at the end may exceed what a part of the run shows: at first, and how far it falls up to the end.
+const SAFETY: (f64, f64) = (3.0, 1.5);
+/// Steps of a run of `auto` from which on errors of some are measured: in a shorter run, that takes a part of its time which shows.
+const MANY: u64 = 1000;
+/// Steps over which an error is carried where the unknowns are many, and the number of places where that is done: those of the
+/// largest errors.
+const AHEAD: u32 = 20;
+/// See [`AHEAD`].
+const LOOKS: usize = 2;
+/// Intervals at most in which errors are carried.
+const INTERVALS: usize = 24;
 /// Up to this amplification, growth is not examined.
 const AMPLIFIED: f64 = 50.0;
-/// Evaluations of f for the derivatives at the points.
-const EVALUATIONS: usize = 120;
-/// Operations for linear equations at the points, divided by the third power of the number of unknowns.
-const WORK: usize = 400_000;
-/// These budgets have to suffice for at least this number of points.
-const POINTS: usize = 8;
-/// Largest norm of df/dy times a part of an interval for which one step of the formula below is accurate.
-const SHORT: f64 = 0.25;
-/// Largest number of halvings of an interval. Even faster motions have decayed.
-const HALVED: i32 = 5;
-/// The pole of the L-stable formula of order 2 that advances errors over a part of an interval, 1 - sqrt(1/2).
-const POLE: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
+/// Part of the limit that the sum of errors has to reach: others may be larger than those that it was made of.
+const SURE: f64 = 0.3;
+/// Places of the run whose errors stand for those of all steps where none were measured.
+const PLACES: usize = 8;
 
 /// Error of a step in tolerances, as it counts in the sum: the 90th percentile of the error of a run, divided by the sum, of
 /// 280 runs of 100 problems at rtol 1e-4, 1e-6 and 1e-8. Methods that continue with the better of two solutions estimate the
@@ -60,97 +60,180 @@ fn share(method: &Method) -> f64 {
     SHARES.iter().find(|(names, _)| names.contains(&method.name)).map_or(WHOLE, |(_, share)| *share)
 }
 
-/// The errors that add up during a run, as far as they are known before a second run.
+/// The errors in the course of a run, as far as they are known before a second run.
 #[derive(Clone, Debug)]
 pub struct Prospect {
-    /// Times, each after as many steps as the one before, and the errors there in tolerances; empty if the whole second run
-    /// counts.
+    /// Times, each after as many steps as the one before, and the largest errors up to there in tolerances; empty if they are not
+    /// known.
     points: Vec<(f64, f64)>,
+    /// How they add up is not known in the course of the run: an error of a period grows with the square of t.
+    rough: bool,
 }
 
 impl Prospect {
-    /// The error at the end of the run if it has been this large up to `t`; `None` if it is too early to tell.
+    /// All errors, each as large as this one, add up.
+    fn of_all(bound: &Bound, findings: &Findings, each: f64) -> Prospect {
+        let all = growth::places(bound, findings);
+        let steps = findings.steps as f64 / (all.len() - 1).max(1) as f64;
+        let points = all.iter().enumerate().map(|(k, at)| (at.t, each * steps * k as f64)).collect();
+        Prospect { points, rough: true }
+    }
+
+    /// Errors are known.
+    pub fn is_known(&self) -> bool {
+        !self.points.is_empty()
+    }
+
+    /// The error at the end of the run if up to `t` it has been this large.
     pub fn at_end(&self, t: f64, error: f64) -> Option<f64> {
-        let (start, end) = (self.points.first()?.0, self.points.last()?);
-        let known = self.points.iter().filter(|point| (point.0 - start).abs() <= (t - start).abs());
-        let (number, so_far) = known.fold((0, 0.0f64), |(number, most), point| (number + 1, most.max(point.1)));
-        (number * EARLY > self.points.len() && so_far > 0.0).then(|| error * end.1 / so_far)
+        let so_far = self.points.get(self.passed(t).checked_sub(1)?)?.1;
+        (so_far > 0.0).then(|| error * self.end() / so_far)
+    }
+
+    /// An error at the end that would be too large is certainly not to be expected if up to `t` it has been this large. The later that
+    /// is, the less counts what was expected before.
+    pub fn excludes(&self, too_large: f64, t: f64, error: f64) -> bool {
+        let part = self.passed(t) as f64 / self.points.len() as f64;
+        let Some(at_end) = self.at_end(t, error).filter(|_| part > EARLY) else { return false };
+        let weight = (2.0 * part).min(1.0);
+        let at_end = if self.rough { at_end / part } else { at_end };
+        at_end.powf(weight) * self.end().powf(1.0 - weight) * (SAFETY.0 - SAFETY.1 * part) < too_large
+    }
+
+    /// Points up to this time.
+    fn passed(&self, t: f64) -> usize {
+        let start = self.points.first().map_or(t, |point| point.0);
+        self.points.iter().filter(|point| (point.0 - start).abs() <= (t - start).abs()).count()
+    }
+
+    /// The error at the end.
+    fn end(&self) -> f64 {
+        self.points.last().map_or(0.0, |point| point.1)
     }
 }
 
-/// The errors of the steps, if they can add up to more than this many tolerances. Some of them are measured.
-pub fn beyond(bound: &Bound, findings: &Findings, many: f64) -> Option<Prospect> {
-    let share = share(bound.choice.method);
-    // no two errors cancel, so the sum is at most their number if the model does not amplify them
-    if bound.choice.method.name == METHOD.name || findings.steps as f64 * share * AMPLIFIED < many {
-        return None;
-    }
-    let points = sum(bound, findings)?;
-    let sum = points.last()?.1;
-    if sum * share < many {
-        return None;
-    }
-    if !is_exact(bound.choice.method) {
-        // nearly all of them do, and a second run of high order costs little compared with the first one
-        return Some(Prospect { points: vec![] });
-    }
-    probe::share(bound, findings).is_none_or(|share| sum * share > many * SURE).then_some(Prospect { points })
+/// Errors on their way through a run.
+struct Sum<'a> {
+    findings: &'a Findings,
+    /// Times, each after as many steps as the one before.
+    times: Vec<f64>,
+    /// From each of them to the next one.
+    flows: Vec<Option<Flow>>,
 }
 
-/// The largest errors up to points of the run, in tolerances, if each step has an error of one tolerance and no two of them
-/// cancel.
-fn sum(bound: &Bound, findings: &Findings) -> Option<Vec<(f64, f64)>> {
-    let start = At { t: bound.problem.t0, y: &bound.problem.y0 };
-    let all: Vec<At<'_>> = std::iter::once(start).chain(findings.course.steps()).collect();
-    let n = start.y.len();
-    let most = (EVALUATIONS / (n + 1)).min(WORK / n.pow(3)).max(POINTS).min(all.len());
-    if most < 2 {
-        return None;
-    }
-    let slopes = Slopes::new(bound, findings);
-    let made = findings.steps as f64 / (most - 1) as f64;
-    let mut error = DVector::zeros(n);
-    let (mut largest, mut before, mut points) = (0.0f64, None, vec![]);
-    for k in 0..most {
-        let point = all[k * (all.len() - 1) / (most - 1)];
-        let now = slopes.at(point);
-        let new = DVector::from_vec(slopes.seed(point)).abs() * made;
-        if let (Some((t, earlier)), Some(now)) = (&before, &now) {
-            error = pass(earlier, now, point.t - t, &error, new)?;
-            largest = error.iter().fold(largest, |most, e| most.max(*e));
+impl<'a> Sum<'a> {
+    fn new(findings: &'a Findings, way: &Way) -> Sum<'a> {
+        let every = (way.points.len() - 1).div_ceil(INTERVALS);
+        // to the end of the run; the first points may be left out
+        let points: Vec<_> = way.points.iter().rev().step_by(every).rev().collect();
+        let flow = |pair: &[&(f64, _)]| match pair {
+            [(t, Some(from)), (now, Some(to))] => Flow::new(from, to, now - t),
+            _ => None,
+        };
+        Sum {
+            findings,
+            times: points.iter().map(|point| point.0).collect(),
+            flows: points.windows(2).map(flow).collect(),
         }
-        points.push((point.t, largest));
-        before = now.map(|now| (point.t, now));
     }
-    Some(points)
+
+    /// The sum if the errors of all steps are like those that are closest to them.
+    fn carried(&self, errors: &[Error<'_>]) -> Prospect {
+        let steps = self.findings.steps as f64 / self.flows.len() as f64;
+        let mut carried: Vec<Option<Vec<f64>>> = vec![None; errors.len()];
+        let mut most = 0.0f64;
+        let mut points = vec![(self.times[0], 0.0)];
+        for (k, flow) in self.flows.iter().enumerate() {
+            let middle = (k as f64 + 0.5) * steps;
+            let distance = |error: &Error<'_>| (error.number as f64 - middle).abs();
+            let closest = (0..errors.len()).min_by(|a, b| distance(&errors[*a]).total_cmp(&distance(&errors[*b])));
+            let new = closest.map(|closest| errors[closest].made.iter().map(|v| v * steps).collect::<Vec<_>>());
+            let (Some(closest), Some(new)) = (closest, new) else { break };
+            // where the equations have no values, errors stay what they are
+            let made = flow.as_ref().map_or_else(|| new.clone(), |flow| flow.made(&new));
+            if let Some(flow) = flow {
+                carried.iter_mut().flatten().for_each(|error| flow.pass(error));
+            }
+            match &mut carried[closest] {
+                Some(error) => join(error, &made),
+                empty => *empty = Some(made),
+            }
+            let of = |place: usize| carried.iter().flatten().map(|error| error[place].abs()).sum::<f64>();
+            most = (0..new.len()).map(of).fold(most, |most, v| if v.is_nan() { f64::INFINITY } else { most.max(v) });
+            points.push((self.times[k + 1], most));
+        }
+        Prospect { points, rough: false }
+    }
 }
 
-/// Advances the sizes of errors over an interval of this length, and adds the new errors.
-pub fn pass(
-    from: &Linearised,
-    to: &Linearised,
-    h: f64,
-    error: &DVector<f64>,
-    new: DVector<f64>,
-) -> Option<DVector<f64>> {
-    let n = new.len();
-    let matrix = |values: &[f64]| DMatrix::from_row_slice(n, n, values);
-    let mut exponent = (matrix(&from.jacobian) + matrix(&to.jacobian)) * (0.5 * h);
-    let norm = exponent.row_iter().map(|row| row.abs().sum()).fold(0.0, f64::max);
-    if !norm.is_finite() {
+/// Errors of steps that are usual for the method.
+fn usual<'a>(slopes: &Slopes<'a>, findings: &'a Findings) -> Vec<Error<'a>> {
+    let all = growth::places(slopes.bound, findings);
+    let share = share(slopes.bound.choice.method);
+    let steps = findings.steps as f64 / all.len() as f64;
+    let error = |k: usize| {
+        let place = (2 * k + 1) * all.len() / (2 * PLACES);
+        let (from, next) = (all[place], all[(place + 1).min(all.len() - 1)]);
+        let made = slopes.seed(from).iter().map(|v| share * v).collect();
+        Error { number: (place as f64 * steps) as u64, made, h: (next.t - from.t) / steps, from }
+    };
+    (0..PLACES).map(error).collect()
+}
+
+/// The errors of the steps if they can add up to more than so many tolerances.
+pub fn beyond(slopes: &Slopes<'_>, findings: &Findings, way: &Way, many: f64) -> Option<Prospect> {
+    let method = slopes.bound.choice.method;
+    if !can_add_up(method, findings.steps, many) {
         return None;
     }
-    let halved = ((norm / SHORT).log2().ceil() as i32).clamp(0, HALVED);
-    exponent *= 0.5f64.powi(halved);
-    let mass = to.mass.as_deref().map_or_else(|| DMatrix::identity(n, n), matrix);
-    let factors = (&mass - &exponent * POLE).lu();
-    let formula = |numerator: DMatrix<f64>| factors.solve(&(&mass * factors.solve(&numerator)?));
-    let mut over = formula(&mass + &exponent * (1.0 - 2.0 * POLE))?;
-    let mut made = (formula(&mass - &exponent * (POLE * POLE))? * new * 0.5f64.powi(halved)).abs();
-    for _ in 0..halved {
-        made += (&over * &made).abs();
-        over = &over * &over;
+    let enough = many * SURE;
+    let exact = method.name == METHOD.name || is_exact(method);
+    let errors = if exact { probe::errors(slopes, findings) } else { vec![] };
+    if errors.is_empty() {
+        let usual = Sum::new(findings, way).carried(&usual(slopes, findings));
+        if exact {
+            return (usual.end() >= many).then_some(usual);
+        }
+        // after a method of low order, a second run of high order costs little beside the first one
+        return (usual.end() >= enough).then(|| Prospect { points: vec![], rough: true });
     }
-    let error = (over * error).abs() + made;
-    error.iter().all(|e| e.is_finite()).then_some(error)
+    let all = Prospect::of_all(slopes.bound, findings, mean(&errors));
+    if all.end() * AMPLIFIED < enough {
+        return None;
+    }
+    let measured = if way.coarse { all } else { Sum::new(findings, way).carried(&errors) };
+    (measured.end() >= enough).then_some(measured)
+}
+
+/// The same where the unknowns are too many for matrices along the whole run: an error is carried over some steps at a few places.
+pub fn beyond_of_many(slopes: &Slopes<'_>, findings: &Findings, many: f64) -> Option<Prospect> {
+    if !can_add_up(slopes.bound.choice.method, findings.steps, many) {
+        return None;
+    }
+    let mut errors = probe::errors(slopes, findings);
+    if errors.is_empty() {
+        errors = usual(slopes, findings);
+    }
+    let of = |error: &Error<'_>| {
+        let [soon, later] = flow::after(&slopes.at(error.from)?, error.h, &error.made, AHEAD)?;
+        let decay = (soon / later).ln() / f64::from(AHEAD);
+        let steps = if decay > 0.0 { (1.0 / decay).min(findings.steps as f64) } else { findings.steps as f64 };
+        Some(largest(&error.made) * f64::from(AHEAD) + soon.max(later) * steps)
+    };
+    errors.sort_by(|a, b| largest(&b.made).total_cmp(&largest(&a.made)));
+    let sums = errors.iter().take(LOOKS).filter_map(of);
+    let sum = sums.filter(|sum| sum.is_finite()).fold(0.0, f64::max);
+    let all = Prospect::of_all(slopes.bound, findings, mean(&errors));
+    (sum >= many * SURE).then_some(all)
+}
+
+/// No two errors cancel, so the sum is at most their number where the model does not amplify them.
+fn can_add_up(method: &Method, steps: u64, many: f64) -> bool {
+    let auto = method.name == METHOD.name;
+    if auto { steps >= MANY } else { steps as f64 * share(method) * AMPLIFIED >= many }
+}
+
+/// The mean size of errors.
+fn mean(errors: &[Error<'_>]) -> f64 {
+    errors.iter().map(|error| largest(&error.made)).sum::<f64>() / errors.len().max(1) as f64
 }

@@ -77,7 +77,11 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
         None if findings.steps < LONG * n as u64 => return None,
         None => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, MISSED)?)),
     };
-    let miss = second::compared(bound, (findings, most), prospect.as_ref(), stop)?;
+    let mut miss = second::compared(bound, (findings, most), prospect.as_ref(), stop)?;
+    if let (Cause::Growth, Some(way)) = (cause, &way) {
+        // growth ends where the solution arrives at another equilibrium
+        miss.end = miss.end.min(miss.times * way.growth.exp());
+    }
     // an absolute tolerance that is too large is a cause that the user can remove
     report::outgrown(judged).is_none().then(|| told(judged, cause, &miss))
 }

@@ -126,7 +126,7 @@ pub fn compared(
         most: 0.0,
         prospect,
         steps: 0,
-        trend: findings.steps / TREND,
+        trend: (findings.steps / TREND).max(MORE),
         last: u64::MAX,
         behind: vec![],
         miss: None,

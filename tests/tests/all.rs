@@ -7,6 +7,7 @@ mod arrays;
 mod branches;
 mod circuits;
 mod constraints;
+mod constraints_arrays;
 mod constraints_events;
 mod documents;
 mod edges;

@@ -56,5 +56,7 @@ pub use graph::{Graph, Node, NodeId};
 pub use invariant::broken;
 pub use layout::Layout;
 pub use nest::{Element, Kernel, Store, Target};
-pub use program::{Array, ArrayId, InvariantStage, Invariants, KernelRole, Malformed, Pattern, Program, Role};
+pub use program::{
+    Array, ArrayId, InvariantStage, Invariants, KernelRole, Malformed, Pattern, Program, Role, StateElement,
+};
 pub use span::Span;

@@ -150,9 +150,9 @@ pub struct Invariants {
     /// With sensitivities: the same for derivatives by each parameter.
     pub derived: Vec<InvariantStage>,
     /// The algebraic unknowns, which act on the states that the functions of the last stage determine.
-    pub unknowns: Vec<ArrayId>,
+    pub unknowns: Vec<StateElement>,
     /// Those of them in whose rows are equations that were not differentiated.
-    pub direct: Vec<ArrayId>,
+    pub direct: Vec<StateElement>,
     /// The constraints: where each is written, and how often it was differentiated.
     pub constraints: Vec<(Span, u32)>,
 }
@@ -161,10 +161,19 @@ pub struct Invariants {
 /// ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvariantStage {
-    /// Arrays in whose rows the functions are.
-    pub rows: Vec<ArrayId>,
+    /// The elements in whose rows the functions are.
+    pub rows: Vec<StateElement>,
     /// The states that these functions determine in part.
-    pub columns: Vec<ArrayId>,
+    pub columns: Vec<StateElement>,
+}
+
+/// One number of the solver's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateElement {
+    /// An array of states, or a scalar.
+    pub array: ArrayId,
+    /// Where in the array, row by row.
+    pub position: usize,
 }
 
 /// A program that contradicts itself, which lowering never makes but a text form by hand may.

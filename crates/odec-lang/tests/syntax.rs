@@ -120,6 +120,8 @@ fn units_belong_to_the_item_or_to_the_number() {
     means("V' = 8 [m^3/s]", "equation V' = (unit 8 [m^3/s])\n");
     means("discrete l = -1e9 [ms]", "discrete l = (neg 1000000000) [ms]\n");
     check("param L = 1 [m] + 20 [cm]", "E0120", "[cm]");
+    // the number in the line before belongs to another statement
+    ok("total = x + 500 [mm]\noutput total [cm]\n");
     check("y = u [i]", "E0119", "[i]");
     fixed("y = u [2]", "E0119", "[2]", "y = u[2]");
     fixed("y = 5[mV]", "E0119", "[mV]", "y = 5 [mV]");

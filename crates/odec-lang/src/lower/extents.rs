@@ -31,11 +31,13 @@ pub(super) struct Extents<'m> {
     by_text: BTreeMap<String, ExtentId>,
     /// Constants whose value changes with a size, and their scalars.
     varying: Vec<Option<ArrayId>>,
+    /// Sizes are numbers of the program.
+    fixed: bool,
 }
 
 impl<'m> Extents<'m> {
     /// Finds the constants that sizes depend on, and appends their scalars.
-    pub fn new(model: &'m Model, values: &'m Values, arrays: &mut Arrays) -> Extents<'m> {
+    pub fn new(model: &'m Model, values: &'m Values, arrays: &mut Arrays, fixed: bool) -> Extents<'m> {
         let mut extents = Extents {
             model,
             values,
@@ -47,7 +49,11 @@ impl<'m> Extents<'m> {
             by_constant: BTreeMap::new(),
             by_text: BTreeMap::new(),
             varying: vec![None; model.constants.len()],
+            fixed,
         };
+        if fixed {
+            return extents;
+        }
         let mut varies = vec![false; model.constants.len()];
         for body in size_bodies(model) {
             mark(model, model.terms[body.range()].iter().map(|t| &t.kind), &mut varies);
@@ -160,6 +166,9 @@ impl<'m> Extents<'m> {
         }
         let constant = &self.model.constants[c];
         let value = whole(self.values.constants[c], &constant.name, constant.span, span)?;
+        if self.fixed {
+            return Ok(Affine::constant(value));
+        }
         let scalar = if let Some(scalar) = self.varying(c) {
             scalar
         } else {
@@ -181,6 +190,9 @@ impl<'m> Extents<'m> {
         }
         let span = self.model.term(root).span;
         let value = whole(self.model.number(body, self.values), &text, span, span)?;
+        if self.fixed {
+            return Ok(Affine::constant(value));
+        }
         let scalar = arrays.next();
         arrays.push(text.clone(), Role::Size, span).default = value as f64;
         let id = self.push(text.clone(), value, span, scalar);

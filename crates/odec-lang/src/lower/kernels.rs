@@ -2,14 +2,14 @@
 //! reads past an edge has an interior and a boundary region. The statements of a model without index sets share one
 //! for each role.
 
-use odec_ir::nest::{Kernel, LoopId, Region, Store, Target};
-use odec_ir::{ArrayId, Graph, InvariantStage, KernelRole, Node, NodeId, Role};
+use odec_ir::nest::{Affine, Kernel, LoopId, Region, Store, Target};
+use odec_ir::{ArrayId, Graph, InvariantStage, KernelRole, Node, NodeId, Role, StateElement};
 
 use super::builder::{Context, ContextId, KernelBuilder, PLAIN, Phase, Unknown};
 use super::index::IndexValue;
 use super::scatter;
 use super::solve::{self, Setting, Solved};
-use super::world::{Ends, PlaceAt, World};
+use super::world::{Ends, PlaceAt, SystemState, World};
 use super::{Fallible, InvariantDraft, algebraic, refuse};
 use crate::model::{Body, Level, Place, Symbol};
 use crate::report::internal;
@@ -58,7 +58,7 @@ pub(super) enum Side {
 /// All kernels of a program that are not derivatives.
 pub(super) fn kernels(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     let mut kernels = initial(world)?;
-    if world.one_system {
+    if world.one_system || world.flat.is_some() {
         kernels.extend(system(world)?);
     } else {
         kernels.extend(equations(world)?);
@@ -221,19 +221,20 @@ fn initial(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     grouped(world, KernelRole::Initial, Phase::Start, rows)
 }
 
-/// States without indices: their equations as one system, and M y' by rows if it has a mass matrix.
+/// States without indices, or all elements of a flat model: their equations as one system, and M y' by rows if it has a
+/// mass matrix.
 fn system(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     let model = world.model;
     let (mut right, mut left) = (Vec::new(), Vec::new());
-    for (i, state) in model.states.iter().enumerate() {
-        for k in 1..state.order {
+    for SystemState { number, state: i, at, .. } in world.system_states() {
+        for k in 1..model.states[i].order {
             let array = world.arrays.state(i, k - 1);
-            right.push(Row { array, place: Vec::new(), value: RowValue::State(i, k) });
-            left.push(Row { array, place: Vec::new(), value: RowValue::Direction(array) });
+            right.push(Row { array, place: at.clone(), value: RowValue::State(i, k) });
+            left.push(Row { array, place: at.clone(), value: RowValue::Direction(array) });
         }
         let array = world.top(i);
-        right.push(Row { array, place: Vec::new(), value: RowValue::Solved(i) });
-        left.push(Row { array, place: Vec::new(), value: RowValue::MassRow(i) });
+        right.push(Row { array, place: at.clone(), value: RowValue::Solved(number) });
+        left.push(Row { array, place: at, value: RowValue::MassRow(number) });
     }
     let mut kernels = grouped(world, KernelRole::Rhs, Phase::Run, right)?;
     if world.has_mass {
@@ -247,17 +248,17 @@ fn system(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
 fn invariants(world: &mut World<'_>) -> Fallible<()> {
     let Some(reduction) = world.reduction.clone() else { return Ok(()) };
     let model = world.model;
-    let arrays: Vec<ArrayId> = model
-        .states
-        .iter()
-        .enumerate()
-        .flat_map(|(i, state)| (0..state.order).map(move |k| (i, k)))
-        .map(|(i, k)| world.arrays.state(i, k))
-        .collect();
-    let row = |(k, &array): (usize, &ArrayId)| Row { array, place: Vec::new(), value: RowValue::Invariant(k) };
-    let rows = arrays.iter().enumerate().map(row).collect();
+    let mut rows = Vec::new();
+    let mut elements = Vec::new();
+    for SystemState { state: i, at, position, .. } in world.system_states() {
+        for k in 0..model.states[i].order {
+            let array = world.arrays.state(i, k);
+            rows.push(Row { array, place: at.clone(), value: RowValue::Invariant(elements.len()) });
+            elements.push(StateElement { array, position });
+        }
+    }
     let kernels = grouped(world, KernelRole::Rhs, Phase::Run, rows)?;
-    let mut left = arrays.into_iter();
+    let mut left = elements.into_iter();
     let stages = reduction.stages.iter().map(|stage| InvariantStage {
         rows: left.by_ref().take(stage.rows.len()).collect(),
         columns: stage.columns.clone(),
@@ -364,24 +365,46 @@ impl KernelBuilder<'_, '_> {
     /// The equations without indices, solved.
     pub(super) fn system(&mut self) -> Fallible<&Solved> {
         if self.system.is_none() {
-            let model = self.world.model;
-            let mut sides = Vec::with_capacity(model.equations.len());
-            for equation in &model.equations {
-                sides.push((self.side(equation.lhs)?, self.side(equation.rhs)?));
-            }
-            let rates = (0..model.states.len()).map(|i| self.scalar(self.world.top(i))).collect();
+            let flat = self.world.flat.clone();
+            let model = flat.as_deref().map_or(self.world.model, |flat| &flat.model);
+            let sides = self.system_sides()?;
+            let mut rates = Vec::with_capacity(model.states.len());
             let mut states = Vec::with_capacity(model.states.len());
-            for (i, state) in model.states.iter().enumerate() {
-                states.push((0..state.order).map(|k| self.scalar(self.world.arrays.state(i, k))).collect());
+            let mut positions = Vec::with_capacity(model.states.len());
+            for SystemState { state: i, at, position, .. } in self.world.system_states() {
+                let subs = row_subs(&at, &[])?;
+                let top = self.world.top(i);
+                rates.push(self.at_place(top, &subs, None));
+                let orders = 0..self.world.model.states[i].order;
+                let arrays: Vec<ArrayId> = orders.map(|k| self.world.arrays.state(i, k)).collect();
+                states.push(arrays.into_iter().map(|array| self.at_place(array, &subs, None)).collect());
+                positions.push(position);
             }
             let World { values, arrays, .. } = &*self.world;
-            let setting = Setting { model, values, arrays, rates, states, space: &self.space };
+            let setting = Setting { model, values, arrays, rates, states, positions, space: &self.space };
             let solved = solve::solve(&setting, &mut self.graph, &sides)?;
             self.world.has_mass = !solved.mass.is_empty();
             self.world.reduction.clone_from(&solved.reduction);
             self.system = Some(solved);
         }
         self.system.as_ref().map_or_else(|| refuse(internal("equations that were not solved", None)), Ok)
+    }
+
+    /// Both sides of the equations of the system.
+    fn system_sides(&mut self) -> Fallible<Vec<(NodeId, NodeId)>> {
+        let model = self.world.model;
+        let Some(flat) = self.world.flat.clone() else {
+            return model.equations.iter().map(|e| Ok((self.side(e.lhs)?, self.side(e.rhs)?))).collect();
+        };
+        let mut sides = Vec::with_capacity(flat.equations.len());
+        for own in &flat.equations {
+            let value = |&(local, at): &(usize, i64)| (local, IndexValue::affine(Affine::constant(at)));
+            let locals = own.locals.iter().map(value).collect();
+            let context = self.context(Context { locals, unknown: Unknown::All, ..Context::default() });
+            let equation = &model.equations[own.equation];
+            sides.push((self.value(equation.lhs.root, context)?, self.value(equation.rhs.root, context)?));
+        }
+        Ok(sides)
     }
 
     /// A function that stays zero along a solution.
@@ -408,14 +431,20 @@ impl KernelBuilder<'_, '_> {
     fn mass_row(&mut self, state: usize) -> Fallible<NodeId> {
         let row = self.system()?.mass.get(&state).cloned();
         let Some(row) = row else {
-            let element = self.scalar(self.world.top(state));
+            let own = self.world.system_state(state);
+            let subs = row_subs(&own.at, &[])?;
+            let element = self.at_place(self.world.top(own.state), &subs, None);
             return Ok(self.graph.direction(element));
         };
-        let mut terms: Vec<(ArrayId, NodeId)> = row.into_iter().map(|(j, node)| (self.world.top(j), node)).collect();
-        terms.sort_by_key(|&(column, _)| (self.world.arrays.list[column.0 as usize].role, column));
+        let mut terms: Vec<_> = row.into_iter().map(|(j, node)| (self.world.system_state(j), node)).collect();
+        terms.sort_by_key(|(of, _)| {
+            let column = self.world.top(of.state);
+            (self.world.arrays.list[column.0 as usize].role, column, of.position)
+        });
         let mut sum = None;
-        for (column, entry) in terms {
-            let element = self.scalar(column);
+        for (of, entry) in terms {
+            let subs = row_subs(&of.at, &[])?;
+            let element = self.at_place(self.world.top(of.state), &subs, None);
             let rate = self.graph.direction(element);
             let term = self.graph.mul(entry, rate);
             sum = Some(match sum {

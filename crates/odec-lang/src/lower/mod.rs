@@ -7,6 +7,7 @@ mod conditions;
 mod coupling;
 mod events;
 mod extents;
+mod flat;
 mod index;
 mod initial;
 mod inputs;
@@ -28,7 +29,9 @@ use std::sync::Arc;
 use odec_ir::derive::{DerivativeArrays, DerivativeBy};
 use odec_ir::nest::{Axis, Extent};
 use odec_ir::switch::{self, EventDraft, Sketch, Switching};
-use odec_ir::{Array, ArrayId, InvariantStage, Invariants, Kernel, KernelRole, Program, Role, Span, derive};
+use odec_ir::{
+    Array, ArrayId, InvariantStage, Invariants, Kernel, KernelRole, Program, Role, Span, StateElement, derive,
+};
 
 use crate::balance::{self, Balances};
 use crate::diagnostic::Diagnostic;
@@ -36,6 +39,8 @@ use crate::model::{Indexed, Model, Overrides, Values, parts_of};
 use crate::report::error;
 use crate::start;
 use world::World;
+
+pub use flat::MAX_ELEMENTS as MAX_CONSTRAINED_ELEMENTS;
 
 /// What lowering gives, or why it does not.
 type Fallible<T> = Result<T, Vec<Diagnostic>>;
@@ -279,8 +284,8 @@ pub(crate) struct InvariantDraft {
     pub kernels: Vec<Kernel>,
     pub stages: Vec<InvariantStage>,
     pub derived: Vec<InvariantStage>,
-    pub unknowns: Vec<ArrayId>,
-    pub direct: Vec<ArrayId>,
+    pub unknowns: Vec<StateElement>,
+    pub direct: Vec<StateElement>,
     pub constraints: Vec<(Span, u32)>,
 }
 
@@ -288,8 +293,11 @@ impl InvariantDraft {
     /// Adds derivatives by parameters: those of the functions are zero too, and determine those of the states.
     fn differentiate(&mut self, all: &[DerivativeArrays]) {
         derive::sensitivities_with(&mut self.kernels, all);
+        let derivative = |by: &DerivativeArrays, of: &StateElement| {
+            by.derivative(of.array).map(|array| StateElement { array, ..*of })
+        };
         let differentiated =
-            |by: &DerivativeArrays, list: &[ArrayId]| list.iter().filter_map(|array| by.derivative(*array)).collect();
+            |by: &DerivativeArrays, list: &[StateElement]| list.iter().filter_map(|of| derivative(by, of)).collect();
         for by in all {
             let stage = |s: &InvariantStage| InvariantStage {
                 rows: differentiated(by, &s.rows),

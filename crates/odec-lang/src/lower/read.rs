@@ -8,6 +8,7 @@ use super::index::{Equal, IndexValue, Landing};
 use super::world::{Axes, PlaceAt};
 use super::{Fallible, refuse};
 use crate::diagnostic::Diagnostic;
+use crate::model::data::position;
 use crate::model::{Place, Symbol, TermId};
 use crate::report::error;
 
@@ -44,7 +45,8 @@ impl KernelBuilder<'_, '_> {
                 if self.world.one_system {
                     return self.solved_rate(i, context, span);
                 }
-                if !self.world.coupled.contains(&i) {
+                let together = self.world.flat.is_some() && self.at(context).unknown == Unknown::All;
+                if !together && !self.world.coupled.contains(&i) {
                     // What a table names was checked when it was loaded.
                     let leaves = outside.iter().any(|&k| subs[k].as_affine().is_some());
                     if !leaves || self.phase == Phase::Start || self.is_own(i, subs, context) {
@@ -244,6 +246,16 @@ impl KernelBuilder<'_, '_> {
             };
             subscripts.push(Subscript { sub: value.sub.clone(), edge });
         }
+        if self.world.flat.is_some()
+            && let Some(subscripts) = self.settled(array, &subscripts)
+        {
+            // one element is one node, however it is named
+            let element = self.element(array, subscripts, None);
+            return Ok(Progress::Done(match reading.quantity {
+                Quantity::Rate(_) => self.graph.direction(element),
+                _ => self.graph.read(element),
+            }));
+        }
         let guard = match self.exists(reading, subs, edges, unsafe_axes, context) {
             Some(conditions) => self.all(&conditions),
             None => self.guard_of(&subscripts, unsafe_axes, context),
@@ -253,6 +265,40 @@ impl KernelBuilder<'_, '_> {
             Quantity::Rate(_) => self.graph.direction(element),
             _ => self.graph.read(element),
         }))
+    }
+
+    /// The subscripts as numbers inside of the axes, where they are known; for the sizes that a flat model has.
+    fn settled(&self, array: ArrayId, subs: &[Subscript]) -> Option<Vec<Subscript>> {
+        let axes = &self.world.arrays.list[array.0 as usize].axes;
+        let known = subs.iter().zip(axes).map(|(sub, axis)| {
+            let axis = &self.world.extents.axes[axis.0 as usize];
+            let (first, last) = (number(&axis.first)?, number(&axis.last)?);
+            let at = self.known(&sub.sub)?;
+            let at = match sub.edge {
+                Edge::Inside => at,
+                Edge::Clamp => at.clamp(first, last),
+                Edge::Periodic => first + (at - first).rem_euclid(last - first + 1),
+            };
+            let inside = Subscript { sub: Sub::Affine(Affine::constant(at)), edge: Edge::Inside };
+            (first <= at && at <= last).then_some(inside)
+        });
+        known.collect()
+    }
+
+    fn known(&self, sub: &Sub) -> Option<i64> {
+        let (table, subs, shift) = match sub {
+            Sub::Affine(affine) => return number(affine),
+            Sub::Lookup { table, subs, shift } => (*table, subs, *shift),
+        };
+        let array = &self.world.arrays.list[table.0 as usize];
+        let mut ranges = Vec::new();
+        for axis in &array.axes {
+            let axis = &self.world.extents.axes[axis.0 as usize];
+            ranges.push((number(&axis.first)?, number(&axis.last)?));
+        }
+        let at: Option<Vec<i64>> = self.settled(table, subs)?.iter().map(|s| self.known(&s.sub)).collect();
+        let value = *array.data.get(position(&ranges, &at?)?)?;
+        (value.fract() == 0.0).then(|| value as i64 + shift)
     }
 
     /// The conditions under which an element exists, where nothing but edges decides whether it is read: one guard
@@ -307,6 +353,11 @@ impl KernelBuilder<'_, '_> {
         let kept: Vec<NodeId> = guards.iter().copied().filter(concerns).collect();
         self.all(&kept)
     }
+}
+
+/// A subscript that holds no index and no size.
+fn number(affine: &Affine) -> Option<i64> {
+    (affine.loops.is_empty() && affine.extents.is_empty()).then_some(affine.constant)
 }
 
 fn other_ends(name: &str, index: &str, span: Span) -> Diagnostic {

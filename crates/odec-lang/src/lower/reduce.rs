@@ -6,6 +6,7 @@ use odec_ir::{Graph, Node, NodeId, Span};
 
 use super::Fallible;
 use super::builder::{ContextId, Form, KernelBuilder, Key, Outcome, Progress, ready};
+use super::flat::MAX_ELEMENTS;
 use super::index::IndexValue;
 use super::world::Ends;
 use crate::model::evaluator::neutral;
@@ -104,7 +105,11 @@ impl KernelBuilder<'_, '_> {
         for &local in locals {
             let (first, last) = self.world.range_of(local)?;
             let own = self.world.model.locals[local].range.range.is_some();
-            let most = if own { MAX_UNROLLED } else { MAX_UNROLLED_SET };
+            let most = match &self.world.flat {
+                Some(_) => MAX_ELEMENTS as i64,
+                None if own => MAX_UNROLLED,
+                None => MAX_UNROLLED_SET,
+            };
             let literal = first.extents.is_empty() && last.extents.is_empty();
             let count = if literal { (last.constant - first.constant).saturating_add(1).max(0) } else { i64::MAX };
             if count <= most && written.saturating_mul(count) <= most {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use odec_ir::nest::Space;
-use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Span, stage};
+use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Span, StateElement, stage};
 
 use super::linear::{Coefficient, Form, Forms, no_form};
 use super::quantities::Arrays;
@@ -47,6 +47,8 @@ pub(super) struct Setting<'a> {
     pub rates: Vec<Element>,
     /// The leaves of each state, by order.
     pub states: Vec<Vec<Element>>,
+    /// The position of each state in its array.
+    pub positions: Vec<usize>,
     pub space: &'a Space,
 }
 
@@ -56,6 +58,11 @@ impl Setting<'_> {
             Element::Scalar(array) => array,
             Element::At(access) => self.space.access(access).array,
         }
+    }
+
+    /// A leaf of a state.
+    pub fn element(&self, state: usize, leaf: Element) -> StateElement {
+        StateElement { array: self.array(leaf), position: self.positions[state] }
     }
 }
 
@@ -116,7 +123,7 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
 /// unknowns that it reads.
 fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[Form]) -> Vec<Vec<usize>> {
     let algebraic = setting.model.states.iter().enumerate().filter(|(_, state)| state.algebraic);
-    let unknowns: BTreeMap<ArrayId, usize> = algebraic.map(|(i, _)| (setting.arrays.state(i, 0), i)).collect();
+    let unknowns: BTreeMap<Element, usize> = algebraic.map(|(i, _)| (setting.states[i][0], i)).collect();
     let mut met = vec![usize::MAX; if unknowns.is_empty() { 0 } else { graph.len() }];
     let mut reads = |number: usize, form: &Form| -> Vec<usize> {
         let mut open: Vec<NodeId> = if unknowns.is_empty() { Vec::new() } else { Vec::from_iter(form.rest) };
@@ -128,7 +135,7 @@ fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[Form]) -> Vec<Vec<usize>
             }
             let node = graph.node(id);
             if let Node::Read(element) = node {
-                read.extend(unknowns.get(&setting.array(element)));
+                read.extend(unknowns.get(&element));
             }
             open.extend(node.operands());
         }
@@ -301,6 +308,9 @@ impl Solver<'_> {
                 Node::Constant(bits) => Some(f64::from_bits(*bits)),
                 Node::Read(element) => {
                     let array = self.setting.array(*element);
+                    if !arrays.list[array.0 as usize].axes.is_empty() {
+                        return None;
+                    }
                     let i = arrays.parameters.iter().position(|a| *a == array);
                     i.and_then(|i| values.parameters.get(i)).copied()
                 }

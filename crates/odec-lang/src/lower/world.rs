@@ -7,6 +7,7 @@ use odec_ir::nest::{Affine, AxisId, Edge};
 use odec_ir::{Array, ArrayId, Role};
 
 use super::extents::Extents;
+use super::flat::Flat;
 use super::inputs::{self, CurveTables};
 use super::quantities::Arrays;
 use super::reduction::Reduction;
@@ -26,6 +27,17 @@ pub(super) enum PlaceAt {
     At(Affine),
 }
 
+/// A state of the equations that are solved together.
+pub(super) struct SystemState {
+    /// Its number among them.
+    pub number: usize,
+    /// The state of the model.
+    pub state: usize,
+    /// Which element of it, and where that is in the array.
+    pub at: Vec<PlaceAt>,
+    pub position: usize,
+}
+
 /// See the head of this file.
 pub(super) struct World<'m> {
     pub model: &'m Model,
@@ -36,6 +48,8 @@ pub(super) struct World<'m> {
     pub scalar: bool,
     /// No state has an index: all equations are solved together ([`super::solve`]).
     pub one_system: bool,
+    /// All elements as one system, if constraints on some of them must be differentiated.
+    pub flat: Option<Rc<Flat>>,
     /// The table of each constant with axes; other entries are not used.
     pub tables: Vec<ArrayId>,
     /// The tables of each input.
@@ -64,7 +78,8 @@ pub(super) struct World<'m> {
 impl<'m> World<'m> {
     pub fn new(model: &'m Model, values: &'m Values, coupled: BTreeSet<usize>) -> Fallible<World<'m>> {
         let mut arrays = Arrays::of(model, values);
-        let extents = Extents::new(model, values, &mut arrays);
+        let flat = Flat::of(model, values).map(Rc::new);
+        let extents = Extents::new(model, values, &mut arrays, flat.is_some());
         let mut world = World {
             model,
             values,
@@ -72,6 +87,7 @@ impl<'m> World<'m> {
             extents,
             scalar: !model.has_arrays(),
             one_system: model.states.iter().all(|s| s.indexed.is_scalar()),
+            flat,
             tables: Vec::new(),
             curves: Vec::new(),
             boundaries: Vec::new(),
@@ -183,6 +199,22 @@ impl<'m> World<'m> {
     pub fn whole_place(&mut self, state: usize) -> Fallible<Vec<PlaceAt>> {
         let model = self.model;
         model.states[state].indexed.locals.iter().map(|&local| self.place(&Place::Each(local))).collect()
+    }
+
+    /// A state of the equations that are solved together, by its number among them.
+    pub fn system_state(&self, number: usize) -> SystemState {
+        let Some(flat) = &self.flat else {
+            return SystemState { number, state: number, at: Vec::new(), position: 0 };
+        };
+        let own = &flat.states[number];
+        let at = own.at.iter().map(|at| PlaceAt::At(Affine::constant(*at))).collect();
+        SystemState { number, state: own.state, at, position: own.position }
+    }
+
+    /// All of them.
+    pub fn system_states(&self) -> Vec<SystemState> {
+        let count = self.flat.as_ref().map_or(self.model.states.len(), |flat| flat.states.len());
+        (0..count).map(|number| self.system_state(number)).collect()
     }
 
     /// The array whose rows hold the equations of a state.

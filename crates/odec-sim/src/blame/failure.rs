@@ -2,6 +2,7 @@
 
 use odec_lang::blame::{Blame, By, FailedQuantity, StateAt, blame, blame_beyond};
 use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::lower::MAX_CONSTRAINED_ELEMENTS;
 use odec_lang::model::{Model, Values};
 use odec_lang::source::Source;
 use odec_ode::hybrid::HybridCause;
@@ -206,10 +207,10 @@ impl Failed<'_> {
         let headline = format!("the algebraic equations do not determine the unknowns {}", self.when);
         let report = self.by_equation(Diagnostic::error(&codes::E0641, headline), row, "this is one of them");
         if !self.bound.executor.program().is_scalar() {
-            return report.help(
-                "odec does not differentiate constraints on states in a model with index sets: differentiate the \
-                 constraint by hand until it determines the unknown, and replace it by the result",
-            );
+            return report.help(format!(
+                "odec differentiates constraints on arrays only in models with at most {MAX_CONSTRAINED_ELEMENTS} states and \
+                 unknowns: differentiate the constraint by hand until it determines the unknown, and replace it by the result"
+            ));
         }
         report.help(
             "an equation without an unknown, or with the coefficient 0 for it, constrains the states: differentiate \

@@ -1,7 +1,7 @@
 //! The functions that stay zero along the solutions of a program with differentiated constraints, as a separate
 //! program with the same parameters.
 
-use odec_ir::{ArrayId, InvariantStage, Invariants, Role};
+use odec_ir::{ArrayId, InvariantStage, Invariants, Role, StateElement};
 use odec_ode::invariants::{self, Stage};
 
 use super::{Executor, KernelCode, Unfit};
@@ -18,8 +18,8 @@ pub(super) struct BoundFunctions {
 impl BoundFunctions {
     pub(super) fn bind(code: KernelCode, of: Option<&Invariants>) -> Result<BoundFunctions, Unfit> {
         let executor = Executor::bind(code, true)?;
-        let places =
-            |arrays: &[ArrayId]| -> Vec<usize> { arrays.iter().map(|array| executor.layout.state(*array)).collect() };
+        let place = |element: &StateElement| executor.layout.state(element.array) + element.position;
+        let places = |elements: &[StateElement]| -> Vec<usize> { elements.iter().map(place).collect() };
         let listed = |stages: &[InvariantStage]| {
             stages.iter().map(|s| Stage { rows: places(&s.rows), columns: places(&s.columns) }).collect()
         };

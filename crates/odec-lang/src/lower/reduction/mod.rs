@@ -10,10 +10,10 @@
 mod sigma;
 mod total;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use odec_ir::graph::{Graph, Node, NodeId};
-use odec_ir::{ArrayId, Element, Span};
+use odec_ir::{Element, Span, StateElement};
 
 use super::linear::Form;
 use super::solve::{Setting, Solved, Solver};
@@ -28,7 +28,7 @@ use sigma::{Offsets, Singular};
 use total::total_derivative;
 
 /// Largest number of states and unknowns of a system: the time to find the offsets grows with its third power.
-const MAX_VARIABLES: usize = 400;
+const MAX_VARIABLES: usize = super::flat::MAX_ELEMENTS;
 /// Most derivatives of one constraint: each of them is a longer expression than the one before.
 pub(super) const MAX_DERIVATIVES: u32 = 4;
 /// Functions whose values jump.
@@ -66,9 +66,9 @@ pub(super) struct Reduction {
     /// In the order in which they are met.
     pub stages: Vec<Stage>,
     /// The algebraic unknowns.
-    pub unknowns: Vec<ArrayId>,
+    pub unknowns: Vec<StateElement>,
     /// Those in whose place in the system stands an equation that was not differentiated.
-    pub direct: Vec<ArrayId>,
+    pub direct: Vec<StateElement>,
     /// Each constraint, and how often it was differentiated.
     pub constraints: Vec<(Span, u32)>,
 }
@@ -78,7 +78,7 @@ pub(super) struct Stage {
     /// Functions that are zero along a solution.
     pub rows: Vec<NodeId>,
     /// The states that they determine in part.
-    pub columns: Vec<ArrayId>,
+    pub columns: Vec<StateElement>,
 }
 
 /// An equation that gives no derivative of a state.
@@ -142,16 +142,16 @@ pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[Form]) 
         let lacking = (0..gives.len()).find(|&k| gives[k].is_empty()).unwrap_or(0);
         return refuse(semi.undetermined(lacking));
     };
-    let array = |k: usize| setting.array(setting.states[unknowns[k]][0]);
+    let element = |k: usize| setting.element(unknowns[k], setting.states[unknowns[k]][0]);
     let mut direct = Vec::new();
     for ((k, node), &times) in chosen.into_iter().zip(last).zip(times) {
         solved.rows[unknowns[k]] = Some(node);
         solved.mass.insert(unknowns[k], Vec::new());
         if times == 0 {
-            direct.push(array(k));
+            direct.push(element(k));
         }
     }
-    let unknowns = (0..unknowns.len()).map(array).collect();
+    let unknowns = (0..unknowns.len()).map(element).collect();
     solved.reduction = Some(Reduction { unknowns, direct, ..semi.reduction(&offsets, &chains) });
     Ok(Some(solved))
 }
@@ -252,7 +252,7 @@ impl<'a> Semi<'a> {
             let sum = |(_, node): (NodeId, Node)| matches!(node, Node::Reduce(..) | Node::Index(_));
             if graph.live([node]).any(sum) {
                 let span = self.setting.model.equations[self.constraints.first().map_or(at, |c| c.equation)].span;
-                let headline = "a constraint must be differentiated in a model with sums over indices";
+                let headline = "a constraint must be differentiated in a model with sums of many terms";
                 return refuse(error("E0321", headline, span, "the constraint").help(
                     "write out the terms of the sums, or differentiate the constraint by hand until it determines an \
                      unknown",
@@ -413,15 +413,20 @@ impl<'a> Semi<'a> {
                 .collect(),
             columns: (0..own)
                 .filter(|&v| offsets.variables[v] == k)
-                .map(|v| self.setting.array(self.variables[v].element))
+                .map(|v| self.setting.element(self.variables[v].state, self.variables[v].element))
                 .collect(),
         };
         let spans = self.constraints.iter().map(|c| self.setting.model.equations[c.equation].span);
+        let mut constraints: Vec<(Span, u32)> =
+            spans.zip(times.iter().copied()).filter(|(_, times)| *times > 0).collect();
+        // an equation over indices is one constraint
+        let mut seen = BTreeSet::new();
+        constraints.retain(|(span, times)| seen.insert((span.start, span.end, *times)));
         Reduction {
             stages: (1..=most).rev().map(stage).collect(),
             unknowns: Vec::new(),
             direct: Vec::new(),
-            constraints: spans.zip(times.iter().copied()).filter(|(_, times)| *times > 0).collect(),
+            constraints,
         }
     }
 }

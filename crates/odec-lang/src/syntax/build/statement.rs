@@ -185,7 +185,9 @@ impl Builder<'_> {
                     let first = item_unit.replace(self.item_unit(part));
                     match (&first, &item_unit) {
                         (Some(first), Some(second)) => self.two_units(first, second),
-                        (_, unit) => self.other_units(unit.as_ref()),
+                        (_, unit) if value.is_some() => self.other_units(unit.as_ref()),
+                        // the units that were met last are those of another statement
+                        _ => {}
                     }
                 }
                 Rule::bounds => {

@@ -15,6 +15,12 @@ use crate::syntax::tree::{ExprId, ExprKind, Ident, Reference};
 pub const REDUCTIONS: &[&str] = &["sum", "prod"];
 
 impl<'a> Resolver<'a> {
+    /// `v = w` for a state with an equation of its own, in a model with unknowns: one of them keeps it.
+    pub(super) fn is_constraint(&mut self, target: &Reference, equation: &EquationItem<'a>) -> bool {
+        let is_number = matches!(self.input.tree.exprs[equation.rhs.0 as usize].kind, ExprKind::Number(..));
+        !is_number && !self.names.found.unknowns.is_empty() && self.equation_of(&target.name.name).is_some()
+    }
+
     /// A bare state on a left side: the prime is missing.
     pub(super) fn bare_state(&mut self, target: &Reference, state: usize, equation: &EquationItem<'a>) {
         let name = &target.name;
@@ -28,7 +34,6 @@ impl<'a> Resolver<'a> {
         let declared = self.model.states[state].span;
         let end = Span { start: target.span.end, ..target.span };
         let written = self.input.text(target.span);
-        let value = self.input.text(self.input.span_of(equation.rhs));
         let constrained = !self.names.found.unknowns.is_empty();
         // a number is an initial value that is out of place
         let is_number = matches!(self.input.tree.exprs[equation.rhs.0 as usize].kind, ExprKind::Number(..));
@@ -39,15 +44,11 @@ impl<'a> Resolver<'a> {
         if let Some(own) = own {
             let headline = format!("`{}` is a state and already has an equation", name.name);
             let report = error("E0301", headline, target.span, "").label(own, "its equation");
-            let constraint = format!("for a constraint write `0 = {written} - ({value})`");
-            let help = if constrained {
-                constraint
-            } else {
-                let remove = self.prescribed(written, own);
-                let unknown = "and declare the `unknown` that enforces it";
-                format!("if this formula gives `{written}` at all times: {remove}\n{constraint}, {unknown}")
-            };
-            self.say(report.help(help));
+            let remove = self.prescribed(written, own);
+            self.say(report.help(format!(
+                "if this formula gives `{written}` at all times: {remove}\nif it is a constraint, declare the `unknown` that \
+                 enforces it"
+            )));
             return;
         }
         let report = error(

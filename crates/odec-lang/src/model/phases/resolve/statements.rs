@@ -293,7 +293,12 @@ impl<'a> Resolver<'a> {
                     Some(&Symbol::State(i)) if self.model.states[i].algebraic => {
                         return self.expression_equation(equation);
                     }
-                    Some(&Symbol::State(i)) => self.bare_state(target, i, equation),
+                    Some(&Symbol::State(i)) => {
+                        if self.is_constraint(target, equation) {
+                            return self.expression_equation(equation);
+                        }
+                        self.bare_state(target, i, equation);
+                    }
                     _ => {}
                 }
                 let (_, scope) = self.places(&target.indices);

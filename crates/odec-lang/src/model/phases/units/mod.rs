@@ -146,6 +146,8 @@ struct Checker<'a> {
     reports: Reports,
     /// Declared units are forgotten, except that of time.
     forgetful: bool,
+    /// Texts of units that were read before: a model has few, and many names of each.
+    known: HashMap<&'a str, Vector>,
     /// How many names share an expression as their value.
     shared: HashMap<ExprId, u32>,
     /// Settings of runs: numbers without a unit are in the unit of what they set, in every mode.
@@ -252,6 +254,7 @@ impl<'a> Checker<'a> {
             undecided: Undecided::default(),
             reports,
             forgetful: false,
+            known: HashMap::new(),
             shared: HashMap::new(),
             settings: false,
         }
@@ -308,8 +311,14 @@ impl<'a> Checker<'a> {
 
     /// [`Self::read`] of a unit that is never forgotten.
     fn read_always(&mut self, unit: &'a Unit) -> Vector {
+        if let Some(known) = self.known.get(unit.text.as_str()) {
+            return known.clone();
+        }
         match self.units.read(&unit.text) {
             Ok(read) => {
+                if read.doubtful.is_none() {
+                    self.known.insert(&unit.text, read.unit.clone());
+                }
                 if let Some(bottom) = read.doubtful {
                     let headline =
                         format!("odec reads `[{}]` from left to right: only the unit after the `/` divides", unit.text);

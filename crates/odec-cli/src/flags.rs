@@ -345,10 +345,16 @@ fn samples(text: &str) -> Result<SampleRule> {
         return Ok(SampleRule::Steps);
     }
     if let Some(inner) = text.strip_prefix("log(").and_then(|t| t.strip_suffix(')')) {
+        let example = "'log(200, 1e-6)'";
         let Some((n, first)) = inner.split_once(',') else {
-            return Err(bad(flag, text, "`log` needs a number of rows and the first time", "'log(200, 1e-6)'"));
+            return Err(bad(flag, text, "`log` needs a number of rows and the first time", example));
         };
-        return Ok(SampleRule::Log { count: count_like(flag, n, "200")?, first: positive(flag, first)? });
+        let count = count_like(flag, n, "200")?;
+        let first = finite(flag, first)?;
+        if first <= 0.0 {
+            return Err(bad(flag, text, "the first time of `log` must be above 0", example));
+        }
+        return Ok(SampleRule::Log { count, first });
     }
     let brackets = text.starts_with('[') && text.ends_with(']');
     if brackets || text.contains(',') && !text.contains(['(', '{']) {

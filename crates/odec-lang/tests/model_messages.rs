@@ -183,3 +183,19 @@ fn nothing_is_dropped_silently() {
     check("state x = 5 in 0..10\nx' = -x", "E0118", "in 0..10", "state x = 5 ");
     check(&format!("{x}output y = 2*x in 0..10"), "E0118", "in 0..10", "output y = 2*x ");
 }
+
+#[test]
+fn a_rate_as_a_quotient_asks_for_no_unknown() {
+    for text in ["dx/dt = -k*x", "d/dt(x) = -k*x"] {
+        let found = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
+        let of_k = found.iter().find(|d| d.headline == "`k` is not declared").expect("k is told of");
+        assert_eq!(of_k.help.as_deref(), Some("declare it, `param k = 1`, or define it, `k = ...`"), "{text}");
+    }
+}
+
+#[test]
+fn labels_name_what_stands_twice() {
+    let label = |text: &str| odec_lang::check(&Source::new("m.ode", text)).diagnostics[0].labels[0].text.clone();
+    assert_eq!(label("state x = 1\nx' = x++"), "again");
+    assert_eq!(label("index i = 1..2\nparam k = 1\nstate x = 1\nx' = [1] [2]"), "second bracket");
+}

@@ -365,8 +365,6 @@ impl RunPlan {
             return Err(error(&codes::E0614, headline, span.map(|s| (s, String::new())), Some(help)));
         }
         let defaults = Options::default();
-        // the number of constant steps is known beforehand; a budget is for runs where it is not
-        let budget = if step.is_some() { u64::MAX } else { defaults.max_steps };
         Ok(Options {
             rtol,
             atol: list,
@@ -374,7 +372,7 @@ impl RunPlan {
             fixed: step.is_some(),
             linear: self.choices.linear,
             max_step: setting(self.choices.max_step, self.settings.max_step.map(|s| s.value)),
-            max_steps: asked.map_or(budget, |(n, _)| n),
+            max_steps: asked.map_or(defaults.max_steps, |(n, _)| n),
             ..defaults
         })
     }
@@ -382,23 +380,16 @@ impl RunPlan {
     /// Refuses more constant steps than are permitted, before the first of them is made.
     fn countable(&self, options: &Options, span: f64) -> Result<(), Diagnostic> {
         let Some(h) = options.step.filter(|h| options.fixed && *h > 0.0) else { return Ok(()) };
-        let asked = options.max_steps < MAX_STEPS;
-        let most = options.max_steps.min(MAX_STEPS);
+        let most = options.max_steps;
         let count = (span.abs() / h * (1.0 - 1e-9)).ceil();
         if !(count > most as f64) {
             return Ok(());
         }
         let number = crate::blame::number;
-        let headline = format!(
-            "{} steps of {} exceed the {most} that {}",
-            number(count),
-            number(h),
-            if asked { "`max_steps` permits" } else { "one run can take" }
-        );
+        let headline = format!("{} steps of {} exceed the {most} that `max_steps` permits", number(count), number(h));
         let place = self.settings.step.as_ref().filter(|_| self.choices.step.is_none()).map(|s| s.span);
         let least = crate::monitor::report::above(span.abs() / most as f64);
-        let more =
-            if asked && count <= MAX_STEPS as f64 { format!(", or `max_steps = {count}`") } else { String::new() };
+        let more = if count <= MAX_STEPS as f64 { format!(", or `max_steps = {count}`") } else { String::new() };
         let help = format!("use steps of at least {least}{more}, or leave out `step` and let the error control choose");
         Err(error(
             &codes::E0607,

@@ -156,7 +156,8 @@ fn help(source: Option<&Source>, d: &Diagnostic) -> Option<String> {
     let mut text = d.help.clone().unwrap_or_default();
     for fix in &d.fixes {
         let new = fix.text.trim();
-        if new.is_empty() || text.contains(new) {
+        // several lines stand in the help one by one
+        if new.lines().all(|line| text.contains(line)) {
             continue;
         }
         let old = source.and_then(|s| s.text.get(fix.span.range())).unwrap_or("").trim();

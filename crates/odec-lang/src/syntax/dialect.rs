@@ -45,6 +45,11 @@ const MADONNA: Dialect = Dialect {
            1`, `d/dt(x) = ...` becomes `x' = ...`, constants become `param k = 1`, and `METHOD`, `DT` and `DISPLAY` \
            disappear",
 };
+const CATALYST: Dialect = Dialect {
+    name: "a reaction network of Catalyst",
+    help: "to convert it: a line `k, A --> B` becomes `A -> B  mass k`, `@species A(t)=1` becomes `state A = 1`, and \
+           `@parameters k=1` becomes `param k = 1`",
+};
 const MARKUP: Dialect = Dialect {
     name: "XML (SBML or CellML, perhaps)",
     help: "a model is plain text: the documentation begins with a ten-line example",
@@ -162,6 +167,9 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
     }
     if line.strip_prefix('$').is_some_and(|rest| RECORDS.contains(&first_word(rest))) || line.starts_with("DADT(") {
         return Sign::Of(&NONMEM);
+    }
+    if line.contains("@reaction_network") {
+        return Sign::Of(&CATALYST);
     }
     // `@variables x(t)` is a macro of another language
     let macro_call = line.strip_prefix('@').is_some_and(|rest| rest.starts_with(is_name_char) && !assigned(rest));

@@ -262,7 +262,8 @@ impl Judge<'_> {
             match &statement.kind {
                 StatementKind::Equation { lhs, rhs, .. } => {
                     let defines = matches!(tree.exprs[lhs.0 as usize].kind, ExprKind::Name(_) | ExprKind::Call(..));
-                    if !defines && !primed(*lhs) && !primed(*rhs) {
+                    let quotient = is_rate(self.input.text(self.input.span_of(*lhs)));
+                    if !defines && !quotient && !primed(*lhs) && !primed(*rhs) {
                         constraints.push(self.input.span_of(*lhs).to(self.input.span_of(*rhs)));
                     }
                 }
@@ -451,4 +452,14 @@ pub(super) fn find(input: Input<'_>, names: &Names<'_>, resolved: &Resolved) -> 
     let mut judge = Judge { input, names, resolved, reports: Reports::default(), only_undeclared: false };
     judge.find();
     judge.reports.into_list()
+}
+
+/// Whether a left side is a rate as a quotient, of a state that is not declared: `dx/dt`, `d/dt(x)`.
+fn is_rate(left: &str) -> bool {
+    let bare: String = left.split_whitespace().collect();
+    bare.split_once('/').is_some_and(|(above, below)| {
+        let symbol =
+            |text: &str| text.starts_with('d') && text.chars().all(|c| c.is_alphanumeric() || "_()".contains(c));
+        symbol(above) && symbol(below)
+    })
 }

@@ -147,13 +147,36 @@ fn spoken_range(scene: &Scene<'_>) -> Option<Diagnostic> {
     let ranges = matches!(scene.rule, Rule::entry_line | Rule::index_line | Rule::declaration_line);
     let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
     let word = matches!(scene.text(here), "to" | "until" | ":" | "...") && equals;
-    (ranges && word && before.kind == TokenKind::Number && after.begins_value() && scene.brackets.is_empty()).then(
-        || {
-            scene
-                .error("E0118", "write a range with two dots")
-                .label(scene.span(here), "write `..`")
-                .fix(scene.span(here), "..")
-        },
+    if !(ranges && word && before.kind == TokenKind::Number && after.begins_value() && scene.brackets.is_empty()) {
+        return None;
+    }
+    if let Some(found) = stepped_range(scene, before, after) {
+        return Some(found);
+    }
+    Some(
+        scene
+            .error("E0118", "write a range with two dots")
+            .label(scene.span(here), "write `..`")
+            .fix(scene.span(here), ".."),
+    )
+}
+
+/// `0:0.1:10`, start, step and end
+fn stepped_range(scene: &Scene<'_>, first: Token, step: Token) -> Option<Diagnostic> {
+    let (colon, last) = (scene.tokens.get(scene.at + 2)?, scene.tokens.get(scene.at + 3)?);
+    let number = |token: Token| scene.text(token).parse::<f64>().ok();
+    let (from, by, to) = (number(first)?, number(step)?, number(*last)?);
+    let rows = ((to - from) / by).round();
+    if scene.text(*colon) != ":" || !(rows >= 1.0 && rows.is_finite()) {
+        return None;
+    }
+    let whole = Span::new(scene.base + first.start, scene.base + last.end);
+    let range = format!("{} .. {}", scene.text(first), scene.text(*last));
+    Some(
+        scene
+            .error("E0118", "write a range with two dots, and the number of rows apart")
+            .label(whole, "start, step and end")
+            .help(format!("write `{range}`; in a run block, `samples = {rows}` gives a row every {by}")),
     )
 }
 

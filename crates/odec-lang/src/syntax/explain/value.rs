@@ -272,7 +272,7 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
                 .fix(scene.behind(before), " "),
         ),
         TokenKind::Close if scene.text(before) == "]" => {
-            Some(scene.error("E0119", "two brackets in a row").label(whole, "second prime").help(
+            Some(scene.error("E0119", "two brackets in a row").label(whole, "second bracket").help(
                 "give each number of a list its unit, `[0 [h], 0.5 [h]]`; write several indices in one bracket, \
                      `u[i, j]`",
             ))
@@ -386,10 +386,7 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
 /// The same sign again.
 fn twice(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     let again = Span::new(scene.base + before.end, scene.base + here.end);
-    scene
-        .error("E0130", format!("`{}` occurs twice", scene.text(here)))
-        .label(scene.span(here), "second prime")
-        .fix(again, "")
+    scene.error("E0130", format!("`{}` occurs twice", scene.text(here))).label(scene.span(here), "again").fix(again, "")
 }
 
 /// An `if` in the middle of an expression takes everything to its right.

@@ -32,6 +32,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| ranged(scene, line, at))
             .or_else(|| of_all(scene, line, at))
             .or_else(|| laplacian(scene, line, at))
+            .or_else(|| quotient_in_space(scene, line, at))
             .or_else(|| numbered(scene, line, at))
             .or_else(|| group(line, at))
             .or_else(|| braces(line, at));
@@ -293,7 +294,33 @@ fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     )
 }
 
-/// `laplacian(u)`, `∇²u`, `d2u/dx2` in space.
+/// `d2u/dx2`, `du/dx`: a state over a variable that is not time.
+fn quotient_in_space(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let (above, below) = (line.text(at), line.text(at + 2));
+    if at == 0 || line.text(at + 1) != "/" || scene.knows(above) || scene.knows(below) {
+        return None;
+    }
+    let (above, below) = (above.strip_prefix(['d', '∂'])?, below.strip_prefix(['d', '∂'])?);
+    let (state, by) = (above.trim_start_matches('2'), below.trim_end_matches('2'));
+    let second = state != above && by != below;
+    if !scene.states.contains(state) || by == scene.time || by.is_empty() || (state != above) != (by != below) {
+        return None;
+    }
+    let better = if second {
+        format!("({state}[i-1] - 2*{state}[i] + {state}[i+1])/d{by}^2")
+    } else {
+        format!("({state}[i+1] - {state}[i-1])/(2*d{by})")
+    };
+    Some(
+        IdiomMatch::new(CODE, "write derivatives in space as differences", line.span(at, at + 2))
+            .label("a derivative in space")
+            .help(format!(
+                "with `index i = 1..100`, `param d{by} = 0.01` and `state {state}[i] = 0`, write `{better}`"
+            )),
+    )
+}
+
+/// `laplacian(u)`, `∇²u`.
 fn laplacian(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let called = matches!(word, "laplacian" | "Laplacian" | "laplace" | "del2" | "lap") && line.text(at + 1) == "(";

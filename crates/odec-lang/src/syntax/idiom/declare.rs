@@ -66,7 +66,9 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         .or_else(|| attributes(line))
         .or_else(|| modifiers(line))
         .or_else(|| word(scene, line))
-        .or_else(|| boundary(line));
+        .or_else(|| field(line))
+        .or_else(|| boundary(line))
+        .or_else(|| kind_of_boundary(scene, line));
     if let Some(idiom) = idiom {
         found.push(idiom);
         return;
@@ -177,7 +179,8 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     if line.text(name) == "*" && line.kind(name + 1) == Some(TokenKind::Number) {
         name += 2;
     } else if matches!(line.text(name), "(" | "[" | "<") && line.touches(at) {
-        name = line.close(name).map_or(name, |close| close + 1);
+        let close = if line.text(name) == "<" { line.find(name, ">") } else { line.close(name) };
+        name = close.map_or(name, |close| close + 1);
     }
     while line.text(name) == ":" || line.text(name) == "," && line.text(name + 1) == "parameter" {
         name += if line.text(name) == ":" { 1 } else { 2 };
@@ -283,6 +286,23 @@ fn modifiers(line: &Line<'_>) -> Option<IdiomMatch> {
     )
 }
 
+/// `state u(x, t) = 1`
+fn field(line: &Line<'_>) -> Option<IdiomMatch> {
+    if line.text(0) != "state" || !line.is_name(1) || line.text(2) != "(" || line.arguments(2)?.len() < 2 {
+        return None;
+    }
+    let name = line.text(1);
+    Some(
+        IdiomMatch::new("E0135", "write a field by its values at the points of a grid", line.span(1, line.close(2)?))
+            .label("a field")
+            .over(line.range.clone())
+            .help(format!(
+                "with `index i = 1..100` and `param dx = 0.01`, write `state {name}[i] = 1`, and derivatives in space \
+                 as differences"
+            )),
+    )
+}
+
 /// `init y = 1`, `number b = 2`
 fn word(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
@@ -320,6 +340,36 @@ fn boundary(line: &Line<'_>) -> Option<IdiomMatch> {
         let start = line.tokens[k].start;
         found.fix(Span::new(start, start), format!("{rule} "))
     }))
+}
+
+/// `boundary neumann i`, `boundary dirichlet i = 0`
+fn kind_of_boundary(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let word = line.text(1).to_lowercase();
+    if line.text(0) != "boundary" || scene.knows(line.text(1)) || line.text(2) == "[" {
+        return None;
+    }
+    let array = scene.arrays.iter().filter(|(_, indices)| indices.len() == 1).map(|(name, _)| *name).min();
+    let u = array.unwrap_or("u");
+    let help = match word.as_str() {
+        "neumann" | "noflux" | "no_flux" | "reflecting" | "insulated" | "zeroflux" | "open" | "outflow" => {
+            format!("without a flux through the ends, write `boundary clamp {}`", index_of(scene, u))
+        }
+        "dirichlet" | "fixed" | "zero" | "absorbing" | "closed" => {
+            format!("write the values beyond the ends: for `index i = 1..N`, `boundary {u}[0] = 0, {u}[N+1] = 0`")
+        }
+        _ => return None,
+    };
+    Some(
+        IdiomMatch::new("E0128", "write a boundary by the values beyond the ends", line.span(1, 1))
+            .label("a kind of boundary")
+            .over(line.range.clone())
+            .help(help),
+    )
+}
+
+/// The index of an array.
+fn index_of<'a>(scene: &Scene<'a>, array: &str) -> &'a str {
+    scene.arrays.get(array).and_then(|indices| indices.first()).copied().unwrap_or("i")
 }
 
 /// `2 1/s`, `2 m/s`: a number and a unit of several signs.

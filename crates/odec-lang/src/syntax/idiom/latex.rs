@@ -5,6 +5,7 @@ use odec_ir::Span;
 use super::line::{Line, operand};
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::tokens;
+use crate::syntax::keyword::KEYWORDS;
 
 /// Most nested braces that are looked into.
 const MAX_DEPTH: usize = 8;
@@ -299,6 +300,11 @@ fn letter(word: &str) -> Option<&'static str> {
     GREEK.iter().find(|(name, _)| *name == word).map(|(_, letter)| *letter)
 }
 
+/// True for a word that begins a declaration.
+fn declares(word: &str) -> bool {
+    KEYWORDS.iter().any(|(name, _)| *name == word)
+}
+
 /// LaTeX writes products without a sign: `-k y` is `-k*y`.
 fn products(scene: &Scene<'_>, text: &str) -> String {
     let found = tokens(text);
@@ -307,11 +313,14 @@ fn products(scene: &Scene<'_>, text: &str) -> String {
     for (k, token) in found.iter().enumerate() {
         let before = k.checked_sub(1).and_then(|k| found.get(k));
         let gap = &text[last..token.start];
-        let side_by_side = before.is_some_and(|before| {
-            let call = token.text(text) == "(" && gap.is_empty() && scene.is_function(before.text(text));
-            let bracket = token.text(text) == "[";
-            before.ends_value() && token.begins_value() && !call && !bracket
-        });
+        // `param alpha`: the word of a declaration is no factor
+        let declares = k == 1 && before.is_some_and(|word| declares(word.text(text)));
+        let side_by_side = !declares
+            && before.is_some_and(|before| {
+                let call = token.text(text) == "(" && gap.is_empty() && scene.is_function(before.text(text));
+                let bracket = token.text(text) == "[";
+                before.ends_value() && token.begins_value() && !call && !bracket
+            });
         out.push_str(if side_by_side { "*" } else { gap });
         out.push_str(token.text(text));
         last = token.end;

@@ -27,6 +27,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     for at in 0..line.tokens.len() {
         let idiom = backwards(line, at)
             .or_else(|| broadcast(line, at))
+            .or_else(|| semicolon(scene, line, at))
             .or_else(|| fortran(line, at))
             .or_else(|| colons(scene, line, at))
             .or_else(|| otherwise(scene, line, at))
@@ -66,11 +67,22 @@ fn backwards(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 
 /// `.^`, `.*`, `./`, also where the dot has joined a number: `2.*x`.
 fn broadcast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let operator = matches!(line.text(at + 1), "^" | "*" | "/" | "+" | "-" | "'");
+    let operator = matches!(line.text(at + 1), "^" | "*" | "/" | "+" | "-" | "'" | "=");
     if line.text(at) != "." || !operator || !line.touches(at) {
         return None;
     }
     Some(sign(line, at, at + 1, line.text(at + 1)))
+}
+
+/// `max(x; 1)`: the sign between arguments where a comma is in the numbers.
+fn semicolon(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    if line.text(at) != ";" {
+        return None;
+    }
+    let open = (0..at).rev().find(|&k| line.text(k) == "(" && line.close(k).is_some_and(|close| close > at))?;
+    let function = open > 0 && line.touches(open - 1) && scene.is_function(&line.text(open - 1).to_lowercase());
+    function
+        .then(|| IdiomMatch::new(CODE, "a comma separates arguments", line.span(at, at)).label("write `,`").mend(","))
 }
 
 /// `.gt.`

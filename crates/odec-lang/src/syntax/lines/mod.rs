@@ -15,7 +15,9 @@ use odec_ir::Span;
 use super::idiom::without_brackets;
 use super::keyword::{Keyword, REST, classify, first_word};
 use crate::diagnostic::Diagnostic;
-use text::{Lines, action_in_head, begins_clause, equation_in_head, lone_equals, without_texts};
+use text::{
+    Lines, action_in_head, begins_clause, equation_in_head, lone_equals, reinit_in_head, without_texts, without_time,
+};
 
 /// A span of text that is one statement, entry, action or head of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,6 +231,7 @@ impl Cutter<'_> {
             self.pieces.push(Piece { head, block: Some(block) });
         } else {
             let inside = self.text[head.range.clone()].trim_start_matches(word.word()).trim();
+            let inside = if word == Keyword::At { without_time(inside, "t") } else { inside };
             let help = match word {
                 Keyword::Run if lone_equals(without_brackets(inside)).is_some() => {
                     format!("write `run {{ {} }}`", without_brackets(inside))
@@ -247,6 +250,11 @@ impl Cutter<'_> {
                     );
                     self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
                     return;
+                }
+                _ if word.is_event()
+                    && let Some((what, actions)) = reinit_in_head(inside) =>
+                {
+                    format!("write `{} {what} {{ {actions} }}`", word.word())
                 }
                 _ if word.is_event()
                     && let Some((what, action)) = action_in_head(inside) =>

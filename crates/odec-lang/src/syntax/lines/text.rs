@@ -134,3 +134,23 @@ pub(super) fn equation_in_head(head: &str) -> Option<(&str, &str, &str)> {
     let equals = lone_equals(action)?;
     Some((condition, action[..equals].trim(), action[equals + 1..].trim()))
 }
+
+/// The same as Modelica has it, `C then reinit(x, 1) end when`: condition and actions.
+pub(super) fn reinit_in_head(head: &str) -> Option<(&str, String)> {
+    let (condition, rest) = head.split_once(" then ")?;
+    let rest = rest.trim().trim_end_matches(';').trim_end_matches("end when").trim();
+    let mut actions = Vec::new();
+    for action in rest.split(';').map(str::trim).filter(|action| !action.is_empty()) {
+        let inside = action.strip_prefix("reinit(")?.strip_suffix(')')?;
+        let (name, value) = inside.split_once(',')?;
+        actions.push(format!("{} := {}", name.trim(), value.trim()));
+    }
+    (!actions.is_empty()).then(|| (condition.trim(), actions.join("; ")))
+}
+
+/// The head of `at` without the name of time: `t = 5 x = 1` is `5 x = 1`.
+pub(super) fn without_time<'a>(head: &'a str, time: &str) -> &'a str {
+    let rest = head.strip_prefix(time).map(str::trim_start);
+    let value = rest.and_then(|rest| rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')));
+    value.map_or(head, str::trim_start)
+}

@@ -237,6 +237,10 @@ impl<'a> Checker<'a> {
                 let unit = self.words(&unit);
                 let squared = if power.abs() == 2 { " twice" } else { "" };
                 let names = crate::suggest::any_of(&fits);
+                if matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
+                    let verb = if power > 0 { "multiply" } else { "divide" };
+                    return format!("{verb} it{squared} by a quantity in [{unit}], such as {names}");
+                }
                 return format!(
                     "{}{squared} a quantity in [{unit}], such as {names}, would make them agree",
                     act(power)

@@ -8,7 +8,7 @@ use crate::rows::{Rows, RowsError};
 use crate::table::{Column, Format, Meta};
 use crate::whole::{beside, not_written};
 
-/// Writes rows, consecutive in `values`, as `.csv`, `.jsonl`, `.parquet` or `.npz`.
+/// Writes rows, consecutive in `values`, as `.csv`, `.jsonl`, `.parquet`, `.arrow` or `.npz`.
 ///
 /// # Errors
 /// If odec does not support the format, or cannot write the file.

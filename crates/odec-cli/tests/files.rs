@@ -162,14 +162,14 @@ fn joined_parts_have_the_bytes_of_the_whole_sweep_in_every_form() {
     let folder = Folder::new("joined-forms").with("m.ode", model);
     let flags = ["sweep", "m.ode", "--set", "k=0.1:2:7", "--set", "x=0.5:1:3", "--samples", "3", "-q"];
     let with = |more: &[&str]| folder.run(&[&flags[..], more].concat());
-    for form in ["csv", "jsonl", "parquet", "npz"] {
+    for form in ["csv", "jsonl", "parquet", "arrow", "npz"] {
         // runs that blow up end the command with 3, and their rows are there
         with(&["-o", &format!("whole.{form}")]).exits(3);
     }
     for k in 0..4 {
         with(&["--shard", &format!("{k}/4"), "-o", "parts"]);
     }
-    for form in ["csv", "jsonl", "parquet", "npz"] {
+    for form in ["csv", "jsonl", "parquet", "arrow", "npz"] {
         folder.run(&["sweep", "--join", "parts", "-o", &format!("joined.{form}"), "-q"]).exits(3);
         let read = |name: &str| std::fs::read(folder.path(&format!("{name}.{form}"))).expect("a table");
         assert!(read("whole") == read("joined"), "{form}");

@@ -114,6 +114,28 @@ def test_arrow(solution, tmp_path):
         table = file.read_all()
     same({name: table[name].to_numpy() for name in table.column_names}, solution)
     assert table.schema.metadata[b"odec.model"].decode() == PENDULUM
+    # every value is there, none is marked as missing, and other readers agree
+    assert all(column.null_count == 0 and str(column.type) == "double" for column in table.columns)
+    polars = pytest.importorskip("polars")
+    same({name: c.to_numpy() for name, c in zip(table.column_names, polars.read_ipc(tmp_path / "rows.arrow"))}, solution)
+
+
+def test_arrow_in_batches(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    m = odec.compile("state x = 1, y = 0\nx' = y\ny' = -x\noutput none = 0/0*x\n")
+    s = m.run(1, samples=1_500_000)
+    s.save(tmp_path / "rows.feather")
+    with arrow.memory_map(str(tmp_path / "rows.feather")) as mapped, arrow.ipc.open_file(mapped) as file:
+        assert file.num_record_batches > 1
+        table = file.read_all()
+        table.validate(full=True)
+        for k, name in enumerate(table.column_names):
+            assert np.array_equal(table[name].to_numpy(), s.to_numpy()[:, k], equal_nan=True), name
+        del table
+    # as a stream from behind the mark, too
+    with open(tmp_path / "rows.feather", "rb") as file:
+        file.seek(8)
+        assert sum(batch.num_rows for batch in arrow.ipc.open_stream(file)) == len(s)
 
 
 def test_sweeps_have_types(tmp_path):
@@ -127,6 +149,13 @@ def test_sweeps_have_types(tmp_path):
     assert table.column_names == ["point", "k", "x(0)", "t", "x", "ok"] == list(w._table())
     assert table["ok"].to_pylist() == w.ok.tolist() and table["point"].to_pylist() == list(range(6))
     assert np.isnan(table["x"].to_numpy()).tolist() == (~w.ok).tolist() and 0 < table["t"][2].as_py() < 1
+    arrow = pytest.importorskip("pyarrow")
+    w.save(tmp_path / "sweep.arrow")
+    with arrow.ipc.open_file(tmp_path / "sweep.arrow") as file:
+        as_arrow = file.read_all()
+    assert [str(c.type) for c in as_arrow.columns] == ["int64", "double", "double", "double", "double", "bool"]
+    for name in table.column_names:
+        assert np.array_equal(as_arrow[name].to_numpy(), table[name].to_numpy(), equal_nan=name == "x"), name
     w.save(tmp_path / "sweep.npz")
     with np.load(tmp_path / "sweep.npz") as arrays:
         assert arrays["ok"].dtype == bool and arrays["point"].dtype == np.int64
@@ -138,7 +167,7 @@ def test_sweeps_have_types(tmp_path):
 def test_the_command_writes_the_same_bytes(tmp_path):
     (tmp_path / "p.ode").write_text(PENDULUM)
     rows = odec.load(tmp_path / "p.ode").with_(L=1.5).run(method="dopri5", rtol=1e-7)
-    for kind in ("parquet", "npz", "csv", "jsonl"):
+    for kind in ("parquet", "arrow", "npz", "csv", "jsonl"):
         words = ["run", "p.ode", "--set", "L=1.5", "--method", "dopri5", "--rtol", "1e-7", "-o", f"rows.{kind}"]
         subprocess.run([str(ODEC), *words], cwd=tmp_path, check=True, capture_output=True, timeout=120)
         rows.save(tmp_path / f"own.{kind}")
@@ -157,7 +186,7 @@ def test_a_failed_run_keeps_its_rows(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["m.ode", "r.parquet"]
 
 
-@pytest.mark.parametrize("kind", ["parquet", "npz"])
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "npz"])
 def test_a_killed_write_leaves_no_file(tmp_path, kind):
     (tmp_path / "m.ode").write_text(
         "state x = 1, y = 0\nx' = y\ny' = -x\nrun { t = 0 .. 1e9; method = dopri5; samples = steps; max_steps = 1000000000 }\n"

@@ -1,5 +1,7 @@
-//! Rows in binary files: Parquet and npz. A file is written under a temporary name and renamed when it is complete.
+//! Rows in binary files: Parquet, Arrow and npz. A file is written under a temporary name and renamed when it is complete.
 
+mod arrow;
+mod flat;
 mod npz;
 mod parquet;
 mod thrift;
@@ -11,6 +13,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use crate::input::error;
 use crate::whole::Draft;
 
+use arrow::Arrow;
 use npz::Npz;
 use parquet::Parquet;
 
@@ -25,13 +28,15 @@ pub enum Format {
     JsonLines,
     /// Apache Parquet.
     Parquet,
+    /// An Arrow file, also named Feather.
+    Arrow,
     /// Arrays of NumPy.
     Npz,
 }
 
 /// Extensions that promise a form that odec does not write.
-const FOREIGN: [&str; 14] =
-    ["arrow", "feather", "ipc", "h5", "hdf5", "json", "mat", "nc", "npy", "ods", "xlsx", "gz", "zip", "zst"];
+const FOREIGN: [&str; 11] =
+    ["h5", "hdf5", "json", "mat", "nc", "npy", "ods", "xlsx", "gz", "zip", "zst"];
 
 impl Format {
     /// The form that a name asks for by its extension; CSV if it has none that is known.
@@ -40,10 +45,11 @@ impl Format {
         match extension.as_deref() {
             Some("jsonl" | "ndjson") => Ok(Format::JsonLines),
             Some("parquet") => Ok(Format::Parquet),
+            Some("arrow" | "feather" | "ipc") => Ok(Format::Arrow),
             Some("npz") => Ok(Format::Npz),
             Some(word) if FOREIGN.contains(&word) => {
                 let headline = format!("`{}`: odec cannot write files of type `.{word}`", path.display());
-                let help = "choose a name that ends in `.csv`, `.parquet`, `.npz` or `.jsonl`".to_string();
+                let help = "choose a name that ends in `.csv`, `.parquet`, `.arrow`, `.npz` or `.jsonl`".to_string();
                 Err(Box::new(error(&codes::E0850, headline, Some(help))))
             }
             _ => Ok(Format::Csv),
@@ -83,6 +89,7 @@ pub type Meta = Vec<(String, String)>;
 
 enum Form {
     Parquet(Parquet),
+    Arrow(Arrow),
     Npz(Npz),
 }
 
@@ -99,6 +106,7 @@ impl Table {
         let mut draft = Draft::begin(path)?;
         let form = match format {
             Format::Npz => Form::Npz(Npz::begin(columns, &draft)?),
+            Format::Arrow => Form::Arrow(Arrow::begin(columns, meta.clone(), &mut draft)?),
             _ => Form::Parquet(Parquet::begin(columns, &mut draft)?),
         };
         Ok(Table { draft, form, meta })
@@ -108,6 +116,7 @@ impl Table {
     pub fn row(&mut self, values: &[f64]) -> Written<()> {
         match &mut self.form {
             Form::Parquet(file) => file.row(values, &mut self.draft),
+            Form::Arrow(file) => file.row(values, &mut self.draft),
             Form::Npz(file) => file.row(values),
         }
     }
@@ -116,6 +125,7 @@ impl Table {
     pub fn finish(mut self) -> Written<()> {
         match &mut self.form {
             Form::Parquet(file) => file.finish(&self.meta, &mut self.draft)?,
+            Form::Arrow(file) => file.finish(&mut self.draft)?,
             Form::Npz(file) => file.finish(&self.meta, &mut self.draft)?,
         }
         self.draft.publish()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -247,7 +246,7 @@ class Solution:
         odec, and the units. The file is there whole or not at all.
         """
         columns = [(name, "number") for name in self._all]
-        _save(path, columns, self._rows, self.model.described(self._settings or {}) if self._settings else [], self.to_arrow)
+        _save(path, columns, self._rows, self.model.described(self._settings) if self._settings else [])
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as an Arrow stream, through pyarrow."""
@@ -444,7 +443,7 @@ class Sweep:
         kinds = {"i": "whole", "b": "flag"}
         columns = [(name, kinds.get(values.dtype.kind, "number")) for name, values in table.items()]
         rows = np.column_stack([values.astype(np.float64) for values in table.values()])
-        _save(path, columns, rows, self.model.described(self._settings) if self._settings else [], self.to_arrow)
+        _save(path, columns, rows, self.model.described(self._settings) if self._settings else [])
 
     def plot(self, *names: str, over: str | None = None, ax: Any = None, log: str = "") -> Any:
         """Plots quantities over what the sweep varies, with matplotlib. `log` is "x", "y" or "xy". Returns the axes.
@@ -476,29 +475,10 @@ class Sweep:
         return f"<odec.Sweep of {self.model.name}: {len(self.ok)} runs, {failed} failed, {len(self._rows)} rows>"
 
 
-def _save(
-    path: str | PathLike[str],
-    columns: list[tuple[str, str]],
-    rows: F64,
-    meta: list[tuple[str, str]],
-    to_arrow: Callable[[], Any],
-) -> None:
-    name = fspath(path)
-    if not name.endswith((".arrow", ".feather", ".ipc")):
-        from ._odec import save_rows
+def _save(path: str | PathLike[str], columns: list[tuple[str, str]], rows: F64, meta: list[tuple[str, str]]) -> None:
+    from ._odec import save_rows
 
-        save_rows(name, columns, np.ascontiguousarray(rows), meta)
-        return
-    arrow = need("pyarrow", "save as .arrow")
-    table = to_arrow().replace_schema_metadata(dict(meta))
-    hidden = f"{name}.{os.getpid()}.part"
-    try:
-        with arrow.OSFile(hidden, "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
-            writer.write_table(table)
-        os.replace(hidden, name)
-    finally:
-        if os.path.exists(hidden):
-            os.remove(hidden)
+    save_rows(fspath(path), columns, np.ascontiguousarray(rows), meta)
 
 
 def outside() -> int:

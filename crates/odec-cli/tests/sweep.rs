@@ -212,6 +212,30 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
     folder.run(&["sweep", "rod.ode", "--set", "N=3:5:3"]).exits(2).says("E0717");
 }
 
+/// One command makes 1e8 runs at most; a part of a longer sweep has the points of the whole, with the last one exact.
+#[test]
+fn a_sweep_in_parts_may_be_longer_than_one_command() {
+    let folder = Folder::new("sweep-long").with("decay.ode", MODEL);
+    let flags = ["sweep", "decay.ode", "-q", "--set", "k=0:2:1000000001", "-o", "parts"];
+    let with = |more: &[&str]| folder.run(&[&flags[..], more].concat());
+    with(&[]).exits(2).says("E0716").says("--shard 0/11");
+    with(&["--shard", "3/5"]).exits(2).says("E0716");
+    with(&["--shard", "99999999/100000000"]).exits(0);
+    with(&["--shard", "50000000/100000000"]).exits(0);
+    let points = |part: &str| -> Vec<f64> {
+        let table = folder.read(&format!("parts/part-{part}-of-100000000.csv"));
+        let first = |line: &str| line.split(',').next().and_then(|cell| cell.parse().ok()).expect("a number");
+        table.lines().skip(1).map(first).collect()
+    };
+    let (middle, last) = (points("50000000"), points("99999999"));
+    assert_eq!((middle.len(), last.len(), middle[0], last[10]), (10, 11, 1.0, 2.0));
+    assert!(last.windows(2).all(|pair| (pair[1] - pair[0] - 2e-9).abs() < 1e-15));
+    // a part of another sweep does not go into this folder, and a finished one is not made again
+    folder.run(&["sweep", "decay.ode", "--set", "k=0:2:30", "--shard", "0/3", "-o", "parts"]).exits(2).says("E0852");
+    let again = ["sweep", "decay.ode", "--set", "k=0:2:1000000001", "-o", "parts", "--shard", "50000000/100000000"];
+    folder.run(&again).exits(0).says("already");
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_whole_rows_in_order() {

@@ -12,12 +12,12 @@ use crate::{JitError, Strategy, host, libm, unit};
 pub(crate) type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64, *const u64, *mut f64);
 
 /// A module whose memory is freed with it: the library's own leaks it.
-struct Memory(Option<JITModule>);
+pub(crate) struct Memory(pub(crate) Option<JITModule>);
 
 impl Drop for Memory {
     fn drop(&mut self) {
         if let Some(module) = self.0.take() {
-            // SAFETY: the addresses of the code are in the `Code` that owns this, or in `Code::new` before it gave one;
+            // SAFETY: the addresses of the code are in the `Code` or `Callback` that owns this, or in `new` before it gave one;
             // calls borrow that, so none is running and none can follow.
             unsafe { module.free_memory() }
         }

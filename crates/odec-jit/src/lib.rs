@@ -12,6 +12,7 @@
 
 mod abi;
 mod arguments;
+mod callback;
 mod code;
 mod compiled;
 mod error;
@@ -28,6 +29,7 @@ mod text;
 mod unit;
 mod write;
 
+pub use callback::{Callback, Extents};
 pub use compiled::Compiled;
 pub use error::JitError;
 pub use function::Function;

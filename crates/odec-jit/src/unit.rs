@@ -137,7 +137,7 @@ fn abi<M: Module>(module: &M) -> Abi {
     Abi { pointer: config.pointer_type(), convention: config.default_call_conv }
 }
 
-fn finish<M: Module>(module: &mut M, id: FuncId, context: &mut Context) -> Result<usize, JitError> {
+pub(crate) fn finish<M: Module>(module: &mut M, id: FuncId, context: &mut Context) -> Result<usize, JitError> {
     module.define_function(id, context)?;
     let bytes = context.compiled_code().map_or(0, |code| code.code_buffer().len());
     module.clear_context(context);

@@ -7,7 +7,7 @@ use numpy::{
     PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1, PyUntypedArray, PyUntypedArrayMethods,
 };
 use odec_ir::KernelRole;
-use odec_jit::Function;
+use odec_jit::{Callback, Function};
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{Jacobian, Mass, System};
 use odec_sim::Simulation;
@@ -32,7 +32,24 @@ pub struct Kernels {
     sparse: OnceLock<Option<Sparse>>,
     by_parameters: OnceLock<Option<ByParameters>>,
     /// Stored here because C code may use their addresses.
-    functions: OnceLock<Vec<(KernelRole, Function)>>,
+    functions: OnceLock<Vec<(KernelRole, CFunction)>>,
+}
+
+/// A function of C.
+enum CFunction {
+    /// The code of a kernel without loops.
+    Kernel(Function),
+    /// A function around a kernel with loops, or around one that has the states in another order.
+    Around(Callback),
+}
+
+impl CFunction {
+    fn address(&self) -> usize {
+        match self {
+            CFunction::Kernel(function) => function.address(),
+            CFunction::Around(callback) => callback.address(),
+        }
+    }
 }
 
 /// The pattern of the Jacobian in the order of the text.
@@ -401,23 +418,17 @@ impl Core {
             "dfdt" => KernelRole::TimeDerivative,
             _ => return Err(usage(py, &format!("there is no function `{which}`; the functions are f, jvp and dfdt"))),
         };
-        if kernels.places.is_some() {
-            let why = "this model has no C function: the solver stores its states in a different order than the text";
-            return Err(usage(py, why));
-        }
-        let found = kernels.functions.get_or_init(|| {
-            [KernelRole::Rhs, KernelRole::Tangent, KernelRole::TimeDerivative]
-                .into_iter()
-                .filter_map(|role| Some((role, kernels.executor().function(role)?)))
-                .collect()
-        });
+        // the kernel itself where its code takes what C callers give, else a function around it
+        let roles = [KernelRole::Rhs, KernelRole::Tangent, KernelRole::TimeDerivative];
+        let made = |role| {
+            let executor = kernels.executor();
+            let own = executor.function(role).filter(|_| kernels.places.is_none()).map(CFunction::Kernel);
+            own.or_else(|| executor.callback(role, kernels.places.clone()).map(CFunction::Around))
+        };
+        let find = || roles.into_iter().filter_map(|role| Some((role, made(role)?))).collect();
+        let found = kernels.functions.get_or_init(find);
         let function = found.iter().find(|(own, _)| *own == role).map(|(_, function)| function);
-        let function = function.ok_or_else(|| {
-            usage(
-                py,
-                "this model has no such C function: it contains arrays, or its f does not depend on time (`dfdt`)",
-            )
-        })?;
+        let function = function.ok_or_else(|| lacking(py, &format!("C function `{which}`")))?;
         Ok((function.address(), PyArray1::from_slice(py, kernels.executor().parameters())))
     }
 }

@@ -196,7 +196,7 @@ pub fn range_values<'py>(
     logarithmic: bool,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let range = Range { name: String::new(), low, high, count, spacing: spacing(logarithmic) };
-    let points = Points::new(vec![range], Design::Grid);
+    let points = Points::new(vec![range], Design::Grid).filter(|points| points.len() <= MAX_RUNS);
     let points = points.ok_or_else(|| usage(py, &format!("a range has at most {MAX_RUNS} values")))?;
     let mut values = vec![0.0; points.len() as usize];
     for (k, value) in values.iter_mut().enumerate() {
@@ -222,6 +222,7 @@ pub fn drawn_points<'py>(
     };
     let width = ranges.len().max(1);
     let points = Points::new(ranges.iter().map(range).collect(), Design::Random { runs, seed });
+    let points = points.filter(|points| points.len() <= MAX_RUNS);
     let points = points.ok_or_else(|| usage(py, &format!("a sweep has at most {MAX_RUNS} points")))?;
     let mut values = vec![0.0; ranges.len() * runs as usize];
     for (k, point) in values.chunks_exact_mut(width).enumerate() {

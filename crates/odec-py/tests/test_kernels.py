@@ -151,9 +151,48 @@ def test_functions_of_c_give_the_same_bits(lorenz):
         call, out = cfunc.ctypes(), np.full(3, np.nan)
         call(t, pointer(y), pointer(cfunc.parameters), pointer(v), pointer(out))
         assert (out == wanted[which]).all() and cfunc.address != 0
-    for text, which in ((BODIES, "f"), (HEAT, "f"), (LORENZ, "g")):
+    for text, which in ((BALL, "f"), (LORENZ, "g")):
         with pytest.raises(odec.UsageError):
             odec.compile(text).cfunc(which)
+
+
+@pytest.mark.parametrize("text", [BODIES, HEAT, "param k = 2\nindex i = 1..4\nstate u[i] = i, x = 1, x' = 0\nu[i]' = -k*t*u[i]*x\nx'' = -x + sum(i: u[i])"])
+def test_functions_of_c_of_arrays_and_of_other_orders(text):
+    import ctypes
+    import gc
+    import threading
+
+    m = odec.compile(text)
+    moved = m.with_({next(iter(m.params)): 1.25})
+    n = len(m.states)
+    y, v = np.arange(1.0, n + 1) / n, np.cos(np.arange(n))
+    wanted = {"f": moved.f(0.5, y), "jvp": moved.jvp(0.5, y, v), "dfdt": moved.dfdt(0.5, y)}
+    assert (wanted["f"] != m.f(0.5, y)).any()
+    functions = {which: moved.cfunc(which) for which in wanted}
+    del moved
+    gc.collect()
+    pointer = lambda array: array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    wrong = []
+
+    def call(which):
+        call, out = functions[which].ctypes(), np.full(n, np.nan)
+        for _ in range(200):
+            out.fill(np.nan)
+            call(0.5, pointer(y), pointer(functions[which].parameters), pointer(v), pointer(out))
+            if (out != wanted[which]).any():
+                wrong.append(which)
+
+    threads = [threading.Thread(target=call, args=(which,)) for which in list(wanted) * 2]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not wrong
+    # other parameters of the same kind are those of another model, in the same code
+    m_f = functions["f"].ctypes()
+    out = np.empty(n)
+    m_f(0.5, pointer(y), pointer(m.cfunc("f").parameters), None, pointer(out))
+    assert (out == m.f(0.5, y)).all()
 
 
 def test_what_is_no_plain_array_is_taken_right_or_refused(lorenz):

@@ -59,6 +59,15 @@ def test_duckdb_reads_a_solution(solution):
     assert duckdb.sql("select max(x) from solution").fetchall()[0][0] == 1.0
 
 
+def test_xarray_has_places_as_coordinates():
+    pytest.importorskip("xarray")
+    text = "const N = 3\nindex i = 1..N\nparam L = 6 [m], z[i] = 2*i [m], D[i] = 1/i\nstate u[i] = 1, x = 0\nu[i]' = -D[i]*u[i]*z[i]/L\nx' = 1\n"
+    data = odec.compile(text).run(1, samples=2).to_xarray()
+    assert data.z.dims == ("i",) and data.z.values.tolist() == [2, 4, 6] and data.z.attrs == {"units": "m"}
+    assert "z" in data.u.coords and "z" not in data.x.coords and "D" in data.coords and "L" not in data.coords
+    assert float(data.u.swap_dims(i="z").sel(z=4, t=1)) == pytest.approx(np.exp(-1 / 3), rel=1e-5)
+
+
 def test_xarray(solution):
     pytest.importorskip("xarray")
     data = solution.to_xarray()

@@ -3,6 +3,7 @@
 
 mod beyond;
 mod bound_functions;
+mod callback;
 mod parameters;
 mod rounded;
 

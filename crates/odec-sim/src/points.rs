@@ -1,8 +1,10 @@
 //! The points of a sweep: a grid of ranges, or points drawn from them. A point is a function of its number alone, so that
 //! any thread can make any of them.
 
-/// Largest number of runs of a sweep.
+/// Largest number of runs of one process.
 pub const MAX_RUNS: u64 = 100_000_000;
+/// Largest number of runs of a sweep in parts.
+pub const MAX_POINTS: u64 = 1_000_000_000_000;
 
 /// The spacing of the values of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,13 +81,13 @@ pub struct Points {
 }
 
 impl Points {
-    /// The points; `None` if there are more than [`MAX_RUNS`].
+    /// The points; `None` if there are more than [`MAX_POINTS`].
     pub fn new(ranges: Vec<Range>, design: Design) -> Option<Points> {
         let len = match design {
             Design::Grid => ranges.iter().try_fold(1u64, |n, range| n.checked_mul(range.count))?,
             Design::Random { runs, .. } => runs,
         };
-        (len <= MAX_RUNS).then_some(Points { ranges, design, first: 0, len, whole: len, listed: Vec::new() })
+        (len <= MAX_POINTS).then_some(Points { ranges, design, first: 0, len, whole: len, listed: Vec::new() })
     }
 
     /// The points of a list: `values` has the coordinates of one point after the other, in the order of `names`. `None` if there are
@@ -203,7 +205,7 @@ fn scrambled(state: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Design, MAX_RUNS, Points, Range, Spacing};
+    use super::{Design, MAX_POINTS, Points, Range, Spacing};
 
     fn range(low: f64, high: f64, count: u64, spacing: Spacing) -> Range {
         Range { name: "k".into(), low, high, count, spacing }
@@ -301,8 +303,16 @@ mod tests {
     #[test]
     fn the_number_of_runs_is_bounded() {
         let of = |count| Points::new(vec![range(0.0, 1.0, count, Spacing::Even)], Design::Grid);
-        assert!(of(MAX_RUNS).is_some());
-        assert!(of(MAX_RUNS + 1).is_none());
+        assert!(of(MAX_POINTS).is_some());
+        assert!(of(MAX_POINTS + 1).is_none());
+        // the parts of a long sweep are its points, to the last one
+        let parts = 12_345;
+        let last = of(MAX_POINTS).map(|points| points.part(parts - 1, parts)).expect("a part");
+        let (mut end, mut before) = ([0.0], [0.0]);
+        last.fill(last.len() - 1, &mut end);
+        last.fill(last.len() - 2, &mut before);
+        assert_eq!((last.first() + last.len(), end[0]), (MAX_POINTS, 1.0));
+        assert!(before[0] < 1.0 && 1.0 - before[0] < 2.0 / MAX_POINTS as f64);
         let wide = vec![range(0.0, 1.0, u64::MAX, Spacing::Even), range(0.0, 1.0, 3, Spacing::Even)];
         assert!(Points::new(wide, Design::Grid).is_none());
     }

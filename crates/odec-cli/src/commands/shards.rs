@@ -164,7 +164,11 @@ impl SweepPart {
     /// # Errors
     /// The folder has parts of another sweep.
     pub fn made(&self) -> Answer<bool> {
-        for found in certificates(&self.folder)? {
+        // this part and another one: each was compared with another when it was made, and joining compares all
+        let own = table(&self.folder, self.k, self.n).with_extension("json");
+        let other = certificates(&self.folder)?.into_iter().find(|path| *path != own);
+        for path in own.exists().then_some(own).into_iter().chain(other) {
+            let found = read(&path)?;
             if found.digest != self.digest || found.parts != self.n {
                 let what = if found.digest == self.digest {
                     format!("belongs to a sweep of {} parts", found.parts)
@@ -259,24 +263,25 @@ fn whole(folder: &Path, part: &Certificate) -> Answer<bool> {
     Ok(measured(&path)? == (part.bytes, part.check.clone()))
 }
 
-/// The certificates of a folder, by number.
-fn certificates(folder: &Path) -> Answer<Vec<Certificate>> {
+/// The files of the certificates of a folder.
+fn certificates(folder: &Path) -> Answer<Vec<PathBuf>> {
     let mut found = vec![];
     for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, &e))? {
         let path = entry.map_err(|e| unreadable(folder, &e))?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if !name.starts_with("part-") || !name.ends_with(".json") {
-            continue;
+        if name.starts_with("part-") && name.ends_with(".json") {
+            found.push(path);
         }
-        let text = std::fs::read_to_string(&path).map_err(|e| unreadable(&path, &e))?;
-        let certificate: Certificate = serde_json::from_str(&text).map_err(|_| {
-            let headline = format!("`{}` is not a certificate of a part", path.display());
-            wrong(&codes::E0853, headline, "delete it, and run the part again")
-        })?;
-        found.push(certificate);
     }
-    found.sort_by_key(|part| (part.parts, part.part));
     Ok(found)
+}
+
+fn read(path: &Path) -> Answer<Certificate> {
+    let text = std::fs::read_to_string(path).map_err(|e| unreadable(path, &e))?;
+    serde_json::from_str(&text).map_err(|_| {
+        let headline = format!("`{}` is not a certificate of a part", path.display());
+        wrong(&codes::E0853, headline, "delete it, and run the part again")
+    })
 }
 
 /// Writes the rows of all parts as one table.
@@ -311,7 +316,8 @@ pub fn join(folder: &Path, output: Option<&Path>, reporter: Reporter) -> Result<
 
 /// The parts of a folder, if none is missing or damaged.
 fn complete(folder: &Path) -> Answer<Vec<Certificate>> {
-    let found = certificates(folder)?;
+    let mut found = certificates(folder)?.iter().map(|path| read(path)).collect::<Answer<Vec<Certificate>>>()?;
+    found.sort_by_key(|part| (part.parts, part.part));
     let again = "run the part again: `odec sweep` with the same flags and its `--shard`";
     let Some(first) = found.first() else {
         let headline = format!("`{}` contains no parts of a sweep", folder.display());

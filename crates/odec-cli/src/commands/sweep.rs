@@ -9,7 +9,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::problem::Stats;
 use odec_sim::bind::Purpose;
 use odec_sim::choices::SampleRule;
-use odec_sim::points::{Design, MAX_RUNS, Points, Range, Spacing};
+use odec_sim::points::{Design, MAX_POINTS, MAX_RUNS, Points, Range, Spacing};
 use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, NoValues};
 use odec_sim::{Error, Simulation};
 use serde::Serialize;
@@ -139,10 +139,11 @@ impl SweepOptions {
             Design::Random { runs, .. } => runs.to_string(),
         };
         let points = Points::new(ranges.list.clone(), design).ok_or_else(|| {
-            let headline = format!("{asked} runs exceed the limit of {MAX_RUNS} for one sweep");
-            let help = "use fewer values, draw random points with `--random 10000`, or split the sweep";
+            let headline = format!("{asked} runs exceed the limit of {MAX_POINTS} for one sweep");
+            let help = "use fewer values, or draw random points with `--random 10000`";
             Box::new(error(&codes::E0716, headline, Some(help.to_string())))
         })?;
+        bounded(&points, args.shard.as_deref(), &asked)?;
         let threads = match args.threads.as_deref().map(|text| flags::count_like("--threads", text, "4")).transpose()? {
             None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             Some(n) if n <= MAX_THREADS as u64 => n as usize,
@@ -154,6 +155,20 @@ impl SweepOptions {
         };
         Ok(SweepOptions { points, threads, ranges })
     }
+}
+
+/// Refuses more runs than one process makes.
+fn bounded(points: &Points, shard: Option<&str>, asked: &str) -> Result<(), Box<Diagnostic>> {
+    let parts = shard.map(flags::shard).transpose()?.map_or(1, |(_, parts)| parts);
+    if points.len().div_ceil(parts) <= MAX_RUNS {
+        return Ok(());
+    }
+    let headline = format!("{asked} runs exceed the limit of {MAX_RUNS} for one command");
+    let needed = (points.len().div_ceil(MAX_RUNS)).max(10);
+    let help = format!(
+        "use fewer values, draw random points with `--random 10000`, or split the sweep: `--shard 0/{needed} -o parts/`"
+    );
+    Err(Box::new(error(&codes::E0716, headline, Some(help))))
 }
 
 fn execute(

@@ -35,8 +35,7 @@ pub enum Format {
 }
 
 /// Extensions that promise a form that odec does not write.
-const FOREIGN: [&str; 11] =
-    ["h5", "hdf5", "json", "mat", "nc", "npy", "ods", "xlsx", "gz", "zip", "zst"];
+const FOREIGN: [&str; 11] = ["h5", "hdf5", "json", "mat", "nc", "npy", "ods", "xlsx", "gz", "zip", "zst"];
 
 impl Format {
     /// The form that a name asks for by its extension; CSV if it has none that is known.

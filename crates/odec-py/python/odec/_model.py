@@ -402,7 +402,7 @@ class Model(Core):
         return self.by_parameters(t, y, chosen)
 
     def cfunc(self, which: Literal["f", "jvp", "dfdt"] = "f") -> CFunc:
-        """A kernel as a C function, for example for numba or ctypes. The model must not contain arrays."""
+        """A kernel as a C function, for example for numba or ctypes."""
         return CFunc(self, which)
 
     def equations(self) -> str:

@@ -253,7 +253,7 @@ class Solution:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_xarray(self) -> Any:
-        """An xarray data set. Arrays keep their indices as dimensions; units become attributes."""
+        """An xarray data set. Arrays keep their indices as dimensions, and parameters with these indices are coordinates; units become attributes."""
         xarray = need("xarray", "to_xarray")
         time, units = self._all[0], self.model.units
         variables: dict[str, Any] = {}
@@ -268,6 +268,14 @@ class Solution:
                     raise UsageError(f"arrays with different ranges share the index `{dim}`: record only one of them")
             attributes = {"units": units[name]} if name in units else {}
             variables[name] = ((time, *dims), self[name], attributes)
+        for name, values, shape, axes in self.model.parameters():
+            # places of the elements, for example
+            dims = [axis for axis, _ in axes]
+            ranges = [np.arange(first, first + length) for length, (_, first) in zip(shape, axes)]
+            known = all(dim in coordinates and np.array_equal(coordinates[dim], own) for dim, own in zip(dims, ranges))
+            if shape and known and len(set(dims)) == len(dims) and name not in variables and name not in coordinates:
+                attributes = {"units": units[name]} if name in units else {}
+                coordinates[name] = (dims, np.array(values).reshape(shape), attributes)
         return xarray.Dataset(variables, coordinates)
 
     def plot(self, *names: str, ax: Any = None, log: str = "") -> Any:

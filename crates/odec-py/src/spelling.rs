@@ -32,7 +32,7 @@ pub fn in_python(d: &Diagnostic) -> Diagnostic {
 
 /// A text with options in backquotes.
 fn text(given: &str) -> String {
-    if !given.contains("`--") && !given.contains("`odec ") {
+    if !given.contains("`--") && !given.contains("`odec ") && !given.contains(':') {
         return given.to_owned();
     }
     let pieces = given.split('`').enumerate();
@@ -44,6 +44,9 @@ fn quoted(piece: &str) -> String {
     if piece == "odec methods" {
         return "odec.methods()".to_owned();
     }
+    if let Some(made) = range(piece) {
+        return made;
+    }
     let mut made: Vec<String> = Vec::new();
     let mut words = piece.split(' ').peekable();
     while let Some(word) = words.next() {
@@ -52,6 +55,15 @@ fn quoted(piece: &str) -> String {
         made.push(value.map_or((*name).to_owned(), |value| argument(name, value.trim_matches('\''))));
     }
     made.join(", ")
+}
+
+/// A range of a parameter to fit, `A=0.1:10` or `A=0.1:10:log`, as an entry of a mapping.
+fn range(piece: &str) -> Option<String> {
+    let (name, ends) = piece.split_once('=').filter(|(name, _)| !name.starts_with("--") && !name.contains(' '))?;
+    let (ends, function) = ends.strip_suffix(":log").map_or((ends, "lin"), |ends| (ends, "geom"));
+    let (low, high) = ends.split_once(':')?;
+    let is_number = |end: &str| end.parse::<f64>().is_ok();
+    (is_number(low) && is_number(high)).then(|| format!("\"{name}\": odec.{function}({low}, {high})"))
 }
 
 /// An argument with its value.

@@ -23,6 +23,14 @@ def sampled(model, times, names):
     return {"t": np.array(times), **{name: rows[name].copy() for name in names}}
 
 
+def test_messages_have_ranges_of_python():
+    m = odec.compile("param k = 1, A = 1\nstate x = 1\nx' = -k*x\noutput q = A*x\n")
+    data = {"t": [0.5, 1.0, 2.0], "q": [1.2, 0.8, 0.3]}
+    with pytest.raises(odec.UsageError, match="E0855") as caught:
+        m.fit(data, {"k": odec.geom(0.1, 10), "A": None}, starts=3)
+    assert '`"A": odec.lin(0.1, 10)` or `"A": odec.geom(0.1, 10)`' in str(caught.value)
+
+
 def test_known_parameters_come_back():
     m = odec.compile(KINETICS)
     times = np.linspace(0, 5, 20)

@@ -164,10 +164,8 @@ fn bounded(points: &Points, shard: Option<&str>, asked: &str) -> Result<(), Box<
         return Ok(());
     }
     let headline = format!("{asked} runs exceed the limit of {MAX_RUNS} for one command");
-    let needed = (points.len().div_ceil(MAX_RUNS)).max(10);
-    let help = format!(
-        "use fewer values, draw random points with `--random 10000`, or split the sweep: `--shard 0/{needed} -o parts/`"
-    );
+    let parts = points.len().div_ceil(MAX_RUNS).max(10);
+    let help = format!("use fewer values, random points (`--random 10000`) or parts (`--shard 0/{parts} -o parts/`)");
     Err(Box::new(error(&codes::E0716, headline, Some(help))))
 }
 

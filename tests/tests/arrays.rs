@@ -186,8 +186,8 @@ run { t = 0 .. 50; samples = 2 }
         let words = ran.err.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(answer), "{content:?}: {words}");
     };
-    refused("data/edges.csv", &edges.replace("2,3,", "2,4,"), 1, "error[E0");
-    refused("data/edges.csv", &edges.replace("2,3,", "2,2.5,"), 1, "error[E0");
+    refused("data/edges.csv", &edges.replace("2,3,", "4,3,"), 1, "error[E0");
+    refused("data/edges.csv", &edges.replace("2,3,", "2.5,3,"), 1, "error[E0");
     refused("data/edges.csv", &edges.replace("0.5", "half"), 1, "line 4: `half` is not a number");
     refused("data/edges.csv", &edges.replace("weight", "w"), 1, "no column `weight`");
     refused("data/edges.csv", &edges.replace("1,3,1\n", ""), 1, "error[E0");

@@ -15,7 +15,7 @@ const MET: f64 = 1e-3;
 pub(crate) struct Landmarks {
     /// Those that come once, in order.
     once: Vec<Narrow>,
-    /// Those that come again.
+    /// Those that come again, the shortest first.
     again: Vec<Narrow>,
 }
 
@@ -34,30 +34,46 @@ impl Landmarks {
 
     fn from(mut marks: Vec<Narrow>) -> Landmarks {
         marks.sort_by(|a, b| a.t.total_cmp(&b.t));
-        let (again, once) = marks.into_iter().partition(|mark| mark.every.is_some());
+        let (mut again, once): (Vec<Narrow>, Vec<Narrow>) = marks.into_iter().partition(|mark| mark.every.is_some());
+        again.sort_by(|a, b| a.width.total_cmp(&b.width));
         Landmarks { once, again }
     }
 
-    /// The step to try from `t` and its end, where `step` is the proposal.
+    /// The step to try from `t` and its end, where `step` is the proposal. A step of one width may pass a mark, so that
+    /// the marks of many pulses close together do not end steps one by one.
     pub(crate) fn cut(&self, t: f64, step: (f64, f64)) -> (f64, f64) {
-        let (h, end) = step;
-        let met = |mark: &&Narrow| (mark.t - t).abs() > MET * mark.width && h.abs() > mark.width;
-        let found = if h > 0.0 {
+        let (h, wished) = step;
+        let mut end = wished;
+        let shortened = |mark: &Narrow, at: f64, end: f64| {
+            let at = if (at - t).abs() < mark.width { t + mark.width.copysign(h) } else { at };
+            if (at - t).abs() < (end - t).abs() { at } else { end }
+        };
+        let apart = |mark: &&Narrow| (mark.t - t).abs() > MET * mark.width;
+        if h > 0.0 {
             let first = self.once.partition_point(|mark| mark.t <= t);
-            self.once[first..].iter().take_while(|mark| mark.t < end).find(met)
+            for mark in self.once[first..].iter().filter(apart) {
+                if mark.t >= end {
+                    break;
+                }
+                end = shortened(mark, mark.t, end);
+            }
         } else {
             let last = self.once.partition_point(|mark| mark.t < t);
-            self.once[..last].iter().rev().take_while(|mark| mark.t > end).find(met)
-        };
-        let mut end = found.map_or(end, |mark| mark.t);
-        let mut cut = found.is_some();
-        for mark in self.again.iter().filter(|mark| h.abs() > mark.width) {
-            let next = next(mark, t, h);
-            if (next - t).abs() < (end - t).abs() {
-                (end, cut) = (next, true);
+            for mark in self.once[..last].iter().rev().filter(apart) {
+                if mark.t <= end {
+                    break;
+                }
+                end = shortened(mark, mark.t, end);
             }
         }
-        if cut { (end - t, end) } else { step }
+        for mark in &self.again {
+            // the others are not shorter
+            if mark.width >= (end - t).abs() {
+                break;
+            }
+            end = shortened(mark, next(mark, t, h), end);
+        }
+        if end == wished { step } else { (end - t, end) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -116,6 +132,11 @@ mod tests {
         assert_eq!(marks.cut(7.9, (0.4, 8.3)), (0.4, 8.3));
         assert_eq!(marks.cut(10.0, (-10.0, 0.0)), (-2.0, 8.0));
         assert_eq!(marks.cut(8.0, (-8.0, 0.0)), (-3.0, 5.0));
+        // many marks closer than their width end no step that is shorter than it
+        let crowd = Landmarks::from((0..1000).map(|k| at(f64::from(k) * 0.01, 0.5)).collect());
+        assert_eq!(crowd.cut(0.28125, (4.0, 4.28125)), (0.5, 0.78125));
+        assert_eq!(crowd.cut(0.28125, (0.375, 0.65625)), (0.375, 0.65625));
+        assert_eq!(crowd.cut(4.28125, (-4.0, 0.28125)), (-0.5, 3.78125));
         // a step that ended beside it by rounding
         assert_eq!(marks.cut(5.0 - 1e-6, (1.0, 6.0 - 1e-6)), (1.0, 6.0 - 1e-6));
     }

@@ -542,6 +542,11 @@ impl Runner {
         Ok(())
     }
 
+    /// The steps that a run may take.
+    pub(crate) fn budget(&self) -> u64 {
+        self.options.max_steps
+    }
+
     /// Begins a new budget of steps.
     pub fn renew_budget(&mut self) {
         self.run.attempts = 0;

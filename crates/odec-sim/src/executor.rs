@@ -7,7 +7,7 @@ mod callback;
 mod parameters;
 mod rounded;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bound_functions::BoundFunctions;
 use odec_ir::interpret::{Inputs, Interpreter};
@@ -25,7 +25,7 @@ use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 use crate::elimination::Eliminations;
 use crate::series::SeriesKernels;
 use crate::steps::Steps;
-use crate::timetable::Timetable;
+use crate::timetable::{Looked, Timetable};
 
 pub use parameters::ByParameters;
 pub use rounded::{ExactRhs, RoundedRhs};
@@ -140,6 +140,10 @@ pub struct Executor {
     steps: Arc<Steps>,
     /// The terms of t alone, once a run asks for their pulses.
     timetable: OnceLock<Arc<Timetable>>,
+    /// Further results whose terms of t are analysed too: the sides of conditions.
+    watched: Option<Arc<(Program, Arc<BoundProgram>)>>,
+    /// The pulses that were found last.
+    looked: Mutex<Looked>,
     /// Kernels that the program has: of a huge model some are left out, and what is missing must not pass for zero.
     has_jacobian: bool,
     has_time_derivative: bool,
@@ -214,6 +218,8 @@ impl Executor {
             series: Arc::new(SeriesKernels::new()),
             steps: Arc::default(),
             timetable: OnceLock::new(),
+            watched: None,
+            looked: Mutex::default(),
             kept: kept.map(Box::new),
         };
         executor.stage();
@@ -368,6 +374,8 @@ impl Executor {
             series: self.series.clone(),
             steps: self.steps.clone(),
             timetable: self.timetable.clone(),
+            watched: self.watched.clone(),
+            looked: Mutex::default(),
             kept: self.kept.as_ref().map(|kept| Box::new(kept.fork())),
             ..*self
         }

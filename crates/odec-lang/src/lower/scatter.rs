@@ -1,8 +1,8 @@
 //! `sum(s where tab[s] == i: F[s])` as a term of an equation over `i` is no search: each `s` adds its term to the row
 //! that the table names.
 
-use odec_ir::builtin::logic;
-use odec_ir::nest::{Element, Kernel, Region, Store, Target};
+use odec_ir::builtin::{logic, rounding};
+use odec_ir::nest::{Affine, Element, Kernel, Region, Store, Target};
 use odec_ir::{KernelRole, Node, NodeId};
 
 use super::builder::{Context, ContextId, KernelBuilder, Phase, Unknown};
@@ -28,6 +28,15 @@ struct SideTerm {
     /// True for the left side.
     left: bool,
     atom: Atom,
+}
+
+/// Numbers of a table that are no index of some rows.
+#[derive(Default)]
+struct Strangers {
+    /// Some lie outside.
+    beyond: bool,
+    /// Some are not whole.
+    broken: bool,
 }
 
 /// A reduction that selects its row by a table.
@@ -91,6 +100,19 @@ impl World<'_> {
             _ => None,
         };
         if op.0.name == "eq" { one(*a, *b).or_else(|| one(*b, *a)) } else { None }
+    }
+
+    /// The numbers of a table that are no index from `first` to `last`.
+    fn strangers(&self, table: TermId, first: &Affine, last: &Affine) -> Strangers {
+        let TermKind::Element(Symbol::Constant(table), ..) = self.model.term(table).kind else {
+            return Strangers::default();
+        };
+        let data = &self.values.constant_data[table];
+        let [first, last] = [first, last].map(|end| end.value(&self.extents.list).map_or(f64::NAN, |end| end as f64));
+        Strangers {
+            beyond: data.iter().any(|&x| !(first <= x && x <= last)),
+            broken: data.iter().any(|x| x.fract() != 0.0),
+        }
     }
 
     /// The indices that a term mentions itself.
@@ -400,7 +422,7 @@ fn store(
             },
         });
     }
-    let mut conditions = within_place(builder, part.equation, state, &row);
+    let mut conditions = within_place(builder, part, state, &row);
     let mut base = Context { locals, unknown: Unknown::Own(part.equation), ..Context::default() };
     base.guards.clone_from(&conditions);
     let mut context = builder.context(base.clone());
@@ -435,16 +457,24 @@ fn store(
     Ok(Some(Store { target: Target::Add(element), node }))
 }
 
-/// An equation for a part of the rows takes only what goes there.
-fn within_place(builder: &mut KernelBuilder<'_, '_>, e: usize, state: usize, row: &[IndexValue]) -> Vec<NodeId> {
+/// Only what goes to a row of the equation is added: it may be for a part of the rows, and a table may hold numbers
+/// that are no row, whose terms need not exist.
+fn within_place(builder: &mut KernelBuilder<'_, '_>, part: &Addend, state: usize, row: &[IndexValue]) -> Vec<NodeId> {
     let axes = builder.world.axes(Symbol::State(state));
     let mut conditions = Vec::new();
-    for ((p, value), (axis, _)) in builder.world.places[e].clone().iter().zip(row).zip(axes.iter()) {
+    for ((p, value), (axis, _)) in builder.world.places[part.equation].clone().iter().zip(row).zip(axes.iter()) {
+        let PlaceAt::Each { local, first, last } = p else { continue };
         let axis = &builder.world.extents.axes[axis.0 as usize];
-        if let PlaceAt::Each { first, last, .. } = p
-            && (axis.first != *first || axis.last != *last)
-        {
+        let table = part.selection.rows.iter().find(|r| r.0 == *local).map(|r| r.1);
+        let Strangers { beyond, broken } =
+            table.map_or_else(Strangers::default, |table| builder.world.strangers(table, first, last));
+        if axis.first != *first || axis.last != *last || beyond {
             conditions.extend(builder.within(value, first, last));
+        }
+        if broken {
+            let x = builder.number(value);
+            let whole = builder.space.guards.apply(&rounding::FLOOR, &[x]);
+            conditions.push(builder.space.guards.apply(&logic::EQ, &[x, whole]));
         }
     }
     conditions

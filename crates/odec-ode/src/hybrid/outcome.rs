@@ -227,6 +227,15 @@ pub enum HybridCause {
         /// The event.
         event: usize,
     },
+    /// A list has more times than the run may take steps.
+    TooManyTimes {
+        /// The list.
+        list: usize,
+        /// About how many there are.
+        count: f64,
+        /// The steps that the run may take.
+        budget: u64,
+    },
     /// A value or priority of an event is not finite.
     NoValue {
         /// The event.

@@ -50,7 +50,32 @@ pub fn timed(model: &dyn HybridSystem, t_end: f64) -> Result<(), HybridCause> {
     }
 }
 
+/// Returns an error if a list that holds for the whole run has more times than the run may take steps, as each of them
+/// ends a step. A run that an event may end earlier is not refused.
+pub fn countable(model: &dyn HybridSystem, (t0, t_end): (f64, f64), budget: u64) -> Result<(), HybridCause> {
+    if !model.are_times_fixed() || model.events().iter().any(|event| event.stops) {
+        return Ok(());
+    }
+    for list in 0..model.lists() {
+        let count = model.times(list).expected(t0, t_end);
+        // a margin for times at the ends, and for rounding
+        if count.is_finite() && count * (1.0 - 1e-9) - 2.0 > budget as f64 {
+            return Err(HybridCause::TooManyTimes { list, count, budget });
+        }
+    }
+    Ok(())
+}
+
 impl Times<'_> {
+    /// About how many there are between two times.
+    fn expected(&self, t0: f64, t_end: f64) -> f64 {
+        match *self {
+            Times::List(list) => list.iter().filter(|t| t0 <= **t && **t <= t_end).count() as f64,
+            Times::Every { from, period, until } => ((t_end.min(until) - from.max(t0)) / period).max(0.0),
+            Times::Comb { offsets, period, .. } => offsets.len() as f64 * (t_end - t0) / period,
+        }
+    }
+
     /// The time with index `k`.
     pub fn get(&self, k: u64) -> Option<f64> {
         match *self {

@@ -377,6 +377,10 @@ pub trait HybridSystem {
     fn times(&self, _list: usize) -> Times<'_> {
         Times::List(&[])
     }
+    /// True if no list changes during a run.
+    fn are_times_fixed(&self) -> bool {
+        false
+    }
     /// A number that changes whenever lists change; `None` if this is not known.
     fn listing(&self) -> Option<u64> {
         None

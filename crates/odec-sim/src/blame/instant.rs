@@ -5,7 +5,7 @@ use odec_lang::diagnostic::{Diagnostic, Label, codes};
 use odec_ode::hybrid::HybridCause;
 
 use super::number;
-use crate::bind::Bound;
+use crate::bind::{Bound, MAX_STEPS};
 use crate::hybrid::Located;
 
 /// Most places that a message shows.
@@ -73,6 +73,16 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         | HybridCause::Accumulation { .. }
         | HybridCause::Returns { .. }
         | HybridCause::NoValue { .. } => Diagnostic::error(&codes::E0623, format!("an event has no value {when}")),
+        HybridCause::TooManyTimes { list, count, budget } => {
+            let (end, asked) = (number(bound.problem.t_end), *budget < MAX_STEPS);
+            let permitted = if asked { "`max_steps` permits" } else { "one run can take" };
+            let headline =
+                format!("{} known times up to {end} exceed the {budget} steps that {permitted}", number(count.round()));
+            let places = bound.located.iter().flat_map(|located| located.list_spans(*list)).collect();
+            let report = with(Diagnostic::error(&codes::E0607, headline), places, "a step ends at each of these times");
+            let rest = if asked { ", or permit more steps with `max_steps`" } else { "" };
+            report.help(format!("use a longer period, end the run earlier{rest}"))
+        }
         HybridCause::Unmet { off, events } => super::constraints::unmet(bound, off, events, when),
         HybridCause::Grazing { relation } => {
             let what = format!("the state has no derivative with respect to the parameters {when}");

@@ -1,9 +1,11 @@
 //! Capabilities of an executor beyond f and its derivatives: whole steps, Taylor coefficients, the pulses of terms of
 //! t.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
+use odec_ir::Program;
 use odec_ir::interpret::Inputs;
+use odec_ir::nest::BoundProgram;
 use odec_ode::accelerated::{Accelerated, Narrow, Series};
 use odec_ode::step::{FusedFormula, FusedStep};
 use odec_ode::system::EvalError;
@@ -12,10 +14,19 @@ use super::Executor;
 use crate::timetable::{RapidChanges, Timetable};
 
 impl Executor {
+    /// Says that steps must not miss the pulses of these results either.
+    pub(crate) fn watch(&mut self, program: &Program, bound: &Arc<BoundProgram>) {
+        self.watched = Some(Arc::new((program.clone(), bound.clone())));
+    }
+
     /// The pulses between two times of terms that depend only on t, or on states that count time, for the current
     /// parameters and a time and state.
     pub(crate) fn pulses(&self, at: (f64, &[f64]), span: (f64, f64)) -> RapidChanges {
-        self.timetable.get_or_init(|| Arc::new(Timetable::of(&self.program, &self.layout))).look(&self.p, at, span)
+        let table = self.timetable.get_or_init(|| {
+            let further = self.watched.as_deref().map(|(program, bound)| (program, &**bound));
+            Arc::new(Timetable::of(&self.program, &self.bound, further))
+        });
+        table.look(&self.p, at, span, &mut self.looked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use odec_lang::blame::{By, StateAt, summands};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
-use odec_ode::accelerated::{Accelerated, Series};
+use odec_ode::accelerated::{Accelerated, Narrow, Series};
 use odec_ode::hybrid::{Pushes, RowBound};
 use odec_ode::invariants::Invariants;
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
@@ -198,6 +198,10 @@ impl Accelerated for Located {
 
     fn groups(&self) -> usize {
         self.executor.groups()
+    }
+
+    fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<Narrow> {
+        self.executor.narrow(at, from, to)
     }
 
     /// A series belongs to the state at the start of a step, which is inside.

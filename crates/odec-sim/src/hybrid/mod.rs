@@ -133,10 +133,11 @@ impl Located {
     /// # Errors
     /// What cannot be compiled or bound.
     pub(crate) fn bind(code: KernelCode, switching: Switching, jacobian: bool) -> Result<Located, Unfit> {
-        let executor = Executor::bind(code, jacobian)?;
+        let mut executor = Executor::bind(code, jacobian)?;
         let execution = executor.execution();
         let made = |program: &odec_ir::Program| Routine::new(program.clone(), execution);
         let (sides, rates) = (made(&switching.sides)?, made(&switching.rates)?);
+        executor.watch(&switching.sides, sides.bound());
         let (values, facts) = (made(&switching.values)?, made(&switching.facts)?);
         let reads = made(&switching.reads)?;
         let event_results = events::Results::new(&switching.events, execution)?;

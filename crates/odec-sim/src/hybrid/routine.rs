@@ -41,6 +41,11 @@ impl Routine {
         Ok(Routine { program, bound, backend })
     }
 
+    /// Its positions.
+    pub fn bound(&self) -> &Arc<BoundProgram> {
+        &self.bound
+    }
+
     fn layout(&self) -> &Layout {
         &self.bound.layout
     }

@@ -320,6 +320,10 @@ impl HybridSystem for Located {
         &mut self.discretes
     }
 
+    fn are_times_fixed(&self) -> bool {
+        !self.code.are_times_switched
+    }
+
     fn refresh(&mut self) {
         self.write();
         self.look();

@@ -12,6 +12,7 @@ use super::mode::{self, Mode};
 use super::{Findings, Growth, Moment, StabilityHold, delays, dips, folds, rows};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
+use crate::hybrid::Located;
 use crate::spectrum;
 use crate::stability::{self, C};
 
@@ -423,7 +424,8 @@ fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
     if bound.options.fixed {
         return None;
     }
-    let found = bound.executor.pulses((t0, &bound.problem.y0), (t0.min(t_end), t0.max(t_end)));
+    let executor = bound.located.as_ref().map_or(&bound.executor, Located::executor);
+    let found = executor.pulses((t0, &bound.problem.y0), (t0.min(t_end), t0.max(t_end)));
     let shorter = |h: f64| format!("set `max_step = {}` in the run block", below(h));
     if let Some((span, period, turns)) = found.fast.filter(|fast| (findings.steps as f64) < fast.2) {
         let headline = format!(

@@ -1,0 +1,532 @@
+//! The terms of t of the kernels of a program, one for each element: indices, tables and positions are known, so that
+//! loops and reductions are written out.
+
+use std::collections::HashMap;
+
+use odec_ir::builtin::{Op, arithmetic};
+use odec_ir::layout::Layout;
+use odec_ir::nest::ReduceOp;
+use odec_ir::nest::arguments::{ArgumentBlock, Counter};
+use odec_ir::nest::bind::Words;
+use odec_ir::nest::{BoundProgram, LoopId};
+use odec_ir::{ArrayId, Element, Kernel, KernelRole, Node, NodeId, Program, Role, Span, Target};
+
+use super::{Term, Timetable};
+
+/// Terms that are listed at most. Those of a node with more elements than there is room for are left out, and told.
+pub(super) const MAX_TERMS: u64 = 400_000;
+
+/// How a node depends on time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// On indices and parameters alone.
+    Fixed,
+    /// On t, as what [`super::form::Form`] may hold, whatever the parameters are.
+    Plain,
+    /// On t in another way.
+    Curved,
+    /// On states that do not count time.
+    Foreign,
+}
+
+/// A kernel with its positions.
+struct Nest<'a> {
+    program: &'a Program,
+    layout: &'a Layout,
+    kernel: &'a Kernel,
+    words: Words<'a>,
+    arguments: ArgumentBlock,
+    kinds: Vec<Kind>,
+    /// By node: the counters that it depends on, as places in `counts`, ascending.
+    depends: Vec<Vec<usize>>,
+    /// Rounds of each loop, then of the points of a boundary region.
+    counts: Vec<u64>,
+}
+
+/// By node: its terms, row by row over the counters that it depends on; `None` where there was no room.
+type Lists = Vec<Option<Vec<u32>>>;
+
+/// States that count time: where the rates of their elements are.
+type Clocks = HashMap<ArrayId, Vec<(usize, NodeId)>>;
+
+/// What is the same for two equal terms.
+type Key = (u8, u64, [u32; 3]);
+
+/// Writes the terms.
+struct Writer {
+    table: Timetable,
+    known: HashMap<Key, u32>,
+    /// Terms that may still be listed.
+    room: u64,
+    /// The values of sizes and tables, at their positions.
+    inputs: Vec<f64>,
+    /// The terms of states that count time, by position.
+    clocks: HashMap<usize, u32>,
+}
+
+/// The terms of t of f, and of further results over the same inputs; none where all of them are linear in t, waves, or
+/// sums of these.
+pub(super) fn table(program: &Program, bound: &BoundProgram, further: Option<(&Program, &BoundProgram)>) -> Timetable {
+    let clocks = clocks(program, bound);
+    let mut nests = nests(program, bound, KernelRole::Rhs, &clocks);
+    let own = nests.len();
+    if let Some((program, bound)) = further {
+        nests.extend(self::nests(program, bound, KernelRole::Outputs, &clocks));
+    }
+    let roots: Vec<(Vec<NodeId>, Vec<NodeId>)> = nests.iter().map(Nest::roots).collect();
+    if roots.iter().all(|(whole, below)| whole.is_empty() && below.is_empty()) {
+        return Timetable::default();
+    }
+    let mut writer = Writer {
+        table: Timetable::default(),
+        known: HashMap::new(),
+        room: MAX_TERMS,
+        inputs: bound.layout.inputs(program),
+        clocks: HashMap::new(),
+    };
+    writer.write_clocks(&nests, &nests[..own], &roots, &clocks);
+    for (nest, (whole, below)) in nests.iter().zip(&roots) {
+        writer.write(nest, whole, below);
+    }
+    writer.table.link();
+    writer.table
+}
+
+/// The kernels of a role that run.
+fn nests<'a>(program: &'a Program, bound: &'a BoundProgram, role: KernelRole, clocks: &Clocks) -> Vec<Nest<'a>> {
+    let runs = bound.runs.iter().filter(|run| program.kernels[run.kernel].role == role && run.points > 0);
+    let nest = |run: &'a odec_ir::nest::bind::BoundKernel| {
+        let kernel = &program.kernels[run.kernel];
+        let words = Words { words: &run.words, tables: &bound.tables };
+        Nest::new(program, &bound.layout, kernel, words, clocks)
+    };
+    runs.map(nest).collect()
+}
+
+/// The states whose rates are expressions of numbers and parameters, with the kernels and nodes that give them.
+fn clocks(program: &Program, bound: &BoundProgram) -> Clocks {
+    let mut clocks = Clocks::new();
+    if program.has(KernelRole::Mass) {
+        return clocks;
+    }
+    let mut others = Vec::new();
+    for (k, nest) in nests(program, bound, KernelRole::Rhs, &clocks).iter().enumerate() {
+        for store in &nest.kernel.stores {
+            for array in store.target.elements().map(|element| nest.kernel.array(element)) {
+                let first_order = program.arrays[array.0 as usize].role == Role::FirstOrder;
+                let fixed = nest.kinds[store.node.index()] == Kind::Fixed && matches!(store.target, Target::Set(_));
+                if first_order && fixed {
+                    clocks.entry(array).or_default().push((k, store.node));
+                } else {
+                    others.push(array);
+                }
+            }
+        }
+    }
+    others.iter().for_each(|array| {
+        clocks.remove(array);
+    });
+    clocks
+}
+
+fn is_state(role: Role) -> bool {
+    matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
+}
+
+impl<'a> Nest<'a> {
+    fn new(
+        program: &'a Program,
+        layout: &'a Layout,
+        kernel: &'a Kernel,
+        words: Words<'a>,
+        clocks: &Clocks,
+    ) -> Nest<'a> {
+        let arguments = ArgumentBlock::of(kernel);
+        let rounds = |counter| u64::try_from(words.integer(arguments.rounds(counter))).unwrap_or(0);
+        let loops = kernel.space.loops().len() as u32;
+        let mut counts: Vec<u64> = (0..loops).map(|l| rounds(Counter::Loop(LoopId(l)))).collect();
+        counts.push(if arguments.points.is_some() { rounds(Counter::Points) } else { 1 });
+        let len = kernel.graph.len();
+        let mut nest = Nest {
+            program,
+            layout,
+            kernel,
+            words,
+            arguments,
+            kinds: vec![Kind::Foreign; len],
+            depends: vec![Vec::new(); len],
+            counts,
+        };
+        for (id, node) in kernel.live() {
+            nest.kinds[id.index()] = nest.kind(id, node, clocks);
+            nest.depends[id.index()] = nest.counters(node);
+        }
+        nest
+    }
+
+    fn role(&self, element: Element) -> Role {
+        self.program.arrays[self.kernel.array(element).0 as usize].role
+    }
+
+    fn kind(&self, id: NodeId, node: Node, clocks: &Clocks) -> Kind {
+        let of = |id: &NodeId| self.kinds[id.index()];
+        let most = node.operands().iter().map(of).max().unwrap_or(Kind::Fixed);
+        match node {
+            Node::Constant(_) | Node::Index(_) => Kind::Fixed,
+            Node::Time => Kind::Plain,
+            Node::Read(element) if is_state(self.role(element)) => {
+                if clocks.contains_key(&self.kernel.array(element)) {
+                    Kind::Plain
+                } else {
+                    Kind::Foreign
+                }
+            }
+            Node::Read(_) => Kind::Fixed,
+            Node::Direction(_) | Node::Reduce(ReduceOp::ArgMin | ReduceOp::ArgMax, ..) => Kind::Foreign,
+            Node::Reduce(ReduceOp::Sum, ..) => most,
+            Node::Call(op, _) if op.lookup().is_some() => {
+                let table =
+                    self.kernel.graph.lookup(id).map(|(_, table, argument, _)| (self.role(table), of(&argument)));
+                match table {
+                    Some((Role::Table, Kind::Plain)) => Kind::Curved,
+                    Some((Role::Table, argument)) => argument,
+                    _ => Kind::Foreign,
+                }
+            }
+            Node::Call(..) | Node::Reduce(..) if most != Kind::Plain => most,
+            Node::Call(op, args) => {
+                let varying = node.operands().iter().filter(|operand| of(operand) == Kind::Plain).count();
+                let plain = match op.0.name {
+                    "add" | "sub" | "neg" | "sin" | "cos" => true,
+                    "mul" => varying == 1,
+                    "div" => of(&args[1]) == Kind::Fixed,
+                    "if" => of(&args[0]) == Kind::Fixed,
+                    _ => false,
+                };
+                if plain { Kind::Plain } else { Kind::Curved }
+            }
+            Node::Reduce(..) => Kind::Curved,
+        }
+    }
+
+    /// The place of a counter in [`Nest::counts`].
+    fn row(&self, counter: Counter) -> usize {
+        match counter {
+            Counter::Loop(l) => l.0 as usize,
+            Counter::Points => self.counts.len() - 1,
+        }
+    }
+
+    fn counters(&self, node: Node) -> Vec<usize> {
+        let mut found = Vec::new();
+        match node {
+            Node::Index(l) => {
+                let listed = self.arguments.index[l.0 as usize].table.is_some();
+                found.push(self.row(if listed { Counter::Points } else { Counter::Loop(l) }));
+            }
+            Node::Read(Element::At(access)) => {
+                found.extend(self.arguments.address(access).strides.iter().map(|&(counter, _)| self.row(counter)));
+            }
+            _ => {}
+        }
+        for operand in node.operands() {
+            found.extend_from_slice(&self.depends[operand.index()]);
+        }
+        if let Node::Reduce(_, over, _) = node {
+            found.retain(|counter| *counter != over.0 as usize);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The terms of t that something else uses and that are not plain; and what is below the line of a quotient with
+    /// something else above it: there it may have a zero.
+    fn roots(&self) -> (Vec<NodeId>, Vec<NodeId>) {
+        let (mut whole, mut below) = (Vec::new(), Vec::new());
+        let of = |id: NodeId| self.kinds[id.index()];
+        for (_, node) in self.kernel.live().filter(|(id, _)| of(*id) == Kind::Foreign) {
+            whole.extend(node.operands().iter().filter(|operand| of(**operand) == Kind::Curved));
+            if let Node::Call(op, [above, divisor, _]) = node
+                && (op.0.name, of(above)) == ("div", Kind::Foreign)
+                && matches!(of(divisor), Kind::Plain | Kind::Curved)
+            {
+                below.push(divisor);
+            }
+        }
+        whole.extend(self.kernel.stores.iter().map(|store| store.node).filter(|node| of(*node) == Kind::Curved));
+        let mut whole = self.summands(whole);
+        for list in [&mut whole, &mut below] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        (whole, below)
+    }
+
+    /// The terms that are added up: a sum, and a term times a number, has no pulse that these do not have. So what
+    /// differs by a factor for each element is one term.
+    fn summands(&self, mut open: Vec<NodeId>) -> Vec<NodeId> {
+        let of = |id: NodeId| self.kinds[id.index()];
+        let mut seen = vec![false; self.kernel.graph.len()];
+        let mut found = Vec::new();
+        while let Some(id) = open.pop() {
+            if std::mem::replace(&mut seen[id.index()], true) {
+                continue;
+            }
+            let node = self.kernel.graph.node(id);
+            let curved = node.operands().iter().copied().filter(|operand| of(*operand) == Kind::Curved);
+            let splits = match node {
+                Node::Reduce(ReduceOp::Sum, ..) => true,
+                Node::Call(op, args) => match op.0.name {
+                    "add" | "sub" | "neg" => true,
+                    "mul" => [args[0], args[1]].map(of).contains(&Kind::Fixed),
+                    "div" => of(args[1]) == Kind::Fixed,
+                    // a branch of an element is only there where the condition says so
+                    "if" => of(args[0]) == Kind::Fixed && curved.clone().all(|id| self.depends[id.index()].is_empty()),
+                    _ => false,
+                },
+                _ => false,
+            };
+            if splits { open.extend(curved) } else { found.push(id) }
+        }
+        found
+    }
+
+    /// Number of elements of a node.
+    fn points(&self, id: NodeId) -> u64 {
+        self.depends[id.index()].iter().fold(1, |product, counter| product.saturating_mul(self.counts[*counter]))
+    }
+
+    /// Sets the rounds of the counters of a node for its element of this number.
+    fn set(&self, id: NodeId, element: u64, rounds: &mut [u64]) {
+        let mut rest = element;
+        for &counter in self.depends[id.index()].iter().rev() {
+            (rounds[counter], rest) = (rest % self.counts[counter], rest / self.counts[counter]);
+        }
+    }
+
+    /// The term of a node at these rounds.
+    fn listed(&self, lists: &Lists, id: NodeId, rounds: &[u64]) -> Option<u32> {
+        let list = lists[id.index()].as_ref()?;
+        let depends = &self.depends[id.index()];
+        let place = depends.iter().fold(0, |place, &counter| place * self.counts[counter] + rounds[counter]);
+        list.get(place as usize).copied()
+    }
+
+    /// Position of an element in its buffer.
+    fn position(&self, element: Element, rounds: &[u64]) -> usize {
+        let access = match element {
+            Element::Scalar(array) => return self.layout.start(array),
+            Element::At(access) => access,
+        };
+        let address = self.arguments.address(access);
+        let step = |&(counter, stride)| rounds[self.row(counter)] as i64 * self.words.stride(stride);
+        let offset: i64 = address.strides.iter().map(step).sum();
+        let offset = address.table.map_or(offset, |word| i64::from(self.words.table(word)[offset as usize]));
+        (self.words.integer(address.base) + offset) as usize
+    }
+
+    fn index(&self, l: LoopId, rounds: &[u64]) -> f64 {
+        let place = self.arguments.index[l.0 as usize];
+        let round = match place.table {
+            Some(word) => i64::from(self.words.table(word)[rounds[self.row(Counter::Points)] as usize]),
+            None => rounds[l.0 as usize] as i64,
+        };
+        (self.words.integer(place.first) + round) as f64
+    }
+}
+
+impl Writer {
+    /// Writes the terms of the states that count time and that the roots need.
+    fn write_clocks(
+        &mut self,
+        nests: &[Nest<'_>],
+        own: &[Nest<'_>],
+        roots: &[(Vec<NodeId>, Vec<NodeId>)],
+        clocks: &Clocks,
+    ) {
+        let mut needed: Vec<ArrayId> = Vec::new();
+        for (nest, (whole, below)) in nests.iter().zip(roots) {
+            let reads = nest.kernel.graph.live(whole.iter().chain(below).copied());
+            needed.extend(reads.filter_map(|(_, node)| match node {
+                Node::Read(element) if is_state(nest.role(element)) => Some(nest.kernel.array(element)),
+                _ => None,
+            }));
+        }
+        needed.sort_unstable();
+        needed.dedup();
+        for (k, rate) in needed.iter().filter_map(|array| clocks.get(array)).flatten() {
+            let nest = &own[*k];
+            let lists = self.lists(nest, &[*rate]);
+            for store in nest.kernel.stores.iter().filter(|store| store.node == *rate) {
+                let Target::Set(element) = store.target else { continue };
+                if !needed.contains(&nest.kernel.array(element)) {
+                    continue;
+                }
+                let iterates: Vec<usize> = nest.arguments.counters.iter().map(|counter| nest.row(*counter)).collect();
+                let points = iterates.iter().fold(1, |product: u64, at| product.saturating_mul(nest.counts[*at]));
+                if points > self.room {
+                    continue;
+                }
+                self.room -= points;
+                let mut rounds = vec![0; nest.counts.len()];
+                for point in 0..points {
+                    let mut rest = point;
+                    for &at in iterates.iter().rev() {
+                        (rounds[at], rest) = (rest % nest.counts[at], rest / nest.counts[at]);
+                    }
+                    let position = nest.position(element, &rounds);
+                    if let Some(rate) = nest.listed(&lists, *rate, &rounds) {
+                        let clock = self.push(Term::Clock(position, rate), None);
+                        self.clocks.insert(position, clock);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the terms of a kernel.
+    fn write(&mut self, nest: &Nest<'_>, whole: &[NodeId], below: &[NodeId]) {
+        let roots: Vec<NodeId> = whole.iter().chain(below).copied().collect();
+        if roots.is_empty() {
+            return;
+        }
+        let lists = self.lists(nest, &roots);
+        for root in whole {
+            match &lists[root.index()] {
+                Some(list) => list.iter().for_each(|term| self.table.exits[*term as usize] = true),
+                None => self.table.unlisted = self.table.unlisted.saturating_add(nest.points(*root) as usize),
+            }
+        }
+        for root in below {
+            let Some(list) = &lists[root.index()] else {
+                self.table.unlisted = self.table.unlisted.saturating_add(nest.points(*root) as usize);
+                continue;
+            };
+            let one = self.number(1.0);
+            for &term in list {
+                let quotient = self.call(Op(&arithmetic::DIV), &[one, term], span(nest, *root));
+                self.table.exits[quotient as usize] = true;
+            }
+        }
+    }
+
+    /// The terms of all nodes that these need.
+    fn lists(&mut self, nest: &Nest<'_>, roots: &[NodeId]) -> Lists {
+        let graph = &nest.kernel.graph;
+        let mut lists: Lists = vec![None; graph.len()];
+        let mut rounds = vec![0; nest.counts.len()];
+        for (id, node) in graph.live(roots.iter().copied()) {
+            let points = nest.points(id);
+            let rounds_each = if let Node::Reduce(_, over, _) = node { nest.counts[over.0 as usize].max(1) } else { 1 };
+            let terms = points.saturating_mul(rounds_each);
+            if terms > self.room {
+                continue;
+            }
+            self.room -= terms;
+            let term = |element| {
+                nest.set(id, element, &mut rounds);
+                self.term(nest, &lists, id, &mut rounds)
+            };
+            let list: Option<Vec<u32>> = (0..points).map(term).collect();
+            lists[id.index()] = list;
+        }
+        lists
+    }
+
+    fn term(&mut self, nest: &Nest<'_>, lists: &Lists, id: NodeId, rounds: &mut [u64]) -> Option<u32> {
+        let graph = &nest.kernel.graph;
+        Some(match graph.node(id) {
+            Node::Constant(bits) => self.number(f64::from_bits(bits)),
+            Node::Time => self.push(Term::Time, None),
+            Node::Index(l) => self.number(nest.index(l, rounds)),
+            Node::Read(element) => {
+                let position = nest.position(element, rounds);
+                match nest.role(element) {
+                    role if is_state(role) => *self.clocks.get(&position)?,
+                    Role::Table | Role::Size => self.number(*self.inputs.get(position)?),
+                    _ => self.push(Term::Parameter(position), None),
+                }
+            }
+            Node::Call(op, _) if op.lookup().is_some() => {
+                let (lookup, table, argument, length) = graph.lookup(id)?;
+                let start = nest.position(table, rounds);
+                let argument = nest.listed(lists, argument, rounds)?;
+                self.push(Term::Lookup(lookup, (start, length as u32), [argument]), span(nest, id))
+            }
+            Node::Call(op, args) => {
+                let mut own = [0; 3];
+                let args = &args[..usize::from(op.0.arity)];
+                for (own, arg) in own.iter_mut().zip(args) {
+                    *own = nest.listed(lists, *arg, rounds)?;
+                }
+                self.call(op, &own[..args.len()], span(nest, id))
+            }
+            Node::Reduce(reduction, over, term) => {
+                let (op, neutral) = match reduction {
+                    ReduceOp::Sum => (&arithmetic::ADD, 0.0),
+                    ReduceOp::Product => (&arithmetic::MUL, 1.0),
+                    ReduceOp::Min => (odec_ir::builtin::find("min")?.0, f64::INFINITY),
+                    ReduceOp::Max => (odec_ir::builtin::find("max")?.0, f64::NEG_INFINITY),
+                    ReduceOp::ArgMin | ReduceOp::ArgMax => return None,
+                };
+                let mut sum = None;
+                for round in 0..nest.counts[over.0 as usize] {
+                    rounds[over.0 as usize] = round;
+                    let next = nest.listed(lists, term, rounds)?;
+                    sum = Some(sum.map_or(next, |sum| self.call(Op(op), &[sum, next], span(nest, id))));
+                }
+                sum.unwrap_or_else(|| self.number(neutral))
+            }
+            Node::Direction(_) => return None,
+        })
+    }
+
+    fn number(&mut self, value: f64) -> u32 {
+        self.push(Term::Number(value), None)
+    }
+
+    fn as_number(&self, term: u32) -> Option<f64> {
+        if let Term::Number(value) = self.table.terms[term as usize] { Some(value) } else { None }
+    }
+
+    /// A call; a number where all operands are, and the branch that is taken where the condition is one.
+    fn call(&mut self, op: Op, args: &[u32], span: Option<Span>) -> u32 {
+        let numbers: Vec<f64> = args.iter().map_while(|arg| self.as_number(*arg)).collect();
+        if numbers.len() == args.len() {
+            return self.number((op.0.value)(&numbers));
+        }
+        if op.0.name == "if"
+            && let Some(condition) = numbers.first()
+        {
+            return args[if *condition != 0.0 { 1 } else { 2 }];
+        }
+        let mut own = [0; 3];
+        own[..args.len()].copy_from_slice(args);
+        self.push(Term::Call(op, own), span)
+    }
+
+    /// A term, once.
+    fn push(&mut self, term: Term, span: Option<Span>) -> u32 {
+        let key = match &term {
+            Term::Number(value) => (0, value.to_bits(), [0; 3]),
+            Term::Parameter(position) => (1, *position as u64, [0; 3]),
+            Term::Time => (2, 0, [0; 3]),
+            Term::Clock(position, rate) => (3, *position as u64, [*rate, 0, 0]),
+            Term::Call(op, operands) => (4, std::ptr::from_ref(op.0) as usize as u64, *operands),
+            Term::Lookup(lookup, (start, length), [argument]) => {
+                (5 + *lookup as u8, *start as u64, [*argument, *length, 0])
+            }
+        };
+        let next = self.table.terms.len() as u32;
+        let place = *self.known.entry(key).or_insert(next);
+        if place == next {
+            self.table.push(term, span);
+        }
+        place
+    }
+}
+
+fn span(nest: &Nest<'_>, id: NodeId) -> Option<Span> {
+    nest.kernel.graph.spans(id).first().copied()
+}

@@ -1,0 +1,205 @@
+//! The values of terms at given parameters, near the times at which a pulse may have its middle.
+
+use std::f64::consts::{FRAC_PI_2, TAU};
+
+use std::collections::HashMap;
+
+use odec_ode::accelerated::Narrow;
+
+use super::form::{Form, Inner};
+use super::{MAX_VALUES, RapidChanges, Term, Timetable};
+
+/// Quarter turns of an oscillation in a run: each may end three steps. Of an oscillation with more none ends one.
+const MAX_TURNS: f64 = 400_000.0;
+/// Values on each side of a middle: at the length of the run, at half of it, and so on.
+const VALUES: usize = 45;
+/// Part of its largest value by which a term changes in its width.
+const CHANGE: f64 = 0.25;
+/// Width, as a part of the run, from which on a pulse is not short.
+const SHORT: f64 = 0.125;
+/// Distance of the two values, as a part of the run, that tell a pole, and the least ratio of them.
+const NEAR_POLE: f64 = 1e-9;
+const POLE: f64 = 1.9;
+/// Elements of an array that differ in the time of their middle alone and are measured; the others are as short as the
+/// shortest of these.
+const MEASURED: usize = 64;
+
+/// The terms at given parameters.
+pub(super) struct View<'a> {
+    table: &'a Timetable,
+    p: &'a [f64],
+    forms: &'a [Form],
+    values: Vec<f64>,
+    /// Values that may still be computed.
+    room: usize,
+    /// Of what differs in the time of its middle alone: how many were measured, and the shortest width.
+    measured: HashMap<Vec<u64>, (usize, Option<f64>)>,
+}
+
+impl<'a> View<'a> {
+    pub fn new(table: &'a Timetable, p: &'a [f64], forms: &'a [Form]) -> View<'a> {
+        View { table, p, forms, values: vec![0.0; forms.len()], room: MAX_VALUES, measured: HashMap::new() }
+    }
+
+    /// The rapid changes of what depends on t through one term, in a span in which its middle is if it has one.
+    pub fn look(&mut self, u: usize, cone: &[usize], span: (f64, f64)) -> RapidChanges {
+        let mut found = RapidChanges::default();
+        match self.forms[u] {
+            Form::Scaled { scale, shift, inner: Inner::Time } => {
+                let middle = -shift / scale;
+                let width = self.measure((u, cone), self.signature(u, cone, 4), middle, span, &mut found);
+                found.narrow.extend(width.map(|width| Narrow { t: middle, width, every: None }));
+            }
+            Form::Scaled { inner: Inner::Wave { rate, phase }, .. } => {
+                self.waves(u, cone, (rate, phase), span, &mut found);
+            }
+            _ => {}
+        }
+        found
+    }
+
+    /// True where there is room to look at one more middle.
+    fn may_look(&mut self, cone: &[usize], found: &mut RapidChanges) -> bool {
+        let values = (2 * VALUES + 3) * cone.len().max(1);
+        let may = values <= self.room;
+        if may {
+            self.room -= values;
+            found.left.1 += 1;
+        } else {
+            found.left.0 += 1;
+        }
+        may
+    }
+
+    /// What a term and its cone are, but for the time of the middle; `turn` is which quarter of a wave it is.
+    fn signature(&self, u: usize, cone: &[usize], turn: u64) -> Vec<u64> {
+        let mut all = vec![turn];
+        if let Form::Scaled { scale, shift, inner } = self.forms[u] {
+            all.push(scale.to_bits());
+            if let Inner::Wave { rate, .. } = inner {
+                all.extend([shift.to_bits(), rate.to_bits()]);
+            }
+        }
+        for &k in cone {
+            let term = self.table.terms[k];
+            all.extend(term.identity());
+            all.push(u64::from(self.table.exits[k]));
+            for &i in term.operands() {
+                match (self.forms[i as usize], cone.binary_search(&(i as usize))) {
+                    (Form::Number(v), _) => all.extend([0, v.to_bits()]),
+                    (_, Ok(place)) => all.extend([1, place as u64]),
+                    _ => all.push(2),
+                }
+            }
+        }
+        all
+    }
+
+    /// The width of a term of its kind, as [`View::width`]; of many that differ in their time alone, only some are
+    /// measured.
+    fn measure(
+        &mut self,
+        (u, cone): (usize, &[usize]),
+        signature: Vec<u64>,
+        middle: f64,
+        span: (f64, f64),
+        found: &mut RapidChanges,
+    ) -> Option<f64> {
+        let (times, shortest) = self.measured.get(&signature).copied().unwrap_or((0, None));
+        if times >= MEASURED {
+            found.left.1 += 1;
+            return shortest;
+        }
+        if !self.may_look(cone, found) {
+            return None;
+        }
+        let width = self.width(u, cone, middle, span);
+        let shortest = shortest.into_iter().chain(width).reduce(f64::min);
+        self.measured.insert(signature, (times + 1, shortest));
+        width
+    }
+
+    /// The values of a cone at a time.
+    fn evaluate(&mut self, u: usize, cone: &[usize], t: f64) -> Vec<f64> {
+        self.values[u] = self.forms[u].value(t);
+        let mut found = Vec::with_capacity(cone.len());
+        for &k in cone {
+            let term: Term = self.table.terms[k];
+            let operands = term.operands();
+            let mut arguments = [0.0; 3];
+            for (argument, &i) in arguments.iter_mut().zip(operands) {
+                *argument = match self.forms[i as usize] {
+                    Form::Number(v) => v,
+                    _ => self.values[i as usize],
+                };
+            }
+            self.values[k] = term.value(self.p, &arguments[..operands.len()]);
+            found.push(self.values[k]);
+        }
+        found
+    }
+
+    /// The shortest time in which a term of the cone changes around its middle, where that is short; 0 at a pole.
+    fn width(&mut self, u: usize, cone: &[usize], middle: f64, (from, to): (f64, f64)) -> Option<f64> {
+        let length = if to.is_finite() { to - from } else { middle - from };
+        let there = self.evaluate(u, cone, middle);
+        let poles = |view: &mut Self, near: &[f64]| {
+            let nearer = view.evaluate(u, cone, middle + 0.5 * NEAR_POLE * length);
+            let grows = |k: usize| !there[k].is_finite() && nearer[k].abs() >= POLE * near[k].abs();
+            (0..cone.len()).any(|k| view.table.exits[cone[k]] && grows(k))
+        };
+        if there.iter().any(|v| !v.is_finite()) {
+            let near = self.evaluate(u, cone, middle + NEAR_POLE * length);
+            if poles(self, &near) {
+                return Some(0.0);
+            }
+        }
+        let mut beside: Vec<(f64, Vec<f64>)> = Vec::with_capacity(2 * VALUES);
+        for k in (0..VALUES).rev() {
+            let away = length * 0.5_f64.powi(k as i32);
+            for t in [middle - away, middle + away] {
+                if t >= from && t <= to && t != middle {
+                    beside.push((away, self.evaluate(u, cone, t)));
+                }
+            }
+        }
+        let of_term = |(k, own): (usize, &f64)| {
+            let finite = beside.iter().map(|(_, values)| values[k].abs()).filter(|v| v.is_finite());
+            let size = finite.fold(own.abs(), f64::max);
+            let changed = |values: &[f64]| (values[k] - own).abs() >= CHANGE * size;
+            let width = beside.iter().find(|(_, values)| changed(values)).map(|(away, _)| *away);
+            width.filter(|_| own.is_finite() && size > 0.0)
+        };
+        let widths = there.iter().enumerate().filter_map(of_term);
+        Some(widths.fold(f64::INFINITY, f64::min)).filter(|width| *width < SHORT * length)
+    }
+
+    /// The zeros and extremes of a wave: those of a kind are as wide as the first one, and come again after each period.
+    fn waves(
+        &mut self,
+        u: usize,
+        cone: &[usize],
+        (rate, phase): (f64, f64),
+        span: (f64, f64),
+        found: &mut RapidChanges,
+    ) {
+        let turns = |t: f64| (rate * t + phase) / FRAC_PI_2;
+        let (start, count) = (turns(span.0), (turns(span.1) - turns(span.0)).abs());
+        let period = TAU / rate.abs();
+        if count.is_finite() && count > MAX_TURNS {
+            found.fast.get_or_insert((self.table.spans[u], period, count));
+            return;
+        }
+        for k in 0..4 {
+            let turn = if rate > 0.0 { start.floor() + 1.0 + f64::from(k) } else { start.ceil() - 1.0 - f64::from(k) };
+            let middle = (turn * FRAC_PI_2 - phase) / rate;
+            if !(middle > span.0 && middle < span.1) {
+                continue;
+            }
+            let to = if span.1.is_finite() { span.1 } else { middle + period };
+            let signature = self.signature(u, cone, turn.rem_euclid(4.0) as u64);
+            let width = self.measure((u, cone), signature, middle, (span.0, to), found);
+            found.narrow.extend(width.map(|width| Narrow { t: middle, width, every: Some(period) }));
+        }
+    }
+}

@@ -175,7 +175,7 @@ mod tests {
         let flow = Flow::new(&turn, &turn, 7.0).expect("a flow");
         let mut error = vec![1.0, 0.0];
         flow.pass(&mut error);
-        assert!((error[0] - 7f64.cos()).abs() < 1e-2 && (error[1] + 7f64.sin()).abs() < 1e-2, "{error:?}");
+        assert!((error[0] - 7f64.cos()).abs() < 2e-2 && (error[1] + 7f64.sin()).abs() < 2e-2, "{error:?}");
         // each of the errors made is still there
         let made = largest(&flow.made(&[1.0, 0.0]));
         assert!(made > 0.6 && made < 1.6, "{made}");

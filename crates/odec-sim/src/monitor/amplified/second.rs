@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn the_error_at_the_end_follows_its_course() {
         let rows = |error: &dyn Fn(f64) -> f64| -> Vec<(f64, f64)> {
-            (20..=40).map(|k| f64::from(k)).map(|t| (t, error(t))).collect()
+            (20..=40).map(f64::from).map(|t| (t, error(t))).collect()
         };
         let near = |found: f64, exact: f64| assert!((found / exact).ln().abs() < 0.3, "{found} {exact}");
         near(trend(&rows(&|t| 0.5 * t), (0.0, 400.0)), 200.0);

@@ -94,8 +94,9 @@ impl Factors {
     /// Solves in place.
     pub fn solve(&self, x: &mut [f64]) {
         let n = x.len();
+        // L has all the changes of rows, also those after its column
+        self.pivots.iter().enumerate().for_each(|(k, pivot)| x.swap(k, *pivot));
         for k in 0..n {
-            x.swap(k, self.pivots[k]);
             let (known, rest) = x.split_at_mut(k + 1);
             if known[k] != 0.0 {
                 add(-known[k], &self.matrix.column(k)[k + 1..], rest);

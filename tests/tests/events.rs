@@ -504,3 +504,21 @@ fn what_an_event_does_not_lead_back_to_runs_on() {
         }
     }
 }
+
+/// A run does not cross a surface on which it starts, in either direction; `from start` says nothing about a crossing.
+#[test]
+fn what_a_run_starts_from_is_not_crossed() {
+    for (rate, at, count) in [("1", "0", 0), ("-1", "0", 0), ("1", "1", 1), ("-1", "-1", 1), ("cos(t)", "0", 1)] {
+        for method in METHODS {
+            let text = format!(
+                "discrete n = 0\nstate y = 0\ny' = {rate}\nwhen y == {at} {{ n += 1 }}\nexpect n(4) = {count} within 0\n\
+                 run {{ t = 0 .. 4 }}\n"
+            );
+            let ran = odec(&scratch("events-start-on"), &text, &["test", "M", "--method", method]);
+            assert_eq!(ran.code, Some(0), "{method}: {text}{}{}", ran.text(), ran.err);
+        }
+    }
+    let text = "discrete n = 0\nstate y = 0\ny' = 1\nwhen y == 0 from start { n += 1 }\nrun { t = 0 .. 4 }\n";
+    let ran = odec(&scratch("events-start-on"), text, &["check", "M"]);
+    assert!(ran.code == Some(1) && ran.err.contains("E0546"), "{}", ran.err);
+}

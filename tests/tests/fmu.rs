@@ -167,6 +167,7 @@ fn an_importer_gets_the_rows_of_a_run_and_exact_derivatives() {
         ("tests/fixtures/embedding/room.ode", "4", "40"),
         ("tests/fixtures/embedding/quantiser.ode", "8", "40"),
         ("tests/fixtures/embedding/rest.ode", "6", "60"),
+        ("tests/fixtures/embedding/starts_on.ode", "2", "20"),
     ] {
         let folder = scratch("fmu-import");
         let path = root().join(model);

@@ -142,7 +142,8 @@ static inline int model_trigger(model_run *run, double t, const double *y) {
             const int32_t k = (e - model_events) / 2;
             if (e < model_events) now = run->conditions[model_event_conditions[e]] != 0;
             else now = run->mode[(e - model_events) % 2 == 0 ? model_counter_up[k] : model_counter_down[k]];
-            fires = kind == 1 ? now != run->was[e] : now && !run->was[e];
+            /* a run that begins on a surface does not cross it */
+            fires = kind == 1 ? now != run->was[e] && !run->begins : now && !run->was[e];
             if (e < model_events && (model_event_flags[e] & 4) && run->was[e] && !now)
                 for (int32_t q = run->queued - 1; q >= 0; q--)
                     if (run->queue[q].event == e) run->queue[q] = run->queue[--run->queued];
@@ -151,6 +152,7 @@ static inline int model_trigger(model_run *run, double t, const double *y) {
         run->fired[e] = 0;
         if (fires) status = model_wait(run, e, t);
     }
+    run->begins = 0;
     return status;
 }
 
@@ -395,6 +397,7 @@ static inline int model_start(model_run *run, double t, double *y) {
         if (run->passed[e] < 0) return MODEL_NO_VALUE;
     }
     memset(run->landed, 0, sizeof run->landed);
+    run->begins = 1;
     if ((status = model_tick(run, t, 1)) < 0) return status;
     return model_rounds(run, t, y, 0);
 }

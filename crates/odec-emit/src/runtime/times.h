@@ -51,7 +51,7 @@ typedef struct {
     int32_t instants;
     unsigned char mode[MODEL_RELATIONS + 1], written[MODEL_RELATIONS + 1], landed[MODEL_RELATIONS + 1];
     double offset[MODEL_RELATIONS + 1];
-    unsigned char was[MODEL_ALL + 1], fired[MODEL_ALL + 1], rests[MODEL_ALL + 1];
+    unsigned char was[MODEL_ALL + 1], fired[MODEL_ALL + 1], rests[MODEL_ALL + 1], begins;
     double passed[MODEL_ALL + 1], last[MODEL_ALL + 1][MODEL_LAST], steady[MODEL_ALL + 1], shrinks[MODEL_ALL + 1];
     int32_t executed[MODEL_ALL + 1];   /* number of executions of each event */
     int32_t queued, changes;

@@ -115,6 +115,8 @@ pub(super) struct Rounds {
     queue: VecDeque<Queued>,
     /// Marks events while the queue is searched.
     is_due: Vec<bool>,
+    /// True until the conditions at the start of the run are known.
+    begins: bool,
     /// The entries taken out of the queue, and the due entries that go back.
     taken: Vec<Queued>,
     left: Vec<Queued>,
@@ -144,6 +146,7 @@ impl Rounds {
             now: vec![false; events],
             queue: VecDeque::new(),
             is_due: vec![false; events],
+            begins: false,
             taken: Vec::new(),
             left: Vec::new(),
             spare: Spare::default(),
@@ -162,6 +165,7 @@ impl Rounds {
         self.queue.clear();
         self.chance = Chance::default();
         self.accumulations.fill(Accumulation::default());
+        self.begins = true;
         model.conditions(t, y, &mut self.was);
         for (was, event) in self.was.iter_mut().zip(model.events()) {
             *was &= !event.from_start;

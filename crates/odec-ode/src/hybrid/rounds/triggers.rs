@@ -7,7 +7,7 @@ use super::{Queued, Rounds};
 use crate::hybrid::derived::Derivatives;
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::stops::Stops;
-use crate::hybrid::system::{Edge, HybridSystem, Trigger};
+use crate::hybrid::system::{Edge, Event, HybridSystem, Trigger};
 
 /// Conditions are compared with those of before in blocks of this number.
 const BLOCK: usize = 64;
@@ -22,7 +22,13 @@ impl Rounds {
         first: bool,
     ) -> Result<(), HybridCause> {
         model.conditions(t, y, &mut self.now);
-        let Rounds { was, now, queue, .. } = self;
+        let Rounds { was, now, queue, begins, .. } = self;
+        if std::mem::take(begins) {
+            // a run that begins on a surface does not cross it
+            let both = |event: &Event| event.trigger == Trigger::Condition(Edge::Both);
+            let crossings = was.iter_mut().zip(&*now).zip(model.events()).filter(|(_, event)| both(event));
+            crossings.for_each(|((was, now), _)| *was = *now);
+        }
         queue.retain(|Queued { event, .. }| !(model.events()[*event].cancel && was[*event] && !now[*event]));
         self.find_candidates(stops, first);
         for k in 0..self.candidates.len() {

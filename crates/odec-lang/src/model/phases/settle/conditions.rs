@@ -24,7 +24,7 @@ type At = (TermId, Inside);
 /// `v == 0` of quantities that change becomes `v > 0`, whose changes in both directions count; but `==` of quantities that change
 /// by jumps alone stays. The rest of a condition is logic of comparisons and of what is constant between events.
 pub(super) fn condition(model: &mut Model, event: usize, reports: &mut Reports) {
-    let EventKind::When { condition, .. } = model.events[event].kind else { return };
+    let EventKind::When { condition, from_start, .. } = model.events[event].kind else { return };
     let root = condition.root;
     if let TermKind::Apply(op, [a, b, _]) = model.term(root).kind
         && op.0.name == "le"
@@ -38,6 +38,11 @@ pub(super) fn condition(model: &mut Model, event: usize, reports: &mut Reports) 
         && let Some(less) = builtin::find("lt")
     {
         (Conditions { model }).continuous([a, b], reports);
+        if from_start {
+            let headline = "`==` happens at each crossing, and a run does not cross a value from which it starts";
+            let report = error("E0546", headline, model.term(root).span, "two continuous quantities");
+            reports.say(report.help("remove `from start`, or compare with `>=` or `<=`"));
+        }
         model.terms[root.index()].kind = TermKind::Apply(less, [b, a, b]);
         if let EventKind::When { crossing, .. } = &mut model.events[event].kind {
             *crossing = true;

@@ -73,3 +73,24 @@ fn functions_in_functions_stay_short() {
     let xml = std::fs::read_to_string(folder.join("m.xml")).expect("the file");
     assert!(xml.len() < 20_000, "{}", xml.len());
 }
+
+/// A factorial of SBML becomes a gamma function, and comes back as a factorial.
+#[test]
+fn a_factorial_comes_back() {
+    let folder = scratch("sbml-export-factorial");
+    let text = "state x = 1\nx' = 1\nn = floor(x)\noutput f = gamma(n + 1)/gamma((n - 1) + 1)\n";
+    std::fs::write(folder.join("m.ode"), text).expect("a folder");
+    let out = run_in(&folder, &["export", "--to", "sbml", "m.ode", "-o", "m.xml"], b"");
+    assert!(out.code == Some(0) && out.err.contains("W0803"), "{}", out.err);
+    let xml = std::fs::read_to_string(folder.join("m.xml")).expect("the file");
+    assert_eq!(xml.matches("<factorial/>").count(), 2, "{xml}");
+    let rows = |file: &str| {
+        run_in(&folder, &["run", file, "--quiet", "--t", "0..4", "--samples", "7", "--record", "f"], b"")
+            .success()
+            .text()
+    };
+    assert_eq!(rows("m.ode"), rows("m.xml"));
+    let found: f64 = rows("m.ode").lines().nth(7).and_then(|line| line.split(',').nth(1)?.parse().ok()).expect("a row");
+    // n!/(n-1)! = n, at t = 24/7 where n is 4
+    assert!((found - 4.0).abs() < 1e-12, "{found}");
+}

@@ -96,6 +96,6 @@ pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// `a`, `b` or `c`, in backquotes.
-pub(crate) fn any_of(names: &[&str]) -> String {
+pub fn any_of(names: &[&str]) -> String {
     list(names.iter().copied()).replacen(" and ", " or ", 1)
 }

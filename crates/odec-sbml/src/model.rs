@@ -171,6 +171,8 @@ pub struct Reference {
     pub value: Option<f64>,
     /// The stoichiometry as a formula (Level 2).
     pub math: Option<Math>,
+    /// True if nothing changes the stoichiometry.
+    pub constant: bool,
 }
 
 /// A reaction.

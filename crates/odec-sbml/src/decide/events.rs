@@ -10,6 +10,7 @@ use odec_ir::Span;
 use odec_lang::diagnostic::codes;
 
 use super::fast::Fast;
+use super::instants;
 use super::order::take_turns;
 use super::start::Start;
 use super::symbols::{Kind, Symbol};
@@ -89,7 +90,7 @@ impl Decider<'_, '_> {
     }
 
     fn event<'e>(&mut self, event: &'e Event, number: usize, ranked: bool) -> Option<ConvertedEvent<'e>> {
-        let trigger = self.meaning(event.trigger.as_ref()?);
+        let trigger = instants::plain(self.meaning(event.trigger.as_ref()?));
         if trigger == Math::Bool(false) || event.assignments.is_empty() {
             return None;
         }

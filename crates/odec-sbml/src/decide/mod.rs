@@ -3,11 +3,13 @@
 
 mod algebraic;
 mod arrows;
+mod contradictions;
 mod delays;
 mod events;
 mod fast;
 mod feedback;
 mod initial;
+mod instants;
 mod order;
 mod polynomial;
 mod start;
@@ -30,6 +32,10 @@ const APART: u32 = 16;
 
 /// Makes the plan of a model; `None` if the model contradicts itself.
 pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
+    contradictions::check(model, report);
+    if report.failed() {
+        return None;
+    }
     if model.formulas().any(delays::has_delay) || model.functions.iter().any(|f| delays::has_delay(&f.body)) {
         return delays::replaced(model, report).and_then(|model| planned(&model, report));
     }
@@ -57,7 +63,7 @@ fn planned(model: &Model, report: &mut Report) -> Option<Plan> {
     let fast = decider.fast_reactions(&mut arrows, &mut equations);
     let events = decider.events(&equations, &fast);
     decider.check_start(&equations);
-    let plan = Plan {
+    let mut plan = Plan {
         id: model.base.id.clone(),
         name: model.base.name.clone(),
         level: model.level,
@@ -69,6 +75,7 @@ fn planned(model: &Model, report: &mut Report) -> Option<Plan> {
         events,
         places: decider.places(),
     };
+    instants::settle(&mut plan, report);
     (!report.failed()).then_some(plan)
 }
 

@@ -171,18 +171,11 @@ fn applied(op: Op, values: &[f64]) -> Option<f64> {
         (Op::Log, [b, x]) => x.ln() / b.ln(),
         (Op::Extreme("max"), [first, rest @ ..]) => rest.iter().fold(*first, |a, b| a.max(*b)),
         (Op::Extreme("min"), [first, rest @ ..]) => rest.iter().fold(*first, |a, b| a.min(*b)),
-        (Op::Builtin(name), [x]) => match name {
-            "exp" => x.exp(),
-            "ln" => x.ln(),
-            "abs" => x.abs(),
-            "floor" => x.floor(),
-            "ceil" => x.ceil(),
-            "sin" => x.sin(),
-            "cos" => x.cos(),
-            "tan" => x.tan(),
-            "tanh" => x.tanh(),
-            _ => return None,
-        },
+        (Op::Quotient, [a, b]) => (a / b).trunc(),
+        (Op::Rem, [a, b]) => a - b * (a / b).trunc(),
+        (Op::Builtin(name), [x]) => builtin(name, *x)?,
+        (Op::Reciprocal(name), [x]) => 1.0 / builtin(name, *x)?,
+        (Op::OfReciprocal(name), [x]) => builtin(name, 1.0 / x)?,
         (Op::Compare(sign), [_, _, ..]) => f64::from(values.windows(2).all(|p| match sign {
             "<" => p[0] < p[1],
             "<=" => p[0] <= p[1],
@@ -196,6 +189,30 @@ fn applied(op: Op, values: &[f64]) -> Option<f64> {
         (Op::Xor, list) => f64::from(list.iter().filter(|v| truth(v)).count() % 2 == 1),
         (Op::Not, [a]) => f64::from(!truth(a)),
         (Op::Implies, [a, b]) => f64::from(!truth(a) || truth(b)),
+        _ => return None,
+    })
+}
+
+/// The value of a function of odec.
+fn builtin(name: &str, x: f64) -> Option<f64> {
+    Some(match name {
+        "exp" => x.exp(),
+        "ln" => x.ln(),
+        "abs" => x.abs(),
+        "floor" => x.floor(),
+        "ceil" => x.ceil(),
+        "sin" => x.sin(),
+        "cos" => x.cos(),
+        "tan" => x.tan(),
+        "asin" => x.asin(),
+        "acos" => x.acos(),
+        "atan" => x.atan(),
+        "sinh" => x.sinh(),
+        "cosh" => x.cosh(),
+        "tanh" => x.tanh(),
+        "asinh" => x.asinh(),
+        "acosh" => x.acosh(),
+        "atanh" => x.atanh(),
         _ => return None,
     })
 }

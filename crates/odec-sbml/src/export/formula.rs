@@ -13,6 +13,9 @@ use crate::limits::MAX_DEPTH;
 /// A construct that MathML cannot express, and its location.
 pub type Missing = (String, Span);
 
+/// An operator of MathML that is noted among the functions, because it may need a warning.
+pub const FACTORIAL: &str = "factorial";
+
 /// Depth of the elements around a formula in a file.
 const AROUND: usize = 12;
 
@@ -155,6 +158,10 @@ impl Writer<'_> {
         if let Some(operator) = operator(name) {
             return Ok(apply(operator, &all));
         }
+        if let ("gamma", Some(n)) = (name, self.before(operands[0])) {
+            self.helpers.borrow_mut().insert(FACTORIAL);
+            return Ok(apply("factorial", &[self.term(n, depth + 1)?]));
+        }
         let x = all[0].as_str();
         let root = |degree: &str| format!("<apply><root/><degree>{degree}</degree>{x}</apply>");
         let log = |base: &str| format!("<apply><log/><logbase>{base}</logbase>{x}</apply>");
@@ -174,6 +181,13 @@ impl Writer<'_> {
             }
             _ => return Err((format!("the function `{name}`"), self.model.term(id).span)),
         })
+    }
+
+    /// `n` of `n + 1`.
+    fn before(&self, id: TermId) -> Option<TermId> {
+        let TermKind::Apply(op, [a, b, _]) = &self.model.term(id).kind else { return None };
+        let one = |id: TermId| matches!(self.model.term(id).kind, TermKind::Number(1.0));
+        (op.0.name == "add" && one(*b)).then_some(*a)
     }
 
     /// The operands of a chain of one operator, in reverse order.

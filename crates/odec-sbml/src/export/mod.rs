@@ -247,6 +247,11 @@ impl Exporter<'_> {
             }
         }
         self.lists.functions.insert_str(0, &all);
+        if self.helpers.borrow().contains(formula::FACTORIAL) {
+            let headline =
+                "SBML defines the factorial of whole numbers, and the export writes `gamma(n + 1)` as that of `n`";
+            self.diagnostics.push(Diagnostic::warning(&codes::W0803, headline));
+        }
     }
 
     /// The chosen value of a parameter or constant, if it differs from that of the model.

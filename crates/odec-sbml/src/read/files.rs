@@ -7,7 +7,7 @@ use odec_lang::diagnostic::codes;
 use odec_lang::source::Source;
 
 use super::comp::{self, External};
-use super::{check_packages, parts, root};
+use super::{check_packages, parts, root, schema};
 use crate::flatten::{change, flatten};
 use crate::model::Model;
 use crate::report::Report;
@@ -73,10 +73,15 @@ fn file(source: &Source, number: usize, report: &mut Report) -> Option<Contents>
     let read = xml::parse(text).and_then(|document| {
         let (level, node) = root(&document)?;
         check_packages(document.root_element(), &mut own);
-        let main = parts::model(level, node, &mut own);
         let root = document.root_element();
+        schema::check(level.0, root, &mut own);
+        let main = parts::model(level, node, &mut own);
+        let mut definition = |part| {
+            schema::check(level.0, part, &mut own);
+            parts::model(level, part, &mut own)
+        };
         let definitions = if number > 0 || !main.submodels.is_empty() {
-            comp::definitions(root).map(|part| parts::model(level, part, &mut own)).collect()
+            comp::definitions(root).map(&mut definition).collect()
         } else {
             vec![]
         };

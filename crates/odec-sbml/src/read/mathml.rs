@@ -149,7 +149,13 @@ fn piecewise(node: Element<'_>, report: &mut Report) -> Option<Math> {
             ("piece", [value, condition]) => {
                 pieces.push((expression(*value, report)?, expression(*condition, report)?));
             }
-            ("otherwise", [value]) => otherwise = Some(Box::new(expression(*value, report)?)),
+            ("otherwise", [value]) if otherwise.is_none() => {
+                otherwise = Some(Box::new(expression(*value, report)?));
+            }
+            ("otherwise", [_]) => {
+                report.error(&codes::E0806, "`<piecewise>` has two `<otherwise>`", span(part), "the second one");
+                return None;
+            }
             (name, _) => {
                 let headline = format!("`<{name}>` in `<piecewise>` has {}", counted(inner.len()));
                 report.error(&codes::E0806, headline, span(part), "`<piece>` takes two, `<otherwise>` takes one");
@@ -169,7 +175,8 @@ fn apply(node: Element<'_>, report: &mut Report) -> Option<Math> {
     let name = head.tag_name().name();
     let (mut qualifier, mut operands) = (None, vec![]);
     for part in parts {
-        if matches!(part.tag_name().name(), "degree" | "logbase") {
+        let kind = part.tag_name().name();
+        if matches!((name, kind), ("root", "degree") | ("log", "logbase")) {
             qualifier = Some(expression(part.first_element_child()?, report)?);
         } else {
             operands.push(expression(part, report)?);

@@ -5,6 +5,7 @@ pub mod files;
 mod infix;
 mod mathml;
 mod parts;
+mod schema;
 pub mod units;
 
 use odec_lang::diagnostic::{Diagnostic, codes};

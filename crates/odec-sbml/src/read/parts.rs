@@ -153,15 +153,8 @@ impl Reader<'_> {
                 let kind = if rate { RuleKind::Rate } else { RuleKind::Assignment };
                 (kind, required(node, variable, self.report))
             }
-            name => {
-                self.report.error(
-                    &codes::E0808,
-                    format!("`<{name}>` is not a rule of SBML"),
-                    span(node),
-                    "unknown element",
-                );
-                return None;
-            }
+            // `schema` has reported it
+            _ => return None,
         };
         let math = self.formula(node)?;
         Some(self.rule(node, kind, variable, math))
@@ -217,7 +210,8 @@ impl Reader<'_> {
         let denominator = real(node, "denominator", self.report).unwrap_or(1.0);
         let value = given.or((self.level < 3).then_some(1.0)).map(|v| v / denominator);
         let math = child(node, "stoichiometryMath").and_then(|math| self.formula(math));
-        Reference { base, species, value, math }
+        let constant = truth(node, "constant", false, self.report);
+        Reference { base, species, value, math, constant }
     }
 
     fn event(&mut self, node: Element<'_>) -> Event {

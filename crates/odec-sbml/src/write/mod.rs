@@ -2,7 +2,7 @@
 
 mod formula;
 mod names;
-mod steady;
+pub mod steady;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -538,3 +538,37 @@ fn rates_may_follow_reactants_through_an_equation() {
     let ran = run_in(&folder, &["run", "m.ode", "--t", "0..1"], b"").success();
     assert!(ran.err.contains("W0520"), "{}", ran.err);
 }
+
+/// Compartments over an index: what flows into an element is divided by the volume there, and volumes may change.
+#[test]
+fn compartments_over_an_index() {
+    let head = "const N = 3\nindex i = 1..N\nparam Q = 0.7, k = 0.2\n";
+    let run = "run { t = 0 .. 1; samples = 4 }\n";
+    let fixed = "compartment cell[i] = 1 + i^2\nstate C[i] = i in cell[i], W = 0, X = 1 in cell[2]\n\
+                 move[i in 1..N-1]: C[i] -> C[i+1]  flow Q*(C[i] - C[i+1])\nlost[i]: C[i] -> 0  rate k*C[i]\n\
+                 out: C[N] -> W  flow Q*C[3]\nin2: X -> C[2]  rate k*X\n";
+    let by_hand = "param cell[i] = 1 + i^2\nstate C[i] = i, W = 0, X = 1\nmove[i in 1..N-1] = Q*(C[i] - C[i+1])\n\
+                   C[i]' = ((if i > 1 then move[i-1] else 0) - (if i < N then move[i] else 0) - \
+                   (if i == N then Q*C[3] else 0))/cell[i] - k*C[i] + (if i == 2 then k*X else 0)\n\
+                   W' = Q*C[3]\nX' = -k*X\n";
+    agree("cells", &format!("{head}{fixed}{run}"), &format!("{head}{by_hand}{run}"));
+    let grown = "state V[i] = i\nV[i]' = 0.3*i\ncompartment cell[i] = V[i]\nstate C[i] = 2 in cell[i]\n\
+                 move[i in 1..N-1]: C[i] -> C[i+1]  flow Q*C[i]\n";
+    let by_hand = "state V[i] = i\nV[i]' = 0.3*i\nstate C[i] = 2\n\
+                   C[i]' = (if i > 1 then Q*C[i-1] else 0)/V[i] - (if i < N then Q*C[i] else 0)/V[i] - C[i]*V[i]'/V[i]\n";
+    agree("growing-cells", &format!("{head}{grown}{run}"), &format!("{head}{by_hand}{run}"));
+    let between = fixed.replace("  flow Q*(C[i] - C[i+1])", "  rate Q*C[i]");
+    for (text, code) in [
+        (between.as_str(), "E0592"),
+        (&fixed.replace("C[i] = i in cell[i]", "C[i] = i in cell"), "E0591"),
+        (&fixed.replace("cell[i] = 1 + i^2", "cell[i] = 1 + t"), "E0591"),
+        (&fixed.replace("in2: X -> C[2]", "in2: X -> C[1]"), "E0592"),
+        (&format!("{}when t > 0.5 {{ V[2] := 9 }}\n", grown), "E0599"),
+    ] {
+        let folder = scratch("cells-refused");
+        std::fs::write(folder.join("m.ode"), format!("{head}{text}{run}")).expect("a writable folder");
+        let out = run_in(&folder, &["check", "m.ode"], b"");
+        assert!(out.code == Some(1) && out.err.contains(code), "{code}\n{text}{}", out.err);
+        assert!(code != "E0599" || out.err.contains("C[2] := C[2]*V[2]/9"), "{}", out.err);
+    }
+}

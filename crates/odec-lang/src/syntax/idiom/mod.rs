@@ -5,6 +5,7 @@
 
 mod absent;
 mod array;
+mod arrow;
 mod call;
 mod declare;
 mod doubtful;

@@ -20,6 +20,11 @@ const HILL: [&str; 2] = ["hill", "Hill"];
 pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let end = line.tokens.len();
+    if !is_reaction(line)
+        && let Some(found) = super::arrow::respelled(line)
+    {
+        return Some((found, at + 1));
+    }
     let arrow = (0..end).find(|&k| matches!(line.text(k), "->" | "=>" | "<-" | "<->"))?;
     if line.find(0, "=").is_some_and(|k| k < arrow) || (0..arrow).any(|k| line.text(k) == "if") {
         return None;
@@ -27,7 +32,7 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     if let Some(found) = michaelis(scene, line, arrow) {
         return Some((found, at + 1));
     }
-    if Grammar::parse(Rule::reaction_line, line.slice(0, end)).is_ok() {
+    if is_reaction(line) {
         return nothing(scene, line, arrow).map(|found| (found, at + 1));
     }
     if let Some(found) = named_count(scene, line, arrow) {
@@ -62,6 +67,10 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
         "write a reaction as `A + B -> C  mass k`, or `bind: A + B <-> C  mass (kon, koff)`".to_owned()
     };
     Some((found.help(help), at + 1))
+}
+
+fn is_reaction(line: &Line<'_>) -> bool {
+    Grammar::parse(Rule::reaction_line, line.slice(0, line.tokens.len())).is_ok()
 }
 
 /// `S -> P  mm(Vm, Km)`, `S -> P  mass mm(Vm, Km)`, `S -> P, hill(S, Vm, Km, n)`: the law in full.
@@ -138,10 +147,11 @@ fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Idiom
     Grammar::parse(Rule::reaction_line, &better).is_ok().then(|| found.help(format!("write `{better}`")))
 }
 
-/// The separator between the species and the law: `;`, `,`, `=`, `(`, or a name that follows a name.
+/// The separator between the species and the law: `;`, `,`, `:`, `@`, `=`, `(`, or a name that follows a name.
 fn separator(line: &Line<'_>, from: usize) -> Option<usize> {
     (from..line.tokens.len()).find(|&k| {
-        matches!(line.text(k), ";" | "," | "=" | "(") || (k > from && line.is_name(k) && line.is_name(k - 1))
+        matches!(line.text(k), ";" | "," | ":" | "@" | "=" | "(")
+            || (k > from && line.is_name(k) && line.is_name(k - 1))
     })
 }
 
@@ -173,7 +183,7 @@ fn law(line: &Line<'_>, (from, end): (usize, usize), given: bool, reactants: &st
     if LAWS.contains(&line.text(from)) {
         return format!("{} k", line.text(from));
     }
-    let separated = matches!(line.text(from), ";" | "," | "=");
+    let separated = matches!(line.text(from), ";" | "," | ":" | "@" | "=");
     let text = line.slice(from + usize::from(separated), end).trim_end_matches(';').trim().to_owned();
     if text.is_empty() {
         return "mass k".to_owned();

@@ -3,14 +3,31 @@
 
 use std::collections::BTreeMap;
 
-use super::write::{Writer, as_read, plain};
+use super::write::{Writer, as_read, as_written};
 use super::{Facts, names_in};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
-use crate::syntax::tree::{Declared, ExprKind, Ident, Inside, Matter, StatementKind, Tree};
+use crate::syntax::tree::{Declared, ExprKind, Ident, Index, Inside, Matter, Reference, StatementKind, Tree};
 
-/// The compartments of a model, and the state that is the volume of those that change.
-pub(super) type Volumes = BTreeMap<String, Option<Ident>>;
+/// The compartments of a model by name.
+pub(super) type Volumes = BTreeMap<String, Compartment>;
+
+/// A compartment, or an array of them.
+#[derive(Default)]
+pub(super) struct Compartment {
+    /// Number of its indices.
+    indices: usize,
+    /// The state that is the volume, if it changes: that with the same indices.
+    pub volume: Option<Ident>,
+}
+
+impl Compartment {
+    /// The state that is the volume at a place.
+    pub(super) fn volume_at(&self, place: &Reference, writer: &mut Writer) -> Option<Reference> {
+        let name = self.volume.clone()?;
+        Some(Reference { name, ..as_read(writer, place) })
+    }
+}
 
 /// Declares every compartment.
 pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said: &mut Vec<Diagnostic>) -> Volumes {
@@ -19,10 +36,16 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
         let StatementKind::Compartment(items) = &statement.kind else { continue };
         for item in items {
             let name = &item.target.name;
-            if !item.target.indices.is_empty() || item.target.primes > 0 {
+            let indices = item.target.indices.len();
+            if item.target.primes > 0 || item.target.indices.iter().any(|index| index_name(tree, index).is_none()) {
                 said.push(
-                    error("E0591", "a compartment needs a single name", item.target.span, "an array or a derivative")
-                        .help("write a changing volume as a state: `state V = 1`, `compartment cell = V`"),
+                    error(
+                        "E0591",
+                        "a compartment is a name, or a name with the names of indices",
+                        item.target.span,
+                        "",
+                    )
+                    .help("write `compartment cell = 1`, or `compartment cell[i] = 1` for one per element"),
                 );
                 continue;
             }
@@ -30,24 +53,36 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
                 Ok(Volume::Given) => {
                     let given = Declared { place: None, ..item.clone() };
                     writer.add(StatementKind::Param(vec![given]), statement.span, statement.doc.clone());
-                    volumes.insert(name.name.clone(), None);
+                    volumes.insert(name.name.clone(), Compartment { indices, volume: None });
                 }
-                Ok(Volume::Follows(state)) => {
+                Ok(Volume::Follows(volume)) => {
                     if let Some(value) = item.value {
-                        writer.equation(plain(name, name.span), value, statement.span, item.doc.clone());
+                        let left = as_written(writer, &item.target);
+                        writer.equation(left, value, statement.span, item.doc.clone());
                     }
-                    volumes.insert(name.name.clone(), state);
+                    volumes.insert(name.name.clone(), Compartment { indices, volume });
                 }
                 Err(report) => {
                     said.push(report);
-                    volumes.insert(name.name.clone(), None);
+                    volumes.insert(name.name.clone(), Compartment { indices, volume: None });
                 }
             }
         }
     }
     for (name, item) in &facts.states {
         let Some(place) = &item.place else { continue };
-        if !volumes.contains_key(&place.name.name) || !place.indices.is_empty() || place.primes > 0 {
+        let compartment = volumes.get(&place.name.name).filter(|_| place.primes == 0);
+        let Some(compartment) = compartment.filter(|compartment| compartment.indices == place.indices.len()) else {
+            if let Some(compartment) = compartment {
+                let text = format!("the compartment has {}", counted(compartment.indices));
+                said.push(error(
+                    "E0591",
+                    format!("the place of `{name}` has {}", counted(place.indices.len())),
+                    place.span,
+                    text,
+                ));
+                continue;
+            }
             let known: Vec<String> = volumes.keys().map(|name| format!("`{name}`")).collect();
             let help = match known.as_slice() {
                 [] => format!("declare it: `compartment {} = 1`", place.name.name),
@@ -56,16 +91,33 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
             let text = format!("the compartment of `{name}`");
             said.push(error("E0591", "this is not a compartment", place.span, text).help(help));
             continue;
-        }
-        let volume = volumes.get(&place.name.name).and_then(Option::as_ref);
+        };
         let inside = Inside {
             species: as_read(writer, &item.target),
             compartment: as_read(writer, place),
-            volume: volume.map(|state| plain(state, state.span)),
+            volume: compartment.volume_at(place, writer),
         };
         writer.add(StatementKind::Matter(Matter::Inside(Box::new(inside))), item.target.span, None);
     }
     volumes
+}
+
+/// `one index`, `2 indices`
+fn counted(n: usize) -> String {
+    match n {
+        0 => "no index".to_owned(),
+        1 => "one index".to_owned(),
+        n => format!("{n} indices"),
+    }
+}
+
+/// The name of an index that runs over its whole set.
+fn index_name<'t>(tree: &'t Tree, index: &Index) -> Option<&'t str> {
+    let Index::At(at) = index else { return None };
+    match &tree.exprs[at.0 as usize].kind {
+        ExprKind::Name(r) if r.indices.is_empty() && r.path.is_empty() && r.primes == 0 => Some(&r.name.name),
+        _ => None,
+    }
 }
 
 /// The source of a volume.
@@ -82,7 +134,9 @@ fn volume(tree: &Tree, facts: &Facts<'_>, item: &Declared) -> Result<Volume, Dia
         let report = error("E0591", format!("the compartment `{}` has no volume", name.name), name.span, "");
         return Err(report.help(format!("give its volume: `compartment {} = 1`", name.name)));
     };
-    let names = names_in(tree, value);
+    let own: Vec<&str> = item.target.indices.iter().filter_map(|index| index_name(tree, index)).collect();
+    let mut names = names_in(tree, value);
+    names.retain(|reference| !own.contains(&reference.name.name.as_str()));
     if names.is_empty() {
         return Ok(Volume::Given);
     }
@@ -91,8 +145,8 @@ fn volume(tree: &Tree, facts: &Facts<'_>, item: &Declared) -> Result<Volume, Dia
         return Err(report.help("remove the unit"));
     }
     if let ExprKind::Name(reference) = &tree.exprs[value.0 as usize].kind
-        && facts.states.get(reference.name.name.as_str()).is_some_and(|state| state.target.indices.is_empty())
-        && reference.indices.is_empty()
+        && facts.states.get(reference.name.name.as_str()).is_some_and(|state| state.target.indices.len() == own.len())
+        && reference.indices.iter().map(|index| index_name(tree, index)).eq(own.iter().map(|name| Some(*name)))
         && reference.primes == 0
     {
         return Ok(Volume::Follows(Some(reference.name.clone())));

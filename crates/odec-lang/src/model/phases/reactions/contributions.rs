@@ -167,20 +167,20 @@ pub(super) fn write(
     for name in &facts.order {
         let item = facts.states[name];
         let place = facts.place_of(name);
-        let own = item.place.as_ref().and_then(|place| volumes.get(&place.name.name));
-        let changes = own.and_then(Option::as_ref);
+        let own = item.place.as_ref().and_then(|place| Some((place, volumes.get(&place.name.name)?)));
+        let changes = own.and_then(|(place, own)| own.volume_at(place, writer));
         let terms = found.0.get(*name).map_or(&[][..], Vec::as_slice);
         if facts.own_equation(name).is_some() || terms.is_empty() && changes.is_none() {
             continue;
         }
-        equation(facts, (item, terms), (place, changes), writer, said);
+        equation(facts, (item, terms), (place, changes.as_ref()), writer, said);
     }
 }
 
 fn equation(
     facts: &Facts<'_>,
     (item, terms): (&Declared, &[Term]),
-    (place, changes): (Option<&Reference>, Option<&Ident>),
+    (place, changes): (Option<&Reference>, Option<&Reference>),
     writer: &mut Writer,
     said: &mut Vec<Diagnostic>,
 ) {
@@ -220,10 +220,10 @@ fn equation(
         let at = item.place.as_ref().map_or(span, |place| place.span);
         let own = super::write::as_read(writer, target);
         let own = writer.read(Reference { span: at, ..own });
-        let mut rate = plain(state, at);
-        rate.primes = 1;
+        let rate = Reference { primes: 1, span: at, ..super::write::as_read(writer, state) };
         let rate = writer.read(rate);
-        let volume = writer.name(state, at);
+        let volume = Reference { span: at, ..super::write::as_read(writer, state) };
+        let volume = writer.read(volume);
         let product = writer.binary(Binary::Mul, own, rate, at);
         let thinner = writer.binary(Binary::Div, product, volume, at);
         sum = Some(match sum {

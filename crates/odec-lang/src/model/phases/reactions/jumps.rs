@@ -56,10 +56,19 @@ fn forgotten(
                 && !changes().any(|(other, ..)| other.name.name == species.name.name && covers(tree, other, target))
         })
         .collect();
-    let (first, compartment, _) = missing.first()?;
+    let (first, compartment, own) = missing.first()?;
     let element = |reference: &Reference| {
         let indices: Vec<String> = reference.indices.iter().map(|index| tree.index_text(index)).collect();
         odec_ir::names::element(&reference.name.name, &indices)
+    };
+    // the element of a species in the volume that is set: `C[2]` for `C[i]`, if the event sets `V[2]`
+    let there = |species: &Reference, volume: &Reference| {
+        let own = species.indices.iter().map(|index| {
+            let text = tree.index_text(index);
+            let at = volume.indices.iter().position(|own| tree.index_text(own) == text);
+            at.and_then(|k| target.indices.get(k)).map_or(text, |index| tree.index_text(index))
+        });
+        odec_ir::names::element(&species.name.name, &own.collect::<Vec<_>>())
     };
     let (volume, value) = (element(target), tree.expr_text(value));
     let after = match change {
@@ -67,7 +76,7 @@ fn forgotten(
         Change::Add => format!("({volume} + {value})"),
         Change::Subtract => format!("({volume} - {value})"),
     };
-    let name = element(first);
+    let name = there(first, own);
     let unset = match missing.len() - 1 {
         0 => format!("the concentration `{name}`"),
         n => format!("the concentrations `{name}` and {n} more"),
@@ -75,7 +84,7 @@ fn forgotten(
     let headline = format!("this event sets the volume `{volume}`, but not {unset} in it");
     let report = error("E0599", headline, target.span, "the volume jumps here")
         .label(first.span, format!("in `{}`", odec_ir::names::plain(&compartment.name.name)));
-    let shown = missing.iter().take(MAX_SHOWN).map(|(species, ..)| element(species));
+    let shown = missing.iter().take(MAX_SHOWN).map(|(species, _, own)| there(species, own));
     let kept: Vec<String> = shown.map(|name| format!("{name} := {name}*{volume}/{after}")).collect();
     let dots = if missing.len() > MAX_SHOWN { "; ..." } else { "" };
     let late = if delayed { "; write `late` in the head, so that it reads the values at that instant" } else { "" };

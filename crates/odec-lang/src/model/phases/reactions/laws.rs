@@ -34,7 +34,7 @@ pub(super) fn write(
     };
     let value = match line.reaction.law {
         Law::Mass => mass_action(line, writer, said)?,
-        Law::Rate | Law::Flow => line.reaction.value,
+        Law::Rate | Law::Flow => net(line, writer.text(), said)?,
     };
     let span = line.reaction.label.as_ref().map_or(line.reaction.arrow, |(label, _)| label.span);
     let name = Ident { name: line.name.clone(), span };
@@ -47,6 +47,24 @@ pub(super) fn write(
     }
     writer.equation(left, value, line.statement.span, line.statement.doc.clone());
     Some(Rate { name, axes })
+}
+
+/// The net rate; two rates, as for `mass`, are an error.
+fn net(line: &Line<'_>, tree: &Tree, said: &mut Vec<Diagnostic>) -> Option<ExprId> {
+    let reaction = line.reaction;
+    let value = &tree.exprs[reaction.value.0 as usize];
+    let ExprKind::Tuple(list) = &value.kind else { return Some(reaction.value) };
+    let word = reaction.law.word();
+    let report = error("E0593", format!("`{word}` takes the net rate of a reaction"), value.span, "two rates");
+    let report = report.label(reaction.law_span, "the law");
+    said.push(match list.as_slice() {
+        [forth, back] if reaction.reversible => {
+            let [forth, back] = [forth, back].map(|id| tree.expr_text(*id));
+            report.help(format!("write the difference: `{word} {forth} - {back}`"))
+        }
+        _ => report.help(format!("write one rate: `{word} v`")),
+    });
+    None
 }
 
 /// `k*A^2*B`, or `kf*A - kr*B`.
@@ -115,10 +133,19 @@ pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
     };
     if reaction.law != Law::Flow {
         let first = changed().next();
-        // in an array of parts each element has a compartment of its own
+        // in an array each element may have a compartment of its own
         let place = |(species, place): (&Reference, Option<&Reference>)| {
             place.map(|place| {
-                let own = species.indices.iter().take(place.indices.len()).map(|index| tree.index_text(index));
+                let declared = facts.states.get(species.name.name.as_str()).map(|item| &item.target.indices);
+                let at = |k: usize, index: &Index| {
+                    let same =
+                        |own: &Index| index_names(tree, own).is_some_and(|own| Some(own) == index_names(tree, index));
+                    // an array of parts has the indices of the part in front
+                    let own = declared.map_or(Some(k), |declared| declared.iter().position(same));
+                    own.and_then(|k| species.indices.get(k))
+                        .map_or_else(|| tree.index_text(index), |own| tree.index_text(own))
+                };
+                let own = place.indices.iter().enumerate().map(|(k, index)| at(k, index));
                 (place.name.name.clone(), own.collect::<Vec<_>>())
             })
         };
@@ -157,6 +184,18 @@ pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
         reactants_in_constants(tree, facts, line, said);
     } else if !reaction.reversible {
         reactants_in_law(tree, facts, line, said);
+    }
+}
+
+/// The name of an index.
+fn index_names<'t>(tree: &'t Tree, index: &'t Index) -> Option<&'t str> {
+    match index {
+        Index::In(name, ..) => Some(&name.name),
+        Index::At(at) => match &tree.exprs[at.0 as usize].kind {
+            ExprKind::Name(reference) if reference.indices.is_empty() => Some(&reference.name.name),
+            _ => None,
+        },
+        Index::Range(..) => None,
     }
 }
 
@@ -202,9 +241,16 @@ fn reactants_in_law(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
     if read.iter().any(is_unknown) {
         return;
     }
+    let count = |side: &[Participant], of: &Reference| -> f64 {
+        side.iter().filter(|participant| same(&participant.species, of)).map(|participant| participant.count).sum()
+    };
     for participant in line.reaction.left.iter().filter(|participant| !participant.fixed) {
         let name = participant.species.name.name.as_str();
-        if facts.states.contains_key(name) && !read.contains(name) {
+        let [consumed, produced] =
+            [&line.reaction.left, &line.reaction.right].map(|side| count(side, &participant.species));
+        // a catalyst stays as it is
+        let falls = produced == 0.0 || produced < consumed;
+        if falls && facts.states.contains_key(name) && !read.contains(name) {
             let headline = format!("the rate does not depend on `{name}`, although the reaction consumes it");
             let report = warning("W0520", headline, participant.species.span, "it can fall below 0");
             let report = report.label(line.reaction.law_span, "the law");

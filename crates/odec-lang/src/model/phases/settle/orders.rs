@@ -5,7 +5,7 @@ use odec_ir::Span;
 use super::InitialValue;
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::reports::Reports;
-use crate::model::{Body, Model, TermKind};
+use crate::model::{Body, Equation, Model, TermId, TermKind};
 use crate::report::{Build, error};
 use crate::source::Source;
 
@@ -87,7 +87,7 @@ impl Orders<'_> {
         let unknowns = self.model.states.iter().filter(|s| s.algebraic).count();
         if let Some(equation) = algebraic.nth(unknowns) {
             if let Some(&first) = without.first() {
-                let report = self.algebraic_equation(equation.span, &without, first);
+                let report = self.algebraic_equation(equation, &without, first);
                 self.say(report);
             }
         } else if let Some((&first, rest)) = without.split_first() {
@@ -97,16 +97,44 @@ impl Orders<'_> {
     }
 
     /// An equation without a derivative in a model with states without an equation.
-    fn algebraic_equation(&self, equation: Span, without: &[usize], first: usize) -> Diagnostic {
+    fn algebraic_equation(&self, equation: &Equation, without: &[usize], first: usize) -> Diagnostic {
         let name = &self.model.states[first].name;
         let headline = "an equation without a derivative determines an `unknown`, but there is none for this equation";
         let spans = without.iter().map(|&i| self.model.states[i].span);
-        error("E0503", headline, equation, "this equation contains no derivative")
-            .also_all(spans, "this state has no equation for its derivative")
-            .help(format!(
-                "declare the quantity that this equation determines as `unknown {name} = ...`, with a guess of its \
-                 initial value; or give the derivative of `{name}`: `{name}' = ...`"
-            ))
+        let report = error("E0503", headline, equation.span, "this equation contains no derivative")
+            .also_all(spans, "this state has no equation for its derivative");
+        let sides = self.species(equation.lhs).zip(self.species(equation.rhs));
+        if let Some((left, right)) = sides.filter(|(left, right)| left.contains('+') || right.contains('+')) {
+            return report.help(format!("if this is a reaction, write it with an arrow: `{left} -> {right}  mass k`"));
+        }
+        report.help(format!(
+            "declare the quantity that this equation determines as `unknown {name} = ...`, with a guess of its \
+             initial value; or give the derivative of `{name}`: `{name}' = ...`"
+        ))
+    }
+
+    /// One side of an equation as the side of a reaction: a sum of states, each perhaps times a number.
+    fn species(&self, side: Body) -> Option<String> {
+        let (mut terms, mut open) = (vec![], vec![side.root]);
+        while let Some(id) = open.pop() {
+            let state = |id: TermId| match self.model.term(id).kind {
+                TermKind::State(i, 0) => Some(self.model.states[i].name.as_str()),
+                _ => None,
+            };
+            let number = |id: TermId| match self.model.term(id).kind {
+                TermKind::Number(count) if count > 0.0 => Some(count),
+                _ => None,
+            };
+            match &self.model.term(id).kind {
+                TermKind::State(..) => terms.push(state(id)?.to_owned()),
+                TermKind::Apply(op, [a, b, _]) if op.0.name == "add" => open.extend([*b, *a]),
+                TermKind::Apply(op, [a, b, _]) if op.0.name == "mul" => {
+                    terms.push(format!("{} {}", number(*a)?, state(*b)?));
+                }
+                _ => return None,
+            }
+        }
+        Some(terms.join(" + "))
     }
 
     /// `z'` of an algebraic unknown.

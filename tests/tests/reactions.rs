@@ -563,7 +563,7 @@ fn compartments_over_an_index() {
         (&fixed.replace("C[i] = i in cell[i]", "C[i] = i in cell"), "E0591"),
         (&fixed.replace("cell[i] = 1 + i^2", "cell[i] = 1 + t"), "E0591"),
         (&fixed.replace("in2: X -> C[2]", "in2: X -> C[1]"), "E0592"),
-        (&format!("{}when t > 0.5 {{ V[2] := 9 }}\n", grown), "E0599"),
+        (&format!("{grown}when t > 0.5 {{ V[2] := 9 }}\n"), "E0599"),
     ] {
         let folder = scratch("cells-refused");
         std::fs::write(folder.join("m.ode"), format!("{head}{text}{run}")).expect("a writable folder");

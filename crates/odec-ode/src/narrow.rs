@@ -7,6 +7,8 @@ use crate::evaluator::Evaluator;
 
 /// Distance of the begin and the end of a pulse from its middle, in widths.
 const BESIDE: f64 = 2.0;
+/// Distance of the mark in the middle from the middle itself, in widths: `cbrt(t - 1)` has no finite derivative there.
+const OFF: f64 = 1.0 / 1024.0;
 /// A step that ended this near to such a time, in widths, has reached it.
 const MET: f64 = 1e-3;
 
@@ -26,7 +28,7 @@ impl Landmarks {
         let mut marks = Vec::new();
         for narrow in eval.system().narrow(at, from.min(to), from.max(to)) {
             let Narrow { t, width, .. } = narrow;
-            let sides = if width > 0.0 { &[-BESIDE, 0.0, BESIDE][..] } else { &[0.0] };
+            let sides = if width > 0.0 { &[-BESIDE, OFF, BESIDE][..] } else { &[0.0] };
             marks.extend(sides.iter().map(|side| Narrow { t: t + side * width, ..narrow }));
         }
         Landmarks::from(marks)

@@ -433,6 +433,8 @@ impl RunPlan {
             (Some(rule), _) => (rule.clone(), "--record"),
             (None, None) => (RecordRule::All, ""),
             (None, Some(setting)) => match &setting.value {
+                Record::All => (RecordRule::All, ""),
+                Record::States => (RecordRule::States, ""),
                 Record::Outputs => (RecordRule::Outputs, ""),
                 Record::Names(list) => (RecordRule::Names(list.clone()), "record ="),
             },

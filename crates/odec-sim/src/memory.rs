@@ -44,7 +44,11 @@ impl Need {
     pub(crate) fn of_sizes(layout: &Layout, columns: &Columns) -> Need {
         let data = layout.p_len() as u64;
         Need::default()
-            .and(format!("{} states", layout.n), layout.n as u64, VECTORS * NUMBER)
+            .and(
+                format!("{} state{}", layout.n, if layout.n == 1 { "" } else { "s" }),
+                layout.n as u64,
+                VECTORS * NUMBER,
+            )
             .and(format!("{data} values of parameters and tables"), data, COPIES * NUMBER)
             .and("outputs and columns".to_string(), (layout.outputs_len() + columns.len()) as u64, COPIES * NUMBER)
     }

@@ -44,6 +44,10 @@ pub enum Samples {
 /// The columns of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
+    /// States and outputs.
+    All,
+    /// States alone.
+    States,
     /// Outputs alone.
     Outputs,
     /// These names: states, their derivatives, outputs.
@@ -259,7 +263,14 @@ impl Model {
                     let list = list.iter().map(|&b| check(b, f64::is_finite, "finite")).collect();
                     settings.samples = Some(Setting { value: Samples::List(list), span });
                 }
-                ("record", EntryValue::Word(_)) => settings.record = Some(Setting { value: Record::Outputs, span }),
+                ("record", EntryValue::Word(word)) => {
+                    let value = match word.as_str() {
+                        "all" => Record::All,
+                        "states" => Record::States,
+                        _ => Record::Outputs,
+                    };
+                    settings.record = Some(Setting { value, span });
+                }
                 ("record", EntryValue::Names(names)) => {
                     let names = names.iter().map(|(name, body)| self.recorded_name(name, *body, values)).collect();
                     settings.record = Some(Setting { value: Record::Names(names), span });

@@ -110,6 +110,15 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
         return Some(two);
     }
     let text = scene.text(here);
+    let first = scene.tokens.first().copied()?;
+    if scene.text(first) == "stop" && scene.at == 1 && (here.kind == TokenKind::Equals || text == "==") {
+        return Some(
+            scene
+                .error("E0124", "`stop` is an action, not a quantity")
+                .label(scene.span(here), "`stop` takes no value")
+                .help("write `stop`, or `stop \"reason\"`, to end the run here"),
+        );
+    }
     if scene.brackets.is_empty() && (here.kind == TokenKind::Equals || text == "==") && scene.wants("`:=`") {
         return Some(
             scene
@@ -119,7 +128,6 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .fix(scene.span(here), ":="),
         );
     }
-    let first = scene.tokens.first().copied()?;
     if scene.text(first) == "stop" && scene.at == 1 && text != ":=" {
         return Some(
             scene

@@ -147,6 +147,14 @@ fn spoken_range(scene: &Scene<'_>) -> Option<Diagnostic> {
     let ranges = matches!(scene.rule, Rule::entry_line | Rule::index_line | Rule::declaration_line);
     let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
     let word = matches!(scene.text(here), "to" | "until" | ":" | "...") && equals;
+    if word && scene.rule == Rule::entry_line && scene.tokens.first().is_some_and(|key| scene.text(*key) == "samples") {
+        return Some(
+            scene
+                .error("E0118", "`samples` is a number of rows, not a range")
+                .label(scene.span(here), "no range here")
+                .help("write the number of rows after the first one, `samples = 100`, or a list of times"),
+        );
+    }
     if !(ranges && word && before.kind == TokenKind::Number && after.begins_value() && scene.brackets.is_empty()) {
         return None;
     }

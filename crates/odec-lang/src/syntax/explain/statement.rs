@@ -15,6 +15,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         Rule::expect_line => expect(scene),
         Rule::conserve_line => conserve(scene),
         Rule::index_line => index(scene),
+        Rule::input_line => input(scene),
         Rule::entry_line | Rule::part_entry => block::entry(scene),
         Rule::action_line => events::action(scene),
         Rule::when_head | Rule::at_head | Rule::every_head => events::head(scene),
@@ -507,6 +508,19 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
                 None => "write `conserve mass = A + B`".to_owned(),
             }),
     )
+}
+
+/// `input u = table(...)`
+fn input(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let name = scene.tokens.get(1).filter(|name| name.kind == TokenKind::Name)?;
+    let next = scene.tokens.get(2)?;
+    (next.kind == TokenKind::Equals).then(|| {
+        let name = scene.text(*name);
+        scene
+            .error("E0118", "an input names what it depends on")
+            .label(scene.span(*next), "the argument is missing before this")
+            .help(format!("write `input {name}(t) = table(...)`"))
+    })
 }
 
 fn index(scene: &Scene<'_>) -> Option<Diagnostic> {

@@ -98,6 +98,15 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
 /// `then` without `if` and the like.
 fn reserved(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let text = scene.text(here);
+    if text == "then" && scene.rule == Rule::when_head {
+        return Some(
+            scene
+                .error("E0122", "an event has no `then`")
+                .label(scene.span(here), "remove this")
+                .help("write `when condition { ... }`")
+                .fix(scene.span(here), ""),
+        );
+    }
     let without = match text {
         "then" => "if",
         "else" if scene.wants("`then`") => "then",

@@ -267,6 +267,17 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let colon = line.find(at + 2, ":").filter(|&k| k < close)?;
     let (from, to) = (line.slice(at + 2, colon), line.slice(colon + 1, close));
     let range = if from.is_empty() || to.is_empty() { String::new() } else { format!(" in {from}..{to}") };
+    let mut primes = String::new();
+    while at == 0 && line.text(close + 1 + primes.len()) == "'" {
+        primes.push('\'');
+    }
+    if at == 0 && line.text(close + 1 + primes.len()) == "=" {
+        return Some(
+            IdiomMatch::new(CODE, "name the index of the elements that an equation is for", line.span(at, close))
+                .label("several elements")
+                .help(format!("write `{word}[{index}{range}]{primes} = ...`; the equation reads `{word}[{index}]`")),
+        );
+    }
     Some(
         IdiomMatch::new(CODE, "a part of an array is not a value", line.span(at, close))
             .label("several elements")

@@ -224,7 +224,8 @@ pub fn lines(file: &str) -> Vec<Line<'_>> {
             let so_far = file[start..physical[last].end].trim_end();
             let next = &file[physical[last + 1].clone()];
             let deeper = next.len() - next.trim_start().len() > indent;
-            if !(depth > 0 && !next.trim().is_empty() || deeper && goes_on(so_far, next.trim_start())) {
+            let inside = depth > 0 && !next.trim().is_empty() && !begins_block(next.trim_start());
+            if !(inside || deeper && goes_on(so_far, next.trim_start())) {
                 break;
             }
             last += 1;
@@ -240,6 +241,12 @@ pub fn lines(file: &str) -> Vec<Line<'_>> {
 /// How many more brackets a line opens than it closes; braces are blocks and do not count.
 fn depth_of(text: &str) -> isize {
     text.bytes().map(|byte| isize::from(matches!(byte, b'(' | b'[')) - isize::from(matches!(byte, b')' | b']'))).sum()
+}
+
+/// True for the head of a block. A bracket that is open before it was forgotten: the line does not go on.
+fn begins_block(next: &str) -> bool {
+    let word = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    matches!(word, "run" | "params" | "when" | "every" | "at" | "use" | "fn" | "model") && next.contains('{')
 }
 
 fn goes_on(so_far: &str, next: &str) -> bool {

@@ -80,6 +80,10 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     if word == "d" && line.text(at + 1) == "(" && line.touches(at) {
         let close = line.close(at + 1)?;
         let of = line.slice(at + 2, close);
+        // d(x)/d(t)
+        if line.reads(close + 1, &["/", "d", "(", scene.time, ")"]) && is_variable(scene, of) {
+            return Some(rate(line, at, close + 5, of, 1));
+        }
         let whole = line.text(close + 1) == "/" && by_time(close + 2);
         if whole && !is_variable(scene, of) && of.contains(['+', '-', '*', '/', '^']) {
             return Some(
@@ -367,8 +371,12 @@ const STEPS: [&str; 10] = ["dt", "DT", "Dt", "h", "delta_t", "deltat", "Δt", "d
 
 /// `x = x + v*dt`, `x += v*dt`
 fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
-    let name = line.text(0);
+    let first = line.text(0);
+    // `dx = -k*x*dt`
+    let of = first.strip_prefix('d').filter(|of| !scene.states.contains(first) && scene.states.contains(*of));
+    let name = of.unwrap_or(first);
     let (sign, from) = match line.text(1) {
+        "=" if of.is_some() => ("+", 2),
         "+=" => ("+", 2),
         "-=" => ("-", 2),
         "=" if line.text(2) == name && matches!(line.text(3), "+" | "-") => (line.text(3), 4),
@@ -378,7 +386,8 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     // `dx/dt` is no step, and `h` may be a height
     let is_step = |k: usize| {
         let word = line.text(k);
-        let free = !matches!(word, "h" | "step") || !scene.knows(word);
+        // a definition `dx` may use a parameter `dt`
+        let free = of.is_none() && !matches!(word, "h" | "step") || !scene.knows(word);
         STEPS.contains(&word) && free && line.text(k - 1) != "/"
     };
     let step = (from..end).filter(|&k| is_step(k)).collect::<Vec<_>>();

@@ -408,6 +408,10 @@ impl<'a> Resolver<'a> {
             ("record", "outputs") | ("samples", "steps") | ("start", "steady") => {
                 Some(EntryValue::Word(word.name.clone()))
             }
+            // a quantity of the model that has this name comes first
+            ("record", "all" | "states") if !self.model.symbols.contains_key(word.name.as_str()) => {
+                Some(EntryValue::Word(word.name.clone()))
+            }
             ("record", name) => {
                 let found = self.model.symbols.get(name).copied();
                 let Some(symbol @ (Symbol::State(_) | Symbol::Definition(_))) = found else {

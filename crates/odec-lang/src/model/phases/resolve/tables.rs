@@ -40,8 +40,17 @@ impl<'a> Resolver<'a> {
         let span = self.input.span_of(value);
         if rank == 0 {
             let report = error("E0529", format!("`{name}` is a single value, but a table has many"), span, "");
+            let tree = self.input.tree;
+            let vector = match &tree.exprs[value.0 as usize].kind {
+                ExprKind::Table(list) if (2..=4).contains(&list.len()) => {
+                    let parts: Vec<&str> = list.iter().map(|e| self.input.text(self.input.span_of(*e))).collect();
+                    format!("for a vector, write `{name} = ({})`; ", parts.join(", "))
+                }
+                _ => String::new(),
+            };
             self.say(report.help(format!(
-                "declare it with an index, `{name}[i] = [...]`, or with a range, `{name}[1..3] = [...]`"
+                "{vector}for an array, declare it with an index, `{name}[i] = [...]`, or with a range, \
+                 `{name}[1..3] = [...]`"
             )));
             return vec![None; parts];
         }

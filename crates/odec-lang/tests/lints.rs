@@ -72,6 +72,8 @@ fn what_is_meant_is_left_alone() {
         "x' = (x > 2)",
         "param T_min = 5 [s], x_s = 2 [m], tau_ms = 2 [ms]\nx' = -x",
         "param phi = 30 [deg]\nx' = sin(phi*pi/180) - x",
+        "x' = 0\nat 1 { x := 2 }",
+        "x' = 0\nwhen y > 3 { y := 1 }\nrest { x := 2 }",
     ] {
         assert!(warnings(&format!("{HEAD}{line}\n")).is_empty(), "{line} {:?}", warnings(&format!("{HEAD}{line}\n")));
     }

@@ -1,24 +1,39 @@
 //! Equations and parameter sets: `x' = 0`, a value outside the range of its parameter.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Page;
 use super::values::Values;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
-use crate::syntax::tree::{EntryValue, ExprId, ExprKind, StatementKind};
+use crate::syntax::tree::{Action, EntryValue, ExprId, ExprKind, StatementKind};
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    let written = written(page);
     for statement in &page.tree.statements {
         if let StatementKind::Equation { lhs, rhs, .. } = &statement.kind {
-            found.extend(constant(page, *lhs, *rhs));
+            found.extend(constant(page, *lhs, *rhs, &written));
         }
     }
     outside(page, found);
 }
 
+/// The names of what events change.
+fn written<'a>(page: &Page<'a>) -> HashSet<&'a str> {
+    let mut names = HashSet::new();
+    for statement in &page.tree.statements {
+        let StatementKind::Event(event) = &statement.kind else { continue };
+        let rest = event.rest.iter().flat_map(|(_, actions)| actions);
+        names.extend(event.actions.iter().chain(rest).filter_map(|action| match action {
+            Action::Change(target, ..) => Some(target.name.name.as_str()),
+            Action::Stop(..) => None,
+        }));
+    }
+    names
+}
+
 /// `x' = 0`
-fn constant(page: &Page<'_>, lhs: ExprId, rhs: ExprId) -> Option<Diagnostic> {
+fn constant(page: &Page<'_>, lhs: ExprId, rhs: ExprId, written: &HashSet<&str>) -> Option<Diagnostic> {
     let ExprKind::Name(name) = &page.expr(lhs).kind else { return None };
     let zero = matches!(page.expr(rhs).kind, ExprKind::Number(value) if value == 0.0);
     // single elements are held at the edge of an array, and `x'' = 0` moves
@@ -26,6 +41,9 @@ fn constant(page: &Page<'_>, lhs: ExprId, rhs: ExprId) -> Option<Diagnostic> {
         return None;
     }
     let text = &name.name.name;
+    if written.contains(text.as_str()) {
+        return None;
+    }
     Some(warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0").help(format!(
         "declare it as a parameter, `param {text} = ...`, and remove this line; a state costs work in every step"
     )))

@@ -22,6 +22,8 @@ pub const MAX_CONSTANT: usize = 4;
 const ROWS: usize = MAX_ORDER + 2;
 /// Error that a step is aimed at, in units of the tolerance.
 const AIM: f64 = 0.5;
+/// Errors that fall with the order by this factor at least are not multiplied by more.
+const SLOWEST: f64 = 0.9;
 /// Failed error tests in a row after which order 1 starts anew.
 const FAILURES_BEFORE_RESTART: u32 = 3;
 
@@ -242,11 +244,20 @@ impl Abm {
         errors
     }
 
-    /// Order and step after an accepted step.
-    fn select(&mut self, h: f64, error: f64, [below, second]: [f64; 2], above: Option<f64>) -> f64 {
+    /// The error of a step, of which `error` is the part that order k + 1 corrects. What is left are the corrections of all
+    /// higher orders. If these fall slowly, as where f comes close to an infinite slope, they add up to much more than one.
+    fn whole(&self, error: f64, [below, second]: [f64; 2]) -> f64 {
+        let k = self.order;
+        let fall = if k > 2 { (error / second).sqrt() } else { error / below };
+        let fall = fall.min(SLOWEST);
+        error * (k as f64 * fall / (1.0 - fall)).max(1.0)
+    }
+
+    /// Order and step after an accepted step, whose whole error is `whole`.
+    fn select(&mut self, h: f64, whole: f64, error: f64, [below, second]: [f64; 2], above: Option<f64>) -> f64 {
         let k = self.order;
         let fall = if k > 2 { below.max(second) <= error } else { k == 2 && below <= 0.5 * error };
-        let mut expected = error;
+        let mut expected = whole;
         if fall || k == self.highest {
             self.starting = false;
         }
@@ -332,10 +343,11 @@ impl Integrator for Abm {
         }
         axpy(h * g[k], &self.last_difference, &mut self.predicted);
         let factor = (h * (g[k] - g[k - 1])).abs();
-        let (mut error, mut lower) = (0.0, [0.0; 2]);
+        let (mut part, mut error, mut lower) = (0.0, 0.0, [0.0; 2]);
         if !constant {
-            error = factor * self.tolerances.norm(&self.last_difference, &self.y, &self.predicted);
+            part = factor * self.tolerances.norm(&self.last_difference, &self.y, &self.predicted);
             lower = self.lower(h, &g, &beta);
+            error = self.whole(part, lower);
         }
         if !(error <= 1.0) {
             let row = self.tolerances.worst(&self.last_difference, &self.y, &self.predicted);
@@ -344,7 +356,7 @@ impl Integrator for Abm {
             let next = if error.is_finite() { 0.5 } else { FAILED_RATIO };
             if self.failures >= FAILURES_BEFORE_RESTART {
                 self.restart();
-            } else if k > 1 && lower[0] <= error {
+            } else if k > 1 && lower[0] <= part {
                 self.order = k - 1;
             }
             return Attempt::Rejected { next: h * next, error, row };
@@ -371,7 +383,7 @@ impl Integrator for Abm {
             let row = &self.differences[(k + 1) * n..(k + 2) * n];
             (h * (g[k + 1] - g[k])).abs() * self.tolerances.norm(row, &self.predicted, &self.y)
         });
-        Attempt::Accepted { next: self.select(h, error, lower, above) }
+        Attempt::Accepted { next: self.select(h, error, part, lower, above) }
     }
 
     /// The corrector moves the predicted state by h g_k phi_k(n+1), and that moves f by what phi_k(n+1) changes by.

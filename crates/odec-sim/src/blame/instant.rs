@@ -25,9 +25,9 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             let headline =
                 format!("the equations switch back and forth {when}: both sides drive the state back to the surface");
             let text = format!(
-                "left - right changes at the rate {} where this is false, and at {} where it is true",
-                number(*below),
-                number(*above)
+                "its sides approach each other at the rate {} where it is false, and {} where it is true",
+                number(below.abs()),
+                number(above.abs())
             );
             let report = Diagnostic::error(&codes::E0623, headline);
             let report = with(report, place(relation).into_iter().collect(), &text);

@@ -110,7 +110,7 @@ fn rows_before_a_failure_are_kept() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_whole_rows() {
-    let long = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 1e6; method = rk4; step = 0.001 }\n";
+    let long = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 1e6; method = rk4; step = 0.001; max_steps = 1000000000 }\n";
     let folder = Folder::new("interrupt").with("long.ode", long);
     for delay in [60, 150, 300] {
         let mut command = folder.command(&["run", "long.ode", "-o", "rows.csv"]);

@@ -103,7 +103,7 @@ fn a_torn_row_is_recognised() {
 #[cfg(unix)]
 #[test]
 fn a_request_to_end_keeps_whole_rows() {
-    let long = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 1e6; method = rk4; step = 0.001 }\n";
+    let long = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 1e6; method = rk4; step = 0.001; max_steps = 1000000000 }\n";
     let folder = Folder::new("terminate").with("long.ode", long);
     for signal in ["-TERM", "-HUP"] {
         let mut command = folder.command(&["run", "long.ode", "-o", "rows.csv"]);

@@ -190,7 +190,8 @@ fn a_state_near_its_tolerance_from_which_it_grows_is_told() {
         let d = list.iter().find(|d| d.code.code == "W0606").unwrap_or_else(|| panic!("{near}"));
         assert!(said(d).contains("`I` starts at 1e-8, only 10 times its absolute tolerance of 1e-9"), "{}", said(d));
         let mended = near.replace("atol = 1e-9;", &format!("atol = 1e-9; {};", typed(d, "atol(I)")));
-        assert_eq!(codes(&mended), [""; 0]);
+        // errors that add up to more than ten of the tolerances of 1e-9 are another matter
+        assert!(codes(&mended).iter().all(|code| *code == "W0622"), "{:?}", codes(&mended));
         assert!(error(&near) > 1e-5 && error(&mended) < 1e-6, "{method}: {:e} {:e}", error(&near), error(&mended));
     }
     // `auto` tightens the tolerance of what grows, and from a hundred tolerances on tsit5 is nearly right

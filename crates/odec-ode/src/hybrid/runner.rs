@@ -35,7 +35,7 @@ use crate::hybrid::outcome::{
     AcceptedStep, Counts, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point,
 };
 use crate::hybrid::rounds::{Begins, Rounds};
-use crate::hybrid::stops::{Stops, countable, resolution, same, timed};
+use crate::hybrid::stops::{Stops, known, resolution, same};
 use crate::hybrid::system::HybridSystem;
 use crate::method::Method;
 use crate::problem::{Options, Problem, Samples, SolveError, Stop};
@@ -222,9 +222,7 @@ impl HybridRunner {
             return Err(bad("an initial value is beyond its bound".to_string()).into());
         }
         if !smooth {
-            timed(model, problem.t_end)
-                .and_then(|()| countable(model, (problem.t0, problem.t_end), self.runner.budget()))
-                .map_err(|cause| self.failure(cause, problem.t0))?;
+            known(model, problem, self.runner.budget()).map_err(|cause| self.failure(cause, problem.t0))?;
             self.stops.begin(model, problem.t_end, problem.t0);
             let compared = self.modes.compare(model, problem.t0, &self.y);
             compared.map_err(|cause| self.failure(cause, problem.t0))?;

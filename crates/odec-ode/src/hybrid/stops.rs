@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::system::{HybridSystem, Times, Trigger};
+use crate::problem::Problem;
 
 /// Units of rounding within which two times are the same: 0.1*3 and 0.3 are one dose.
 const ULPS: f64 = 4.0;
@@ -50,9 +51,15 @@ pub fn timed(model: &dyn HybridSystem, t_end: f64) -> Result<(), HybridCause> {
     }
 }
 
+/// Returns an error if times are not known, or too many for the steps that the run may take.
+pub fn known(model: &dyn HybridSystem, problem: &Problem, budget: u64) -> Result<(), HybridCause> {
+    timed(model, problem.t_end)?;
+    countable(model, (problem.t0, problem.t_end), budget)
+}
+
 /// Returns an error if a list that holds for the whole run has more times than the run may take steps, as each of them
 /// ends a step. A run that an event may end earlier is not refused.
-pub fn countable(model: &dyn HybridSystem, (t0, t_end): (f64, f64), budget: u64) -> Result<(), HybridCause> {
+fn countable(model: &dyn HybridSystem, (t0, t_end): (f64, f64), budget: u64) -> Result<(), HybridCause> {
     if !model.are_times_fixed() || model.events().iter().any(|event| event.stops) {
         return Ok(());
     }

@@ -337,7 +337,8 @@ pub fn reference(p: &Pieces) -> Reference {
     }
     for (event, of) in p.events.iter().enumerate() {
         let (When::Rises(j) | When::Falls(j) | When::Changes(j)) = of.when else { continue };
-        s.was[event] = s.modes[j] && !of.from_start;
+        // a crossing has no value before the start
+        s.was[event] = s.modes[j] && (!of.from_start || matches!(of.when, When::Changes(_)));
     }
     match follow(&mut s, &mut known) {
         Ok(()) => (known.until, known.end) = (f64::INFINITY, Some(s.x)),

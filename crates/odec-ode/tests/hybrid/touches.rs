@@ -63,8 +63,9 @@ fn dry_friction_sticks_and_slips() {
 fn from_zero(n: usize, rates: fn(f64, &[f64], &mut [f64]), below: bool) -> Model {
     Model::new(n, move |t, y, _, f| rates(t, y, f))
         .bounds(&[(0, !below, 0.0)])
-        .event(Event { trigger: Trigger::Condition(Edge::Both), ..Event::when(vec![]) }, |_, _, _, _| {})
-        .conditions(|now, out| out[0] = now.holds(0))
+        .event(Event { trigger: Trigger::Condition(Edge::Rising), ..Event::when(vec![]) }, |_, _, _, _| {})
+        .event(Event { trigger: Trigger::Condition(Edge::Falling), ..Event::when(vec![]) }, |_, _, _, _| {})
+        .conditions(|now, out| out.fill(now.holds(0)))
 }
 
 #[test]
@@ -86,6 +87,7 @@ fn the_first_derivative_that_is_not_zero_decides() {
                 let (_, kept) = made.unwrap_or_else(|error| panic!("{}, {case}, {below}: {error:?}", method.name));
                 let expected: &[f64] = if above == below { &[] } else { &[0.0] };
                 assert_eq!(kept.times(0), expected, "{}, {case}, {below}", method.name);
+                assert_eq!(kept.times(1), [0.0; 0], "{}, {case}, {below}", method.name);
             }
         }
     }

@@ -168,7 +168,9 @@ impl<'a> View<'a> {
             let size = finite.fold(own.abs(), f64::max);
             let changed = |values: &[f64]| (values[k] - own).abs() >= CHANGE * size;
             let width = beside.iter().find(|(_, values)| changed(values)).map(|(away, _)| *away);
-            width.filter(|_| own.is_finite() && size > 0.0)
+            // where a term has no value on one side, a condition decides whether it is read at all
+            let has_values = own.is_finite() && beside.iter().all(|(_, values)| !values[k].is_nan());
+            width.filter(|_| has_values && size > 0.0)
         };
         let widths = there.iter().enumerate().filter_map(of_term);
         Some(widths.fold(f64::INFINITY, f64::min)).filter(|width| *width < SHORT * length)

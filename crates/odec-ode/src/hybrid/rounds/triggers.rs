@@ -38,8 +38,7 @@ impl Rounds {
             let fires = match of.trigger {
                 Trigger::Condition(Edge::Rising) => now && !was,
                 Trigger::Condition(Edge::Falling) => was && !now,
-                // after its event, the motion may lead back from the surface: that is the same crossing
-                Trigger::Condition(Edge::Both) => was != now && !self.executed.iter().any(|e| e.event == event),
+                Trigger::Condition(Edge::Both) => was != now,
                 Trigger::Times(list) => first && stops.has_come(list),
                 Trigger::Rest => false,
             };

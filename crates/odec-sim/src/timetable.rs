@@ -243,7 +243,7 @@ impl Timetable {
                         "sub" => of(0).sum(of(1).scaled(-1.0)),
                         "neg" => of(0).scaled(-1.0),
                         "if" => match of(0) {
-                            Form::Number(condition) => of(if condition != 0.0 { 1 } else { 2 }),
+                            Form::Number(condition) => of(if condition == 0.0 { 2 } else { 1 }),
                             _ => Form::Other,
                         },
                         "sin" => of(0).wave(0.0),

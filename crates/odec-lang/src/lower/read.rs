@@ -186,7 +186,9 @@ impl KernelBuilder<'_, '_> {
             inner.guards = self.existence(subs, &reading.axes, &[]);
             // not where a table holds what is no index: there the conditions on the table say which numbers are meant
             let mut tables = Vec::new();
-            subs.iter().for_each(|value| tables_of(&value.sub, &mut tables));
+            for value in subs {
+                tables_of(&value.sub, &mut tables);
+            }
             let data = |table: &ArrayId| &self.world.arrays.list[table.0 as usize].data;
             tables.retain(|table| data(table).iter().any(|x| x.fract() != 0.0));
             let concerns = |g: &NodeId| self.arrays_of_guard(*g).iter().any(|array| tables.contains(array));

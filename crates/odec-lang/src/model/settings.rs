@@ -54,6 +54,17 @@ pub enum Record {
     Names(Vec<String>),
 }
 
+impl Record {
+    /// The columns that a word names.
+    fn of(word: &str) -> Record {
+        match word {
+            "all" => Record::All,
+            "states" => Record::States,
+            _ => Record::Outputs,
+        }
+    }
+}
+
 /// The entries of a run block as values. `None` where the block is silent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
@@ -264,12 +275,7 @@ impl Model {
                     settings.samples = Some(Setting { value: Samples::List(list), span });
                 }
                 ("record", EntryValue::Word(word)) => {
-                    let value = match word.as_str() {
-                        "all" => Record::All,
-                        "states" => Record::States,
-                        _ => Record::Outputs,
-                    };
-                    settings.record = Some(Setting { value, span });
+                    settings.record = Some(Setting { value: Record::of(word), span });
                 }
                 ("record", EntryValue::Names(names)) => {
                     let names = names.iter().map(|(name, body)| self.recorded_name(name, *body, values)).collect();

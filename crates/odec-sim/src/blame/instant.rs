@@ -73,16 +73,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         | HybridCause::Accumulation { .. }
         | HybridCause::Returns { .. }
         | HybridCause::NoValue { .. } => Diagnostic::error(&codes::E0623, format!("an event has no value {when}")),
-        HybridCause::TooManyTimes { list, count, budget } => {
-            let (end, asked) = (number(bound.problem.t_end), *budget < MAX_STEPS);
-            let permitted = if asked { "`max_steps` permits" } else { "one run can take" };
-            let headline =
-                format!("{} known times up to {end} exceed the {budget} steps that {permitted}", number(count.round()));
-            let places = bound.located.iter().flat_map(|located| located.list_spans(*list)).collect();
-            let report = with(Diagnostic::error(&codes::E0607, headline), places, "a step ends at each of these times");
-            let rest = if asked { ", or permit more steps with `max_steps`" } else { "" };
-            report.help(format!("use a longer period, end the run earlier{rest}"))
-        }
+        HybridCause::TooManyTimes { list, count, budget } => too_many_times(bound, *list, *count, *budget),
         HybridCause::Unmet { off, events } => super::constraints::unmet(bound, off, events, when),
         HybridCause::Grazing { relation } => {
             let what = format!("the state has no derivative with respect to the parameters {when}");
@@ -103,6 +94,18 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             with(Diagnostic::error(&codes::E0629, what), places, "an event of the model").help(DIFFERENCES)
         }
     }
+}
+
+/// A list of known times that has more of them than the run may take steps.
+fn too_many_times(bound: &Bound, list: usize, count: f64, budget: u64) -> Diagnostic {
+    let (end, asked) = (number(bound.problem.t_end), budget < MAX_STEPS);
+    let permitted = if asked { "`max_steps` permits" } else { "one run can take" };
+    let headline =
+        format!("{} known times up to {end} exceed the {budget} steps that {permitted}", number(count.round()));
+    let places = bound.located.iter().flat_map(|located| located.list_spans(list)).collect();
+    let report = with(Diagnostic::error(&codes::E0607, headline), places, "a step ends at each of these times");
+    let rest = if asked { ", or permit more steps with `max_steps`" } else { "" };
+    report.help(format!("use a longer period, end the run earlier{rest}"))
 }
 
 /// The report with these places, each once: the text at the first.

@@ -123,9 +123,9 @@ fn clocks(program: &Program, bound: &BoundProgram) -> Clocks {
             }
         }
     }
-    others.iter().for_each(|array| {
+    for array in &others {
         clocks.remove(array);
-    });
+    }
     clocks
 }
 
@@ -499,7 +499,7 @@ impl Writer {
         if op.0.name == "if"
             && let Some(condition) = numbers.first()
         {
-            return args[if *condition != 0.0 { 1 } else { 2 }];
+            return args[if *condition == 0.0 { 2 } else { 1 }];
         }
         let mut own = [0; 3];
         own[..args.len()].copy_from_slice(args);

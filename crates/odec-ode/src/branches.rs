@@ -1,38 +1,39 @@
-//! Whether algebraic unknowns are still on the same solution of their equations after a step.
+//! Checks whether a step has kept the algebraic unknowns on the same solution of their equations.
 //!
-//! The equations without a derivative often have several solutions: a charge balance has one with a negative concentration
-//! of protons. Where two of them come close, a step of any method may end on the other one, and its error estimate sees
-//! nothing, because each of them is smooth. Along one solution the determinant of dg/dz never changes its sign, and no unknown
-//! passes a value where its equation is infinite, such as the 0 of `Kw/h`. A step that does either has left its solution, and
-//! is taken back. It is looked for in each group of equations that depend on one another.
+//! The equations without a derivative often have several solutions: a charge balance has one with a negative
+//! concentration of protons. Where two solutions come close, a step of any method may end on the other one. Its error
+//! estimate does not notice, because each solution is smooth. Along one solution the determinant of dg/dz keeps its
+//! sign, and no unknown passes a pole of its equation, such as the 0 of `Kw/h`. A step that violates either rule has
+//! left its solution and is rejected. The check treats each group of coupled equations separately.
 
 use crate::evaluator::Evaluator;
 use crate::pattern::Pattern;
 use crate::problem::Cause;
 
-/// Largest group of equations whose determinant is formed: its cost is the third power of the size.
+/// Largest group of equations whose determinant is computed; the cost grows with the third power of the size.
 const MAX_GROUP: usize = 40;
-/// A pivot below this part of the largest entry of its row says nothing about the sign.
+/// A pivot below this fraction of the largest entry of its row leaves the sign undetermined.
 const UNSURE: f64 = 1e-10;
-/// An unknown this near to 0 shows whether its equations are infinite there.
+/// Distance from 0 at which an unknown is tested for a pole of its equations.
 const BESIDE_ZERO: f64 = 1e-180;
-/// They are if a residual is larger.
+/// A residual above this size at that distance means a pole.
 const INFINITE: f64 = 1e90;
 
-/// A vector with few entries.
+/// A sparse vector: (index, value) of each entry.
 type Sparse = Vec<(usize, f64)>;
 
-/// N^T J Z, where N spans the combinations of equations without a derivative, and Z those of unknowns that no derivative holds.
+/// N^T J Z, where N spans the combinations of equations without a derivative, and Z the combinations of unknowns
+/// without one.
 #[derive(Default)]
 pub(crate) struct Reduced {
     /// Row and column of each entry, ascending.
     pub cells: Vec<(usize, usize)>,
-    /// What each entry adds up: the entry, an entry of J, a factor.
+    /// The terms of each entry: the entry, an entry of J, a factor.
     terms: Vec<(usize, usize, f64)>,
 }
 
 impl Reduced {
-    /// For a pattern of J.
+    /// The structure for a pattern of J.
     pub fn of(pattern: &Pattern, left: &[Sparse], right: &[Sparse]) -> Reduced {
         let by_place = |list: &[Sparse]| {
             let mut of: Vec<Sparse> = vec![Vec::new(); pattern.cols()];
@@ -61,7 +62,7 @@ impl Reduced {
         Reduced { cells, terms }
     }
 
-    /// The entries from those of J.
+    /// Computes the entries from the entries of J.
     pub fn values(&self, jacobian: &[f64], out: &mut Vec<f64>) {
         out.clear();
         out.resize(self.cells.len(), 0.0);
@@ -71,13 +72,13 @@ impl Reduced {
     }
 }
 
-/// Compares the ends of steps of one system.
+/// Compares the states at both ends of each step of one system.
 pub(crate) struct Branches {
     groups: Vec<Group>,
-    /// Unknowns that have an equation of their own to show, and rows of equations without a derivative.
+    /// Unknowns, and rows without a derivative, that no combination mixes with others: null vectors with a single entry.
     unknowns: Vec<usize>,
     rows: Vec<usize>,
-    /// The signs of the determinants at the last state, and this state; empty if there was none.
+    /// The signs of the determinants at the last state, and that state; empty before the first one.
     signs: Vec<i8>,
     at: Vec<f64>,
     found: Vec<i8>,
@@ -86,16 +87,16 @@ pub(crate) struct Branches {
     tried: Vec<f64>,
 }
 
-/// Equations that depend on one another through their unknowns: entry of N^T J Z, row and column in the group.
+/// Equations that are coupled by their unknowns: for each entry of N^T J Z, its row and column in the group.
 struct Group {
     size: usize,
-    /// One of its unknowns.
+    /// The unknown that messages name for the group.
     unknown: usize,
     entries: Vec<(usize, usize, usize)>,
 }
 
 impl Branches {
-    /// For a system of `n` equations.
+    /// The groups of a system of `n` equations.
     pub fn of(n: usize, reduced: &Reduced, left: &[Sparse], right: &[Sparse]) -> Branches {
         let single = |list: &[Sparse]| list.iter().filter(|v| v.len() == 1).map(|v| v[0].0).collect();
         Branches {
@@ -111,7 +112,7 @@ impl Branches {
         }
     }
 
-    /// A run begins.
+    /// Starts a run.
     pub fn forget(&mut self) {
         self.signs.clear();
         self.at.clear();
@@ -122,7 +123,7 @@ impl Branches {
         !self.at.is_empty() && self.at == y
     }
 
-    /// Notes the signs at a state with these entries of N^T J Z.
+    /// Stores the signs at a state with these entries of N^T J Z.
     pub fn note(&mut self, entries: &[f64], y: &[f64]) {
         self.take_signs(entries);
         std::mem::swap(&mut self.signs, &mut self.found);
@@ -130,7 +131,7 @@ impl Branches {
         self.at.extend_from_slice(y);
     }
 
-    /// An unknown of a group whose determinant has another sign with these entries of N^T J Z than at the state that was noted.
+    /// An unknown of a group whose determinant has changed its sign since the stored state.
     pub fn turned(&mut self, entries: &[f64]) -> Option<usize> {
         if self.signs.is_empty() {
             return None;
@@ -141,7 +142,7 @@ impl Branches {
         turned.map(|(_, group)| group.unknown)
     }
 
-    /// An unknown that passes 0 between two states, where its equations are infinite.
+    /// An unknown that passes 0 between two states and whose equations have a pole there.
     pub fn passes_a_pole(&mut self, eval: &mut Evaluator<'_>, t: f64, from: &[f64], to: &[f64]) -> Option<usize> {
         for &unknown in &self.unknowns {
             if from[unknown] * to[unknown] >= 0.0 {
@@ -170,7 +171,7 @@ impl Branches {
 }
 
 impl Group {
-    /// The sign of the determinant by elimination with rows and columns of equal size; 0 if it is not sure.
+    /// The sign of the determinant by elimination with equilibrated rows and columns; 0 if it is undetermined.
     fn sign(&self, values: &[f64], dense: &mut Vec<f64>) -> i8 {
         let n = self.size;
         dense.clear();
@@ -207,7 +208,7 @@ impl Group {
     }
 }
 
-/// Divides each line of a matrix by its largest entry; false where a line has none.
+/// Divides each line of a matrix by its largest entry; false if a line is zero.
 fn scale(dense: &mut [f64], n: usize, place: impl Fn(usize, usize) -> usize) -> bool {
     (0..n).all(|i| {
         let largest = (0..n).fold(0.0f64, |most, j| most.max(dense[place(i, j)].abs()));
@@ -216,9 +217,9 @@ fn scale(dense: &mut [f64], n: usize, place: impl Fn(usize, usize) -> usize) -> 
     })
 }
 
-/// The parts of N^T J Z that its entries connect.
+/// The connected parts of N^T J Z.
 fn groups(reduced: &Reduced, left: usize, right: &[Sparse]) -> Vec<Group> {
-    // the group of each combination of equations, then of each of unknowns
+    // union-find over the combinations of equations, followed by the combinations of unknowns
     let mut parent: Vec<usize> = (0..left + right.len()).collect();
     for &(k, l) in &reduced.cells {
         let (a, b) = (root(&mut parent, k), root(&mut parent, left + l));
@@ -268,7 +269,7 @@ mod tests {
         (reduced, branches)
     }
 
-    /// Rows 1 and 2 have no derivative: in two groups, or one, by the pattern.
+    /// Rows 1 and 2 have no derivative. The pattern decides whether they form one group or two.
     #[test]
     fn the_sign_of_each_group_is_that_of_its_determinant() {
         let vectors = [vec![(1, 1.0)], vec![(2, 1.0)]];
@@ -280,11 +281,11 @@ mod tests {
         branches.note(&[1.0, 3.0, 2.0, 4.0], &[0.0; 3]);
         assert_eq!(branches.signs, [-1]);
         assert_eq!(branches.turned(&[1.0, 3.0, 2.0, 8.0]), Some(1));
-        // singular up to rounding: not known, and no change of sign
+        // singular up to rounding: the sign is undetermined, so no change is reported
         assert_eq!(branches.turned(&[1.0, 3.0, 2.0, 6.0]), None);
     }
 
-    /// Equations that combine derivatives: (1, 1) and (1, -1), each divided by the root of 2.
+    /// Equations that combine derivatives: (1, 1) and (1, -1), each divided by the square root of 2.
     #[test]
     fn combinations_of_equations_add_up_entries_of_the_jacobian() {
         let r = 0.5f64.sqrt();

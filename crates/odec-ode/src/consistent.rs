@@ -23,37 +23,39 @@ pub(crate) use step::Verdict;
 
 /// Largest coupled part of M for which null spaces are computed; larger ones are assumed to be regular.
 const MAX_PART: usize = 300;
-/// Singular values below this part of the largest one are zero.
+/// Singular values below this fraction of the largest one count as zero.
 const SINGULAR: f64 = 1e-12;
-/// Pivots of a part of M above this part of the largest one: it is regular, and its singular values are not needed.
+/// A part of M is regular if its pivots exceed this fraction of the largest one; its singular values are not needed then.
 const REGULAR: f64 = 1e-8;
-/// alpha, as a multiple of the ratio of the largest entries of J to the smallest ones of M. If parts of M are
-/// singular, this many digits cancel in W. It is larger if the entries of J differ widely.
+/// alpha, as a multiple of the largest entry of J over the smallest entry of M. If parts of M are singular, W loses
+/// as many digits to cancellation. alpha is larger if the entries of J differ widely.
 const FAR: f64 = 1e5;
-/// Beyond this, rounding decides where parts of M are singular.
+/// Above this alpha, rounding decides which parts of M are singular.
 const FARTHEST: f64 = 1e12;
-/// Beyond this it does where rows and columns of M are empty: no digits cancel there, and coefficients may be as small as this allows.
+/// The same limit if the rows and columns of M are empty: no digits cancel there. Coefficients of J may be as small
+/// as this allows.
 const FARTHEST_EMPTY: f64 = 1e40;
 /// Equations are dependent up to rounding if their sums cancel by this factor.
 const CANCELS: f64 = 1e13;
-/// By how much alpha is changed to see whether the solution depends on it.
+/// Factor by which alpha is increased to test whether the solution depends on it.
 const FARTHER: f64 = 64.0;
-/// A solution that changes with alpha by more than this part belongs to a system of higher index.
+/// A solution that changes by more than this fraction with alpha belongs to a system of higher index.
 const DEPENDS: f64 = 1e-3;
-/// Relative distance of a second state, which shows whether the equations are singular only at the first.
+/// Relative distance to a second state, which shows whether the equations are singular at the first state only.
 const BESIDE: f64 = 1e-2;
-/// Most Newton steps.
+/// Largest number of Newton steps.
 const STEPS: usize = 100;
-/// How often a slope is corrected: each time it gains about as many digits as alpha is far.
+/// Number of corrections of a slope. Each one gains about as many digits as alpha has.
 const REFINEMENTS: usize = 4;
-/// Shortest part of a Newton step.
+/// Smallest damping factor of a Newton step.
 const SHORTEST: f64 = 1e-5;
-/// A correction of this part of the tolerances is as good as none: from there on steps go on only while they shrink.
+/// A correction below this fraction of the tolerances is negligible: from there on, steps continue only while they shrink.
 const SMALL: f64 = 1e-3;
-/// A vector with few entries.
+/// A sparse vector: (index, value) of each entry.
 type Sparse = Vec<(usize, f64)>;
 
-/// The combinations of the equations that hold no derivative: an orthonormal basis of the left null space of a constant M.
+/// The combinations of the equations that contain no derivative: an orthonormal basis of the left null space of a
+/// constant M.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Constraints(Vec<Sparse>);
 
@@ -65,12 +67,12 @@ impl Constraints {
         Constraints(null_space(matrix.rows(), entries.map(|((row, col), m)| (col, row, *m))))
     }
 
-    /// True if there are none.
+    /// True if every equation contains a derivative.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Takes from f what these combinations are off by.
+    /// Removes from f the residuals of these combinations.
     pub fn remove_from(&self, f: &mut [f64]) {
         for vector in &self.0 {
             let along: f64 = vector.iter().map(|(i, v)| v * f[*i]).sum();
@@ -81,7 +83,7 @@ impl Constraints {
     }
 }
 
-/// Finds consistent values for one system, at as many starts as wanted.
+/// Finds consistent values for one system, for any number of initial states.
 pub struct Consistent {
     matrix: IterationMatrix,
     /// Orthonormal bases of the null spaces of M^T and M.
@@ -89,7 +91,7 @@ pub struct Consistent {
     right: Vec<Sparse>,
     /// Smallest entry of M that is not zero.
     least: f64,
-    /// How far alpha is above what J and M have.
+    /// alpha, as a multiple of the ratio of the entries of J and M.
     far: f64,
     tolerances: Tolerances,
     weights: Vec<f64>,
@@ -100,7 +102,7 @@ pub struct Consistent {
     change: Vec<f64>,
     /// False if the equations have had the same coefficients of unknowns at all calls of `Consistent::judge`.
     pub(crate) varies: bool,
-    /// N^T J Z, its entries, and those at the last call of `Consistent::judge`.
+    /// N^T J Z, its entries, and its entries at the last call of `Consistent::judge`.
     reduced: Reduced,
     entries: Vec<f64>,
     earlier: Vec<f64>,
@@ -108,10 +110,10 @@ pub struct Consistent {
 }
 
 impl Consistent {
-    /// For a system; `None` where M is regular or depends on the state.
+    /// Prepares the search for a system; `None` if M is regular or depends on the state.
     ///
     /// # Errors
-    /// A system without a Jacobian that can be factored.
+    /// Refuses a system without a Jacobian that can be factored.
     pub fn of(system: &dyn System, options: &Options) -> Result<Option<Self>, Refusal> {
         let mass = MassMatrix::of(system.mass());
         let MassMatrix::Constant(matrix) = &mass else { return Ok(None) };
@@ -158,8 +160,8 @@ impl Consistent {
         self.refine(eval, t, y)
     }
 
-    /// True if the equations determine the unknowns at a point near y. At y itself, as at 0 of z^2 = x, Newton's
-    /// method may have no direction.
+    /// True if the equations determine the unknowns at a point near y. At y itself Newton's method may have no
+    /// direction, for example at 0 for z^2 = x.
     fn is_regular_beside(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> bool {
         self.tolerances.weights(y, &mut self.weights);
         let size = y.iter().fold(0.0f64, |most, y| most.max(y.abs()));
@@ -174,13 +176,13 @@ impl Consistent {
         self.matrix.evaluate(eval, t, &there).is_ok() && self.index_one(eval).is_ok()
     }
 
-    /// As [`Consistent::find`], of a system that is known to have index 1.
+    /// Like [`Consistent::find`], for a system that is known to have index 1.
     ///
     /// # Errors
-    /// As of [`Consistent::find`].
+    /// See [`Consistent::find`].
     pub fn refine(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
         let start = y.to_vec();
-        // a solution on this side of where the equations are infinite, if there is one
+        // first, look for a solution on this side of the pole of the equations
         let mut found = self.newton(eval, t, y, true);
         if matches!(found, Err(Cause::Inconsistent { .. })) {
             y.copy_from_slice(&start);
@@ -202,14 +204,14 @@ impl Consistent {
         Ok(self.size(&self.step) <= SMALL)
     }
 
-    /// A run begins: `Consistent::judge` knows of no earlier call.
+    /// Starts a run: `Consistent::judge` has no earlier call to compare with.
     pub fn forget(&mut self) {
         self.earlier.clear();
         self.varies = false;
         self.resume();
     }
 
-    /// A run goes on, maybe with other equations.
+    /// Continues a run, possibly with other equations.
     pub(crate) fn resume(&mut self) {
         self.branches.forget();
     }
@@ -226,8 +228,8 @@ impl Consistent {
         apart.map(|x| if x.is_nan() { f64::INFINITY } else { x }).fold(0.0, f64::max)
     }
 
-    /// Writes y' at a consistent (t, y) to `slope`: M y' = f, and the equations without a derivative continue to hold,
-    /// so that N^T (J y' + df/dt) = 0. W approximates the matrix of these equations; iterations correct the
+    /// Writes y' at a consistent (t, y) to `slope`. M y' = f holds, and the equations without a derivative continue
+    /// to hold, so that N^T (J y' + df/dt) = 0. W approximates the matrix of these equations; iterations correct the
     /// difference.
     ///
     /// # Errors
@@ -236,7 +238,7 @@ impl Consistent {
         let Jacobian::Entries(pattern) = eval.system().jacobian() else { return Err(Cause::Fatal) };
         self.matrix.evaluate(eval, t, y)?;
         let alpha = self.factor(eval)?;
-        // the right side: alpha f of the equations with a derivative, df/dt of the others
+        // right-hand side: alpha f for the equations with a derivative, df/dt for the others
         eval.time_derivative(t, y, &mut self.f)?;
         project(&self.left, &self.f, &mut self.tried);
         eval.rhs(t, y, &mut self.f)?;
@@ -263,7 +265,7 @@ impl Consistent {
         Ok(())
     }
 
-    /// Newton's correction at (t, y) into `step`, with the Jacobian as it is held, and the weights of y.
+    /// Writes Newton's correction at (t, y) to `step`, with the current Jacobian, and computes the weights of y.
     fn correction(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.tolerances.weights(y, &mut self.weights);
         self.factor(eval)?;
@@ -289,8 +291,8 @@ impl Consistent {
         Err(self.inconsistent())
     }
 
-    /// The part of the Newton step after which the next one would be shorter, and the state there in `tried`. If it is to `stay`, no unknown
-    /// passes a value where its equations are infinite.
+    /// The damping factor of the Newton step: the next step is shorter than this one. Leaves the new state in
+    /// `tried`. With `stay`, no unknown passes a pole of its equations.
     fn shorten(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], size: f64, stay: bool) -> Result<f64, Cause> {
         let mut part = 1.0;
         loop {
@@ -316,7 +318,7 @@ impl Consistent {
         }
     }
 
-    /// Factors W for an alpha that is far above all entries of J, which it returns.
+    /// Factors W for an alpha far above all entries of J; returns alpha.
     fn factor(&mut self, eval: &mut Evaluator<'_>) -> Result<f64, Cause> {
         let largest = self.matrix.jacobian().iter().fold(0.0f64, |most, entry| most.max(entry.abs()));
         let scale = if self.least.is_finite() { largest.max(f64::MIN_POSITIVE) / self.least } else { 1.0 };
@@ -324,7 +326,7 @@ impl Consistent {
         Ok(self.far * scale)
     }
 
-    /// `next` from f: Z (N^T J Z)^-1 N^T f.
+    /// Computes `next` = Z (N^T J Z)^-1 N^T f.
     fn solve(&mut self, eval: &mut Evaluator<'_>) {
         project(&self.left, &self.f, &mut self.next);
         self.matrix.solve(eval, &mut self.next);
@@ -337,9 +339,9 @@ impl Consistent {
         if sum.is_nan() { f64::INFINITY } else { (sum / self.right.len().max(1) as f64).sqrt() }
     }
 
-    /// Refuses a system whose equations without a derivative do not determine its algebraic unknowns: then the
-    /// solution grows with alpha without limit. The alpha at which it converges depends on how widely the entries of J
-    /// differ, so this function also determines alpha.
+    /// Refuses a system whose equations without a derivative do not determine its algebraic unknowns: its solution
+    /// grows with alpha without limit. The alpha at which the solution converges depends on how widely the entries of
+    /// J differ, so this function also determines alpha.
     fn index_one(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
         self.far = FAR;
         let mut before = self.loaded(eval)?;
@@ -362,7 +364,8 @@ impl Consistent {
         Err(Cause::HigherIndex { row: self.equation_of(differs.unwrap_or(0)) })
     }
 
-    /// The solution for a right side with a part in every equation without a derivative, of the size of its coefficients.
+    /// The solution for a right-hand side that has a component in every equation without a derivative, scaled like
+    /// its coefficients.
     fn loaded(&mut self, eval: &mut Evaluator<'_>) -> Result<Vec<f64>, Cause> {
         if let Err(Cause::Singular { col }) = self.factor(eval) {
             return Err(Cause::HigherIndex { row: self.equation_of(col) });
@@ -373,7 +376,7 @@ impl Consistent {
         Ok(self.next.clone())
     }
 
-    /// The right side of [`Consistent::loaded`] into `tried`.
+    /// Writes the right-hand side of [`Consistent::loaded`] to `tried`.
     fn load(&mut self, eval: &Evaluator<'_>) {
         let part = |k: usize| 1.0 + 0.5 * (k as f64 * 0.618_033_988_749_895).fract();
         self.tried.fill(0.0);
@@ -396,7 +399,8 @@ impl Consistent {
         }
     }
 
-    /// The equation of the right side of [`Consistent::loaded`] whose terms cancel to rounding at its solution: it depends on others.
+    /// The first equation without a derivative whose terms cancel to rounding at the solution of
+    /// [`Consistent::loaded`]: it depends on the other equations.
     fn cancelled(&mut self, eval: &Evaluator<'_>, solution: &[f64]) -> Option<usize> {
         let Jacobian::Entries(pattern) = eval.system().jacobian() else { return None };
         self.load(eval);
@@ -407,13 +411,13 @@ impl Consistent {
         let cancels = |vector: &Sparse| {
             let terms: f64 = vector.iter().map(|(i, x)| (x * self.step[*i]).abs()).sum();
             let load = vector.iter().map(|(i, x)| x * self.tried[*i]).sum::<f64>().abs();
-            // a vector without a coefficient of an unknown was found before
+            // a vector without any coefficient of an unknown was found earlier
             (!(terms <= CANCELS * load)).then(|| vector.first().map(|entry| entry.0)).flatten()
         };
         self.left.iter().find_map(cancels)
     }
 
-    /// An equation without a derivative, to be shown for an unknown.
+    /// The equation without a derivative that a message names for an unknown.
     fn equation_of(&self, unknown: usize) -> usize {
         let largest = |vector: &Sparse| {
             vector.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(unknown, |entry| entry.0)
@@ -422,7 +426,7 @@ impl Consistent {
         own.or(self.left.first()).map_or(unknown, largest)
     }
 
-    /// The unknown with the largest correction left.
+    /// The failure that names the unknown with the largest remaining correction.
     fn inconsistent(&self) -> Cause {
         let weighted = |i: &usize| (self.step[*i] * self.weights[*i]).abs();
         let row = (0..self.step.len()).max_by(|a, b| weighted(a).total_cmp(&weighted(b))).unwrap_or(0);
@@ -430,14 +434,14 @@ impl Consistent {
     }
 }
 
-/// The first element in which two solutions differ.
+/// Index of the first element in which two solutions differ.
 fn first_difference(a: &[f64], b: &[f64]) -> Option<usize> {
     let largest = a.iter().fold(0.0f64, |most, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
     let alike = |(a, b): (&f64, &f64)| (a - b).abs() <= DEPENDS * a.abs().max(1e-9 * largest);
     a.iter().zip(b).position(|pair| !alike(pair))
 }
 
-/// The projection of `x` on a space with an orthonormal basis.
+/// Projects `x` on the space with this orthonormal basis.
 fn project(basis: &[Sparse], x: &[f64], out: &mut [f64]) {
     out.fill(0.0);
     for vector in basis {
@@ -448,10 +452,11 @@ fn project(basis: &[Sparse], x: &[f64], out: &mut [f64]) {
     }
 }
 
-/// An orthonormal basis of the vectors v with sum_j m_ij v_j = 0 for the entries (i, j, m_ij), part by part of what they couple.
+/// An orthonormal basis of the vectors v with sum_j m_ij v_j = 0 for the entries (i, j, m_ij), computed for each
+/// coupled part separately.
 fn null_space(n: usize, entries: impl Iterator<Item = (usize, usize, f64)>) -> Vec<Sparse> {
     let entries: Vec<(usize, usize, f64)> = entries.filter(|entry| entry.2 != 0.0).collect();
-    // columns that share a row, by union of sets
+    // union-find over columns that share a row
     let mut parent: Vec<usize> = (0..n).collect();
     let mut first = vec![usize::MAX; n];
     let mut met = vec![false; n];
@@ -483,7 +488,7 @@ fn root(parent: &mut [usize], mut i: usize) -> usize {
     i
 }
 
-/// As [`null_space`], of one part, by its singular values with rows of equal size.
+/// Like [`null_space`], for one part: from its singular values, with equilibrated rows.
 fn null_space_of(part: &[(usize, usize, f64)]) -> Vec<Sparse> {
     let sorted = |mut list: Vec<usize>| {
         list.sort_unstable();
@@ -496,7 +501,7 @@ fn null_space_of(part: &[(usize, usize, f64)]) -> Vec<Sparse> {
         return Vec::new();
     }
     let find = |list: &[usize], i: usize| list.partition_point(|x| *x < i);
-    // at least as many rows as columns, so that all right vectors are formed
+    // at least as many rows as columns, so that the SVD forms all right singular vectors
     let mut dense = DMatrix::<f64>::zeros(rows.len().max(cols.len()), cols.len());
     for &(row, col, m) in part {
         dense[(find(&rows, row), find(&cols, col))] += m;

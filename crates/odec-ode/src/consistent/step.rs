@@ -1,32 +1,32 @@
-//! What is said of the algebraic unknowns after a step: whether they are far from a solution of their equations, or on another one.
+//! Checks the algebraic unknowns after a step: are they far from a solution of their equations, or on another solution?
 
 use super::{Consistent, Sparse};
 use crate::evaluator::Evaluator;
 
-/// An unknown that is this many tolerances from a solution of its equation spoils a step.
+/// A step is bad if an unknown is this many tolerances away from a solution of its equation.
 const OFF: f64 = 4.0;
-/// A residual that a change of the unknowns by this part of their tolerances explains is none.
+/// A residual is negligible if a change of the unknowns by this fraction of their tolerances explains it.
 const NEGLIGIBLE: f64 = 1e-2;
-/// A residual of this size is looked at, even if the Jacobian has not changed.
+/// Above this size, a residual is examined even if the Jacobian has not changed.
 const LARGE: f64 = 0.25;
-/// An equation bends if its coefficients change by more than this part within a step.
+/// An equation is strongly nonlinear if its coefficients change by more than this fraction within a step.
 const CHANGED: f64 = 0.5;
-/// Units of rounding of its terms that a residual may have.
+/// Rounding error of a residual, in units of rounding of its terms.
 const UNITS: f64 = 64.0;
 
-/// What is said of a step.
+/// Result of the check of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing is wrong, or nothing is known.
+    /// No fault was found, or the check was not possible.
     Met,
     /// An unknown is far from a solution of its equations.
     Off,
-    /// This unknown and those that depend on it are on another solution than before the step.
+    /// This unknown, and those that depend on it, are on a different solution than before the step.
     OtherBranch(usize),
 }
 
 impl Consistent {
-    /// Compares the unknowns at the ends of a step.
+    /// Compares the algebraic unknowns at both ends of a step.
     pub(crate) fn judge(&mut self, eval: &mut Evaluator<'_>, from: (f64, &[f64]), to: (f64, &[f64])) -> Verdict {
         if !self.branches.knows(from.1) {
             if self.matrix.evaluate(eval, from.0, from.1).is_err() {
@@ -47,7 +47,7 @@ impl Consistent {
         if self.is_off(eval, t, y) { Verdict::Off } else { Verdict::Met }
     }
 
-    /// The next step begins at `y`, the end of the last one that was judged.
+    /// Accepts the step: the next one begins at `y`, the end of the step that was judged last.
     pub(crate) fn go_on(&mut self, y: &[f64]) {
         if !self.entries.is_empty() {
             self.branches.note(&self.entries, y);
@@ -55,9 +55,9 @@ impl Consistent {
     }
 
     /// True if an unknown at (t, y) is further from a solution of its equation than `OFF` tolerances. The Jacobian
-    /// there shows it: a residual |g_i| is larger than the sum of |dg_i/dz_j| times the tolerances of the z_j. If the
-    /// Jacobian has changed much since the last call, it may change as much up to the solution, so this is solved for,
-    /// and also if the residual is large. False if the equations cannot be evaluated.
+    /// shows this: a residual |g_i| exceeds the sum of |dg_i/dz_j| times the tolerances of the z_j. If the residual
+    /// is large, or the Jacobian has changed much since the last call and may change as much again before the
+    /// solution, Newton's method computes the solution. False if the equations cannot be evaluated.
     fn is_off(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> bool {
         let Some(pattern) = eval.system().jacobian().pattern() else { return false };
         if eval.rhs(t, y, &mut self.f).is_err() {
@@ -67,14 +67,14 @@ impl Consistent {
         if self.earlier.len() != self.entries.len() {
             self.earlier.clone_from(&self.entries);
         }
-        // what each residual may be by the tolerances, what it may be by rounding of its terms, and how the first has changed
+        // permitted residual (by the tolerances), rounding error of the residual, and change of the permitted residual
         for row in [&mut self.tried, &mut self.next, &mut self.change] {
             row.fill(0.0);
         }
         for ((row, col), j) in pattern.positions().zip(self.matrix.jacobian()) {
             self.next[row] += UNITS * f64::EPSILON * j.abs() * y[col].abs();
         }
-        // a move along a combination of unknowns by its tolerance moves none of them by more than its own
+        // a combination of unknowns may move until one of the unknowns has moved by its tolerance
         let weights = &self.weights;
         let tolerance = |z: &Sparse| z.iter().fold(0.0f64, |most, (i, x)| most.max(x.abs() * weights[*i])).recip();
         for ((&(k, l), j), earlier) in self.reduced.cells.iter().zip(&self.entries).zip(&mut self.earlier) {

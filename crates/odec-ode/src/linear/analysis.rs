@@ -11,9 +11,9 @@ pub(super) struct Front {
     pub first: usize,
     /// Number of columns.
     pub width: usize,
-    /// Rows below them.
+    /// Rows below these columns.
     pub rows: Vec<u32>,
-    /// The front that takes over what is left of the rows; the number of fronts at a root.
+    /// The front that receives the contribution block; for a root, the number of fronts.
     pub parent: usize,
 }
 
@@ -24,7 +24,7 @@ impl Front {
     }
 }
 
-/// Fronts in the order of elimination, children before parents and next to them.
+/// Fronts in the order of elimination: postorder of the elimination tree.
 #[derive(Clone, Debug)]
 pub(super) struct Analysis {
     /// Column eliminated k-th.
@@ -32,17 +32,18 @@ pub(super) struct Analysis {
     pub fronts: Vec<Front>,
     /// Entries of L + U.
     pub fill: u64,
-    /// Additions and multiplications.
+    /// Operations of a factorisation: additions and multiplications.
     pub flops: f64,
 }
 
 const NONE: u32 = u32::MAX;
-/// Zeros that are taken into a front to make it wider, as a fraction of its entries.
+/// Share of zeros that a front may hold if that makes it wider.
 const RELAXED: f64 = 0.15;
-/// Columns up to which a front is widened at the cost of more zeros, and that cost.
+/// Up to this many columns, a front may hold a larger share of zeros; and that share.
 const NARROW_FRONT: (usize, f64) = (8, 0.5);
 
-/// Analyses a symmetric pattern without diagonal for an order; `None` beyond `limit` entries of L + U.
+/// Analyses a symmetric pattern without diagonal in a given order of elimination; `None` if L + U has more than
+/// `limit` entries.
 pub(super) fn analyse(graph: &Pattern, order: &[u32], limit: u64) -> Option<Analysis> {
     let n = order.len();
     let parent = tree(graph, order);
@@ -53,7 +54,7 @@ pub(super) fn analyse(graph: &Pattern, order: &[u32], limit: u64) -> Option<Anal
         post.iter().map(|k| parent[*k as usize]).map(|p| if p == NONE { NONE } else { renamed[p as usize] }).collect();
     let position = inverse(&order);
     let mut fronts: Vec<Front> = Vec::new();
-    // Fronts whose parent column is still to come, by that column.
+    // Fronts whose parent column has not been reached yet, listed at that column.
     let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); n];
     let mut mark = vec![NONE; n];
     let mut zeros = 0.0;
@@ -75,7 +76,7 @@ pub(super) fn analyse(graph: &Pattern, order: &[u32], limit: u64) -> Option<Anal
             }
         }
         let children = std::mem::take(&mut waiting[k]);
-        // The front that ends with the column before may go on with this one.
+        // The front that ends with the previous column may include this one.
         let wider = children.last().is_some_and(|last| {
             let front = &fronts[*last as usize];
             if *last as usize + 1 != fronts.len() || front.first + front.width != k {
@@ -127,7 +128,7 @@ fn tree(graph: &Pattern, order: &[u32]) -> Vec<u32> {
     for k in 0..n {
         for p in graph.column(order[k] as usize) {
             let mut i = position[graph.row_idx[p] as usize];
-            // Up the tree, leaving the way shorter than it was found.
+            // Climbs the tree and compresses the path.
             while i != NONE && (i as usize) < k {
                 let next = std::mem::replace(&mut ancestor[i as usize], k as u32);
                 if next == NONE {
@@ -140,7 +141,7 @@ fn tree(graph: &Pattern, order: &[u32]) -> Vec<u32> {
     parent
 }
 
-/// Places in an order in which children come before their parent and next to one another's families.
+/// A postorder: children come before their parent, and each subtree is contiguous.
 fn postorder(parent: &[u32]) -> Vec<u32> {
     let n = parent.len();
     let (mut first, mut next) = (vec![NONE; n], vec![NONE; n]);

@@ -4,17 +4,17 @@ use crate::linear::Scalar;
 use crate::linear::solver::NEGLIGIBLE_RESIDUAL;
 use crate::pattern::Pattern;
 
-/// A matrix by compressed columns with values.
+/// A matrix in compressed-column form.
 #[derive(Clone, Debug)]
 pub struct Assembled<S = f64>(sprs::CsMatI<S, u32>);
 
 impl<S: Scalar> Assembled<S> {
-    /// A well-formed pattern (as `solve` sees to) with zeros.
+    /// A zero matrix on a well-formed pattern (`solve` checks the pattern).
     pub(super) fn new(pattern: &Pattern) -> Self {
         Self::with(pattern, vec![S::ZERO; pattern.entries()])
     }
 
-    /// A well-formed pattern with values.
+    /// A matrix with these values on a well-formed pattern.
     pub(super) fn with(pattern: &Pattern, values: Vec<S>) -> Self {
         let shape = (pattern.rows as usize, pattern.cols());
         Assembled(sprs::CsMatI::new_csc(shape, pattern.col_ptr.clone(), pattern.row_idx.clone(), values))
@@ -36,7 +36,7 @@ impl<S: Scalar> Assembled<S> {
         self.0.data()
     }
 
-    /// The same, to be changed.
+    /// Mutable values in the order of the pattern.
     pub fn values_mut(&mut self) -> &mut [S] {
         self.0.data_mut()
     }
@@ -62,8 +62,8 @@ impl<S: Scalar> Assembled<S> {
         Pattern { rows: self.rows() as u32, col_ptr: columns.start.to_vec(), row_idx: columns.rows.to_vec() }
     }
 
-    /// True where the componentwise backward error max_i |b - A x|_i / (|A| |x| + |b|)_i (Oettli & Prager 1964) is at most
-    /// `bound`, but for what is negligible; false where x is not finite. `residual` becomes b - A x.
+    /// True if the componentwise backward error max_i |b - A x|_i / (|A| |x| + |b|)_i (Oettli & Prager 1964) is at
+    /// most `bound`, but for what is negligible; false where x is not finite. `residual` becomes b - A x.
     pub(super) fn solved(&self, x: &[S], b: &[S], bound: f64, residual: &mut [S], scale: &mut [f64]) -> bool {
         residual.copy_from_slice(b);
         self.multiply_add(-S::ONE, x, residual);
@@ -90,7 +90,7 @@ impl<S: Scalar> Assembled<S> {
     }
 }
 
-/// A matrix as three slices.
+/// A matrix in compressed-column form, as three slices.
 #[derive(Clone, Copy)]
 pub(super) struct Columns<'a, S> {
     pub start: &'a [u32],

@@ -1,9 +1,9 @@
-//! An order that brings all entries near the diagonal: reverse Cuthill-McKee (Cuthill & McKee 1969; George 1971) from a
-//! pseudo-peripheral vertex (George & Liu 1979).
+//! A bandwidth-reducing order: reverse Cuthill-McKee (Cuthill & McKee 1969; George 1971) from a pseudo-peripheral
+//! vertex (George & Liu 1979).
 
 use crate::pattern::Pattern;
 
-/// Off-diagonal pattern of A + A', in time linear in the entries.
+/// Off-diagonal pattern of A + A', in linear time.
 pub(super) fn symmetric(pattern: &Pattern) -> Pattern {
     let n = pattern.cols();
     let transposed = transpose(pattern);
@@ -13,7 +13,7 @@ pub(super) fn symmetric(pattern: &Pattern) -> Pattern {
     for j in 0..n {
         let (a, b) = (&pattern.row_idx[pattern.column(j)], &transposed.row_idx[transposed.column(j)]);
         if a == b {
-            // Structurally symmetric here, as most are.
+            // Structurally symmetric here, like most columns.
             row_idx.extend(a.iter().filter(|row| **row as usize != j));
             col_ptr.push(row_idx.len() as u32);
             continue;
@@ -33,7 +33,7 @@ pub(super) fn symmetric(pattern: &Pattern) -> Pattern {
     Pattern { rows: n as u32, col_ptr, row_idx }
 }
 
-/// The pattern of A', its rows ascending.
+/// The pattern of A', with ascending rows.
 pub(super) fn transpose(pattern: &Pattern) -> Pattern {
     let rows = pattern.rows as usize;
     let mut col_ptr = vec![0u32; rows + 1];
@@ -57,7 +57,7 @@ pub(super) fn transpose(pattern: &Pattern) -> Pattern {
 /// Breadth-first search in a symmetric pattern, without allocation.
 struct Search<'a> {
     graph: &'a Pattern,
-    /// Visited in the search of this number.
+    /// Number of the last search that visited each vertex.
     seen: Vec<u32>,
     number: u32,
     queue: Vec<u32>,
@@ -68,7 +68,7 @@ impl Search<'_> {
         self.graph.column(i as usize).len()
     }
 
-    /// Visits the component of `root`; its depth, and where its last level starts in the queue.
+    /// Visits the component of `root`; returns its depth and the start of its last level in the queue.
     fn levels(&mut self, root: u32) -> (usize, usize) {
         self.number += 1;
         self.queue.clear();
@@ -94,7 +94,7 @@ impl Search<'_> {
         }
     }
 
-    /// A vertex of the component of `root` from which it is deep.
+    /// A pseudo-peripheral vertex of the component of `root`.
     fn peripheral(&mut self, mut root: u32) -> u32 {
         let (mut depth, mut last) = self.levels(root);
         loop {
@@ -108,12 +108,13 @@ impl Search<'_> {
     }
 }
 
-/// The order (column eliminated k-th) and the half bandwidth of A + A' in it. The better of this and the given order.
+/// The order of elimination and the half bandwidth of A + A' in it: reverse Cuthill-McKee, or the given order if that
+/// is narrower.
 pub(super) fn reverse_cuthill_mckee(pattern: &Pattern) -> (Vec<u32>, usize) {
     narrow(&symmetric(pattern))
 }
 
-/// As [`reverse_cuthill_mckee`], for a symmetric pattern without diagonal.
+/// Like [`reverse_cuthill_mckee`], for a symmetric pattern without diagonal.
 pub(super) fn narrow(graph: &Pattern) -> (Vec<u32>, usize) {
     let n = graph.cols();
     let mut search = Search { graph, seen: vec![0; n], number: 0, queue: Vec::with_capacity(n) };
@@ -145,7 +146,7 @@ pub(super) fn narrow(graph: &Pattern) -> (Vec<u32>, usize) {
     if given <= found { ((0..n as u32).collect(), given) } else { (order, found) }
 }
 
-/// Where each column went.
+/// The position of each column in the order.
 pub(super) fn inverse(order: &[u32]) -> Vec<u32> {
     let mut position = vec![0; order.len()];
     for (k, j) in order.iter().enumerate() {
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn two_fields_one_after_the_other_are_interleaved() {
-        // u of 50 cells, then v: a band of 50 becomes one of 2.
+        // u of 50 cells, then v: the order reduces the half bandwidth from 50 to 2.
         let cells = 50;
         let next = (0..cells - 1).flat_map(|i| [(i, i + 1), (i + 1, i)]);
         let both = next.flat_map(|(i, j)| [(i, j), (cells + i, cells + j)]);

@@ -6,12 +6,12 @@ use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
-/// Factors of a permuted band matrix with `width` diagonals on each side, which pivoting makes 2 `width` above.
+/// Factors of a permuted band matrix with `width` diagonals on each side. Row exchanges widen the upper band to 2 `width`.
 pub(super) struct Banded<S> {
     n: usize,
     width: usize,
     order: Vec<u32>,
-    /// Place in `a` of each entry of the pattern.
+    /// Position in `a` of each entry of the pattern.
     place: Vec<u32>,
     /// Column j at `j * stride`; the entry (i, j) is its element `2 * width + i - j`.
     a: Vec<S>,
@@ -22,12 +22,12 @@ pub(super) struct Banded<S> {
 }
 
 impl<S: Scalar> Banded<S> {
-    /// Number of stored entries for a band of this width.
+    /// Number of stored entries of a band matrix of this width.
     pub fn entries(n: usize, width: usize) -> u64 {
         n as u64 * (3 * width as u64 + 1)
     }
 
-    /// For matrices on `pattern`, all of whose entries lie within `width` of the diagonal in this order.
+    /// Prepares for matrices on `pattern`; in this order all entries lie within `width` of the diagonal.
     pub fn new(pattern: &Pattern, order: Vec<u32>, width: usize) -> Self {
         let n = pattern.cols();
         let position = inverse(&order);
@@ -88,7 +88,7 @@ impl<S: Scalar> Factor<S> for Banded<S> {
             for m in multipliers.iter_mut() {
                 *m = *m * reciprocal;
             }
-            // Row k reaches as far as row `pivot` did.
+            // After the exchange, row k is as long as row `pivot` was.
             for (c, other) in right.chunks_exact_mut(stride).take(diagonal).enumerate() {
                 let top = diagonal - 1 - c;
                 let other = &mut other[top..top + below + 1];

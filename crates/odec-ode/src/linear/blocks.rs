@@ -1,5 +1,5 @@
-//! LU of block-tridiagonal matrices with equal small blocks, with pivots inside the blocks: matrices of problems on a
-//! line.
+//! LU of block-tridiagonal matrices with equal small blocks and pivots inside the blocks, for one-dimensional
+//! problems.
 //!
 //! With D_i, L_i, U_i the blocks of row i: `E_i = D_i - L_i G_(i-1)`, `G_i = E_i^-1 U_i`; then forwards `x_i = E_i^-1 (b_i - L_i
 //! x_(i-1))` and backwards `x_i -= G_i x_(i+1)` (Golub & Van Loan, section 4.5.1). A band of half width B is such a matrix.
@@ -10,10 +10,11 @@ use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
-/// Largest block that a loop is compiled for; wider bands are factored as bands.
+/// Largest block with a compiled loop; wider bands are factored as band matrices.
 pub(super) const MAX_BLOCK: usize = 4;
 
-/// The factorisation with blocks of the half bandwidth `width` (1 to [`MAX_BLOCK`]) that the pattern has in this order.
+/// Block-tridiagonal factorisation with blocks of the size `width` (1 to [`MAX_BLOCK`]), the half bandwidth of the
+/// pattern in this order.
 pub(super) fn factor<S: Scalar>(pattern: &Pattern, order: Vec<u32>, width: usize) -> Box<dyn Factor<S>> {
     match width {
         1 => Box::new(Blocks::<S, 1>::new(pattern, order)),
@@ -25,13 +26,13 @@ pub(super) fn factor<S: Scalar>(pattern: &Pattern, order: Vec<u32>, width: usize
 
 type Block<S, const B: usize> = [[S; B]; B];
 
-/// Columns of L_i, D_i, U_i, which become L_i, E_i^-1, G_i.
+/// Columns of L_i, D_i, U_i; the factorisation replaces them by L_i, E_i^-1, G_i.
 type Row<S, const B: usize> = [Block<S, B>; 3];
 
 struct Blocks<S, const B: usize> {
     n: usize,
     order: Vec<u32>,
-    /// Place of each entry of the pattern among the elements of `rows`.
+    /// Position of each entry of the pattern among the elements of `rows`.
     place: Vec<u32>,
     rows: Vec<Row<S, B>>,
     x: Vec<[S; B]>,
@@ -91,7 +92,7 @@ fn product<S: Scalar, const B: usize>(a: &Block<S, B>, x: &[S; B]) -> [S; B] {
     out
 }
 
-/// The inverse, with the smallest and the largest pivot; the error is the column without one.
+/// The inverse, and the smallest and the largest pivot; the error is the column without a pivot.
 #[inline(always)]
 fn invert<S: Scalar, const B: usize>(mut a: Block<S, B>) -> Result<(Block<S, B>, f64, f64), usize> {
     let usable = |v: f64| v > 0.0 && v.is_finite();
@@ -113,7 +114,7 @@ fn invert<S: Scalar, const B: usize>(mut a: Block<S, B>) -> Result<(Block<S, B>,
         (out[0][1], out[1][0]) = (-a[0][1] * scale, -a[1][0] * scale);
         return Ok((out, first.min(second), first.max(second)));
     }
-    // Gauss-Jordan with row exchanges, beside the identity.
+    // Gauss-Jordan elimination with row exchanges, applied to the identity as well.
     let mut out = [[S::ZERO; B]; B];
     for (j, column) in out.iter_mut().enumerate() {
         column[j] = S::ONE;
@@ -150,7 +151,7 @@ fn invert<S: Scalar, const B: usize>(mut a: Block<S, B>) -> Result<(Block<S, B>,
 
 impl<S: Scalar, const B: usize> Factor<S> for Blocks<S, B> {
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize> {
-        // What the last elimination filled; the blocks below the diagonal have kept their zeros.
+        // Clear the entries that the last elimination filled; the blocks below the diagonal have kept their zeros.
         for [_, diagonal, upper] in &mut self.rows {
             (*diagonal, *upper) = ([[S::ZERO; B]; B], [[S::ZERO; B]; B]);
         }
@@ -159,7 +160,7 @@ impl<S: Scalar, const B: usize> Factor<S> for Blocks<S, B> {
             entries[*place as usize] = *value;
         }
         if let Some([_, last, _]) = self.rows.last_mut() {
-            // The last block is filled up with the identity.
+            // The identity completes the last block.
             let used = (self.n - 1) % B + 1;
             for k in used..B {
                 last[k][k] = S::ONE;

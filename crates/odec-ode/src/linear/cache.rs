@@ -1,6 +1,6 @@
-//! Shared results for runs of one model. For each pattern: W and the positions of its parts, the order of elimination,
-//! and code with pivots on the diagonal; or the positions of incomplete factors. All of it depends only on the
-//! pattern, so no run affects another.
+//! Shared results for runs of one model. For each pattern: W and the positions of its parts, the order of
+//! elimination, and code with pivots on the diagonal; for an iteration, the positions of its incomplete factors. All
+//! of it depends only on the pattern, so no run affects another.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,14 +17,14 @@ const MAX_KEPT: usize = 64;
 /// each).
 const MAX_ENTRIES: usize = 2_000_000;
 
-/// The patterns seen so far. Empty at the start.
+/// The cached patterns. Empty at the start.
 #[derive(Default)]
 pub struct PatternCache {
     eliminated: Mutex<Vec<Arc<KnownPattern>>>,
     iterated: Mutex<Vec<Iterated>>,
 }
 
-/// A pattern with incomplete factors, and the request.
+/// A pattern with the structure of its incomplete factors, and the requested solver.
 struct Iterated {
     pattern: Pattern,
     linear: LinearSolver,
@@ -44,7 +44,7 @@ pub(super) struct KnownPattern {
     jacobian: Pattern,
     linear: LinearSolver,
     complex: bool,
-    /// That of W.
+    /// The pattern of W.
     pub pattern: Pattern,
     pub origin: Arc<Origin>,
     pub ordering: Ordering,
@@ -72,7 +72,7 @@ impl PatternCache {
         kept.iter().find(same).cloned()
     }
 
-    /// Makes code with pivots on the diagonal of W, in an order with its fill, and caches it; `None` if no code can be
+    /// Compiles and caches code with pivots on the diagonal of W, for an order and its fill; `None` if no code can be
     /// made.
     pub(super) fn keep(
         &self,
@@ -105,14 +105,14 @@ impl PatternCache {
         Some(known)
     }
 
-    /// That of incomplete factors of W, where this is iterated on.
+    /// The structure of incomplete factors of W, for an iterative solver.
     pub(super) fn structure(&self, pattern: &Pattern, linear: LinearSolver) -> Option<Arc<Structure>> {
         let kept = self.iterated.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.iter().find(|known| known.linear == linear && known.pattern == *pattern)?;
         Some(Arc::clone(&known.structure))
     }
 
-    /// Keeps it, while there is room.
+    /// Caches the structure if there is room.
     pub(super) fn keep_structure(&self, pattern: &Pattern, linear: LinearSolver, structure: &Arc<Structure>) {
         let mut kept = self.iterated.lock().unwrap_or_else(PoisonError::into_inner);
         let entries: usize = kept.iter().map(|known| known.pattern.entries()).sum();

@@ -20,20 +20,21 @@ pub enum LinearSolver {
     /// Chosen by structure and size.
     #[default]
     Auto,
-    /// A full matrix with partial pivoting.
+    /// A full matrix, with partial pivoting.
     Dense,
-    /// The band left by reverse Cuthill-McKee, with partial pivoting; narrow bands as block-tridiagonal matrices.
+    /// The band that reverse Cuthill-McKee leaves, with partial pivoting; narrow bands are factored as
+    /// block-tridiagonal matrices.
     Banded,
-    /// Sparse factors.
+    /// Sparse LU.
     Sparse,
     /// Straight-line machine code for the pattern.
     Compiled,
-    /// Iteration with incomplete factors; only for methods that iterate themselves (Newton).
+    /// Iteration with incomplete factors; only for methods with a Newton iteration.
     Krylov,
 }
 
 impl LinearSolver {
-    /// All of them, with their names.
+    /// All solvers, with their names.
     pub const ALL: [(&'static str, LinearSolver); 6] = [
         ("auto", LinearSolver::Auto),
         ("dense", LinearSolver::Dense),
@@ -43,17 +44,17 @@ impl LinearSolver {
         ("krylov", LinearSolver::Krylov),
     ];
 
-    /// The one of this name.
+    /// The solver of this name.
     pub fn find(name: &str) -> Option<LinearSolver> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, linear)| *linear)
     }
 }
 
-/// A solver of one of the two kinds.
+/// A direct or an iterative solver.
 pub(super) enum DirectOrIterative<S> {
-    /// By factors.
+    /// A factorisation.
     Direct(Box<dyn Factor<S>>),
-    /// By an iteration.
+    /// An iteration.
     Iterative(Box<dyn Iterate<S>>),
 }
 
@@ -72,9 +73,9 @@ impl<S> DirectOrIterative<S> {
 pub(crate) struct Request<'a> {
     /// The kind.
     pub linear: LinearSolver,
-    /// Who writes eliminations out as code, if somebody does.
+    /// The compiler of unrolled LU, if there is one.
     pub eliminator: Option<&'a Arc<dyn Eliminator>>,
-    /// Who tells the time, if somebody does.
+    /// The clock that measures times, if there is one.
     pub clock: Option<fn() -> u64>,
 }
 
@@ -94,19 +95,19 @@ pub enum SolverKind {
     Banded,
     /// Square blocks on three diagonals, pivots inside the blocks.
     BlockTridiagonal,
-    /// Sparse columns with fixed pivots as long as these are good enough.
+    /// Sparse LU by columns; the pivots stay fixed as long as they are large enough.
     Sparse,
-    /// Straight-line code for the pattern, checked.
+    /// Straight-line code for the pattern; the first solution is checked.
     Compiled,
-    /// The same, as a part of code for fused steps.
+    /// Straight-line code that is part of fused steps.
     FusedSteps,
-    /// Dense fronts, with the pivots where the analysis put them.
+    /// Dense fronts, with the pivots that the analysis chose.
     Multifrontal,
-    /// Sparse columns with partial pivoting, where other pivots would not do.
+    /// Sparse LU by columns with partial pivoting, after fixed pivots failed.
     Pivoting,
     /// BiCGStab with ILU(0).
     Krylov,
-    /// BiCGStab with products J w alone.
+    /// BiCGStab that uses only products J w.
     MatrixFree,
 }
 
@@ -132,23 +133,23 @@ impl std::fmt::Display for SolverKind {
 pub struct LinearReport {
     /// The solver.
     pub kind: SolverKind,
-    /// Unknowns of the systems, positions of second-order problems already eliminated.
+    /// Number of unknowns of the linear systems, without the positions that second-order problems eliminate first.
     pub n: usize,
     /// Entries of W.
     pub entries: usize,
-    /// Entries of L + U, those of incomplete factors for an iteration.
+    /// Entries of L + U; for an iteration, entries of the incomplete factors.
     pub fill: u64,
     /// Name of the order of elimination.
     pub ordering: &'static str,
-    /// Largest distance of an entry from the diagonal, in that order; for bands.
+    /// Bands: the largest distance of an entry from the diagonal, in that order.
     pub bandwidth: usize,
-    /// Size of the blocks; 1 for none.
+    /// Size of the blocks; 1 without blocks.
     pub block: usize,
     /// Iterations of a Krylov method.
     pub iterations: u64,
-    /// Factorisations whose pivots had to be chosen anew by size.
+    /// Number of factorisations that had to choose new pivots by size.
     pub fallbacks: u64,
-    /// Nanoseconds that it took to find orders and patterns of factors; zero where [`Options::clock`] tells no time.
+    /// Time of the analysis (orders and patterns of factors) in nanoseconds; zero if [`Options::clock`] gives no time.
     pub analysis: u64,
 }
 
@@ -196,20 +197,20 @@ impl std::fmt::Display for LinearReport {
     }
 }
 
-/// Why there is no solver for what was asked.
+/// The reason why no solver can meet the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misfit {
-    /// A Krylov solver leaves an error, and the method takes each solution as exact.
+    /// A Krylov solver leaves an error, but the method needs exact solutions.
     NeedsExactSolutions {
         /// The method.
         method: String,
     },
-    /// The Jacobian is too large to store, and the requested solver, or the method, needs its values.
+    /// The Jacobian is too large to store, but the requested solver or the method needs its values.
     JacobianNotHeld {
         /// Unknowns.
         n: usize,
     },
-    /// The request is a full matrix beyond [`MAX_DENSE`].
+    /// The requested full matrix is larger than [`MAX_DENSE`].
     DenseTooLarge {
         /// Unknowns.
         n: usize,
@@ -221,12 +222,12 @@ pub enum Misfit {
         /// Bandwidth in the best order found.
         bandwidth: usize,
     },
-    /// There is no compiler for the elimination, or its code would be longer than [`MAX_COMPILED`].
+    /// No compiler for unrolled LU is available, or the code would be longer than [`MAX_COMPILED`].
     NotCompiled {
         /// Unknowns.
         n: usize,
     },
-    /// Neither sparse factors nor a full matrix stay within the limits.
+    /// Both the sparse factors and a full matrix exceed the limits.
     TooFull {
         /// Unknowns.
         n: usize,
@@ -280,24 +281,25 @@ impl From<Misfit> for Refusal {
 pub const MAX_DENSE: usize = 4_000;
 /// Systems up to this size are factored as full matrices.
 pub const SMALL: usize = 40;
-/// Sparse elimination is used where its factors stay below this fraction of the full matrix.
+/// Sparse LU is used if its factors have at most this fraction of the entries of the full matrix.
 pub const SPARSE_DENSITY: f64 = 0.3;
 /// Most entries of sparse factors (1.2 GB).
 pub const MAX_FILL: u64 = 100_000_000;
-/// Without a request, eliminations of up to this many operations are compiled: that takes about as long as compiling
-/// the rest of a model.
+/// `auto` compiles eliminations of up to this many operations: compiling one takes about as long as compiling the
+/// rest of a model.
 pub const COMPILED: f64 = 4_000.0;
-/// Those of up to this many are gone through as a list until compiling them pays: they take a third of the time of factors that search
-/// for their entries (`docs/dev/linear-algebra.md`).
+/// Eliminations of up to this many operations are interpreted as a list until compiling them pays: the list takes a
+/// third of the time of factors that search for their entries (`docs/dev/linear-algebra.md`).
 pub const LONG: f64 = 30_000.0;
-/// A full matrix of n unknowns takes the time of n^3 by this operations of straight-line code: its n^3/3 are done by loops in vector registers.
+/// A full matrix of n unknowns takes as long as n^3 divided by this operations of straight-line code: vector loops do
+/// its n^3/3 operations.
 const FULL_PAYS: f64 = 12.0;
 /// Longest elimination that is compiled on demand.
 pub const MAX_COMPILED: f64 = 50_000.0;
-/// Bands up to this width on each side are factored as such without looking for a better order.
+/// Bands up to this width on each side are factored as bands without a search for a better order.
 pub const NARROW: usize = 16;
 
-/// Refuses an iteration to a method that takes solutions as exact.
+/// Refuses an iterative solver for a method that needs exact solutions.
 pub(super) fn exact(linear: LinearSolver, method: &str) -> Result<(), Refusal> {
     match linear {
         LinearSolver::Krylov => Err(Misfit::NeedsExactSolutions { method: method.to_string() }.into()),
@@ -305,14 +307,14 @@ pub(super) fn exact(linear: LinearSolver, method: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Iteration is considered from this size.
+/// From this number of unknowns on, iteration is considered.
 pub const KRYLOV_FROM: usize = 1_500;
-/// It is taken where a factorisation would cost more than this many operations for each entry of W.
+/// Iteration is chosen if a factorisation would cost more than this many operations for each entry of W.
 pub const KRYLOV_PAYS: f64 = 60.0;
-/// Beyond this size, this solver is used without analysing the fill, which would take too long.
+/// Above this number of unknowns, iteration is chosen without an analysis of the fill, which would take too long.
 pub const ANALYSED: usize = 200_000;
 
-/// The factorisation for a pattern: the requested one, or one that suits size and fill.
+/// The factorisation for a pattern: the requested one, or one chosen by size and fill.
 pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Result<Box<dyn Factor<S>>, Refusal> {
     let n = pattern.cols();
     match request.linear {
@@ -335,7 +337,7 @@ pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Resu
     }
 }
 
-/// Straight-line code, if a compiler is available and an elimination takes at most `most` operations.
+/// Straight-line code, if a compiler is available and the elimination takes at most `most` operations.
 fn unrolled<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Option<Box<dyn Factor<S>>> {
     let eliminator = request.eliminator.filter(|_| pattern.entries() as f64 <= most)?;
     let ordering = ordering::within(pattern, MAX_FILL, most)?;
@@ -345,7 +347,7 @@ fn unrolled<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Op
 /// As [`straight`], for eliminations of up to [`LONG`] operations, but where a band or a full matrix is as good.
 fn long<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Option<Box<dyn Factor<S>>> {
     let n = pattern.cols() as f64;
-    // a product of complex numbers is four; loops over a full matrix do several operations in the time of one
+    // a complex product is four real ones; loops over a full matrix do several operations in the time of one
     let most = (LONG / (S::PARTS * S::PARTS) as f64).min(n * n * n / FULL_PAYS);
     let entries = pattern.entries() as f64;
     if request.eliminator.is_none() || entries > most.min(SPARSE_DENSITY * n * n) {
@@ -357,7 +359,7 @@ fn long<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Option<Box<dyn Fa
     unrolled(pattern, request, most)
 }
 
-/// Like [`direct`], for methods that iterate themselves: an iterative solver if it is requested or promises less work.
+/// Like [`direct`], for methods with a Newton iteration: an iterative solver if it is requested or promises less work.
 pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<DirectOrIterative<f64>, Refusal> {
     if let Some(eliminator) = request.eliminator
         && let Some(structure) = eliminator.cache().structure(pattern, request.linear)
@@ -384,7 +386,7 @@ pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Direc
     direct(pattern, request).map(DirectOrIterative::Direct)
 }
 
-/// Iteration with an order that brings entries near the diagonal, and the half bandwidth in it.
+/// An iterative solver with a bandwidth-reducing order and the half bandwidth in that order.
 fn krylov(pattern: &Pattern, graph: &Pattern, narrow: (Vec<u32>, usize), request: Request<'_>) -> Box<dyn Iterate> {
     if !eisenstat::suits(pattern, graph) {
         return Box::new(Incomplete::new(pattern, narrow));
@@ -396,7 +398,7 @@ fn krylov(pattern: &Pattern, graph: &Pattern, narrow: (Vec<u32>, usize), request
     Box::new(Eisenstat::new(structure))
 }
 
-/// A factorisation that always chooses its pivots by size, for matrices that may be singular.
+/// A factorisation that always chooses its pivots by size: for matrices that may be singular.
 pub(super) fn pivoted<S: Scalar>(pattern: &Pattern) -> Result<Box<dyn Factor<S>>, Refusal> {
     automatic(pattern, false)
 }
@@ -431,13 +433,13 @@ fn sparse<S: Scalar>(pattern: &Pattern, limit: u64) -> Option<Box<dyn Factor<S>>
     })
 }
 
-/// Sparse columns, whose pivots are chosen anew when they become small.
+/// Sparse LU by columns, which chooses new pivots if the old ones become small.
 fn by_columns<S: Scalar>(pattern: &Pattern, limit: u64) -> Option<Box<dyn Factor<S>>> {
     let ordering = ordering::minimum_degree(pattern, limit)?;
     Some(Box::new(Sparse::new(pattern, ordering, MAX_FILL)))
 }
 
-/// What size and fill suggest among factorisations.
+/// The factorisation chosen by size and fill.
 pub(super) fn automatic<S: Scalar>(pattern: &Pattern, keep_pivots: bool) -> Result<Box<dyn Factor<S>>, Refusal> {
     let n = pattern.cols();
     let full = n as f64 * n as f64;
@@ -458,7 +460,7 @@ pub(super) fn automatic<S: Scalar>(pattern: &Pattern, keep_pivots: bool) -> Resu
     dense(pattern)
 }
 
-/// Refuses, before anything is built from it, a pattern that only a full matrix beyond the limit could hold.
+/// Refuses a pattern that only a full matrix beyond the limit could hold, before anything is built from it.
 pub(super) fn admit(pattern: &Pattern) -> Result<(), Refusal> {
     let n = pattern.cols();
     let dense = pattern.entries() as f64 >= SPARSE_DENSITY * n as f64 * n as f64;

@@ -4,7 +4,7 @@ use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::{Assembled, Factor, Health, Scalar};
 use crate::pattern::Pattern;
 
-/// A full matrix by columns, its row exchanges, and where the entries of the pattern go.
+/// A full matrix by columns, its row exchanges, and the position of each entry of the pattern.
 pub struct Dense<S = f64> {
     n: usize,
     a: Vec<S>,
@@ -15,7 +15,7 @@ pub struct Dense<S = f64> {
 }
 
 impl<S: Scalar> Dense<S> {
-    /// For matrices on `pattern`.
+    /// Prepares for matrices on `pattern`.
     pub fn new(pattern: &Pattern) -> Self {
         let n = pattern.cols();
         let place = pattern.positions().map(|(r, c)| (c * n + r) as u32).collect();
@@ -65,7 +65,7 @@ impl<S: Scalar> Factor<S> for Dense<S> {
                 }
             }
         }
-        // Rows of the multipliers already stored are exchanged late, by `solve`, in the order of elimination.
+        // Rows of the multipliers already stored are exchanged later, in `solve`.
         self.health = Health { pivot_ratio: if n == 0 { 1.0 } else { smallest / largest } };
         Ok(())
     }

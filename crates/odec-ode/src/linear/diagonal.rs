@@ -1,5 +1,5 @@
-//! Where M = I, W = I/(h gamma) - J has a diagonal that outweighs the rest while steps are small: an order of pivots on it, for
-//! whoever writes fused steps.
+//! An order of elimination with pivots on the diagonal, for the compiler of fused steps. If M = I and steps are
+//! small, the diagonal of W = I/(h gamma) - J dominates.
 
 use crate::linear::choice::{COMPILED, LinearReport, MAX_FILL, SolverKind};
 use crate::linear::full::with_diagonal;
@@ -18,7 +18,7 @@ pub struct Diagonal {
 }
 
 impl Diagonal {
-    /// For matrices with the entries of a square J; `None` where the factorisation is long.
+    /// The order for a square J; `None` if the factorisation takes too many operations.
     pub fn of(jacobian: &Pattern) -> Option<Diagonal> {
         let pattern = with_diagonal(jacobian);
         let ordering = ordering::within(&pattern, MAX_FILL, COMPILED)?;

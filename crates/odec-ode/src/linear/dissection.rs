@@ -1,5 +1,5 @@
-//! Nested dissection (George 1973) by level structures: a middle level of a breadth-first search separates what lies before it
-//! from what lies behind; the separators are eliminated last.
+//! Nested dissection (George 1973) by level structures: a middle level of a breadth-first search separates the
+//! vertices before it from the vertices behind it; the separators are eliminated last.
 
 use crate::linear::band::symmetric;
 use crate::linear::ordering::minimum_degree;
@@ -7,7 +7,7 @@ use crate::pattern::Pattern;
 
 /// Parts up to this size are ordered by minimum degree.
 const LEAF: usize = 64;
-/// The separator is looked for where between these fractions of a part lie before it.
+/// The separator is chosen so that the share of vertices before it lies between these fractions.
 const BALANCE: [f64; 2] = [0.35, 0.65];
 
 /// The columns in the order of elimination.
@@ -15,7 +15,7 @@ pub(super) fn nested_dissection(pattern: &Pattern) -> Vec<u32> {
     let n = pattern.cols();
     let graph = symmetric(pattern);
     let mut order = vec![0u32; n];
-    // Parts with the end of the places they take; each vertex is marked with the part that it is in.
+    // Parts, each with the end of its positions in the order; each vertex is marked with its part.
     let mut part = vec![0u32; n];
     let mut parts = 1u32;
     let mut level = vec![u32::MAX; n];
@@ -28,7 +28,7 @@ pub(super) fn nested_dissection(pattern: &Pattern) -> Vec<u32> {
         }
         let (queue, starts) = levels(&graph, &vertices, own, &part, &mut level);
         if queue.len() < vertices.len() {
-            // Not connected: what was reached, and the rest.
+            // The part is not connected: split it into the reached vertices and the rest.
             let rest: Vec<u32> = vertices.iter().copied().filter(|v| level[*v as usize] == u32::MAX).collect();
             for v in &queue {
                 level[*v as usize] = u32::MAX;
@@ -77,7 +77,7 @@ pub(super) fn nested_dissection(pattern: &Pattern) -> Vec<u32> {
     order
 }
 
-/// Breadth-first search of a part from a far vertex: vertices in order, and where each level starts.
+/// Breadth-first search of a part from a far vertex: the vertices in order, and the start of each level.
 fn levels(graph: &Pattern, vertices: &[u32], own: u32, part: &[u32], level: &mut [u32]) -> (Vec<u32>, Vec<usize>) {
     let mut root = vertices[0];
     let mut deepest = 0;
@@ -99,7 +99,7 @@ fn levels(graph: &Pattern, vertices: &[u32], own: u32, part: &[u32], level: &mut
             }
             starts.push(to);
         }
-        // The last entry is the end; an empty level is never pushed twice.
+        // The last entry is the end of the last level; an empty level is never pushed twice.
         let depth = starts.len() - 1;
         if depth <= deepest {
             return (queue, starts);
@@ -112,7 +112,7 @@ fn levels(graph: &Pattern, vertices: &[u32], own: u32, part: &[u32], level: &mut
     }
 }
 
-/// Minimum degree within a small part.
+/// Orders a small part by minimum degree.
 fn place_leaf(graph: &Pattern, vertices: &[u32], order: &mut [u32]) {
     let mut sorted = vertices.to_vec();
     sorted.sort_unstable();
@@ -145,7 +145,7 @@ mod tests {
         let at = |x: usize, y: usize| y * side + x;
         let grid = (0..side)
             .flat_map(|y| (0..side - 1).flat_map(move |x| [(at(x, y), at(x + 1, y)), (at(y, x), at(y, x + 1))]));
-        // Two grids that do not touch, and some vertices alone.
+        // Two unconnected grids and some isolated vertices.
         let n = 2 * side * side + 100;
         let both = grid.clone().chain(grid.map(|(i, j)| (i + side * side, j + side * side)));
         let pattern = Pattern::from_positions(n, n, both);

@@ -1,4 +1,5 @@
-//! The effective matrix of methods on M x'' = F(t, x, x'): S = m*M - c*dF/dv - k*dF/dx, of the size of the accelerations.
+//! The effective matrix of methods on M x'' = F(t, x, x'): S = m*M - c*dF/dv - k*dF/dx, with one unknown for each
+//! acceleration.
 
 use crate::evaluator::Evaluator;
 use crate::linear::assembled::Assembled;
@@ -11,11 +12,11 @@ use crate::pattern::Pattern;
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
-/// S with the Jacobian it holds and the factors last made, for systems without first-order unknowns.
+/// S with its current Jacobian and last factors, for systems without first-order unknowns.
 pub struct Effective {
     second: usize,
     jacobian: Vec<f64>,
-    /// Places in the Jacobian and in S, of dF/dx and of dF/dv.
+    /// Positions of dF/dx and dF/dv: in the Jacobian and in S.
     positions: Vec<(u32, u32)>,
     velocities: Vec<(u32, u32)>,
     mass: Vec<MassEntry>,
@@ -23,7 +24,7 @@ pub struct Effective {
 }
 
 impl Effective {
-    /// Structure for a system with n = 2 * second and this mass matrix, in the name of a method.
+    /// Prepares S for a system with n = 2 * second and this mass matrix; messages name `method`.
     pub fn new(system: &dyn System, mass: &MassMatrix, options: &Options, method: &str) -> Result<Self, Refusal> {
         exact(options.linear, method)?;
         let (n, second) = (system.shape().n, system.shape().second);
@@ -74,7 +75,7 @@ impl Effective {
             values[*position as usize] -= k * self.jacobian[*source as usize];
         }
         add_mass(m, &self.mass, mass.assembled().map(Assembled::values), values);
-        // Columns are reported as unknowns of y, where the velocities follow the positions.
+        // Columns are reported as unknowns of y: velocities follow the positions.
         self.solver.factor().map_err(|col| Cause::Singular { col: col + self.second })
     }
 
@@ -84,7 +85,7 @@ impl Effective {
         self.solver.solve(r);
     }
 
-    /// What S is solved with.
+    /// The report about the solver of S.
     pub fn report(&self) -> LinearReport {
         self.solver.report()
     }

@@ -1,8 +1,9 @@
-//! Iteration on matrices whose graph has no triangles (grids with a few neighbours): there incomplete factors without fill change the
-//! diagonal alone, P = (L + E) E^-1 (E + U) with W = L + D + U, and a product with the preconditioned matrix costs two triangular solves and
-//! no product with W (Eisenstat, SIAM J. Sci. Stat. Comput. 2 (1981)).
+//! Iteration on matrices whose graph has no triangles (grids with a few neighbours). For these, ILU(0) changes only
+//! the diagonal, P = (L + E) E^-1 (E + U) with W = L + D + U, and a product with the preconditioned matrix costs two
+//! triangular solves and no product with W (Eisenstat, SIAM J. Sci. Stat. Comput. 2 (1981)).
 //!
-//! With l = E^-1 L, u = E^-1 U: `(I + l)^-1 E^-1 W (I + u)^-1 v = z + (I + l)^-1 (v + (E^-1 D - 2) z)`, `z = (I + u)^-1 v`.
+//! With l = E^-1 L, u = E^-1 U: `(I + l)^-1 E^-1 W (I + u)^-1 v = z + (I + l)^-1 (v + (E^-1 D - 2) z)`, `z = (I +
+//! u)^-1 v`.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::linear::right_side::Sum;
 use crate::linear::{Assembled, Iterate};
 use crate::pattern::Pattern;
 
-/// The matrix, in units and scaled by rows, E^-1 W, in numbers of one kind.
+/// The matrix E^-1 W, in units and scaled by rows, with entries of one number type.
 struct Scaled<T> {
     lower: LevelTriangle<T>,
     upper: LevelTriangle<T>,
@@ -22,20 +23,20 @@ struct Scaled<T> {
     diagonal: Vec<T>,
 }
 
-/// With what is needed to iterate.
+/// A scaled matrix with the working memory of the iteration.
 struct Iteration<T> {
     scaled: Scaled<T>,
     work: Work<T>,
-    /// Whether the factors are stable, once this has been checked.
+    /// True if the factors are stable; `None` before the check.
     stable: Option<bool>,
 }
 
 /// The data that depend only on the pattern.
 pub(super) struct Structure {
     order: Vec<u32>,
-    /// Entry of the matrix on the diagonal of each row.
+    /// Entry of the matrix on the diagonal, for each row.
     pivots: Vec<u32>,
-    /// For each place of the lower triangle, the entry opposite; `NONE` where there is none.
+    /// For each position of the lower triangle, the entry across the diagonal; `NONE` if it is zero.
     opposite: Vec<u32>,
     lower: Arc<Shape>,
     upper: Arc<Shape>,
@@ -49,18 +50,18 @@ pub(super) struct Eisenstat {
     structure: Arc<Structure>,
     plain: DoubleParts,
     numbers: Numbers,
-    /// The units are those of some weights.
+    /// True if the units come from weights.
     measured: bool,
-    /// The next single-precision solution is to be checked against the right-hand side.
+    /// True if the next single-precision solution must be checked against the right-hand side.
     doubted: bool,
     iterations: u64,
 }
 
 /// The part that is always stored in double precision.
 struct DoubleParts {
-    /// Sums of the rows of the upper triangle; after factors are made, room for a right side.
+    /// Sums of the rows of the upper triangle; after the factorisation, memory for a right-hand side.
     sums: Vec<f64>,
-    /// The diagonal of the matrix; after factors are made, room for what a solution leaves of a right side.
+    /// The diagonal of the matrix; after the factorisation, memory for a residual.
     diagonal: Vec<f64>,
     /// E^-1, in units.
     reciprocal: Vec<f64>,
@@ -72,19 +73,20 @@ enum Numbers {
     Long(Box<Iteration<f64>>),
 }
 
-/// Weights that differ from the units by more than this make new units.
+/// The units are computed again if weights differ from them by more than this factor.
 const DRIFT: f64 = 1e6;
 /// Units are at most this, and at least its reciprocal.
 const LARGEST_UNIT: f64 = 1e150;
-/// Refinements of a solution by short numbers.
+/// Number of refinements of a single-precision solution.
 const REFINEMENTS: u32 = 8;
 
 const NONE: u32 = u32::MAX;
-/// An order with fewer levels than the other one divided by this makes worse incomplete factors (red and black cells have two).
+/// Of two orders, the one with fewer levels gives worse incomplete factors if it has less than 1/`LEVELS` of the
+/// levels (a red-black order has two).
 const LEVELS: usize = 2;
 
-/// True where no three unknowns are all coupled with one another (`graph` is the symmetric pattern without diagonal) and every
-/// diagonal entry is there.
+/// True if no three unknowns are mutually coupled (`graph` is the symmetric pattern without diagonal) and every
+/// diagonal entry exists.
 pub(super) fn suits(pattern: &Pattern, graph: &Pattern) -> bool {
     let n = pattern.cols();
     let mut mark = vec![NONE; n];
@@ -106,9 +108,8 @@ pub(super) fn suits(pattern: &Pattern, graph: &Pattern) -> bool {
 }
 
 impl Structure {
-    /// For matrices on a pattern that [`suits`], with an order that brings their entries near the diagonal, and the
-    /// half bandwidth in this order. The order of the unknowns is used if it gives as many levels, as on grids
-    /// numbered line by line.
+    /// Prepares for matrices on a pattern that [`suits`]; takes a bandwidth-reducing order and the half bandwidth in
+    /// it. The original order is used if it has as many levels, as on grids numbered line by line.
     pub fn new(pattern: &Pattern, graph: &Pattern, (narrow, bandwidth): (Vec<u32>, usize)) -> Self {
         let n = pattern.cols();
         let given: Vec<u32> = (0..n as u32).collect();
@@ -153,7 +154,7 @@ impl<T: Real> Iteration<T> {
         })
     }
 
-    /// Makes the factors of a matrix. The error is a row without a pivot.
+    /// Computes the factors of a matrix. The error is a row without a pivot.
     fn factor(&mut self, structure: &Structure, plain: &mut DoubleParts, matrix: &Assembled) -> Result<(), usize> {
         let entries = matrix.values();
         let Structure { order, pivots, opposite, .. } = structure;
@@ -174,7 +175,7 @@ impl<T: Real> Iteration<T> {
         Ok(())
     }
 
-    /// Takes weights, by original numbers; false where some are far from the units.
+    /// Stores weights, which are in the original order; false if some differ too much from the units.
     fn weigh(&mut self, order: &[u32], units: &Units, weights: &[f64]) -> bool {
         let mut near = true;
         for ((metric, of), j) in self.work.metric.iter_mut().zip(&units.of).zip(order) {
@@ -185,7 +186,7 @@ impl<T: Real> Iteration<T> {
         near
     }
 
-    /// Solves for a right side to the tolerance; the solution is then taken by [`Iteration::leave`].
+    /// Solves for a right-hand side to the tolerance; [`Iteration::leave`] returns the solution.
     fn solve(&mut self, structure: &Structure, plain: &DoubleParts, b: &[f64], tolerance: f64) -> Outcome {
         let Work { r, x, .. } = &mut self.work;
         for ((x, i), factor) in x.iter_mut().zip(&structure.order).zip(&plain.reciprocal) {
@@ -195,14 +196,14 @@ impl<T: Real> Iteration<T> {
         bicgstab(&mut self.work, tolerance, &mut self.scaled)
     }
 
-    /// Gives the solution.
+    /// Writes the solution to `b`.
     fn leave(&self, structure: &Structure, plain: &DoubleParts, b: &mut [f64]) {
         for ((j, x), of) in structure.order.iter().zip(&self.work.x).zip(&plain.units.of) {
             b[*j as usize] = x.wide() * of;
         }
     }
 
-    /// Adds the solution.
+    /// Adds the solution to `b`.
     fn add(&self, structure: &Structure, plain: &DoubleParts, b: &mut [f64]) {
         for ((j, x), of) in structure.order.iter().zip(&self.work.x).zip(&plain.units.of) {
             b[*j as usize] += x.wide() * of;
@@ -222,7 +223,7 @@ impl<T: Real> Iteration<T> {
 }
 
 impl Eisenstat {
-    /// For matrices of this structure.
+    /// Prepares for matrices of this structure.
     pub fn new(structure: Arc<Structure>) -> Self {
         let n = structure.order.len();
         Eisenstat {
@@ -240,7 +241,8 @@ impl Eisenstat {
         }
     }
 
-    /// By short numbers, to the tolerance of the goal, or to [`TIGHT`] without one. False where they will not do; `b` is then as it was.
+    /// Solves in single precision, to the tolerance of the goal, or to [`TIGHT`] without one. False if single
+    /// precision is not sufficient; `b` is then unchanged.
     fn by_short(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
         let Eisenstat { structure, plain, numbers: Numbers::Short(short), measured, .. } = self else { return false };
         match goal {
@@ -302,7 +304,7 @@ impl Eisenstat {
         met
     }
 
-    /// By long numbers.
+    /// Solves in double precision.
     fn by_long(&mut self, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
         let Eisenstat { structure, plain, numbers: Numbers::Long(long), .. } = self else { return false };
         match goal {
@@ -334,7 +336,7 @@ impl Eisenstat {
         let short = std::mem::replace(&mut self.numbers, Numbers::Long(long));
         let met = self.by_long(b, goal);
         if !met {
-            // It was not for the numbers.
+            // Single precision was not the cause: return to it.
             self.numbers = short;
         }
         met
@@ -349,7 +351,7 @@ impl<T: Real> Preconditioned<T> for Scaled<T> {
     }
 
     fn outer(&mut self, v: &[T], z: &[T], out: &mut [T]) {
-        // z is added afterwards, since later rows need the forward solution without.
+        // z is added afterwards, since later rows need the forward solution without z.
         self.lower.solve(out, Sum { v, d: &self.diagonal, z });
     }
 }

@@ -1,4 +1,4 @@
-//! W formed at full size, with its solver: factors of the matrix, or code that reads its parts.
+//! W as an assembled matrix, with its solver: factors of the matrix, or code that reads J and M directly.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::linear::{Eliminator, LinearReport, MassMatrix, Origin, Parts, Scalar,
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 
-/// W at full size.
+/// W as an assembled matrix.
 pub(super) struct Full<S> {
-    /// Entry of W of each entry of J, and of each of M.
+    /// Entry of W for each entry of J and of M.
     origin: Arc<Origin>,
-    /// Absent while code with pivots on the diagonal is good enough.
+    /// `None` while code with pivots on the diagonal is good enough.
     pub(super) solver: Option<Solver<S>>,
-    /// The cached results for the pattern, and the compiler of eliminations.
+    /// The cached results for the pattern, and the compiler of unrolled LU.
     known: Option<(Arc<KnownPattern>, Arc<dyn Eliminator>)>,
     pub(super) direct: Option<Box<Direct>>,
     right: Vec<S>,
@@ -26,7 +26,7 @@ pub(super) struct Full<S> {
 impl<S: Scalar> Full<S> {
     pub(super) fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix, make: Make<'_, S>) -> Result<Self, Refusal> {
         let unit = mass.is_identity();
-        // Where M = I, W has a diagonal that outweighs the rest while steps are small: pivots on it serve at the start.
+        // If M = I and steps are small, the diagonal of W dominates: pivots on the diagonal are good enough at the start.
         let eliminator = make.request.eliminator.filter(|_| unit && jacobian.entries() > 0);
         let right = vec![S::ZERO; n];
         let of_known = |known: Arc<KnownPattern>, eliminator: &Arc<dyn Eliminator>, right: Vec<S>| Full {
@@ -43,7 +43,7 @@ impl<S: Scalar> Full<S> {
             return Ok(of_known(known, eliminator, right));
         }
         let mass = mass_positions(mass, n);
-        // Most often M is where J is already.
+        // The entries of M are usually entries of J too.
         let inside: Option<Vec<u32>> = mass.iter().map(|(r, c)| jacobian.find(*r, *c).map(|e| e as u32)).collect();
         let (pattern, origin) = if let Some(mass) = inside {
             let all = (0..jacobian.entries() as u32).collect();
@@ -67,12 +67,12 @@ impl<S: Scalar> Full<S> {
         Ok(Full { origin, solver: Some(solver), known: None, direct: None, right })
     }
 
-    /// The solver of the matrix formed.
+    /// The solver of the assembled matrix.
     pub(super) fn solver(&mut self) -> &mut Solver<S> {
         let Full { origin, solver, known, right, .. } = self;
         solver.get_or_insert_with(|| {
             let Some((known, eliminator)) = known else {
-                // not met: what has no solver is known
+                // never reached: `known` is present if there is no solver
                 let pattern = Pattern::from_positions(right.len(), right.len(), []);
                 return Solver::with(&pattern, Box::new(Dense::new(&pattern)));
             };
@@ -86,7 +86,8 @@ impl<S: Scalar> Full<S> {
         self.solver.as_ref().is_some_and(Solver::iterates)
     }
 
-    /// Back to the code that is known of the pattern, where pivots of other matrices took its place; or to the start of an iteration.
+    /// Returns to the cached code of the pattern if other pivots have replaced it, or resets an iteration. False if
+    /// the solver must be built again.
     pub(super) fn renew(&mut self) -> bool {
         let Some((known, _)) = &self.known else { return self.solver.as_mut().is_some_and(Solver::renew) };
         if self.solver.take().is_some() {
@@ -103,12 +104,12 @@ impl<S: Scalar> Full<S> {
         }
     }
 
-    /// W from its parts, as the matrix of the solver.
+    /// Assembles W in the matrix of the solver.
     fn form(&mut self, Parts { alpha, jacobian, mass }: Parts<'_, S>) {
         let origin = Arc::clone(&self.origin);
         let values = self.solver().values_mut();
         if origin.jacobian.len() == values.len() {
-            // J fills the whole pattern: its entries are those of W.
+            // J has the whole pattern of W.
             for (to, value) in values.iter_mut().zip(jacobian) {
                 *to = S::ZERO - S::from(*value);
             }
@@ -131,7 +132,7 @@ impl<S: Scalar> Full<S> {
             if direct.factor(parts) {
                 return Ok(());
             }
-            // a pivot vanished
+            // A pivot vanished.
             self.form(parts);
             self.solver().without_code()?;
             self.take_code(self.right.len());
@@ -159,8 +160,8 @@ impl<S: Scalar> Full<S> {
         }
     }
 
-    /// A first solution by code whose error is not known to be small: it is refined, or pivots are chosen for this
-    /// matrix, and from the next one on there is code for these.
+    /// Accepts or improves a first solution by code whose error is not known to be small: it is refined, or new
+    /// pivots are chosen for this matrix; later matrices then use code with these pivots.
     #[cold]
     fn settle(&mut self, parts: Parts<'_, S>, b: &[S], x: &mut [S]) {
         self.form(parts);
@@ -172,15 +173,15 @@ impl<S: Scalar> Full<S> {
             Ok(()) => {
                 x.copy_from_slice(b);
                 solver.solve(x);
-                // not the length of `right`, which may be out on loan as b
+                // not the length of `right`, which may be lent out as b
                 self.take_code(b.len());
             }
-            // A matrix that is singular to rounding leaves the caller with a solution that is not finite.
+            // If the matrix is singular to rounding, the solution is not finite.
             Err(_) => x.fill(S::from(f64::NAN)),
         }
     }
 
-    /// Takes the code that the solver has now, for further matrices of n rows.
+    /// Takes over the current code of the solver for further matrices with n rows.
     #[cold]
     fn take_code(&mut self, n: usize) {
         let code = self.solver().code();
@@ -199,16 +200,16 @@ impl<S: Scalar> Full<S> {
     }
 }
 
-/// An entry of M in W.
+/// An entry of M, and its position in W.
 #[derive(Clone, Copy)]
 pub(super) struct MassEntry {
-    /// Index among the values of M.
+    /// Index in the values of M.
     pub source: u32,
     /// Entry of W.
     pub position: u32,
 }
 
-/// W += alpha*M; without values of M these are ones.
+/// W += alpha*M; without values of M, these are ones.
 pub(super) fn add_mass<S: Scalar>(alpha: S, entries: &[MassEntry], mass: Option<&[f64]>, values: &mut [S]) {
     match mass {
         None => entries.iter().for_each(|e| values[e.position as usize] += alpha),
@@ -216,10 +217,10 @@ pub(super) fn add_mass<S: Scalar>(alpha: S, entries: &[MassEntry], mass: Option<
     }
 }
 
-/// The entries of J with the whole diagonal.
+/// The pattern of J with the full diagonal.
 pub(super) fn with_diagonal(jacobian: &Pattern) -> Pattern {
     let n = jacobian.cols();
-    // most often it is there already
+    // usually the diagonal is complete
     if (0..n).all(|i| jacobian.find(i, i).is_some()) {
         jacobian.clone()
     } else {

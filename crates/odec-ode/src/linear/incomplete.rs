@@ -1,6 +1,6 @@
-//! Iteration on an assembled matrix with its incomplete factors without fill, ILU(0) (Meijerink & van der Vorst 1977; Saad,
-//! *Iterative Methods for Sparse Linear Systems*, section 10.3), in reverse Cuthill-McKee order: fields of a cell lie side by side,
-//! and rows that do not wait for each other follow one another.
+//! Iteration on an assembled matrix with its incomplete factors without fill, ILU(0) (Meijerink & van der Vorst 1977;
+//! Saad, *Iterative Methods for Sparse Linear Systems*, section 10.3), in reverse Cuthill-McKee order: the fields of
+//! a cell are adjacent, and so are rows that do not depend on each other.
 
 use crate::linear::band::inverse;
 use crate::linear::choice::{LinearReport, SolverKind};
@@ -8,25 +8,25 @@ use crate::linear::krylov::{End, Goal, Preconditioned, Work, bicgstab};
 use crate::linear::{Assembled, Iterate};
 use crate::pattern::Pattern;
 
-/// A matrix by rows in the order of elimination, with its incomplete factors on the same places.
+/// A matrix by rows in the order of elimination, with its incomplete factors at the same positions.
 pub(super) struct Incomplete {
     order: Vec<u32>,
     /// Rows: entries `start[i]..start[i + 1]`, columns ascending.
     start: Vec<u32>,
     cols: Vec<u32>,
-    /// Place of the diagonal in each row.
+    /// Position of the diagonal in each row.
     diagonal: Vec<u32>,
-    /// Entry of the matrix at each place; the last for one that it does not have (zero).
+    /// Entry of the matrix at each position; the last index stands for a diagonal that the pattern lacks (zero).
     source: Vec<u32>,
     values: Vec<f64>,
     /// L without its unit diagonal, and U.
     factors: Vec<f64>,
     /// 1/u_ii.
     reciprocal: Vec<f64>,
-    /// Place of each column in the row at work; `NONE` elsewhere.
+    /// Position of each column in the current row; `NONE` for other columns.
     place: Vec<u32>,
     work: Work,
-    /// Whether the factors are stable, once this has been checked.
+    /// True if the factors are stable; `None` before the check.
     stable: Option<bool>,
     iterations: u64,
     report: LinearReport,
@@ -35,11 +35,11 @@ pub(super) struct Incomplete {
 const NONE: u32 = u32::MAX;
 
 impl Incomplete {
-    /// For matrices on a pattern, with the order of elimination and the half bandwidth in it.
+    /// Prepares for matrices on a pattern; takes the order of elimination and the half bandwidth in it.
     pub fn new(pattern: &Pattern, (order, bandwidth): (Vec<u32>, usize)) -> Self {
         let n = pattern.cols();
         let position = inverse(&order);
-        // A diagonal that the pattern lacks is a zero to begin with.
+        // A diagonal entry that the pattern lacks starts as zero.
         let mut lacking: Vec<bool> = vec![true; n];
         let mut start = vec![0u32; n + 1];
         for (i, j) in pattern.positions() {
@@ -55,7 +55,7 @@ impl Incomplete {
         let total = start[n] as usize;
         let (mut cols, mut source) = (vec![0u32; total], vec![pattern.entries() as u32; total]);
         let mut next = start.clone();
-        // Columns in the new order, so that they ascend in each row.
+        // Columns in the new order, so that they ascend within each row.
         for (k, j) in order.iter().enumerate() {
             let j = *j as usize;
             if lacking[j] {
@@ -105,7 +105,7 @@ impl Incomplete {
         self.start[i] as usize..self.start[i + 1] as usize
     }
 
-    /// `b` (by original numbers; without it the pivots times `work.x`) into the order of elimination, L^-1 of it, then U^-1.
+    /// Applies U^-1 L^-1 to `b`, which is in the original order; without `b`, to the pivots times `work.x`.
     fn precondition(&mut self, b: Option<&[f64]>) {
         let z = &mut self.work.r[..self.order.len()];
         for i in 0..z.len() {
@@ -134,7 +134,7 @@ impl Incomplete {
     }
 }
 
-/// The matrix with its factors on the left.
+/// The matrix with its factors as left preconditioner.
 struct Factored<'a> {
     start: &'a [u32],
     cols: &'a [u32],
@@ -153,7 +153,7 @@ impl Preconditioned<f64> for Factored<'_> {
         let n = self.reciprocal.len();
         let (z, out) = (&z[..n], &mut out[..n]);
         for i in 0..n {
-            // The product and the forward solve read the same columns.
+            // Matrix product and forward solve read the same columns.
             let (first, middle, end) = (self.start[i] as usize, self.diagonal[i] as usize, self.start[i + 1] as usize);
             let row = &self.cols[first..end];
             let mut sum = 0.0;
@@ -209,7 +209,7 @@ impl Iterate for Incomplete {
             for k in row.clone() {
                 self.place[self.cols[k] as usize] = NONE;
             }
-            // Where dropped fill leaves no pivot, the entry itself, or the size of its row, is better than none.
+            // If dropped fill leaves no pivot, use the entry itself, or the size of its row.
             let mut pivot = self.factors[diagonal];
             if !(pivot.abs() >= f64::EPSILON * self.values[diagonal].abs()) || pivot == 0.0 {
                 pivot = self.values[diagonal];

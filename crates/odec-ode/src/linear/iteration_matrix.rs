@@ -1,7 +1,8 @@
-//! W = alpha*M - J for the implicit methods: forms it, reduces it for second-order problems, and solves with it.
+//! W = alpha*M - J for the implicit methods: assembles it, reduces it for second-order problems, and solves linear
+//! systems with it.
 //!
-//! If M depends on the state, the equation M(t, y) w(y) = f(t, y) has the derivative alpha*M + d(M(y) w)/dy - df/dy at
-//! fixed w, and J denotes df/dy - d(M(y) w)/dy.
+//! If M depends on the state, the derivative of M(t, y) w(y) - f(t, y) is alpha*M + d(M(y) w)/dy - df/dy at fixed w;
+//! J then stands for df/dy - d(M(y) w)/dy.
 
 use std::borrow::Cow;
 
@@ -17,42 +18,42 @@ use crate::pattern::Pattern;
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::{Jacobian, Mass, Shape, System};
 
-/// W = alpha*M - J with the Jacobian it holds, or the place it is taken at, and the factors last made.
+/// W = alpha*M - J with its current Jacobian (or the point of linearisation) and its last factors.
 pub struct IterationMatrix {
     jacobian: Vec<f64>,
     mass: MassMatrix,
-    /// Present where M depends on the state.
+    /// Present if M depends on the state.
     moving: Option<Box<Moving>>,
     alpha: f64,
     way: JacobianValues,
 }
 
-/// The parts of W.
+/// The parts of W as arguments of a solver.
 fn parts_of<'a, S>(alpha: S, jacobian: &'a [f64], mass: &'a MassMatrix) -> Parts<'a, S> {
     Parts { alpha, jacobian, mass: mass.assembled().map(Assembled::values) }
 }
 
-/// With the values of J, or without.
+/// W with or without stored values of J.
 enum JacobianValues {
     Held(Form<f64>),
     MatrixFree(Box<MatrixFree>),
 }
 
-/// Refuses a system whose Jacobian is not held to what needs its values.
+/// The pattern of J; refuses a system whose Jacobian is not stored.
 pub(super) fn held(system: &dyn System) -> Result<&Pattern, Refusal> {
     system.jacobian().pattern().ok_or_else(|| Misfit::JacobianNotHeld { n: system.shape().n }.into())
 }
 
-/// The term d(M(y) w)/dy: J is then held on the union of its pattern with that of df/dy.
+/// The term d(M(y) w)/dy: J is stored on the union of its pattern with the pattern of df/dy.
 struct Moving {
     rhs: Vec<f64>,
     mass: Vec<f64>,
-    /// Entry of J of each entry of df/dy, and of each of d(M w)/dy.
+    /// Entry of J for each entry of df/dy, and for each entry of d(M w)/dy.
     from_rhs: Vec<u32>,
     from_mass: Vec<u32>,
 }
 
-/// Makes the solver for a pattern.
+/// Arguments for building the solver of a pattern.
 #[derive(Clone, Copy)]
 pub(super) struct Make<'a, S> {
     pub solver: &'a dyn Fn(&Pattern) -> Result<Solver<S>, Refusal>,
@@ -60,11 +61,11 @@ pub(super) struct Make<'a, S> {
     pub request: Request<'a>,
 }
 
-/// W for an alpha that may be complex, and J and M that are real.
+/// The solver of W, for a real or complex alpha and real J and M.
 pub(super) enum Form<S> {
     Full(Box<Full<S>>),
     Reduced(Box<Reduction<S>>),
-    /// One of the others for the first of several groups of unknowns.
+    /// A system with sensitivities: one of the other forms for the first group of unknowns.
     Staggered(Box<Staggered<S>>),
 }
 
@@ -85,7 +86,7 @@ impl<S: Scalar> Form<S> {
             }
         }
         if reduce && shape.second > 0 && make.request.eliminator.is_some() && jacobian.entries() as f64 <= COMPILED {
-            // Code for the whole of W eliminates positions by as many multiplications, and nothing is formed for it.
+            // Code for all of W needs as many multiplications to eliminate the positions, and no matrix is assembled.
             let full = Full::new(shape.n, jacobian, mass, make)?;
             if full.direct.is_some() {
                 return Ok(Form::Full(Box::new(full)));
@@ -141,7 +142,7 @@ impl<S: Scalar> Form<S> {
         }
     }
 
-    /// Reports that solutions were worse than expected.
+    /// Reports that solutions were less accurate than expected.
     pub(super) fn doubt(&mut self) {
         match self {
             Form::Full(full) => {
@@ -162,7 +163,7 @@ impl<S: Scalar> Form<S> {
         }
     }
 
-    /// Without traces of matrices before; false where they cannot be taken away.
+    /// Discards everything that depends on earlier matrices; false if that is not possible.
     fn renew(&mut self) -> bool {
         match self {
             Form::Full(full) => full.renew(),
@@ -179,7 +180,7 @@ impl<S: Scalar> Form<S> {
     }
 }
 
-/// The pattern that J is held on: that of df/dy, with that of d(M w)/dy where M varies.
+/// The pattern on which J is stored: the pattern of df/dy, with that of d(M w)/dy if M varies.
 fn jacobian_pattern<'a>(system: &'a dyn System, own: &'a Pattern) -> Cow<'a, Pattern> {
     match system.mass() {
         Mass::StateDependent { jacobian, .. } => {
@@ -191,7 +192,7 @@ fn jacobian_pattern<'a>(system: &'a dyn System, own: &'a Pattern) -> Cow<'a, Pat
 }
 
 impl IterationMatrix {
-    /// Structure for a system; the options say whether positions are eliminated in second-order problems, and which solver.
+    /// Prepares W for a system. The options choose the solver, and whether second-order problems eliminate the positions.
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
         let free = matches!(system.jacobian(), Jacobian::Products);
         if free && matches!(options.linear, LinearSolver::Auto | LinearSolver::Krylov) {
@@ -200,7 +201,7 @@ impl IterationMatrix {
             let way = JacobianValues::MatrixFree(Box::new(MatrixFree::new(shape.n, second)));
             return Ok(IterationMatrix { jacobian: Vec::new(), mass, moving: None, alpha: 0.0, way });
         }
-        // Incomplete factors need a diagonal, which a singular M may leave empty.
+        // Incomplete factors need every diagonal entry, but a singular M may leave some empty.
         let linear = match options.linear {
             LinearSolver::Auto if MassMatrix::of(system.mass()).may_lack_diagonal() => {
                 return Self::exact(system, options, "");
@@ -241,14 +242,14 @@ impl IterationMatrix {
         })
     }
 
-    /// As [`IterationMatrix::new`], for a method that takes the solutions as exact: an iteration is refused.
+    /// Like [`IterationMatrix::new`], for a method that needs exact solutions: refuses an iterative solver.
     pub fn exact(system: &dyn System, options: &Options, method: &str) -> Result<Self, Refusal> {
         exact(options.linear, method)?;
         let request = Request::of(options);
         Self::with(system, options.reduce, Make { solver: &|pattern| Solver::new(pattern, request), request })
     }
 
-    /// Evaluates df/dy, and M where it varies, at (t, y). The factors stay those of the last `factor`.
+    /// Evaluates df/dy, and M if it varies, at (t, y). The factors remain those of the last `factor`.
     pub fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         if let JacobianValues::MatrixFree(free) = &mut self.way {
             free.place(t, y);
@@ -263,7 +264,7 @@ impl IterationMatrix {
         self.mass.update(eval, t, y)
     }
 
-    /// As [`IterationMatrix::evaluate`], and where M varies J becomes df/dy - d(M(t, y) w)/dy, for the approximation `w` of y'.
+    /// Like [`IterationMatrix::evaluate`]; if M varies, J becomes df/dy - d(M(t, y) w)/dy for the approximation `w` of y'.
     pub fn evaluate_moving(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], w: &[f64]) -> Result<(), Cause> {
         self.evaluate(eval, t, y)?;
         let Some(moving) = &mut self.moving else { return Ok(()) };
@@ -274,23 +275,23 @@ impl IterationMatrix {
         Ok(())
     }
 
-    /// Evaluates only M(t, y), at a point other than that of df/dy: the linearised one-step form uses M(t1, y0) and
-    /// J(t0, y0).
+    /// Evaluates only M(t, y), at another point than df/dy: the linearised one-step form uses M(t1, y0) and J(t0,
+    /// y0).
     pub fn evaluate_mass(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.mass.update(eval, t, y)
     }
 
-    /// J as last evaluated, on its pattern; nothing where it is not held.
+    /// The last evaluated J, on its pattern; empty if it is not stored.
     pub fn jacobian(&self) -> &[f64] {
         &self.jacobian
     }
 
-    /// M as last evaluated.
+    /// The last evaluated M.
     pub fn mass(&self) -> &MassMatrix {
         &self.mass
     }
 
-    /// Forms and factors W for `alpha` and the M and J held.
+    /// Assembles and factors W for `alpha` and the current M and J.
     pub fn factor(&mut self, eval: &mut Evaluator<'_>, alpha: f64) -> Result<(), Cause> {
         eval.stats.factorisations += 1;
         self.alpha = alpha;
@@ -319,7 +320,7 @@ impl IterationMatrix {
         }
     }
 
-    /// As [`IterationMatrix::solve`], from the right side `b` to `x` (n values each).
+    /// Like [`IterationMatrix::solve`], from the right-hand side `b` to `x` (n values each).
     #[inline]
     pub fn solve_to(&mut self, eval: &mut Evaluator<'_>, b: &[f64], x: &mut [f64]) {
         eval.stats.solves += 1;
@@ -332,7 +333,8 @@ impl IterationMatrix {
         }
     }
 
-    /// As [`IterationMatrix::solve`], where an iteration may leave an error of `goal`; false where it did not get there.
+    /// Like [`IterationMatrix::solve`], but an iterative solver may leave an error of `goal`; false if it did not
+    /// reach the goal.
     pub fn solve_within(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64], goal: Goal<'_>) -> bool {
         eval.stats.solves += 1;
         match &mut self.way {
@@ -341,7 +343,7 @@ impl IterationMatrix {
         }
     }
 
-    /// Makes it what it was when it was built; false where it has to be built anew for that.
+    /// Restores the state after construction; false if W must be built again instead.
     pub fn renew(&mut self) -> bool {
         match &mut self.way {
             JacobianValues::Held(form) => self.mass.is_identity() && form.renew(),
@@ -349,14 +351,14 @@ impl IterationMatrix {
         }
     }
 
-    /// Reports that solutions were worse than expected: the next one is checked more closely.
+    /// Reports that solutions were less accurate than expected: the next one is checked more strictly.
     pub fn doubt(&mut self) {
         if let JacobianValues::Held(form) = &mut self.way {
             form.doubt();
         }
     }
 
-    /// True where solutions are iterated for: then factors are cheap and solutions are not.
+    /// True if the solver is iterative: then factors are cheap and solutions are expensive.
     pub fn iterates(&self) -> bool {
         match &self.way {
             JacobianValues::Held(form) => form.iterates(),
@@ -364,7 +366,7 @@ impl IterationMatrix {
         }
     }
 
-    /// What W is solved with.
+    /// The report about the solver of W.
     pub fn report(&self) -> LinearReport {
         match &self.way {
             JacobianValues::Held(form) => form.report(),
@@ -373,7 +375,7 @@ impl IterationMatrix {
     }
 }
 
-/// W for a complex alpha, with the J and M that a real one holds.
+/// W for a complex alpha, with the J and M of a real iteration matrix.
 pub struct ComplexIterationMatrix {
     form: Form<Complex>,
     alpha: Complex,
@@ -382,7 +384,7 @@ pub struct ComplexIterationMatrix {
 }
 
 impl ComplexIterationMatrix {
-    /// Structure for a system.
+    /// Prepares W for a system.
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
         let own = held(system)?;
         admit(own)?;
@@ -395,19 +397,20 @@ impl ComplexIterationMatrix {
         Ok(ComplexIterationMatrix { form, alpha: Complex::ONE, r: zero(), x: zero() })
     }
 
-    /// Forms and factors W for alpha = `re` + i `im` and what `held` has evaluated.
+    /// Assembles and factors W for alpha = `re` + i `im`, with the J and M that `held` has evaluated.
     pub fn factor(&mut self, eval: &mut Evaluator<'_>, re: f64, im: f64, held: &IterationMatrix) -> Result<(), Cause> {
         eval.stats.factorisations += 1;
         self.alpha = Complex::new(re, im);
         self.form.factor(parts_of(self.alpha, &held.jacobian, &held.mass))
     }
 
-    /// As [`IterationMatrix::renew`].
+    /// Like [`IterationMatrix::renew`].
     pub fn renew(&mut self) -> bool {
         self.form.renew()
     }
 
-    /// Replaces the right side `re` + i `im` by the solution; `held` is what `factor` was given, not evaluated again since.
+    /// Replaces the right-hand side `re` + i `im` by the solution. `held` is the argument of the last `factor`,
+    /// unchanged since.
     pub fn solve(&mut self, eval: &mut Evaluator<'_>, re: &mut [f64], im: &mut [f64], held: &IterationMatrix) {
         eval.stats.solves += 1;
         for (r, (re, im)) in self.r.iter_mut().zip(re.iter().zip(im.iter())) {

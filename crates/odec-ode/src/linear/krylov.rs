@@ -1,5 +1,5 @@
-//! BiCGStab (van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992)) on the preconditioned system, in the norm that errors are
-//! weighed in: its residual then estimates the error of the solution in units of the tolerance.
+//! BiCGStab (van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992)) on the preconditioned system, in the norm of the
+//! error control: its residual then estimates the error of the solution in units of the tolerance.
 
 use std::ops::{Add, AddAssign, Mul, MulAssign, Sub, SubAssign};
 
@@ -8,26 +8,26 @@ use std::ops::{Add, AddAssign, Mul, MulAssign, Sub, SubAssign};
 pub struct Goal<'a> {
     /// Weights 1/(atol + rtol |y|) of the unknowns.
     pub weights: &'a [f64],
-    /// Weighted root mean square of the error that may be left.
+    /// Permitted error of the solution: weighted root mean square.
     pub tolerance: f64,
 }
 
-/// A number that an iteration computes with.
+/// The number type of an iteration.
 pub(super) trait Real:
     Copy + AddAssign + SubAssign + MulAssign + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
 {
     /// 0.
     const ZERO: Self;
-    /// True where no others have more digits.
+    /// True for the type with the most digits.
     const WIDEST: bool;
-    /// Accuracy relative to the right side at which an iteration ends at the latest.
+    /// Accuracy relative to the right-hand side at which every iteration ends.
     const TIGHT: f64;
-    /// Growth of the residual during the iteration beyond which the recursively updated residual says nothing about
-    /// the true one: the goal over this.
+    /// Limit on the growth of the residual during the iteration, as a multiple of the goal. Beyond it, the
+    /// recursively updated residual says nothing about the true one.
     const LOST: f64;
-    /// Rounded to this kind.
+    /// Rounds to this type.
     fn of(x: f64) -> Self;
-    /// As the widest kind.
+    /// Converts to double precision.
     fn wide(self) -> f64;
 }
 
@@ -70,7 +70,7 @@ impl Real for f32 {
 pub(super) struct Outcome {
     /// Iterations of two products each.
     pub iterations: u64,
-    /// The error of nothing as a solution, in the norm that is bounded.
+    /// The norm of the preconditioned right-hand side: the error of x = 0.
     pub start: f64,
     pub end: End,
 }
@@ -80,41 +80,42 @@ pub(super) struct Outcome {
 pub(super) enum End {
     /// It reached the goal.
     Met,
-    /// It reached the goal in this precision, but the rounding errors may exceed the goal.
+    /// It reached the goal in this precision, but rounding errors may exceed the goal.
     Rounded,
-    /// There is no solution.
+    /// It did not reach the goal.
     Failed,
 }
 
 /// Number of iterations (of two products each) after which the iteration fails.
 pub const MAX_KRYLOV: u64 = 200;
-/// Accuracy relative to the right side at which an iteration ends at the latest, and at which it ends without a goal.
+/// Accuracy relative to the right-hand side at which every iteration ends; it is the tolerance without a goal.
 pub const TIGHT: f64 = 1e-12;
-/// A scalar product this much smaller than its factors allow has lost its meaning: the iteration begins anew from where it is.
+/// A scalar product this much smaller than the norms of its factors is mostly rounding error: the iteration restarts
+/// from the current x.
 const BREAKDOWN: f64 = 1e-30;
 
-/// Factors that amplify a change of all unknowns by their tolerances by more than this are unstable (Chow & Saad, J.
-/// Comput. Appl. Math. 86 (1997)): the preconditioned residual then says nothing.
+/// Factors that amplify a change of all unknowns by their tolerances by more than this factor are unstable (Chow &
+/// Saad, J. Comput. Appl. Math. 86 (1997)): the preconditioned residual then says nothing.
 const UNSTABLE: f64 = 1e9;
 
 /// A preconditioned matrix Q A R: the iteration solves Q A R v = Q b, and the solution is R v.
 pub(super) trait Preconditioned<T> {
-    /// True where `outer` leaves z to the loop that reads its result first.
+    /// True if `outer` leaves the addition of z to the next loop, which reads its result.
     const REST: bool = false;
     /// z = R v.
     fn inner(&mut self, v: &[T], z: &mut [T]);
-    /// out, or out + z with [`Preconditioned::REST`], is Q A z, where z = R v.
+    /// Computes Q A z for z = R v in `out`; with [`Preconditioned::REST`], in out + z.
     fn outer(&mut self, v: &[T], z: &[T], out: &mut [T]);
 }
 
-/// Vectors of the iteration; no other memory is used. All are filled up with zeros to whole [`Lanes`].
+/// Vectors of the iteration, which uses no other memory. Zeros fill them to whole [`Lanes`].
 pub(super) struct Work<T = f64> {
     n: usize,
     /// Squares of the weights.
     pub metric: Vec<T>,
     /// The solution.
     pub x: Vec<T>,
-    /// The preconditioned right side, then what is left of it.
+    /// The preconditioned right-hand side; later the residual.
     pub r: Vec<T>,
     shadow: Vec<T>,
     p: Vec<T>,
@@ -142,7 +143,7 @@ impl<T: Real> Work<T> {
         }
     }
 
-    /// Takes the weights of unknowns in this order.
+    /// Sets the weights of the unknowns, given in this order.
     pub fn weigh(&mut self, order: &[u32], weights: &[f64]) {
         for (m, j) in self.metric.iter_mut().zip(order) {
             let weight = weights[*j as usize];
@@ -150,7 +151,7 @@ impl<T: Real> Work<T> {
         }
     }
 
-    /// Changes of all unknowns by their tolerances, into `x`.
+    /// Fills `x` with a change of each unknown by its tolerance.
     pub fn one_each(&mut self) {
         for (x, metric) in self.x[..self.n].iter_mut().zip(&self.metric) {
             *x = T::of(1.0 / metric.wide().sqrt());
@@ -163,15 +164,15 @@ impl<T: Real> Work<T> {
         self.x[..self.n].iter().zip(&self.metric).all(|of| square(of) <= UNSTABLE * UNSTABLE)
     }
 
-    /// Weighs all unknowns the same.
+    /// Sets equal weights.
     pub fn weigh_equally(&mut self) {
         self.metric[..self.n].fill(T::of(1.0));
     }
 }
 
-/// Number of partial sums of a reduction, so that it vectorises.
+/// Number of partial sums of a reduction; separate sums let it vectorise.
 const LANES: usize = 8;
-/// Number of terms after which partial sums are added up, so that single precision keeps the digits of long sums.
+/// Number of terms of a partial sum; short sums keep the digits in single precision.
 const BLOCK: usize = 1024;
 
 fn total<T: Real>(s: [T; LANES]) -> f64 {
@@ -183,10 +184,10 @@ fn lanes<T>(a: &[T]) -> &[[T; LANES]] {
     a.as_chunks().0
 }
 
-// Updates and sums are loops of their own, block by block, which stays near the processor: each becomes vector code, and the two together
-// do not.
+// Updates and sums are separate loops over one block at a time, which stays in the cache. The compiler vectorises
+// each loop, but not both in one.
 
-/// out += z where that is left to do, and sum a_i out_i of the result.
+/// Adds z to `out` if `rest` is set; returns sum a_i out_i.
 #[inline(never)]
 fn complete<T: Real>(out: &mut [T], rest: bool, z: &[T], a: &[T]) -> f64 {
     let mut sum = 0.0;
@@ -199,7 +200,7 @@ fn complete<T: Real>(out: &mut [T], rest: bool, z: &[T], a: &[T]) -> f64 {
     sum
 }
 
-/// out += z where that is left to do, and of the result sum w_i out_i a_i and sum w_i out_i out_i.
+/// Adds z to `out` if `rest` is set; returns sum w_i out_i a_i and sum w_i out_i out_i.
 #[inline(never)]
 fn complete_weighed<T: Real>(out: &mut [T], rest: bool, z: &[T], w: &[T], a: &[T]) -> (f64, f64) {
     let mut sums = (0.0, 0.0);
@@ -221,7 +222,7 @@ fn complete_weighed<T: Real>(out: &mut [T], rest: bool, z: &[T], w: &[T], a: &[T
     sums
 }
 
-/// r -= alpha v, and sum w_i r_i r_i of the result.
+/// r -= alpha v; returns sum w_i r_i r_i.
 #[inline(never)]
 fn reduce<T: Real>(r: &mut [T], alpha: T, v: &[T], w: &[T]) -> f64 {
     let mut sum = 0.0;
@@ -232,7 +233,7 @@ fn reduce<T: Real>(r: &mut [T], alpha: T, v: &[T], w: &[T]) -> f64 {
     sum
 }
 
-/// r -= omega t, and of the result sum w_i r_i r_i and sum a_i r_i.
+/// r -= omega t; returns sum w_i r_i r_i and sum a_i r_i.
 #[inline(never)]
 fn reduce_twice<T: Real>(r: &mut [T], omega: T, t: &[T], w: &[T], a: &[T]) -> (f64, f64) {
     let mut sums = (0.0, 0.0);
@@ -297,9 +298,9 @@ fn square<T: Real>(w: &[T], a: &[T]) -> f64 {
     w.chunks(BLOCK).zip(a.chunks(BLOCK)).map(|(w, a)| square_of(w, a)).sum()
 }
 
-/// Solves Q A x = Q b from x = 0, where `work.r` is Q b, for `work.x`. The residual r is measured as R r, which estimates the
-/// error: at most `tolerance` in the norm sqrt(mean(metric_i e_i^2)), or [`Real::TIGHT`] times what it was at the start, which is
-/// as good as these numbers give.
+/// Solves Q A x = Q b from x = 0; `work.r` is Q b, and `work.x` receives x. The norm sqrt(mean(metric_i (R r)_i^2))
+/// of the residual estimates the error. The iteration ends if it is at most `tolerance`, or [`Real::TIGHT`] times its
+/// value at the start, which is the accuracy of this number type.
 pub(super) fn bicgstab<T: Real, P: Preconditioned<T>>(work: &mut Work<T>, tolerance: f64, matrix: &mut P) -> Outcome {
     let Work { n, metric, x, r, shadow, p, v, t, zp, zr } = work;
     matrix.inner(r, zp);
@@ -307,10 +308,10 @@ pub(super) fn bicgstab<T: Real, P: Preconditioned<T>>(work: &mut Work<T>, tolera
     let (wanted, least) = (tolerance * tolerance * *n as f64, T::TIGHT * T::TIGHT * start);
     let goal = wanted.max(least);
     let outcome = |iterations, end| Outcome { iterations, end, start: (start / (*n).max(1) as f64).sqrt() };
-    // What the widest numbers give is all that can be asked for.
+    // In the widest type, the accuracy of the type is all that can be asked for.
     let exact = T::WIDEST || wanted >= least;
     if start <= goal {
-        // The preconditioner alone is nearer than nothing.
+        // The preconditioner alone gives a better start than zero.
         x.copy_from_slice(zp);
         return outcome(0, End::Met);
     }
@@ -355,7 +356,7 @@ pub(super) fn bicgstab<T: Real, P: Preconditioned<T>>(work: &mut Work<T>, tolera
             }
             return outcome(iteration, end(largest));
         }
-        // What R does to the size is taken to be the same for the next residual.
+        // Assumes that R changes the norm of the next residual by the same factor.
         let factor = left / size;
         matrix.outer(r, zr, t);
         let (ts, tt) = complete_weighed(t, P::REST, zr, metric, r);

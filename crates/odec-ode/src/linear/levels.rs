@@ -11,43 +11,45 @@ use crate::pattern::Pattern;
 const NONE: u32 = u32::MAX;
 /// Largest number of entries of a row that is stored by distances.
 const MAX_DISTANCES: usize = 6;
-/// Smallest number of rows with a separate loop.
+/// Smallest number of rows that get a loop of their own.
 const WORTH: usize = GROUP;
-/// Number of zeros that may be added to rows so that they form one loop: this many, plus one for this many entries.
+/// Number of zeros that may be added to rows so that they form one loop: the first number, plus one zero for every
+/// (second number) entries.
 const ZEROS: (usize, usize) = (12, 16);
 
 /// Fraction of the dropped fill that is subtracted from the pivots (Gustafsson, BIT 18 (1978)): the remaining errors
 /// are then smooth, and do not reduce the step size.
 const MODIFIED: f64 = 0.9;
-/// Least part of a pivot that may be left by that.
+/// Smallest share of a pivot that this subtraction may leave.
 const LEAST_MODIFIED: f64 = 0.3;
-/// Rows that are eliminated at a time.
+/// Number of rows that are eliminated at a time.
 const PIECE: usize = 64;
 
 /// Rows `first..first + len`.
 struct Segment {
     first: u32,
     len: u32,
-    /// Where its values start.
+    /// Start of its values.
     values: u32,
     kind: SegmentKind,
 }
 
 enum SegmentKind {
-    /// `count` distances from `LevelTriangle::distances[at]` on; the values of one distance lie together.
+    /// `count` distances, starting at `LevelTriangle::distances[at]`; the values of one distance are contiguous.
     Even { at: u32, count: u32 },
-    /// Consecutive rows, with columns in `LevelTriangle::cols`, from the positions in `LevelTriangle::starts[at]` on.
+    /// Consecutive rows; their columns are in `LevelTriangle::cols`, at positions that start with
+    /// `LevelTriangle::starts[at]`.
     Listed { at: u32 },
 }
 
-/// A matrix by rows in the original order: for each entry its column in the order of elimination, and its number.
+/// A matrix by rows in the original order; for each entry, its column in the order of elimination and its number.
 pub(super) struct Rows {
     start: Vec<u32>,
     entries: Vec<(u32, u32)>,
 }
 
 impl Rows {
-    /// `position` is the place of each column in the order of elimination.
+    /// `position` gives the position of each column in the order of elimination.
     pub fn new(pattern: &Pattern, position: &[u32]) -> Self {
         let mut start = vec![0u32; pattern.rows as usize + 1];
         for row in &pattern.row_idx {
@@ -70,16 +72,17 @@ impl Rows {
     }
 }
 
-/// Where the entries of one triangle are, without its diagonal.
+/// The positions of the entries of one triangle, without its diagonal.
 pub(super) struct Shape {
     below: bool,
     segments: Vec<Segment>,
     distances: Vec<u32>,
-    /// For each distance of a segment, where its numbers begin among those that are known before the segment is solved for.
+    /// For each distance of a segment, the start of its operands among the values that are known before the segment
+    /// is solved.
     reads: Vec<u32>,
     starts: Vec<u32>,
     cols: Vec<u32>,
-    /// Entry of the matrix at each place; `NONE` where it has none.
+    /// Entry of the matrix at each position; `NONE` for an added zero.
     source: Vec<u32>,
 }
 
@@ -89,7 +92,7 @@ pub(super) struct LevelTriangle<T> {
     values: Vec<T>,
 }
 
-/// Units that unknowns are measured in: a matrix W is taken as S W S^-1, S being diagonal.
+/// Units of the unknowns: the solver works on S W S^-1 with a diagonal S.
 pub(super) struct Units {
     /// S.
     pub by: Vec<f64>,
@@ -97,13 +100,13 @@ pub(super) struct Units {
     pub of: Vec<f64>,
 }
 
-/// Entry of a matrix, zero where there is none.
+/// Entry of a matrix; zero for `NONE`.
 #[inline(always)]
 fn entry(entries: &[f64], source: u32) -> f64 {
     entries.get(source as usize).copied().unwrap_or(0.0)
 }
 
-/// Places of row `r` of a listed segment.
+/// Positions of row `r` of a listed segment.
 #[inline(always)]
 fn listed(starts: &[u32], s: &Segment, at: u32, r: usize) -> std::ops::Range<usize> {
     let starts = &starts[at as usize..];
@@ -111,8 +114,8 @@ fn listed(starts: &[u32], s: &Segment, at: u32, r: usize) -> std::ops::Range<usi
     from + (starts[r] - starts[0]) as usize..from + (starts[r + 1] - starts[0]) as usize
 }
 
-/// A pivot, with most of the fill that is dropped in its row taken off where that leaves it large enough. Where nothing is left of
-/// it, the entry itself is better than nothing.
+/// The pivot minus most of the dropped fill of its row, unless that leaves too little. If nothing is left, the entry
+/// itself is used.
 #[inline(always)]
 fn usable(pivot: f64, dropped: f64, own: f64) -> Option<f64> {
     let modified = pivot - MODIFIED * dropped;
@@ -121,17 +124,17 @@ fn usable(pivot: f64, dropped: f64, own: f64) -> Option<f64> {
     (pivot != 0.0 && pivot.is_finite()).then_some(pivot)
 }
 
-/// The inputs of an incomplete elimination in addition to the lower triangle.
+/// The inputs of an incomplete elimination besides the lower triangle.
 pub(super) struct Above<'a> {
     /// The diagonal.
     pub diagonal: &'a [f64],
-    /// For each place of the lower triangle the entry of the matrix across the diagonal.
+    /// For each position of the lower triangle, the entry across the diagonal.
     pub opposite: &'a [u32],
     /// Sums of the rows of the upper triangle.
     pub sums: &'a [f64],
 }
 
-/// Rows that are yet to become a segment: the union of their distances.
+/// Rows that will become a segment, and the union of their distances.
 struct Open {
     first: usize,
     len: usize,
@@ -140,7 +143,7 @@ struct Open {
 }
 
 impl Open {
-    /// Takes one more row if it stays a loop without reading what it writes, and with few zeros.
+    /// Adds a row if the loop then does not read what it writes and needs few zeros. False if the row is not added.
     fn take(&mut self, row: &[(u32, u32)], n: usize, below: bool) -> bool {
         let (len, before) = (self.len + 1, self.distances.len());
         for (d, _) in row {
@@ -165,7 +168,7 @@ impl Open {
 }
 
 impl Shape {
-    /// That of the triangle below or above the diagonal, in an order.
+    /// The triangle below or above the diagonal, in an order of elimination.
     pub fn new(below: bool, rows: &Rows, order: &[u32]) -> Self {
         let n = order.len();
         let mut t = Shape {
@@ -177,7 +180,7 @@ impl Shape {
             cols: Vec::new(),
             source: Vec::new(),
         };
-        // Distances of the entries of all rows, ascending in each, and the entries.
+        // For each row, the ascending distances of its entries, and the entries.
         let mut start = Vec::with_capacity(n + 1);
         let mut all: Vec<(u32, u32)> = Vec::with_capacity(rows.entries.len() / 2);
         start.push(0);
@@ -210,7 +213,7 @@ impl Shape {
                 }
                 let kind = SegmentKind::Even { at: t.distances.len() as u32, count: run.distances.len() as u32 };
                 t.distances.extend(&run.distances);
-                // Above, what is known starts behind the rows at work.
+                // Above the diagonal, the known values start behind the current rows.
                 t.reads.extend(run.distances.iter().map(|d| if below { first - d } else { d - len }));
                 t.segments.push(Segment { first, len, values, kind });
                 continue;
@@ -238,12 +241,12 @@ impl Shape {
         self.source.len()
     }
 
-    /// Every place with its row and column.
+    /// Every position with its row and column.
     pub fn places(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         self.segments.iter().flat_map(|s| (0..s.len as usize).flat_map(|r| self.row(s, r)))
     }
 
-    /// (place, row, column) in row `first + r` of a segment.
+    /// (position, row, column) in row `first + r` of a segment.
     #[inline(always)]
     fn row<'a>(&'a self, s: &'a Segment, r: usize) -> impl Iterator<Item = (usize, usize, usize)> + 'a {
         let k = s.first as usize + r;
@@ -268,12 +271,12 @@ impl Shape {
 }
 
 impl<T: Real> LevelTriangle<T> {
-    /// Zeros in these places.
+    /// A triangle of zeros on this shape.
     pub fn new(shape: Arc<Shape>) -> Self {
         LevelTriangle { values: vec![T::ZERO; shape.entries()], shape }
     }
 
-    /// Takes the values of a matrix, in units, and sums them by rows as they are.
+    /// Loads the values of a matrix, converted to units; writes the row sums of the unconverted values to `sums`.
     pub fn load(&mut self, entries: &[f64], units: &Units, sums: &mut [f64]) {
         let LevelTriangle { shape, values } = self;
         let Shape { below, segments, distances, starts, cols, source, .. } = &**shape;
@@ -339,8 +342,9 @@ impl<T: Real> LevelTriangle<T> {
         }
     }
 
-    /// Incomplete elimination with this lower triangle, changing the diagonal alone: takes the values of a matrix, makes
-    /// `reciprocal` the reciprocals of the pivots, and multiplies the rows, in units, by them. The error is a row without a pivot.
+    /// Incomplete elimination, which changes only the diagonal: loads the lower triangle of a matrix, makes
+    /// `reciprocal` the reciprocals of the pivots, and multiplies the rows, in units, by them. The error is a row
+    /// without a pivot.
     pub fn eliminate(
         &mut self,
         entries: &[f64],
@@ -418,7 +422,7 @@ impl<T: Real> LevelTriangle<T> {
         Ok(())
     }
 
-    /// Solves (I + T) x = start, T this triangle.
+    /// Solves (I + T) x = start, where T is this triangle.
     #[inline(always)]
     pub fn solve(&self, x: &mut [T], start: impl Start<T>) {
         if self.shape.below {
@@ -438,7 +442,7 @@ impl<T: Real> LevelTriangle<T> {
             let from = start.of(first, len);
             match s.kind {
                 SegmentKind::Even { at, count } => {
-                    // What is known already, and what is to be solved for.
+                    // Split x into known values and values to solve for.
                     let (known, own) = if BELOW {
                         let (before, rest) = x.split_at_mut(first);
                         (&*before, &mut rest[..len])
@@ -477,9 +481,9 @@ impl<T: Real> LevelTriangle<T> {
     }
 }
 
-/// A loop over at least four rows with the same distances, four at a time. The last four overlap those before: rows do
-/// not depend on each other, so some are solved twice. This is a separate function, so that the compiler knows that
-/// `x` does not alias its inputs.
+/// A loop over at least four rows with the same distances, four at a time. The last group may overlap the one before:
+/// rows do not depend on each other, so some rows are solved twice. This is a separate function, so that the compiler
+/// knows that `x` does not alias its inputs.
 #[inline(never)]
 fn rows<const C: usize, T: Real, R: Row<T>>(x: &mut [T], values: &[T], known: &[T], reads: &[u32], from: R) {
     let len = x.len();
@@ -501,8 +505,8 @@ fn rows<const C: usize, T: Real, R: Row<T>>(x: &mut [T], values: &[T], known: &[
     }
 }
 
-/// An order of rows by levels, equivalent to the given one: a row is one level above the highest of its neighbours that come before
-/// it there. With the number of levels.
+/// Sorts rows by levels; the result is equivalent to the given order. A row is one level above the highest of its
+/// neighbours that precede it in that order. Also returns the number of levels.
 pub(super) fn by_levels(graph: &Pattern, base: &[u32]) -> (Vec<u32>, usize) {
     let n = base.len();
     let position = inverse(base);

@@ -6,12 +6,12 @@ use crate::linear::{Assembled, Factor};
 use crate::problem::{Cause, Refusal};
 use crate::system::{Mass, System};
 
-/// M with its values: copied once from the system, or those of the last [`MassMatrix::update`].
+/// M with its values: copied once from the system, or set by the last [`MassMatrix::update`].
 #[derive(Clone, Debug)]
 pub enum MassMatrix {
     /// M = I.
     Identity,
-    /// Constant.
+    /// Constant M.
     Constant(Assembled),
     /// M(t, y); zeros before the first update.
     StateDependent(Assembled),
@@ -27,17 +27,17 @@ impl MassMatrix {
         }
     }
 
-    /// True when M = I.
+    /// True if M = I.
     pub fn is_identity(&self) -> bool {
         matches!(self, MassMatrix::Identity)
     }
 
-    /// True when M depends on time or state, so that [`MassMatrix::update`] is needed before it is used.
+    /// True if M depends on time or state, so that [`MassMatrix::update`] must come first.
     pub fn varies(&self) -> bool {
         matches!(self, MassMatrix::StateDependent(..))
     }
 
-    /// True where a row of a constant M has no diagonal entry, or where M depends on the state so that nothing is known of it.
+    /// True if a row of a constant M has no diagonal entry, or if M depends on the state and is thus unknown.
     pub(super) fn may_lack_diagonal(&self) -> bool {
         match self {
             MassMatrix::Identity => false,
@@ -46,7 +46,7 @@ impl MassMatrix {
         }
     }
 
-    /// Takes the values of M(t, y); nothing happens where M is constant.
+    /// Evaluates M(t, y); does nothing if M is constant.
     pub fn update(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         match self {
             MassMatrix::StateDependent(m) => eval.mass_values(t, y, m.values_mut()),
@@ -54,7 +54,7 @@ impl MassMatrix {
         }
     }
 
-    /// The matrix; `None` when M = I.
+    /// The matrix; `None` if M = I.
     pub fn assembled(&self) -> Option<&Assembled> {
         match self {
             MassMatrix::Identity => None,
@@ -75,7 +75,7 @@ impl MassMatrix {
     }
 }
 
-/// y' = M^-1 f for methods that need y' itself: a constant M is factored once, M(t, y) at every call.
+/// y' = M^-1 f, for methods that need y' itself: a constant M is factored once, M(t, y) at each call.
 pub struct Rates(Option<Box<Factored>>);
 
 struct Factored {
@@ -86,8 +86,8 @@ struct Factored {
 }
 
 impl Rates {
-    /// For the mass matrix of a system. A constant one that is singular is refused in the name of `method`, with the
-    /// unknowns that have no derivative.
+    /// Prepares for the mass matrix of a system. Refuses a singular constant one with a message that names `method`
+    /// and the unknowns without a derivative.
     pub fn new(system: &dyn System, method: &str) -> Result<Self, Refusal> {
         let mass = MassMatrix::of(system.mass());
         let (Some(matrix), Mass::Constant(pattern, _) | Mass::StateDependent { pattern, .. }) =
@@ -111,7 +111,7 @@ impl Rates {
         Ok(Rates(Some(Box::new(factored))))
     }
 
-    /// True when M = I: then y' is f.
+    /// True if M = I: then y' is f.
     pub fn is_identity(&self) -> bool {
         self.0.is_none()
     }
@@ -119,7 +119,7 @@ impl Rates {
     /// Replaces `f` (n values) by M(t, y)^-1 f.
     ///
     /// # Errors
-    /// [`Cause::SingularMass`], or an M(t, y) that has no finite values.
+    /// [`Cause::SingularMass`], or an M(t, y) with values that are not finite.
     pub fn solve(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), Cause> {
         let Some(factored) = &mut self.0 else { return Ok(()) };
         if factored.mass.varies() {
@@ -137,7 +137,7 @@ impl Rates {
 }
 
 impl Factored {
-    /// Factors the values held; the error is a row without an entry, or a column without a pivot.
+    /// Factors the current values; the error is a row without an entry, or a column without a pivot.
     fn factor(&mut self) -> Result<(), usize> {
         let Some(matrix) = self.mass.assembled() else { return Ok(()) };
         if self.factor.factor(matrix).is_ok() && self.factor.health().pivot_ratio >= f64::EPSILON {
@@ -146,7 +146,7 @@ impl Factored {
         if let Some(row) = algebraic_rows(matrix).first() {
             return Err(*row);
         }
-        // Whether pivots vanish shows with rows and columns scaled: masses may differ by any factor.
+        // Scaled rows and columns show whether pivots vanish: masses may differ by any factor.
         equilibrate(matrix, &mut self.rows, &mut self.scaled);
         self.factor.factor(&self.scaled)?;
         if self.factor.health().pivot_ratio < f64::EPSILON {
@@ -156,7 +156,7 @@ impl Factored {
     }
 }
 
-/// Values with the largest of each row, then of each column, scaled to 1.
+/// Scales first the rows, then the columns, so that the largest entry of each is 1.
 fn equilibrate(matrix: &Assembled, rows: &mut [f64], scaled: &mut Assembled) {
     let columns = matrix.columns();
     rows.fill(0.0);

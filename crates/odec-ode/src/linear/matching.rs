@@ -4,13 +4,13 @@
 use crate::linear::assembled::Columns;
 use crate::linear::{Assembled, Scalar};
 
-/// Which rows take the diagonal.
+/// The choice of rows for the diagonal.
 pub(super) enum Matching {
-    /// Each its own.
+    /// Each row keeps its own diagonal entry.
     Same,
-    /// The row of each column.
+    /// The row chosen for each column.
     Exchanged(Vec<u32>),
-    /// No choice of rows fills the diagonal: the matrix is singular whatever its values.
+    /// No choice of rows fills the diagonal: the matrix is singular for all values.
     None,
 }
 
@@ -18,7 +18,7 @@ pub(super) enum Matching {
 const BOUNDS: [f64; 5] = [0.1, 1e-3, 1e-6, 1e-12, 0.0];
 const NONE: u32 = u32::MAX;
 
-/// Matches the rows where some diagonal entry is smaller than `weak` times the largest of its column.
+/// Chooses new rows if some diagonal entry is smaller than `weak` times the largest entry of its column.
 pub(super) fn match_rows<S: Scalar>(matrix: &Assembled<S>, weak: f64) -> Matching {
     let columns = matrix.columns();
     let n = columns.count();
@@ -32,7 +32,7 @@ pub(super) fn match_rows<S: Scalar>(matrix: &Assembled<S>, weak: f64) -> Matchin
         return Matching::Same;
     }
     let mut search = Search { columns, largest, row: vec![NONE; n], column: vec![NONE; n], seen: vec![NONE; n] };
-    // The diagonal first, where it is large, so that little is exchanged.
+    // Start with large diagonal entries, so that few rows are exchanged.
     for j in 0..n {
         let own = columns.column(j).find(|k| columns.rows[*k] as usize == j);
         if own
@@ -57,21 +57,21 @@ pub(super) fn match_rows<S: Scalar>(matrix: &Assembled<S>, weak: f64) -> Matchin
     Matching::None
 }
 
-/// A matching in the making.
+/// A partial matching.
 struct Search<'a, S> {
     columns: Columns<'a, S>,
     largest: Vec<f64>,
     /// Row of each column, and column of each row.
     row: Vec<u32>,
     column: Vec<u32>,
-    /// Rows visited in the search of this number.
+    /// Number of the last search that visited each row.
     seen: Vec<u32>,
 }
 
 impl<S: Scalar> Search<'_, S> {
-    /// Finds a row for column `root`, moving other columns to other rows.
+    /// Finds a row for column `root`; may assign other rows to other columns.
     fn augment(&mut self, root: usize, bound: f64, stamp: u32) -> bool {
-        // Columns on the path, with the next entry to look at.
+        // Columns on the path, each with its next entry to examine.
         let mut path = vec![(root, self.columns.column(root).start)];
         while let Some((j, next)) = path.last_mut() {
             let range = self.columns.column(*j);

@@ -1,5 +1,6 @@
-//! W = alpha*M - J for systems whose Jacobian is too large to hold: an iteration with products J w alone, scaled by the diagonal of
-//! alpha*M, on the velocities and the rest where positions are eliminated (as in `second_order`).
+//! W = alpha*M - J for systems whose Jacobian is too large to store: an iteration that uses only products J w, scaled
+//! by the diagonal of alpha*M. If positions are eliminated (see `second_order`), it works on the velocities and
+//! first-order states.
 
 use crate::linear::MassMatrix;
 use crate::linear::choice::{LinearReport, SolverKind};
@@ -7,13 +8,13 @@ use crate::linear::krylov::{End, Goal, Preconditioned, Work, bicgstab};
 use crate::pattern::Pattern;
 use crate::system::System;
 
-/// The place of linearisation, and memory.
+/// The point of linearisation, and working memory.
 pub(super) struct MatrixFree {
     second: usize,
     alpha: f64,
     t: f64,
     y: Vec<f64>,
-    /// 1/(alpha m_ii), 1 where there is no m_ii.
+    /// 1/(alpha m_ii), or 1 if m_ii is zero.
     scale: Vec<f64>,
     w: Vec<f64>,
     jw: Vec<f64>,
@@ -23,7 +24,7 @@ pub(super) struct MatrixFree {
     iterations: u64,
 }
 
-/// The operator at work.
+/// The operator of the iteration.
 struct Operator<'a> {
     system: &'a dyn System,
     mass: &'a MassMatrix,
@@ -37,7 +38,7 @@ struct Operator<'a> {
 }
 
 impl Operator<'_> {
-    /// J w into `jw`; not a number where it has no value.
+    /// Computes J w in `jw`; fills it with NaN if f cannot be evaluated.
     fn product(&mut self) {
         if self.system.jacobian_vector(self.t, self.y, self.w, self.jw).is_err() {
             self.jw.fill(f64::NAN);
@@ -92,7 +93,7 @@ impl MatrixFree {
         self.y.copy_from_slice(y);
     }
 
-    /// Takes alpha and M.
+    /// Sets alpha and M.
     pub fn prepare(&mut self, alpha: f64, mass: &MassMatrix) {
         self.alpha = alpha;
         self.scale.fill(1.0 / alpha);
@@ -103,7 +104,8 @@ impl MatrixFree {
         }
     }
 
-    /// Replaces `r` by the solution, as exact as an iteration gives it without a goal; false where it does not get there.
+    /// Replaces `r` by the solution; without a goal, to the highest accuracy of the iteration. False if it did not
+    /// get there.
     pub fn solve(&mut self, system: &dyn System, mass: &MassMatrix, r: &mut [f64], goal: Option<Goal<'_>>) -> bool {
         let MatrixFree { second, alpha, w, jw, scale, work, .. } = self;
         let (second, alpha) = (*second, *alpha);

@@ -70,19 +70,20 @@ pub struct Parts<'a, S> {
 /// The diagnostics of a factorisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Health {
-    /// Smallest over largest pivot, in magnitude; near zero the answers mean little.
+    /// Smallest over largest pivot, in magnitude; near zero, solutions are inaccurate.
     pub pivot_ratio: f64,
 }
 
-/// How a factorisation takes its pivots.
+/// How a factorisation chooses its pivots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PivotChoice {
     /// The largest of all candidates.
     Largest,
-    /// Those of an earlier matrix while they are not small: the first solution after a factorisation is worth a check and a refinement.
+    /// The pivots of an earlier matrix while they are large enough: the first solution after a factorisation is
+    /// checked and refined.
     Kept,
-    /// Where the analysis put them: the first solution is checked, and where it will not do, pivots are chosen by size
-    /// ([`Factor::pivoting`]).
+    /// The pivots that the analysis chose. The first solution is checked; if it is inaccurate, pivots are chosen by
+    /// size ([`Factor::pivoting`]).
     Fixed,
 }
 
@@ -96,11 +97,11 @@ pub trait Factor<S = f64> {
     fn health(&self) -> Health;
     /// The report about this factorisation.
     fn report(&self) -> LinearReport;
-    /// How it takes its pivots.
+    /// How this factorisation chooses its pivots.
     fn pivot_choice(&self) -> PivotChoice {
         PivotChoice::Largest
     }
-    /// A factorisation of the same matrices that chooses pivots by size, if this one does not.
+    /// A factorisation of the same matrices that chooses pivots by size, unless this one does so itself.
     fn pivoting(&self, _pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {
         None
     }
@@ -108,7 +109,7 @@ pub trait Factor<S = f64> {
     fn unrolled(&self) -> Option<&dyn Unrolled> {
         None
     }
-    /// The same, to be changed.
+    /// Its unrolled LU, mutable.
     fn unrolled_mut(&mut self) -> Option<&mut dyn Unrolled> {
         None
     }
@@ -118,22 +119,23 @@ pub trait Factor<S = f64> {
 pub trait Unrolled {
     /// The columns in the order of elimination, and the fill that this predicts.
     fn order(&self) -> (&[u32], u64);
-    /// Says that the matrices are alpha*M - J, and which entries the parts go to.
+    /// Tells the solver that the matrices are alpha*M - J, and to which entries the parts belong.
     fn take_apart(&mut self, origin: &Arc<Origin>);
-    /// Code for further matrices that reads their parts and does without [`Factor::factor`], once there is some.
+    /// Code for further matrices that reads J and M directly and does not need [`Factor::factor`]; `None` before it
+    /// is made.
     fn code(&self) -> Option<Arc<dyn Elimination>>;
 }
 
 /// An iterative solver for matrices on one pattern, with a preconditioner computed from them.
 pub trait Iterate<S = f64> {
-    /// Makes the preconditioner of a matrix. The error is a column without a pivot.
+    /// Computes the preconditioner of a matrix. The error is a column without a pivot.
     fn precondition(&mut self, matrix: &Assembled<S>) -> Result<(), usize>;
-    /// Replaces `b` by a solution whose error is as large as the goal allows, as small as numbers go without a goal; false where it did not
-    /// get there.
+    /// Replaces `b` by a solution with the error that the goal permits; without a goal, with the smallest error of
+    /// the number type. False if it did not get there.
     fn solve(&mut self, matrix: &Assembled<S>, b: &mut [S], goal: Option<Goal<'_>>) -> bool;
-    /// Reports that solutions were worse than expected.
+    /// Reports that solutions were less accurate than expected.
     fn doubt(&mut self) {}
-    /// Makes it what it was when it was built; false where it has to be built anew for that.
+    /// Restores the state after construction; false if it must be built again instead.
     fn renew(&mut self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! Multifrontal LU (Duff & Reid, ACM Trans. Math. Softw. 9 (1983)) with one analysis: the pivots stay on a diagonal that a matching
-//! of rows and columns has filled, exchanged only within a front; dense products do the work.
+//! Multifrontal LU (Duff & Reid, ACM Trans. Math. Softw. 9 (1983)) with one analysis. A matching of rows and columns
+//! fills the diagonal; pivots stay there and are exchanged only within a front. Products of dense blocks do the work.
 
 use crate::linear::analysis::{Analysis, analyse};
 use crate::linear::band::{inverse, symmetric};
@@ -12,32 +12,33 @@ use crate::linear::product::{self, PANEL, Packed};
 use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
-/// A diagonal entry below this fraction of its column asks for a matching.
+/// A diagonal entry below this fraction of its column calls for a matching.
 const WEAK: f64 = 1e-6;
 const NONE: u32 = u32::MAX;
 
-/// Factorisations that take more operations than this are made in dense fronts.
+/// Factorisations with more operations than this use dense fronts.
 const FRONTS_PAY: f64 = 1e6;
 
-/// If minimum degree needs fewer operations than this, no other ordering is tried: its analysis would cost more than a
+/// If minimum degree needs fewer operations than this, no other order is tried: its analysis would cost more than a
 /// few factorisations save.
 const DISSECTION_PAYS: f64 = 2e7;
 
-/// The way in which a sparse matrix is factored.
+/// The algorithm of a sparse factorisation.
 pub(super) enum SparseAlgorithm {
-    /// Column by column: little work.
+    /// Column by column, for few operations.
     Columns(Ordering),
     /// In dense fronts.
     Multifrontal(Ordered),
 }
 
-/// An order with what its factorisation takes.
+/// An order of elimination and its analysis.
 pub(super) struct Ordered {
     analysis: Analysis,
     name: &'static str,
 }
 
-/// Minimum degree or, where that is much work, nested dissection if it promises less; `None` beyond `limit` entries of L + U.
+/// Minimum degree; if that needs many operations, nested dissection if it needs fewer. `None` if L + U has more than
+/// `limit` entries.
 pub(super) fn plan(pattern: &Pattern, limit: u64) -> Option<SparseAlgorithm> {
     let graph = symmetric(pattern);
     let degree = of_graph(&graph, limit, f64::INFINITY);
@@ -51,7 +52,7 @@ pub(super) fn plan(pattern: &Pattern, limit: u64) -> Option<SparseAlgorithm> {
     better(&graph, analysed, limit).map(SparseAlgorithm::Multifrontal)
 }
 
-/// As [`plan`], in fronts however little the work is.
+/// Like [`plan`], but always with dense fronts.
 #[cfg(test)]
 pub(super) fn plan_fronts(pattern: &Pattern) -> Option<Ordered> {
     let graph = symmetric(pattern);
@@ -76,44 +77,44 @@ fn better(graph: &Pattern, degree: Option<Analysis>, limit: u64) -> Option<Order
     }
 }
 
-/// Where the numbers of one front go.
+/// The position of the data of one front.
 struct Place {
-    /// Its entries of the matrix among `Fronts::entries`.
+    /// Its entries of the matrix, in `Fronts::entries`.
     entries: std::ops::Range<usize>,
-    /// Columns of L with the pivots' block, then rows of U, in `Fronts::factors`.
+    /// Columns of L with the block of the pivots, then rows of U, in `Fronts::factors`.
     factors: usize,
-    /// Places of its rows in the front of its parent, in `Fronts::relative`.
+    /// Positions of its rows in the parent front, in `Fronts::relative`.
     relative: usize,
     /// The size of its contribution block, from the start of `Fronts::stack`.
     left: usize,
-    /// Its last child that leaves something, and the child of its parent before it; `NONE` for none.
+    /// Its last child with a contribution block, and the previous such child of its parent; `NONE` without one.
     child: u32,
     sibling: u32,
 }
 
-/// Structure and numbers.
+/// Structure and values.
 pub(super) struct Multifrontal<S> {
     analysis: Analysis,
     /// Row of the matrix on the diagonal of each column, in the order of elimination.
     rows: Vec<u32>,
     places: Vec<Place>,
-    /// Entry of the matrix and place in the front.
+    /// Entry of the matrix, and its position in the front.
     entries: Vec<(u32, u32)>,
     relative: Vec<u32>,
     factors: Vec<S>,
-    /// Exchanges within the fronts: place within the front of the pivot of each column.
+    /// Row exchanges within the fronts: for each column, the position of its pivot in the front.
     pivots: Vec<u32>,
     stack: Vec<S>,
     front: Vec<S>,
     packed: Packed,
     x: Vec<S>,
-    /// The rows are matched anew with the first numbers.
+    /// True if the rows have been matched with the values of the first matrix.
     matched: bool,
     report: LinearReport,
     health: Health,
 }
 
-/// Where the fronts have their parts, and how much memory they need.
+/// The positions of the data of all fronts, and the memory that they need.
 struct Placed {
     places: Vec<Place>,
     relative: Vec<u32>,
@@ -122,13 +123,13 @@ struct Placed {
     largest: usize,
 }
 
-/// Lays out the fronts. `by_front` lists the entries of the matrix in the order of the fronts that they belong to;
-/// `local` gives the row of a front at a position of the elimination.
+/// Lays out the fronts. `by_front` lists the entries of the matrix in the order of their fronts; `local` gives the
+/// row of a front at a position of the elimination.
 fn placed(analysis: &Analysis, by_front: &[(u32, u32, u32)], local: &dyn Fn(usize, usize) -> usize) -> Placed {
     let mut places: Vec<Place> = Vec::with_capacity(analysis.fronts.len());
     let mut relative = Vec::new();
     let (mut entry, mut factors, mut largest) = (0, 0, 0);
-    // What the fronts leave is a stack: a parent takes what its children left off the top of it.
+    // Contribution blocks form a stack: a parent pops the blocks of its children.
     let (mut height, mut deepest) = (0, 0);
     let mut open: Vec<(usize, usize)> = Vec::new();
     for (f, front) in analysis.fronts.iter().enumerate() {
@@ -162,14 +163,14 @@ fn placed(analysis: &Analysis, by_front: &[(u32, u32, u32)], local: &dyn Fn(usiz
 }
 
 impl<S: Scalar> Multifrontal<S> {
-    /// For matrices on a pattern.
+    /// Prepares for matrices on a pattern.
     pub fn new(pattern: &Pattern, ordered: Ordered) -> Self {
         let same: Vec<u32> = (0..pattern.cols() as u32).collect();
         let report = LinearReport { ordering: ordered.name, ..LinearReport::new(SolverKind::Multifrontal, pattern) };
         Self::with(pattern, ordered, &same, &report)
     }
 
-    /// `matching` is the row of the matrix that takes the diagonal of each column.
+    /// `matching` gives the row of the matrix on the diagonal of each column.
     fn with(pattern: &Pattern, ordered: Ordered, matching: &[u32], report: &LinearReport) -> Self {
         let analysis = ordered.analysis;
         let n = pattern.cols();
@@ -222,7 +223,7 @@ impl<S: Scalar> Multifrontal<S> {
         }
     }
 
-    /// For the first matrix: exchanges rows if the diagonal is weak, and repeats the analysis for the new order.
+    /// For the first matrix: matches rows if the diagonal is weak, and repeats the analysis.
     fn match_first(&mut self, matrix: &Assembled<S>) {
         self.matched = true;
         if let Matching::Exchanged(matching) = match_rows(matrix, WEAK) {
@@ -243,8 +244,9 @@ impl<S: Scalar> Multifrontal<S> {
     }
 }
 
-/// Eliminates the first `w` columns of a front of size `m`, with exchanges among its first `w` rows, whose places go to
-/// `pivots`; the smallest and the largest pivot. The error is a column without a pivot.
+/// Eliminates the first `w` columns of a front of size `m`. Rows are exchanged only among its first `w` rows;
+/// `pivots` receives their positions. Returns the smallest and the largest pivot. The error is a column without a
+/// pivot.
 fn eliminate<S: Scalar>(
     front: &mut [S],
     m: usize,
@@ -263,7 +265,7 @@ fn eliminate<S: Scalar>(
                     pivot = i;
                 }
             }
-            // The diagonal is kept where it will do, so that most fronts move nothing.
+            // Keep the diagonal as pivot if it is large enough: then most fronts move no rows.
             if column[k].magnitude() >= 0.1 * column[pivot].magnitude() {
                 pivot = k;
             }

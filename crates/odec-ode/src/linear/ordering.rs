@@ -5,7 +5,7 @@
 use crate::linear::band::symmetric;
 use crate::pattern::Pattern;
 
-/// An order and the fill it predicts for diagonal pivots.
+/// An order of elimination and the fill that it predicts for diagonal pivots.
 #[derive(Clone)]
 pub(super) struct Ordering {
     /// Columns in the order of elimination.
@@ -16,17 +16,17 @@ pub(super) struct Ordering {
 
 const NONE: u32 = u32::MAX;
 
-/// The order for a square pattern; `None` when the fill passes `limit`.
+/// The order for a square pattern; `None` if the fill exceeds `limit`.
 pub(super) fn minimum_degree(pattern: &Pattern, limit: u64) -> Option<Ordering> {
     within(pattern, limit, f64::INFINITY)
 }
 
-/// As [`minimum_degree`], `None` also when a factorisation would take more than `most` operations.
+/// Like [`minimum_degree`]; also `None` if a factorisation would take more than `most` operations.
 pub(super) fn within(pattern: &Pattern, limit: u64, most: f64) -> Option<Ordering> {
     of_graph(&symmetric(pattern), limit, most)
 }
 
-/// As [`within`], for a symmetric pattern without diagonal.
+/// Like [`within`], for a symmetric pattern without diagonal.
 pub(super) fn of_graph(graph: &Pattern, limit: u64, most: f64) -> Option<Ordering> {
     let mut quotient = Quotient::new(graph);
     let (mut fill, mut flops) = (0u64, 0.0);
@@ -47,46 +47,46 @@ pub(super) fn of_graph(graph: &Pattern, limit: u64, most: f64) -> Option<Orderin
 /// The state of a vertex of the quotient graph.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
-    /// A variable, perhaps with others that have the same neighbours.
+    /// A variable; it may represent others that have the same neighbours.
     Variable,
-    /// A variable that goes with another.
+    /// A variable that another one represents.
     Merged,
-    /// An eliminated variable: the variables of its list are all coupled.
+    /// An eliminated variable: the variables in its list are mutually coupled.
     Element,
     /// An element that is part of a later one.
     Absorbed,
 }
 
-/// The graph under elimination.
+/// The quotient graph during the elimination.
 struct Quotient {
     state: Vec<State>,
-    /// Number of variables that a vertex represents; for an element, that of the variables in its list.
+    /// Number of variables that a vertex represents; for an element, the weight of the variables in its list.
     weight: Vec<u32>,
-    /// Lists: for a variable `elements` elements, then variables; for an element variables.
+    /// Lists: for a variable, `elements` elements and then variables; for an element, variables.
     lists: Vec<u32>,
     start: Vec<u32>,
     length: Vec<u32>,
     elements: Vec<u32>,
-    /// Bound on the weight of the neighbours.
+    /// Upper bound on the weight of the neighbours.
     degree: Vec<u32>,
-    /// Variables of each degree, doubly linked.
+    /// Doubly linked lists of the variables of each degree.
     head: Vec<u32>,
     next: Vec<u32>,
     previous: Vec<u32>,
     least: usize,
-    /// Variables that are eliminated with one, and the last of them.
+    /// Variables that are eliminated together with a vertex (linked list), and the last of them.
     follower: Vec<u32>,
     last: Vec<u32>,
-    /// Pivots in their order.
+    /// Pivots in the order of elimination.
     pivots: Vec<u32>,
     left: u32,
-    /// Marks of a vertex, valid where they equal `stamp`.
+    /// Marks of the vertices; a mark is valid if it equals `stamp`.
     mark: Vec<u32>,
     stamp: u32,
-    /// Number of variables of an element outside the newest one, if `outside_of` names that one.
+    /// Weight of the variables of an element outside the newest element; valid if `outside_of` names the newest element.
     outside: Vec<u32>,
     outside_of: Vec<u32>,
-    /// Members of the newest element with a hash of their neighbours.
+    /// Members of the newest element, each with a hash of its neighbours.
     hashes: Vec<(u64, u32)>,
 }
 
@@ -122,7 +122,7 @@ impl Quotient {
         quotient
     }
 
-    /// Puts a variable among those of its degree.
+    /// Inserts a variable into the list of its degree.
     fn insert(&mut self, i: u32) {
         let degree = self.degree[i as usize] as usize;
         let before = std::mem::replace(&mut self.head[degree], i);
@@ -144,7 +144,7 @@ impl Quotient {
         }
     }
 
-    /// A variable of least degree.
+    /// A variable of minimum degree.
     fn next(&mut self) -> Option<u32> {
         if self.left == 0 {
             return None;
@@ -159,7 +159,8 @@ impl Quotient {
         self.start[i] as usize..(self.start[i] + self.length[i]) as usize
     }
 
-    /// Eliminates a variable with those that go with it: how many columns that are, and how many rows are below them.
+    /// Eliminates a variable and those that it represents: returns the number of columns, and the number of rows
+    /// below them.
     fn eliminate(&mut self, pivot: u32) -> (u32, u32) {
         self.remove(pivot);
         self.pivots.push(pivot);
@@ -167,7 +168,7 @@ impl Quotient {
         let p = pivot as usize;
         let mut rest = self.gather(p);
         self.left -= self.weight[p];
-        // How much of every other element lies outside the new one.
+        // For every other element, the weight of its variables outside the new one.
         for k in self.list(p) {
             let i = self.lists[k] as usize;
             for k in self.start[i] as usize..(self.start[i] + self.elements[i]) as usize {
@@ -184,7 +185,7 @@ impl Quotient {
             self.update(i as usize, pivot, &mut rest);
         }
         self.merge();
-        // Degrees, and the list without what has gone.
+        // Compute the degrees, and remove eliminated vertices from the list.
         let (start, mut end) = (self.start[p] as usize, self.start[p] as usize);
         for k in self.list(p) {
             let i = self.lists[k];
@@ -198,7 +199,7 @@ impl Quotient {
             }
         }
         self.length[p] = (end - start) as u32;
-        // From here on its weight is that of its list.
+        // From now on, its weight is the weight of its list.
         self.weight[p] = rest;
         if rest == 0 {
             self.state[p] = State::Absorbed;
@@ -206,7 +207,7 @@ impl Quotient {
         (before - self.left, rest)
     }
 
-    /// Makes `p` an element: its list becomes all its neighbours, marked; their weight.
+    /// Makes `p` an element: its list becomes all its neighbours, which are marked. Returns their weight.
     fn gather(&mut self, p: usize) -> u32 {
         self.stamp += 1;
         self.mark[p] = self.stamp;
@@ -240,8 +241,8 @@ impl Quotient {
         weight
     }
 
-    /// Brings the list of a member `i` of the new element up to date, with the weight of its neighbours outside the element; or
-    /// eliminates it too, if there are none.
+    /// Updates the list of a member `i` of the new element and the weight of its neighbours outside the element. If
+    /// it has none, `i` is eliminated too.
     fn update(&mut self, i: usize, pivot: u32, rest: &mut u32) {
         let (start, end) = (self.start[i] as usize, self.list(i).end);
         let (mut to, mut degree, mut hash) = (start, 0u32, 0u64);
@@ -277,7 +278,7 @@ impl Quotient {
             return;
         }
         self.degree[i] = self.degree[i].min(degree);
-        // The new element comes first among the elements; there is room, since it took the place of one, or of the pivot.
+        // The new element comes first in the list of elements; it replaces another element or the pivot, so there is room.
         if to > kept {
             self.lists[to] = self.lists[kept];
         }
@@ -290,7 +291,7 @@ impl Quotient {
         self.hashes.push((hash, i as u32));
     }
 
-    /// Lets variable `i` go with `leader`.
+    /// Makes `leader` represent variable `i`.
     fn follow(&mut self, leader: u32, i: usize) {
         let last = self.last[leader as usize];
         self.follower[last as usize] = i as u32;
@@ -298,7 +299,7 @@ impl Quotient {
         self.state[i] = State::Merged;
     }
 
-    /// Makes one variable of members of the new element that have the same neighbours.
+    /// Merges members of the new element that have the same neighbours.
     fn merge(&mut self) {
         let mut hashes = std::mem::take(&mut self.hashes);
         hashes.sort_unstable();
@@ -372,7 +373,7 @@ mod tests {
             let mut sorted = ordering.order.clone();
             sorted.sort_unstable();
             assert!(sorted.iter().enumerate().all(|(k, j)| k == *j as usize), "case {case}");
-            // Elimination on sets.
+            // Reference: elimination with sets of neighbours.
             let graph = symmetric(&pattern);
             let mut near: Vec<std::collections::BTreeSet<u32>> =
                 (0..n).map(|j| graph.row_idx[graph.column(j)].iter().copied().collect()).collect();
@@ -392,7 +393,7 @@ mod tests {
 
     #[test]
     fn the_fill_of_a_grid_is_that_of_a_good_order() {
-        // Approximate minimum degree has 31 n log2(n)/4 entries in L, give or take a quarter, on grids of this size.
+        // On grids of this size, approximate minimum degree gives about 31 n log2(n)/4 entries in L, within a quarter.
         for side in [20, 60] {
             let pattern = grid(side);
             let ordering = minimum_degree(&pattern, u64::MAX).unwrap();

@@ -7,25 +7,25 @@ use crate::linear::sparse::{Pivots, Sparse};
 use crate::linear::{Factor, Scalar};
 use crate::pattern::Pattern;
 
-/// Rows with more entries than this times the square root of the number of unknowns are left out of A'A, which one full row
-/// would make full (as in COLAMD: Davis, Gilbert, Larimore & Ng, ACM Trans. Math. Softw. 30 (2004)).
+/// Rows with more entries than this times the square root of the number of unknowns are left out of A'A, because one
+/// full row makes A'A full (as in COLAMD: Davis, Gilbert, Larimore & Ng, ACM Trans. Math. Softw. 30 (2004)).
 const DENSE_ROW: f64 = 10.0;
 /// Rows with no more entries than this are never left out.
 const SHORT_ROW: usize = 16;
 
-/// For matrices on a pattern.
+/// A factorisation of matrices on this pattern.
 pub(super) fn pivoting<S: Scalar>(pattern: &Pattern) -> Box<dyn Factor<S>> {
     let n = pattern.cols();
     let Ordering { order, .. } = of_graph(&columns_that_meet(pattern), u64::MAX, f64::INFINITY)
         .unwrap_or_else(|| Ordering { order: (0..n as u32).collect(), fill: 0 });
-    // The graph bounds the fill for any choice of pivots, much too generously to get memory by.
+    // The graph bounds the fill for any pivots, but too loosely to allocate memory by it.
     let ordering = Ordering { order, fill: n as u64 };
     let report = LinearReport { ordering: "column minimum degree", ..LinearReport::new(SolverKind::Pivoting, pattern) };
     Box::new(Sparse::new(pattern, ordering, u64::MAX).with_pivots(Pivots::Largest, report))
 }
 
-/// The graph of A'A without its diagonal: columns that have a row in common, whatever row becomes the pivot. The factors with any
-/// pivots are contained in the Cholesky factor of A'A (George & Ng, SIAM J. Sci. Stat. Comput. 6 (1985)).
+/// The graph of A'A without its diagonal: columns are adjacent if they share a row. For any choice of pivots, the
+/// factors are contained in the Cholesky factor of A'A (George & Ng, SIAM J. Sci. Stat. Comput. 6 (1985)).
 fn columns_that_meet(pattern: &Pattern) -> Pattern {
     let n = pattern.cols();
     let mut start = vec![0usize; n + 1];
@@ -67,7 +67,7 @@ mod tests {
     use crate::linear::random::Random;
     use crate::linear::{Assembled, Complex, Dense};
 
-    /// A pattern with a transversal that is not the diagonal, and some rows that are full.
+    /// A pattern with a transversal off the diagonal and some full rows.
     fn scattered(random: &mut Random, n: usize) -> Pattern {
         let shift = random.below(n);
         let extra: Vec<_> = (0..2 * n).map(|_| (random.below(n), random.below(n))).collect();
@@ -76,7 +76,7 @@ mod tests {
         Pattern::from_positions(n, n, (0..n).map(|i| ((i + shift) % n, i)).chain(extra).chain(row))
     }
 
-    /// Solves with the dense LU and with this one.
+    /// Solves with dense LU and with this factorisation.
     fn compare<S: Scalar>(random: &mut Random, n: usize, mut draw: impl FnMut(&mut Random) -> S) -> bool {
         let pattern = scattered(random, n);
         let values: Vec<S> = (0..pattern.entries()).map(|_| draw(random)).collect();
@@ -114,7 +114,7 @@ mod tests {
         for case in 0..60 {
             let n = 4 + random.below(40);
             let pattern = scattered(&mut random, n);
-            // Integers, so that a difference of equal columns is zero; column `broken` is without entries that are not.
+            // Integers, so that the difference of equal columns is exactly zero; column `broken` has only zeros.
             let broken = random.below(n);
             let value =
                 |(_, j): (usize, usize), r: &mut Random| if j == broken { 0.0 } else { 1.0 + r.below(9) as f64 };
@@ -122,12 +122,12 @@ mod tests {
             let error = pivoting(&pattern).factor(&Assembled::with(&pattern, values));
             assert!(error.is_err(), "case {case}");
         }
-        // Columns 0 and 2 are equal: whichever comes last has no pivot.
+        // Columns 0 and 2 are equal: the later one has no pivot.
         let pattern = Pattern::from_positions(3, 3, [(0, 0), (1, 0), (1, 1), (2, 1), (0, 2), (1, 2)]);
         let mut lu = pivoting(&pattern);
         let error = lu.factor(&Assembled::with(&pattern, vec![1.0, 2.0, 3.0, 1.0, 1.0, 2.0]));
         assert!(matches!(error, Err(0 | 2)), "{error:?}");
-        // The same factorisation takes a regular matrix afterwards.
+        // Afterwards, the same factorisation accepts a regular matrix.
         lu.factor(&Assembled::with(&pattern, vec![1.0, 2.0, 3.0, 1.0, 1.0, 4.0])).expect("pivots in all columns");
         let diagonal = Pattern::from_positions(2, 2, [(0, 0), (1, 1)]);
         let error = pivoting(&diagonal).factor(&Assembled::with(&diagonal, vec![1.0, 0.0]));
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_largest_entry_is_the_pivot_for_every_matrix_anew() {
-        // Pivots in place would do for the first matrix, and lose all digits of the second.
+        // Fixed pivots work for the first matrix, but lose all digits of the second.
         let pattern = Pattern::from_positions(2, 2, [(0, 0), (1, 0), (0, 1), (1, 1)]);
         let mut lu = pivoting(&pattern);
         for small in [1.0, 1e-18] {

@@ -1,5 +1,5 @@
-//! Products of dense blocks: loops where they are small, blocks of C held in registers where they are large
-//! (Goto & van de Geijn, ACM Trans. Math. Softw. 34 (2008)).
+//! Products of dense blocks: loops for small ones, register blocks of C for large ones (Goto & van de Geijn, ACM
+//! Trans. Math. Softw. 34 (2008)).
 
 use std::array::from_fn;
 
@@ -8,32 +8,32 @@ use pulp::{Simd, WithSimd, bytemuck};
 use crate::linear::Scalar;
 use crate::simd::ARCH;
 
-/// Most columns of A in one product.
+/// Largest number of columns of A in one product.
 pub(super) const PANEL: usize = 32;
 
-/// Products of fewer multiplications than this are made by loops.
+/// Products with fewer multiplications than this use plain loops.
 const LARGE_PRODUCT: usize = 4_000;
 /// Registers for a column of a block of C. With four columns, twelve of the sixteen registers of AVX2 hold C, three A, one B.
 const VECTORS: usize = 3;
 /// Columns of a block of C.
 const COLUMNS: usize = 4;
-/// Rows of A, as doubles, that are copied at a time, so that the copy stays in the nearest caches: groups of `VECTORS`
-/// registers of two, four or eight doubles fill them.
+/// Number of rows of A (as doubles) that are copied at a time, so that the copy stays in the cache. It is a multiple
+/// of `VECTORS` registers of two, four or eight doubles.
 const ROWS: usize = 96;
 
-/// Room for the copy of a part of A.
+/// Memory for the copy of a part of A.
 #[derive(Clone, Debug)]
 pub(super) struct Packed(Vec<f64>);
 
 impl Packed {
-    /// For products of numbers of this kind.
+    /// Memory for products of this number type.
     pub fn new<S: Scalar>() -> Self {
         Packed(vec![0.0; ROWS * PANEL * S::PARTS])
     }
 }
 
-/// C -= A B within columns of length `m`: A is the rows from `to` of `left`, the columns `from..to`, at most `PANEL`; `right` has B
-/// in its rows `from..to` and C in those from `to`.
+/// C -= A B in columns of length `m`. A is the rows from `to` and the columns `from..to` (at most `PANEL`) of `left`;
+/// `right` holds B in its rows `from..to` and C in its rows from `to`.
 pub(super) fn update<S: Scalar>(
     left: &[S],
     right: &mut [S],
@@ -58,8 +58,8 @@ pub(super) fn update<S: Scalar>(
     }
 }
 
-/// A product of matrices of doubles. A complex number z of A becomes the 2 x 2 matrix of the multiplication by z: twice the rows,
-/// twice the columns, against real and imaginary parts of B one below the other, as they lie in memory.
+/// A product of real matrices. A complex number z of A becomes the real 2 x 2 matrix of the multiplication by z:
+/// twice the rows and columns. The real and imaginary parts of B are adjacent in memory and serve as rows.
 struct Product<'a> {
     a: &'a [f64],
     c: &'a mut [f64],
@@ -94,8 +94,8 @@ impl WithSimd for Product<'_> {
     }
 }
 
-/// Copies `rows` rows of A from `first` on, so that they are read in one direction: group after group of `group` rows, within them
-/// column after column, filled up with zeros.
+/// Copies `rows` rows of A, starting with `first`, in the order in which they are read: groups of `group` rows, each
+/// column by column, filled up with zeros.
 #[inline(always)]
 fn pack(a: &[f64], m: usize, first: usize, rows: usize, group: usize, complex: bool, packed: &mut [f64]) {
     let mut room = packed.chunks_exact_mut(group);
@@ -109,7 +109,7 @@ fn pack(a: &[f64], m: usize, first: usize, rows: usize, group: usize, complex: b
             if complex {
                 let Some(to) = room.next() else { return };
                 for (to, at) in to.iter_mut().zip(row..row + height) {
-                    // re + i im becomes -im + i re, also where a group ends between the two
+                    // re + i im becomes -im + i re, even if a group ends between the two parts
                     *to = if at % 2 == 0 { -column[at + 1] } else { column[at - 1] };
                 }
                 to[height..].fill(0.0);
@@ -118,7 +118,7 @@ fn pack(a: &[f64], m: usize, first: usize, rows: usize, group: usize, complex: b
     }
 }
 
-/// The product of a copied part of A with `N` columns of B, taken away from C.
+/// Subtracts the product of a copied part of A with `N` columns of B from C.
 #[inline(always)]
 fn slab<'a, S: Simd, const N: usize>(
     simd: S,
@@ -131,10 +131,11 @@ fn slab<'a, S: Simd, const N: usize>(
     let group = VECTORS * S::F64_LANES;
     for (row, a) in (first..first + rows).step_by(group).zip(groups) {
         let mut sums = [[simd.splat_f64s(0.0); VECTORS]; N];
-        // slices of one length, so that no subscript has to be checked in the loop
+        // slices of equal length, so that the loop needs no bounds checks
         let depth = a.len();
         let b: [&[f64]; N] = from_fn(|n| &columns[n * m + from..n * m + to][..depth]);
-        #[allow(clippy::needless_range_loop)] // a counter below the known length of all slices is what drops the checks
+        #[allow(clippy::needless_range_loop)]
+        // a counter below the known length of all slices removes the bounds checks
         for k in 0..depth {
             for (sums, b) in sums.iter_mut().zip(&b) {
                 let b = simd.splat_f64s(b[k]);
@@ -166,13 +167,13 @@ mod tests {
     use super::*;
     use crate::linear::Complex;
 
-    /// Numbers between -1 and 1.
+    /// Random number between -1 and 1.
     fn draw(seed: &mut u64) -> f64 {
         *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*seed >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
-    /// Against sums made one by one, with every rest of rows and columns.
+    /// Compares with sums computed one by one, for all remainders of rows and columns.
     fn check<S: Scalar>(mut draw: impl FnMut() -> S) {
         let mut packed = Packed::new::<S>();
         let mut large = 0;

@@ -4,7 +4,7 @@
 pub struct Random(pub u64);
 
 impl Random {
-    /// Uniform from 0 to 1, without 1.
+    /// Uniform in [0, 1).
     pub fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -1,4 +1,4 @@
-//! Right-hand sides of triangular systems, a few rows at a time: vectors, and sums that are computed where they are read.
+//! Right-hand sides of triangular systems, a few rows at a time: vectors, and sums that are computed when they are read.
 
 use crate::linear::krylov::Real;
 
@@ -10,7 +10,7 @@ pub(super) fn group<T: Real>(a: &[T], start: usize) -> Group<T> {
     rows
 }
 
-/// sum -= values known.
+/// sum -= values * known.
 #[inline(always)]
 pub(super) fn take<T: Real>(sum: &mut Group<T>, values: Group<T>, known: Group<T>) {
     for l in 0..GROUP {
@@ -18,19 +18,19 @@ pub(super) fn take<T: Real>(sum: &mut Group<T>, values: Group<T>, known: Group<T
     }
 }
 
-/// Rows that are solved for at a time.
+/// Number of rows that are solved at a time.
 pub(super) const GROUP: usize = 4;
 pub(super) type Group<T> = [T; GROUP];
 
-/// A right side that is computed where it is needed.
+/// A right-hand side that is computed on demand.
 pub(super) trait Start<T> {
     /// Rows `first..first + len`.
     fn of(&self, first: usize, len: usize) -> impl Row<T>;
 }
 
-/// Rows of a right side.
+/// Rows of a right-hand side.
 pub(super) trait Row<T>: Sized {
-    /// The first `len`, which the compiler then knows to be there.
+    /// The first `len` rows; the compiler then knows the length.
     fn rows(self, len: usize) -> Self;
     fn at(&self, r: usize) -> T;
     /// Four rows.

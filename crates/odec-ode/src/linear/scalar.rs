@@ -1,4 +1,4 @@
-//! The number types of matrices: real, and complex for the complex pairs of fully implicit methods.
+//! The number types of matrices: real, and complex for the complex eigenvalue pairs of fully implicit methods.
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
@@ -28,15 +28,15 @@ pub trait Scalar:
     const ZERO: Self;
     /// 1.
     const ONE: Self;
-    /// A size that is zero for zero alone, for the choice of pivots.
+    /// A measure of size for the choice of pivots; it is zero only for zero.
     fn magnitude(self) -> f64;
-    /// How many doubles it is.
+    /// Number of doubles.
     const PARTS: usize;
-    /// Numbers as doubles, in `buffer` where they are not already.
+    /// Views numbers as doubles; copies them to `buffer` if they are not stored as doubles.
     fn parts<'a>(values: &'a [Self], buffer: &'a mut [f64]) -> &'a [f64];
-    /// Doubles as numbers.
+    /// Converts doubles to numbers.
     fn from_parts(parts: &[f64], values: &mut [Self]);
-    /// Lets `write` fill numbers as doubles, through `buffer` where they are not.
+    /// Lets `write` fill numbers as doubles, through `buffer` if they are not stored as doubles.
     fn fill_parts(values: &mut [Self], buffer: &mut [f64], write: impl FnOnce(&mut [f64]));
 }
 

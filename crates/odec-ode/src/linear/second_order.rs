@@ -1,8 +1,8 @@
-//! The reduction of second-order problems: eliminates the positions from W z = r, which leaves velocities and first-order states.
+//! The reduction of second-order problems: eliminates the positions from W z = r; velocities and first-order states remain.
 //!
-//! For y = [q, v, z] with q' = v, M v' = F(t, q, v, z), Mz z' = G(t, q, v, z), the first block row of W = alpha*Mhat - J is
-//! alpha*dq - dv = r_q. With dq = (r_q + dv)/alpha the others become, for x = (dv, dz) and with A = d(F, G)/dq,
-//! B = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
+//! For y = [q, v, z] with q' = v, M v' = F(t, q, v, z), Mz z' = G(t, q, v, z), the first block row of W = alpha*Mhat
+//! - J is alpha*dq - dv = r_q. With dq = (r_q + dv)/alpha the other rows become, for x = (dv, dz), A = d(F, G)/dq, B
+//! = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
 
 use crate::linear::full::{MassEntry, add_mass, mass_positions};
 use crate::linear::iteration_matrix::Make;
@@ -15,7 +15,7 @@ use crate::system::Shape;
 /// An entry of the Jacobian in the reduced system.
 #[derive(Clone, Copy)]
 struct Entry {
-    /// Index among the values of the Jacobian.
+    /// Index in the values of the Jacobian.
     source: u32,
     /// Entry of the reduced W.
     position: u32,
@@ -28,7 +28,7 @@ struct Coupling {
     position: u32,
     /// Row in the reduced system.
     row: u32,
-    /// Column among the positions.
+    /// Column within the positions.
     col: u32,
 }
 
@@ -54,7 +54,7 @@ impl<S: Scalar> Reduction<S> {
             .filter(|(_, (r, c))| *r >= second && *c >= second)
             .map(|(source, (r, c))| (source, (r - second, c - second)))
             .collect();
-        // A column q_i and the column v_i of J fall on the same reduced column.
+        // The columns q_i and v_i of J have the same reduced column.
         let target = |r: usize, c: usize| (r - second, if c < second { c } else { c - second });
         let lower = || jacobian.positions().enumerate().filter(|(_, (r, _))| *r >= second);
         let pattern = Pattern::from_positions(
@@ -101,7 +101,7 @@ impl<S: Scalar> Reduction<S> {
             values[entry.position as usize] -= *scaled;
         }
         add_mass(alpha, &self.mass, mass, values);
-        // Columns are reported as unknowns of y, where the velocities follow the positions.
+        // Columns are reported as unknowns of y: velocities follow the positions.
         self.solver.factor().map_err(|col| col + self.second)
     }
 
@@ -111,7 +111,7 @@ impl<S: Scalar> Reduction<S> {
         self.after(r);
     }
 
-    /// An error e in dv is one of e/alpha in dq: both count in the norm of the reduced system.
+    /// An error e in dv causes an error e/alpha in dq: the norm of the reduced system counts both.
     pub(super) fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
         if !self.solver.iterates() {
             self.solve(r);

@@ -1,5 +1,5 @@
-//! A matrix with its factorisation: forms no opinion of what is in it, but checks the first solution after a factorisation
-//! whose pivots were not chosen by size, and falls back to one whose pivots are.
+//! A matrix with its factorisation. If the pivots were not chosen by size, the first solution after a factorisation
+//! is checked; if it is inaccurate, a factorisation with pivots chosen by size takes over.
 
 use std::sync::Arc;
 
@@ -11,27 +11,28 @@ use crate::problem::Refusal;
 /// A first solution whose componentwise backward error stays above this after one step of refinement is not accepted.
 pub const BACKWARD_ERROR: f64 = 1e-10;
 
-/// A residual up to this size counts as none: rows of species that have died out hold numbers whose products are below the least one, and no pivots mend that.
+/// A residual up to this size is negligible: in rows of species that have died out, products are smaller than the
+/// least double, and other pivots do not help.
 pub const NEGLIGIBLE_RESIDUAL: f64 = 1e-290;
 
-/// Matrix, factors, and what is needed to look after them.
+/// A matrix, its factors, and the data for checks.
 pub(super) struct Solver<S = f64> {
     matrix: Assembled<S>,
     way: DirectOrIterative<S>,
     check: Option<Check<S>>,
     unchecked: bool,
     fallbacks: u64,
-    /// For an iterative solver that was chosen without a request: how many failures remain before a factorisation
-    /// replaces it.
+    /// For an iterative solver that `auto` chose: the number of failures that remain before a factorisation replaces
+    /// it.
     patience: Option<u32>,
-    /// Nanoseconds that it took to plan.
+    /// Time of the analysis in nanoseconds.
     analysis: u64,
 }
 
-/// Systems that an iteration may fail to solve.
+/// Number of systems that an iterative solver may fail to solve.
 const PATIENCE: u32 = 3;
 
-/// The time that has gone by.
+/// The time since `begun`.
 fn since(begun: Option<u64>, request: Request<'_>) -> u64 {
     match (begun, request.clock) {
         (Some(begun), Some(clock)) => clock().saturating_sub(begun),
@@ -39,7 +40,7 @@ fn since(begun: Option<u64>, request: Request<'_>) -> u64 {
     }
 }
 
-/// Room for the check of a first solution: right side, residual, |A| |x| + |b|.
+/// Memory for the check of a first solution: right-hand side, residual, |A| |x| + |b|.
 struct Check<S> {
     b: Vec<S>,
     residual: Vec<S>,
@@ -47,8 +48,8 @@ struct Check<S> {
 }
 
 impl<S: Scalar> Check<S> {
-    /// True where the backward error of the solution x for the right side held is small, if need be after one step of refinement,
-    /// or where nothing can be said because the right side is not finite.
+    /// True if the backward error of the solution x for the stored right-hand side is small, if necessary after one
+    /// step of refinement. Also true if the right-hand side is not finite, since no check is possible then.
     fn settle(&mut self, matrix: &Assembled<S>, x: &mut [S], correct: impl FnOnce(&mut [S])) -> bool {
         let Check { b, residual, scale } = self;
         if matrix.solved(x, b, BACKWARD_ERROR, residual, scale) {
@@ -63,7 +64,7 @@ impl<S: Scalar> Check<S> {
 }
 
 impl<S: Scalar> Solver<S> {
-    /// For matrices on a pattern.
+    /// Prepares for matrices on a pattern.
     pub fn new(pattern: &Pattern, request: Request<'_>) -> Result<Self, Refusal> {
         let begun = request.clock.map(|clock| clock());
         let mut solver = Self::with(pattern, direct(pattern, request)?);
@@ -71,7 +72,7 @@ impl<S: Scalar> Solver<S> {
         Ok(solver)
     }
 
-    /// False where an iteration did not reach the goal; a factorisation always does.
+    /// False if an iterative solver did not reach the goal; a factorisation always does.
     pub fn solve_within(&mut self, b: &mut [S], goal: Goal<'_>) -> bool {
         if let DirectOrIterative::Iterative(iteration) = &mut self.way {
             let met = iteration.solve(&self.matrix, b, Some(goal));
@@ -84,14 +85,14 @@ impl<S: Scalar> Solver<S> {
         true
     }
 
-    /// Reports that solutions were worse than expected.
+    /// Reports that solutions were less accurate than expected.
     pub fn doubt(&mut self) {
         if let DirectOrIterative::Iterative(iteration) = &mut self.way {
             iteration.doubt();
         }
     }
 
-    /// Makes it what it was when it was built; false where it has to be built anew for that.
+    /// Restores the state after construction; false if the solver must be built again instead.
     pub fn renew(&mut self) -> bool {
         let DirectOrIterative::Iterative(iteration) = &mut self.way else { return false };
         if self.fallbacks > 0 || !iteration.renew() {
@@ -102,7 +103,8 @@ impl<S: Scalar> Solver<S> {
         true
     }
 
-    /// Notes a failure of the iteration; after some, a factorisation takes its place, to be made before the next solution.
+    /// Counts a failure of the iteration; after `PATIENCE` failures a factorisation replaces it. It is made before
+    /// the next solution.
     #[cold]
     fn lose_patience(&mut self) {
         let Some(patience) = &mut self.patience else { return };
@@ -117,7 +119,7 @@ impl<S: Scalar> Solver<S> {
         }
     }
 
-    /// True where solutions are iterated for.
+    /// True if the solver is iterative.
     pub fn iterates(&self) -> bool {
         matches!(self.way, DirectOrIterative::Iterative(_))
     }
@@ -143,12 +145,12 @@ impl<S: Scalar> Solver<S> {
         }
     }
 
-    /// The values of the matrix, to be changed before [`Solver::factor`].
+    /// The values of the matrix, mutable; set them before [`Solver::factor`].
     pub fn values_mut(&mut self) -> &mut [S] {
         self.matrix.values_mut()
     }
 
-    /// Makes factors or the preconditioner.
+    /// Computes the factors or the preconditioner.
     fn make(&mut self) -> Result<(), usize> {
         match &mut self.way {
             DirectOrIterative::Direct(factor) => factor.factor(&self.matrix),
@@ -156,11 +158,11 @@ impl<S: Scalar> Solver<S> {
         }
     }
 
-    /// Factors the matrix as its values are. The error is a column without a pivot.
+    /// Factors the matrix with its current values. The error is a column without a pivot.
     pub fn factor(&mut self) -> Result<(), usize> {
         self.unchecked = self.check.is_some();
         match self.make() {
-            // Incomplete factors need every diagonal entry; complete ones do not.
+            // Incomplete factors need every diagonal entry; LU does not.
             Err(_) if self.patience.is_some() => {
                 self.patience = Some(1);
                 self.lose_patience();
@@ -172,7 +174,7 @@ impl<S: Scalar> Solver<S> {
         }
     }
 
-    /// Says that the matrices to come are alpha*M - J, and which entries the parts go to.
+    /// Tells the solver that the next matrices are alpha*M - J, and to which entries the parts belong.
     pub fn take_apart(&mut self, origin: &Arc<Origin>) {
         if let DirectOrIterative::Direct(factor) = &mut self.way
             && let Some(unrolled) = factor.unrolled_mut()
@@ -195,12 +197,13 @@ impl<S: Scalar> Solver<S> {
     }
 
     /// Code that factors further matrices from their parts. The caller must check its results. If they are not good
-    /// enough, form the matrix and choose pivots: [`Solver::without_code`].
+    /// enough, assemble the matrix and choose pivots: [`Solver::without_code`].
     pub fn code(&self) -> Option<Arc<dyn Elimination>> {
         self.unrolled()?.code()
     }
 
-    /// Factors the matrix with pivots chosen for it, because those of the code will not do. The error is a column without a pivot.
+    /// Factors the matrix with new pivots, because those of the code are not good enough. The error is a column
+    /// without a pivot.
     pub fn without_code(&mut self) -> Result<(), usize> {
         match self.choose_pivots() {
             Some(made) => made,
@@ -222,7 +225,7 @@ impl<S: Scalar> Solver<S> {
         }
     }
 
-    /// Switches to a factorisation that chooses its pivots, if there is one, and factors.
+    /// Switches to a factorisation that chooses its pivots by size, if there is one, and factors.
     #[cold]
     fn choose_pivots(&mut self) -> Option<Result<(), usize>> {
         let DirectOrIterative::Direct(factor) = &mut self.way else { return None };
@@ -246,7 +249,7 @@ impl<S: Scalar> Solver<S> {
         }
         if factor.pivot_choice() == PivotChoice::Fixed {
             x.copy_from_slice(&check.b);
-            // A matrix that is singular to rounding leaves the caller with a solution that is not finite.
+            // If the matrix is singular to rounding, the solution is not finite.
             match self.choose_pivots() {
                 Some(Ok(())) => self.solve(x),
                 _ => x.fill(S::from(f64::NAN)),
@@ -254,8 +257,8 @@ impl<S: Scalar> Solver<S> {
         }
     }
 
-    /// As the check of a first solution, for one that factors of somebody else gave, by which a residual is solved for.
-    /// The matrix has to be formed. False where these factors will not do.
+    /// Checks a first solution that the factors of another solver gave; `correct` solves for a residual with them.
+    /// The matrix must be assembled. False if these factors are not good enough.
     pub fn settle(&mut self, b: &[S], x: &mut [S], correct: impl FnOnce(&mut [S])) -> bool {
         let Some(check) = &mut self.check else { return true };
         check.b.copy_from_slice(b);

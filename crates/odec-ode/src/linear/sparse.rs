@@ -1,5 +1,5 @@
-//! Sparse LU: left-looking with threshold pivoting (Gilbert & Peierls 1988), then the same pivots and pattern again for
-//! further values (as KLU's refactorisation) until a pivot becomes too small.
+//! Sparse LU: left-looking with threshold pivoting (Gilbert & Peierls 1988), then refactorisation of further values
+//! with the same pivots and pattern (as in KLU) until a pivot becomes too small.
 
 use crate::linear::assembled::Columns;
 use crate::linear::choice::{LinearReport, SolverKind};
@@ -7,15 +7,15 @@ use crate::linear::ordering::Ordering;
 use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
-/// The diagonal is the pivot where it reaches this fraction of the largest candidate. Candidates are compared in units of the
-/// largest entry of their row: rows of kinetics differ by many orders of magnitude.
+/// The diagonal entry is the pivot if it reaches this fraction of the largest candidate. Candidates are compared in
+/// units of the largest entry of their row: rows of kinetics differ by many orders of magnitude.
 const PIVOT_THRESHOLD: f64 = 0.01;
-/// Which entry of a column becomes its pivot.
+/// The choice of pivots in a column.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Pivots {
-    /// The diagonal where it is large enough; the same for further matrices while they will do.
+    /// The diagonal entry if it is large enough; further matrices keep the pivots while these are large enough.
     Threshold,
-    /// The largest, for every matrix anew.
+    /// The largest entry, chosen again for every matrix.
     Largest,
 }
 
@@ -45,7 +45,7 @@ impl<S> Triangle<S> {
 /// Factors P A Q = L U with L of unit diagonal.
 pub(super) struct Sparse<S = f64> {
     n: usize,
-    /// Column of A eliminated k-th.
+    /// Column of A that is eliminated k-th.
     order: Vec<u32>,
     /// Row of A that is the k-th pivot.
     pivot_row: Vec<u32>,
@@ -58,7 +58,7 @@ pub(super) struct Sparse<S = f64> {
     pivots: Pivots,
     limit: u64,
     work: Vec<S>,
-    /// 1 / largest entry of each row of the matrix whose pivots were chosen.
+    /// 1 / largest entry of each row of the matrix for which the pivots were chosen.
     weights: Vec<f64>,
     marks: Vec<u32>,
     stack: Vec<(u32, usize)>,
@@ -71,7 +71,7 @@ pub(super) struct Sparse<S = f64> {
 const NONE: u32 = u32::MAX;
 
 impl<S: Scalar> Sparse<S> {
-    /// For matrices on the pattern, eliminated in this order; `limit` bounds the entries of the factors.
+    /// Prepares for matrices on the pattern, eliminated in this order; `limit` bounds the entries of the factors.
     pub(super) fn new(pattern: &Pattern, ordering: Ordering, limit: u64) -> Self {
         let n = ordering.order.len();
         let triangle = || {
@@ -109,18 +109,18 @@ impl<S: Scalar> Sparse<S> {
         }
     }
 
-    /// With another choice of pivots, which the report names.
+    /// Changes the choice of pivots, and the report that names it.
     pub(super) fn with_pivots(self, pivots: Pivots, report: LinearReport) -> Self {
         Sparse { pivots, report, ..self }
     }
 
-    /// The pivot rows and columns of the last analysis, in their order.
+    /// The pivot rows and columns of the last analysis, in the order of elimination.
     pub(super) fn pivots(&self) -> (&[u32], &[u32]) {
         (&self.pivot_row, &self.order)
     }
 
-    /// Rows reached from a column of A through the columns of L made so far, in `self.reach`, each before those that
-    /// depend on it when read backwards.
+    /// Finds the rows that are reachable from a column of A through the finished columns of L. `self.reach` receives
+    /// them in reverse topological order.
     fn find_reach(&mut self, k: u32, column: &[u32]) {
         self.reach.clear();
         for &row in column {
@@ -160,7 +160,7 @@ impl<S: Scalar> Sparse<S> {
         }
     }
 
-    /// Factors with pivots chosen anew; rows of L are rows of A until the end.
+    /// Factors with newly chosen pivots; rows of L are numbered as rows of A until the end.
     fn analyse(&mut self, matrix: Columns<'_, S>) -> Result<(), usize> {
         self.analysed = false;
         self.position.fill(NONE);
@@ -291,7 +291,7 @@ impl<S: Scalar> Factor<S> for Sparse<S> {
 
     fn solve(&mut self, b: &mut [S]) {
         if !self.analysed {
-            // the matrix was singular: what is asked for does not exist
+            // the matrix was singular: there is no solution
             b.fill(S::from(f64::NAN));
             return;
         }
@@ -324,7 +324,7 @@ impl<S: Scalar> Factor<S> for Sparse<S> {
         self.health
     }
 
-    /// Pivots that are large enough in their columns may still be small in their rows.
+    /// Pivots that are large in their columns may be small in their rows.
     fn pivot_choice(&self) -> PivotChoice {
         PivotChoice::Kept
     }
@@ -376,7 +376,7 @@ mod tests {
         let mut pivoted = 0;
         for case in 0..300 {
             let n = 2 + random.below(40);
-            // A permutation makes it regular; the diagonal may be absent (algebraic rows).
+            // The permutation makes the matrix regular; the diagonal may be absent (algebraic rows).
             let mut permutation: Vec<usize> = (0..n).collect();
             for i in (1..n).rev() {
                 permutation.swap(i, random.below(i + 1));

@@ -1,7 +1,7 @@
 //! W of a system with its sensitivities: block lower triangular with the same block W_0 along its diagonal, so that
 //! one factorisation of W_0 is enough. The first group of unknowns is solved first, then each other group with its
-//! coupling to the first (staggered: Feehery, Tolsma and Barton, Appl. Numer. Math. 25 (1997)). Solutions are exact,
-//! so methods are not affected.
+//! coupling to the first (staggered: Feehery, Tolsma and Barton, Appl. Numer. Math. 25 (1997)). The result equals the
+//! solution of the whole system.
 
 use crate::linear::iteration_matrix::Form;
 use crate::linear::{Assembled, Goal, LinearReport, MassMatrix, Parts, Scalar};
@@ -20,12 +20,12 @@ struct Coupling {
     source: u32,
 }
 
-/// Makes the solver of the first group.
+/// Builds the solver of the first group.
 type Inner<'a, S> = &'a dyn Fn(Shape, &Pattern, &MassMatrix) -> Result<Form<S>, Refusal>;
-/// Solves for one group, given its unknowns in y; false where an iteration did not get there.
+/// Solves for one group, given its unknowns in y; false if an iteration did not reach its goal.
 type Solve<'a, S> = &'a mut dyn FnMut(&mut Form<S>, Parts<'_, S>, &mut [S], &[u32]) -> bool;
 
-/// The solver of W_0, and what couples the other groups to the first.
+/// The solver of W_0, and the couplings of the other groups to the first.
 pub(super) struct Staggered<S> {
     inner: Form<S>,
     /// alpha of the last factorisation.
@@ -39,7 +39,7 @@ pub(super) struct Staggered<S> {
     unknowns: Vec<Vec<u32>>,
     /// The couplings of each group except the first.
     couplings: Vec<Vec<Coupling>>,
-    /// The values of their entries as of the last factorisation.
+    /// The values of these entries at the last factorisation.
     values: Vec<Vec<f64>>,
     first: Vec<S>,
     b: Vec<S>,
@@ -47,7 +47,7 @@ pub(super) struct Staggered<S> {
 }
 
 impl<S: Scalar> Staggered<S> {
-    /// Group and place in it of each unknown.
+    /// For each unknown, its group and its position in the group.
     fn places(shape: Shape, groups: usize) -> Vec<(usize, usize)> {
         let (second, first) = (shape.second / groups, (shape.n - 2 * shape.second) / groups);
         let mut places = Vec::with_capacity(shape.n);
@@ -57,8 +57,8 @@ impl<S: Scalar> Staggered<S> {
         places
     }
 
-    /// A solver for a system of `groups` groups; `inner` makes the solver of the first from its shape, Jacobian and
-    /// mass matrix. `None` if the matrices have a different structure.
+    /// A solver for a system of `groups` groups; `inner` builds the solver of the first group from its shape,
+    /// Jacobian and mass matrix. `None` if the matrices have a different structure.
     pub(super) fn new(
         (shape, groups): (Shape, usize),
         jacobian: &Pattern,
@@ -91,11 +91,12 @@ impl<S: Scalar> Staggered<S> {
                 _ => return Ok(None),
             }
         }
-        // places of one group ascend with the unknowns, so that the entries of its block stay in the order of a pattern
+        // positions within a group ascend with the unknowns, so that the entries of its block remain in the order of
+        // a pattern
         let pattern = Pattern::from_positions(n, n, block);
         let mass = match mass.assembled() {
             None => MassMatrix::Identity,
-            // M depends on the parameters
+            // M depends on the parameters: refused
             Some(matrix) if matrix.positions().any(|(row, column)| places[row].0 != places[column].0) => {
                 return Ok(None);
             }
@@ -125,7 +126,7 @@ impl<S: Scalar> Staggered<S> {
         }))
     }
 
-    /// Forms and factors W_0, and stores the couplings.
+    /// Factors W_0 and stores the values of the couplings.
     pub(super) fn factor(&mut self, alpha: S, jacobian: &[f64]) -> Result<(), Cause> {
         for (value, source) in self.jacobian.iter_mut().zip(&self.own) {
             *value = jacobian[*source as usize];
@@ -151,7 +152,7 @@ impl<S: Scalar> Staggered<S> {
         });
     }
 
-    /// As [`Staggered::solve`] where an iteration may leave an error; false where it did not get there.
+    /// Like [`Staggered::solve`], but an iterative solver may leave an error; false if it did not reach the goal.
     pub(super) fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
         let mut weights = std::mem::take(&mut self.weights);
         let met = self.each(r, &mut |inner, parts, b, unknowns| {
@@ -172,7 +173,7 @@ impl<S: Scalar> Staggered<S> {
                 *b = r[*k as usize];
             }
             if group > 0 {
-                // W has -J there
+                // W contains -J there
                 for (value, c) in self.values[group - 1].iter().zip(&self.couplings[group - 1]) {
                     self.b[c.row as usize] += self.first[c.column as usize] * *value;
                 }
@@ -190,17 +191,17 @@ impl<S: Scalar> Staggered<S> {
         met
     }
 
-    /// Reports that solutions were worse than expected.
+    /// Reports that solutions were less accurate than expected.
     pub(super) fn doubt(&mut self) {
         self.inner.doubt();
     }
 
-    /// True where solutions are iterated for.
+    /// True if the solver is iterative.
     pub(super) fn iterates(&self) -> bool {
         self.inner.iterates()
     }
 
-    /// What W_0 is solved with.
+    /// The report about the solver of W_0.
     pub(super) fn report(&self) -> LinearReport {
         self.inner.report()
     }

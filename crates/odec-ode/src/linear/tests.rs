@@ -26,7 +26,7 @@ fn backward_error<S: Scalar>(pattern: &Pattern, values: &[S], x: &[S], b: &[S]) 
     r.iter().zip(&s).map(error).fold(0.0, |a, e| if e > a || e.is_nan() { e } else { a })
 }
 
-/// |b - A x| / (|A| |x| + |b|) in the largest norm.
+/// |b - A x| / (|A| |x| + |b|), each in the maximum norm.
 fn error_by_norm<S: Scalar>(pattern: &Pattern, values: &[S], x: &[S], b: &[S]) -> f64 {
     let mut r = b.to_vec();
     let mut rows = vec![0.0; b.len()];
@@ -42,7 +42,7 @@ fn fronts<S: Scalar>(pattern: &Pattern) -> Box<dyn Factor<S>> {
     Box::new(Multifrontal::new(pattern, plan_fronts(pattern).unwrap()))
 }
 
-/// All that a pattern can be factored by.
+/// All factorisations for a pattern.
 fn factors<S: Scalar>(pattern: &Pattern) -> Vec<Box<dyn Factor<S>>> {
     let (order, width) = band::reverse_cuthill_mckee(pattern);
     let mut all: Vec<Box<dyn Factor<S>>> = vec![
@@ -58,19 +58,20 @@ fn factors<S: Scalar>(pattern: &Pattern) -> Vec<Box<dyn Factor<S>>> {
     all
 }
 
-/// Solves with everything; how often pivots had to be chosen anew.
+/// Solves with every factorisation; returns how often pivots had to be chosen again.
 fn check<S: Scalar>(pattern: &Pattern, values: &[S], b: &[S], what: &str) -> u64 {
     let mut fallbacks = 0;
     for factor in factors(pattern) {
         let kind = factor.report().kind;
         let mut solver = Solver::with(pattern, factor);
-        // Twice: the second factorisation repeats what the first found.
+        // Twice: the second factorisation keeps the pivots of the first.
         for round in 0..2 {
             solver.values_mut().copy_from_slice(values);
             solver.factor().unwrap_or_else(|c| panic!("{what}, {kind}: no pivot in column {c}"));
             let mut x = b.to_vec();
             solver.solve(&mut x);
-            // What chooses its pivots by size is not refined: its error is small beside the largest of all rows.
+            // A factorisation that chooses its pivots by size is not refined: its error is small relative to the
+            // largest row.
             let refined = !matches!(solver.report().kind, SolverKind::Dense | SolverKind::Pivoting);
             let error = if refined { backward_error } else { error_by_norm }(pattern, values, &x, b);
             assert!(error <= 1e-10, "{what}, {kind}, round {round}: backward error {error:e}");
@@ -80,7 +81,7 @@ fn check<S: Scalar>(pattern: &Pattern, values: &[S], b: &[S], what: &str) -> u64
     fallbacks
 }
 
-/// A pattern that has a transversal, not always on the diagonal.
+/// A pattern with a transversal that is not always the diagonal.
 fn scattered(random: &mut Random, n: usize) -> Pattern {
     let mut permutation: Vec<usize> = (0..n).collect();
     for i in (1..n).rev() {
@@ -111,7 +112,7 @@ fn columns_and_rows_of_very_different_scales() {
     let mut random = Random(5);
     for case in 0..40 {
         let n = 3 + random.below(50);
-        // Dominant rows, so that the matrix is regular whatever the scales.
+        // Dominant rows, so that the matrix is regular for all scales.
         let extra: Vec<_> = (0..2 * n).map(|_| (random.below(n), random.below(n))).collect();
         let pattern = Pattern::from_positions(n, n, (0..n).map(|i| (i, i)).chain(extra));
         let rows: Vec<f64> = (0..n).map(|_| random.scale()).collect();
@@ -133,7 +134,7 @@ fn pivots_that_vanish_on_the_way_are_chosen_anew() {
         let n = 30 + random.below(30);
         let entries = (0..n).flat_map(|i| (i.saturating_sub(width)..(i + width + 1).min(n)).map(move |j| (i, j)));
         let pattern = Pattern::from_positions(n, n, entries);
-        // Diagonals that vanish at once, or after some eliminations: integers are taken away from integers.
+        // Diagonals that vanish at once, or after some eliminations: differences of integers are exact.
         let values: Vec<f64> = pattern
             .positions()
             .map(|(i, j)| if i == j && i % 3 != 1 { 0.0 } else { (random.below(5) as f64) - 2.0 })
@@ -150,7 +151,7 @@ fn pivots_that_vanish_on_the_way_are_chosen_anew() {
 
 #[test]
 fn tiny_pivots_that_a_fixed_order_would_take_are_noticed() {
-    // [eps 1; 1 1] in many copies side by side, coupled weakly: elimination from the diagonal loses all digits.
+    // Many weakly coupled copies of [eps 1; 1 1]: elimination with diagonal pivots loses all digits.
     let n = 100;
     let inside = (0..n).flat_map(|i| [(i, i), (i, i ^ 1)]);
     let across = (0..n - 2).flat_map(|i| [(i, i + 2), (i + 2, i)]);
@@ -178,7 +179,7 @@ fn complex_matrices_by_everything() {
     }
 }
 
-/// Five-point stencil on a periodic or open grid, unsymmetric values.
+/// Five-point stencil on a periodic or open grid, with unsymmetric values.
 fn grid(side: usize) -> (Pattern, Vec<f64>) {
     let at = |x: usize, y: usize| y * side + x;
     let n = side * side;
@@ -198,7 +199,7 @@ fn grid(side: usize) -> (Pattern, Vec<f64>) {
 #[test]
 fn large_grids_are_factored_in_fronts_and_their_fill_is_that_of_a_good_order() {
     let mut fills = Vec::new();
-    // Small grids are better off with minimum degree, large ones with nested dissection.
+    // Minimum degree is better for small grids, nested dissection for large ones.
     for side in [60, 160, 320] {
         let (pattern, values) = grid(side);
         let n = pattern.cols();
@@ -213,7 +214,8 @@ fn large_grids_are_factored_in_fronts_and_their_fill_is_that_of_a_good_order() {
         solver.solve(&mut x);
         assert!(backward_error(&pattern, &values, &x, &b) <= 1e-14);
         assert_eq!(solver.report().fallbacks, 0);
-        // George's bound for nested dissection is 31/4 n log2 n entries of L and as many of U; good orders need a quarter of it.
+        // George's bound for nested dissection is 31/4 n log2 n entries in each of L and U; good orders need a
+        // quarter of it.
         let n = n as f64;
         fills.push(solver.report().fill as f64 / (n * n.log2()));
         assert!(fills[fills.len() - 1] < 2.0 * 31.0 / 4.0 / 4.0, "{fills:?}");
@@ -245,7 +247,7 @@ fn a_singular_matrix_is_an_error_for_all() {
 
 #[test]
 fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
-    // A grid with a diagonal that wavers about zero: indefinite, and ILU(0) far from it.
+    // A grid with a diagonal that oscillates about zero: the matrix is indefinite, and ILU(0) is a poor preconditioner.
     let (pattern, mut values) = grid(60);
     for ((i, j), value) in pattern.positions().zip(&mut values) {
         *value = if i == j { 0.3 * (0.1 + i as f64 * 0.7).sin() } else { (0.9 * i as f64 + 0.4 * j as f64).cos() };
@@ -271,7 +273,7 @@ fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
     assert_eq!(run(LinearSolver::Krylov), (6, true, 0));
 }
 
-/// Writes no code, and remembers.
+/// An eliminator that makes no code but has a cache.
 #[derive(Default)]
 struct Remembers(PatternCache);
 
@@ -308,12 +310,12 @@ fn the_structure_of_incomplete_factors_is_found_once_and_gives_the_same_bits() {
     assert!(solve(Some(&remembers)) == alone);
     let still = remembers.cache().structure(&pattern, LinearSolver::Auto).unwrap();
     assert!(Arc::ptr_eq(&known, &still));
-    // Another solver or another pattern has its own.
+    // Another solver or another pattern has its own structure.
     assert!(remembers.cache().structure(&pattern, LinearSolver::Krylov).is_none());
     assert!(remembers.cache().structure(&grid(61).0, LinearSolver::Auto).is_none());
 }
 
-/// The solution by an iteration to a tolerance in units of the weights, and its error in the same.
+/// The solution by an iteration to a tolerance in units of the weights, and its error in the same units.
 fn iterated(pattern: &Pattern, values: &[f64], weights: &[f64], tolerance: f64) -> (Vec<f64>, f64) {
     let n = pattern.cols();
     let mut solver =
@@ -341,12 +343,12 @@ fn an_iteration_reaches_any_tolerance_in_any_units() {
     }
     let n = pattern.cols();
     let equal = vec![1.0; n];
-    // Beyond what short numbers hold in one go.
+    // Smaller tolerances than a single solution in single precision reaches.
     for tolerance in [1e-2, 1e-5, 1e-8, 1e-11] {
         let (_, error) = iterated(&pattern, &values, &equal, tolerance);
         assert!(error <= 3.0 * tolerance, "{tolerance}: {error}");
     }
-    // Unknowns that are larger or smaller than short numbers go, and of which some are more so than others.
+    // Unknowns outside the range of single precision, some more than others.
     let (plain, _) = iterated(&pattern, &values, &equal, 1e-3);
     for size in [1e-60, 1e60] {
         let weights: Vec<f64> = (0..n).map(|i| size * 10f64.powf(4.0 * i as f64 / n as f64)).collect();
@@ -362,7 +364,8 @@ fn an_iteration_reaches_any_tolerance_in_any_units() {
 
 #[test]
 fn a_slow_mode_beside_fast_ones_is_not_lost_by_an_iteration() {
-    // alpha below the rounding of short numbers beside the entries: what they make of the smooth part is nonsense.
+    // alpha is below the rounding of single precision relative to the entries: the smooth part of the solution is
+    // meaningless.
     let (pattern, mut values) = grid(40);
     let mut degree = vec![0.0; pattern.cols()];
     for (i, j) in pattern.positions().filter(|(i, j)| i != j) {
@@ -376,7 +379,7 @@ fn a_slow_mode_beside_fast_ones_is_not_lost_by_an_iteration() {
         }
         let tolerance = 1e-3 / alpha;
         let (_, error) = iterated(&pattern, &values, &weights, tolerance);
-        // The residual estimates the error through incomplete factors, which see less of smooth errors the smaller alpha is.
+        // The residual estimates the error through incomplete factors, which see less of smooth errors as alpha decreases.
         assert!(error <= 1e2 * tolerance, "{alpha}: {error} beside {tolerance}");
     }
 }

@@ -1,5 +1,5 @@
-//! LU by straight-line code: the elimination of one pattern with given pivots, compiled by the eliminator that the
-//! caller provides. A factorisation of the first matrix chooses the pivots by size.
+//! Unrolled LU: straight-line code for the elimination of one pattern with given pivots, compiled by the caller's
+//! eliminator. A factorisation of the first matrix chooses the pivots by size.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::linear::{
 };
 use crate::pattern::Pattern;
 
-/// The source of the entries of a matrix alpha*M - J.
+/// Maps the entries of J and M to entries of the matrix alpha*M - J.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
-    /// Entry of the matrix of each value of J.
+    /// Entry of the matrix for each value of J.
     pub jacobian: Vec<u32>,
-    /// Entry of the matrix of each value of M.
+    /// Entry of the matrix for each value of M.
     pub mass: Vec<u32>,
-    /// True if the values of M are ones, which are not inputs.
+    /// True if all values of M are ones; then they are not inputs.
     pub unit: bool,
 }
 
@@ -30,59 +30,61 @@ pub struct Origin {
 pub struct EliminationPlan<'a> {
     /// Entries of the matrix.
     pub pattern: &'a Pattern,
-    /// The row that is the k-th pivot row.
+    /// Pivot rows, in the order of elimination.
     pub rows: &'a [u32],
-    /// The column that is the k-th pivot column.
+    /// Pivot columns, in the order of elimination.
     pub columns: &'a [u32],
     /// Complex numbers, as pairs (real part, imaginary part) in every buffer; J and M are real.
     pub complex: bool,
-    /// Present where the code shall take the matrix apart, as alpha*M - J.
+    /// Present if the code reads J and M instead of the matrix alpha*M - J.
     pub origin: Option<&'a Origin>,
     /// The backward error up to which a solution passes [`Elimination::check`].
     pub bound: f64,
 }
 
-/// Makes code for eliminations.
+/// Compiles eliminations.
 pub trait Eliminator: Send + Sync {
-    /// The code of a plan; `None` where it would be too long, or cannot be made.
+    /// Compiles a plan; `None` if the code would be too long or cannot be made.
     fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>>;
     /// The cache that runs with this code share.
     fn cache(&self) -> &PatternCache;
 }
 
 /// Code for one plan. A matrix is given by its `values` in the order of its pattern and an empty `shift`. For a plan
-/// with an [`Origin`] it is given by the values of J, and alpha followed by the values of M unless these are ones.
+/// with an [`Origin`], `values` are the values of J, and `shift` is alpha followed by the values of M unless these
+/// are ones.
 pub trait Elimination: Send + Sync {
-    /// Doubles of the factors.
+    /// Number of doubles of the factors.
     fn factors(&self) -> usize;
-    /// The matrix to factors. A vanishing pivot leaves values that are not finite.
+    /// Factors the matrix. A vanishing pivot leaves values that are not finite.
     fn factor(&self, values: &[f64], shift: &[f64], factors: &mut [f64]);
-    /// The solution for right side `b` into `x`.
+    /// Writes the solution for the right-hand side `b` to `x`.
     fn solve(&self, factors: &[f64], b: &[f64], x: &mut [f64]);
-    /// For a solution x of A x = b, where `others` is `shift`, then b, then x: |b - A x|_i - bound (|b|_i + |a_i x_i|) of every row into
-    /// `excess`, where a_i x_i is the term of the pivot of that row. Where none is positive (beyond [`crate::linear::NEGLIGIBLE_RESIDUAL`]), the componentwise backward error is
-    /// within the bound. The size of a complex number is |re| + |im|.
+    /// Checks a solution x of A x = b; `others` is `shift`, then b, then x. Writes |b - A x|_i - bound (|b|_i + |a_i
+    /// x_i|) of every row to `excess`, where a_i x_i is the term of the row's pivot. If no value exceeds
+    /// [`crate::linear::NEGLIGIBLE_RESIDUAL`], the componentwise backward error is within the bound. The size of a
+    /// complex number is |re| + |im|.
     fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]);
 }
 
-/// Code for matrices alpha*M - J at work on their parts.
+/// Code that factors matrices alpha*M - J from J and M.
 pub(super) struct Direct {
     code: Arc<dyn Elimination>,
     factors: Vec<f64>,
-    /// alpha and the values of M, then a right side and a solution.
+    /// alpha and the values of M, then a right-hand side and a solution.
     others: Vec<f64>,
     shift: usize,
     excess: Vec<f64>,
     b: Vec<f64>,
     x: Vec<f64>,
-    /// True where `factors` are those of the last matrix.
+    /// True if `factors` belong to the last matrix.
     pub in_force: bool,
-    /// True until the first solution of the last matrix was checked.
+    /// True until the first solution of the last matrix has been checked.
     pub first: bool,
 }
 
 impl Direct {
-    /// For `n` unknowns.
+    /// Working memory for `n` unknowns.
     pub(super) fn new<S: Scalar>(code: Arc<dyn Elimination>, origin: &Origin, n: usize) -> Self {
         let shift = S::PARTS + if origin.unit { 0 } else { origin.mass.len() };
         let zeros = |n| vec![0.0; n];
@@ -99,7 +101,7 @@ impl Direct {
         }
     }
 
-    /// Factors a matrix; false where a pivot vanished, and these factors will not do.
+    /// Factors a matrix; false if a pivot vanished.
     #[inline]
     pub(super) fn factor<S: Scalar>(&mut self, parts: Parts<'_, S>) -> bool {
         let (alpha, mass) = self.others[..self.shift].split_at_mut(S::PARTS);
@@ -113,7 +115,7 @@ impl Direct {
         self.in_force
     }
 
-    /// The solution for the right side `b` into `x`.
+    /// Writes the solution for the right-hand side `b` to `x`.
     #[inline]
     pub(super) fn solve<S: Scalar>(&mut self, b: &[S], x: &mut [S]) {
         let b = S::parts(b, &mut self.b);
@@ -127,7 +129,7 @@ impl Direct {
         S::from_parts(&self.x, b);
     }
 
-    /// True where the backward error of a solution is found to be small at once; false may mean that it is small all the same.
+    /// True if the check finds a small backward error. False does not mean that the error is large.
     #[inline]
     pub(super) fn is_accurate<S: Scalar>(&mut self, jacobian: &[f64], b: &[S], x: &[S]) -> bool {
         let (right, solution) = self.others[self.shift..].split_at_mut(self.b.len());
@@ -142,16 +144,17 @@ impl Direct {
     }
 }
 
-/// Plans of one matrix that failed for pivots that vanished; beyond, pivots are chosen anew at each such failure instead.
+/// Limit on the plans of one matrix that fail because pivots vanish; after that, each such failure makes a
+/// factorisation choose new pivots.
 const MAX_PLANS: u32 = 4;
 
-/// Factors by code once the first matrix was seen.
+/// An elimination that uses code after the first matrix.
 pub(super) struct UnrolledLu<S> {
     pattern: Pattern,
     ordering: Ordering,
     eliminator: Arc<dyn Eliminator>,
     origin: Option<Arc<Origin>>,
-    /// Chooses the pivots; in charge for good where no code can be had.
+    /// Chooses the pivots; does all the work if no code can be made.
     pivoting: Sparse<S>,
     code: Option<Arc<dyn Elimination>>,
     refused: bool,
@@ -164,7 +167,7 @@ pub(super) struct UnrolledLu<S> {
 }
 
 impl<S: Scalar> UnrolledLu<S> {
-    /// For matrices on the pattern; `limit` bounds the entries of the factors while pivots are chosen.
+    /// Prepares for matrices on the pattern; `limit` bounds the entries of the factors while pivots are chosen.
     pub(super) fn new(pattern: &Pattern, ordering: Ordering, eliminator: &Arc<dyn Eliminator>, limit: u64) -> Self {
         let n = pattern.cols();
         UnrolledLu {
@@ -184,7 +187,7 @@ impl<S: Scalar> UnrolledLu<S> {
         }
     }
 
-    /// For matrices of a known pattern with pivots off the diagonal.
+    /// Prepares for matrices of a cached pattern with pivots off the diagonal.
     pub(super) fn of(known: &KnownPattern, eliminator: &Arc<dyn Eliminator>) -> Self {
         Self::new(&known.pattern, known.ordering.clone(), eliminator, MAX_FILL)
     }
@@ -215,7 +218,7 @@ impl<S: Scalar> Unrolled for UnrolledLu<S> {
     }
 
     fn take_apart(&mut self, origin: &Arc<Origin>) {
-        // without an entry in J the code would have no values to read
+        // without an entry in J, the code would have no values to read
         if !origin.jacobian.is_empty() && self.code.is_none() {
             self.origin = Some(Arc::clone(origin));
         }
@@ -228,7 +231,7 @@ impl<S: Scalar> Unrolled for UnrolledLu<S> {
 
 impl<S: Scalar> Factor<S> for UnrolledLu<S> {
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize> {
-        // Code that takes matrices apart is run by who has the parts: what is formed is a matrix to choose pivots for.
+        // The caller that holds J and M runs code that reads them; an assembled matrix means that new pivots are needed.
         if self.code.is_none() || self.origin.is_some() {
             self.pivoting.factor(matrix)?;
             if self.code.is_none() && !self.refused {
@@ -247,7 +250,7 @@ impl<S: Scalar> Factor<S> for UnrolledLu<S> {
     }
 
     fn health(&self) -> Health {
-        // the check of the first solution judges these factors
+        // The check of the first solution judges these factors.
         self.pivoting.health()
     }
 
@@ -294,7 +297,7 @@ mod tests {
     use crate::linear::solver::Solver;
     use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 
-    /// Eliminates a full matrix in the order of the plan without checking pivots, as compiled code does.
+    /// Eliminates a full matrix in the order of the plan without checking pivots, like compiled code.
     #[derive(Default)]
     struct Writer {
         made: AtomicUsize,
@@ -331,7 +334,7 @@ mod tests {
     }
 
     impl Fixed {
-        /// The values of the matrix.
+        /// The values of the assembled matrix.
         fn formed(&self, values: &[f64], shift: &[f64]) -> Vec<f64> {
             let Some(Origin { jacobian, mass, unit }) = &self.origin else { return values.to_vec() };
             let mut formed = vec![0.0; self.entries.len()];
@@ -416,7 +419,7 @@ mod tests {
         r.iter().zip(&s).map(|(r, s)| if *s == 0.0 { 0.0 } else { r.abs() / s }).fold(0.0, f64::max)
     }
 
-    /// A ring with further entries, and with a row that has no diagonal, mostly.
+    /// A ring with additional entries; mostly, one row has no diagonal entry.
     fn without_a_diagonal(n: usize, random: &mut Random) -> Pattern {
         let empty = random.below(n + 2);
         let mut entries: Vec<(usize, usize)> = (0..n).filter(|&i| i != empty).map(|i| (i, i)).collect();
@@ -425,7 +428,7 @@ mod tests {
         Pattern::from_positions(n, n, entries)
     }
 
-    /// Entries with these scales of rows; one place of the diagonal vanishes exactly or nearly.
+    /// Entries scaled by rows; one diagonal entry vanishes exactly or nearly.
     fn values(pattern: &Pattern, scales: &[f64], vanishes: bool, random: &mut Random) -> Vec<f64> {
         let vanishing = random.below(scales.len());
         let tiny = [0.0, 1e-14, 1e-9][random.below(3)];
@@ -436,8 +439,8 @@ mod tests {
         pattern.positions().map(value).collect()
     }
 
-    /// Rows scaled over 24 orders of magnitude, pivots that vanish exactly or nearly from one matrix to the next, rows without a
-    /// diagonal: a solution is right, or pivots were chosen anew and then it is, or the matrix is singular.
+    /// Rows scaled over 24 orders of magnitude, pivots that vanish exactly or nearly from one matrix to the next,
+    /// rows without a diagonal: each solution is right, if necessary after new pivots, or the matrix is singular.
     #[test]
     fn solutions_are_right_or_pivots_are_chosen_anew() {
         let mut random = Random(5);
@@ -446,7 +449,7 @@ mod tests {
             let n = 2 + random.below(9);
             let pattern = without_a_diagonal(n, &mut random);
             let code: Arc<dyn Eliminator> = Arc::new(Writer::default());
-            // two thirds of them are taken apart: alpha*M - J, where M = I, or has an entry in every second place
+            // two thirds of the matrices are given as alpha*M - J, with M = I or with an entry of M in every second row
             let (apart, unit) = (matrices % 3 > 0, matrices % 3 == 2);
             let pattern = if unit {
                 Pattern::from_positions(n, n, pattern.positions().chain((0..n).map(|i| (i, i))))
@@ -523,7 +526,7 @@ mod tests {
         let code: Arc<dyn Eliminator> = full.clone();
         let mut solver = solver(&pattern, &code);
         for round in 0..20 {
-            // by columns: the diagonal vanishes in every second matrix, the rest in the others
+            // by columns: the diagonal vanishes in every second matrix, the other entries vanish in the rest
             let values = if round % 2 == 0 { [1.0, 0.0, 0.0, 1.0] } else { [0.0, 1.0, 1.0, 0.0] };
             solver.values_mut().copy_from_slice(&values);
             solver.factor().unwrap();

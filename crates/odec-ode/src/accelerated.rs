@@ -7,12 +7,12 @@ use crate::system::{EvalError, System};
 
 /// Optional capabilities. Results do not depend on fused steps; a Taylor series method needs the series.
 pub trait Accelerated {
-    /// A whole step of a method on this system as one function. If there is none yet, the method calls f itself. Methods whose
-    /// results are bitwise equal either way ask again during the run.
+    /// A whole step of a method on this system as one function. Without one, the method calls f itself. A method
+    /// whose results are bitwise equal either way asks again during the run.
     fn fused_step(&self, _formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
         None
     }
-    /// What [`FusedStep::run`] takes as `p`.
+    /// The argument `p` of [`FusedStep::run`].
     fn parameters(&self) -> &[f64] {
         &[]
     }
@@ -39,14 +39,14 @@ pub trait Accelerated {
     }
 }
 
-/// A short time in which a term of t alone rises or falls, or at which it has a pole.
+/// A short interval in which a term of t alone rises or falls, or a time at which it has a pole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Narrow {
-    /// The middle of this time.
+    /// The middle of the interval.
     pub t: f64,
-    /// Its length; 0 if the term has a pole.
+    /// The length of the interval; 0 for a pole.
     pub width: f64,
-    /// The period, if it repeats, before and after `t`.
+    /// The period, if the term repeats, before and after `t`.
     pub every: Option<f64>,
 }
 
@@ -66,8 +66,8 @@ pub trait Series {
     fn is_smooth(&self) -> bool {
         false
     }
-    /// True if a term of f may appear and vanish inside a step without a trace at its ends, such as `exp(-20000*(1 - u)^2)`:
-    /// its coefficients at both ends are 0 to any order.
+    /// True if a term of f may be large inside a step and zero at its ends, such as `exp(-20000*(1 - u)^2)`: its
+    /// coefficients at both ends are 0 to any order.
     fn fades(&self) -> bool {
         false
     }
@@ -83,7 +83,7 @@ pub trait Series {
     }
 }
 
-/// Queries of the solvers, with default answers for a system without an accelerator.
+/// Shorthands for solvers, with defaults for a system without an accelerator.
 impl dyn System + '_ {
     pub(crate) fn fused_step(&self, formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
         self.accelerated()?.fused_step(formula)
@@ -109,7 +109,7 @@ impl dyn System + '_ {
         self.accelerated()?.series()
     }
 
-    /// True where df/dy is given with its values.
+    /// True if df/dy is available by entries.
     pub(crate) fn holds_jacobian(&self) -> bool {
         self.jacobian().pattern().is_some()
     }

@@ -12,7 +12,7 @@ pub(crate) fn bad(text: String) -> Refusal {
     Refusal::BadOption(text)
 }
 
-/// An error can be weighed against nothing where a state starts at zero without an absolute tolerance.
+/// Refuses a state that starts at zero with an absolute tolerance of zero: its error has no scale.
 pub(crate) fn measurable(problem: &Problem, tolerances: &Tolerances) -> Result<(), Refusal> {
     match (0..problem.y0.len()).find(|i| tolerances.atol[*i] == 0.0 && problem.y0[*i] == 0.0) {
         Some(row) => Err(Refusal::NoTolerance { row }),
@@ -71,7 +71,7 @@ pub(crate) fn fits(system: &dyn System, options: &Options) -> Result<(), Refusal
     Ok(())
 }
 
-/// Refuses what makes no sense of one run.
+/// Refuses invalid options or times of one run.
 pub(crate) fn validate(problem: &Problem, n: usize, options: &Options) -> Result<(), Refusal> {
     if problem.y0.len() != n {
         return Err(bad(format!("{} initial values for {n} unknowns", problem.y0.len())));

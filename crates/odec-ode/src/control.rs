@@ -6,7 +6,7 @@ use crate::problem::{Cause, Options};
 use crate::roots::{exp2, inverse_power, log2};
 use crate::system::Mass;
 
-/// Smallest relative tolerance that [`Tolerances::tighten`] makes: rounding of a step is some units of 2e-16.
+/// Smallest relative tolerance after [`Tolerances::tighten`]: the rounding error of a step is some units of 2e-16.
 const LEAST_RTOL: f64 = 1e-13;
 
 /// Per-state tolerances; the weight of state i is 1 / (atol_i + rtol * |y_i|).
@@ -16,7 +16,7 @@ pub struct Tolerances {
     pub rtol: f64,
     /// Absolute, n values.
     pub atol: Vec<f64>,
-    /// The requested tolerances; the fraction of them in use is applied to these.
+    /// The requested tolerances; the fraction in use applies to them.
     whole: (f64, Vec<f64>),
     part: f64,
 }
@@ -31,7 +31,7 @@ pub struct Norm {
 }
 
 impl Tolerances {
-    /// From the options, one absolute tolerance spread over all states.
+    /// The tolerances of a run; a single absolute tolerance applies to all states.
     pub fn new(options: &Options, n: usize) -> Self {
         let atol = match options.atol.as_slice() {
             [one] => vec![*one; n],
@@ -116,7 +116,7 @@ impl Tolerances {
         sums
     }
 
-    /// Row with the largest weighted error, for reports (a second pass, made only on rejection).
+    /// Row with the largest weighted error, for reports (a second pass, only after a rejection).
     pub fn worst(&self, e: &[f64], a: &[f64], b: &[f64]) -> usize {
         worst(e.len(), |i| (e[i] / self.scale(i, a[i].abs().max(b[i].abs()))).abs())
     }
@@ -145,7 +145,7 @@ pub fn weighted_worst(e: &[f64], weights: &[f64]) -> usize {
     worst(e.len(), |i| (e[i] * weights[i]).abs())
 }
 
-/// As [`root_mean`], of a sum in four parts, side by side so that its loop vectorises.
+/// Like [`root_mean`], for a sum in four parts, which let its loop vectorise.
 pub(crate) fn root_mean_of(sums: [f64; 4], n: usize) -> f64 {
     root_mean((sums[0] + sums[2]) + (sums[1] + sums[3]), n)
 }
@@ -156,7 +156,7 @@ pub(crate) fn mean_of(sums: [f64; 4], n: usize) -> f64 {
     if mean.is_nan() { f64::INFINITY } else { mean }
 }
 
-/// sqrt(sum / n) of a sum of squares; infinite where it is NaN.
+/// sqrt(sum / n) of a sum of squares; infinite if the sum is NaN.
 pub fn root_mean(sum: f64, n: usize) -> f64 {
     if sum.is_nan() { f64::INFINITY } else { (sum / n.max(1) as f64).sqrt() }
 }
@@ -185,16 +185,17 @@ pub enum Law {
         /// Weight of the previous error.
         beta: f64,
     },
-    /// A digital filter (Soederlind, Digital filters in adaptive time-stepping, ACM Trans. Math. Softw. 29 (2003), eq. (31)):
-    /// h * (1/err)^(beta_1/(p+1)) (1/err_1)^(beta_2/(p+1)) (1/err_2)^(beta_3/(p+1)) (h/h_1)^-alpha_2 (h_1/h_2)^-alpha_3, where the
-    /// indices 1 and 2 are those of the last and the last but one accepted steps. Until these are known, the standard one.
+    /// A digital filter (Soederlind, Digital filters in adaptive time-stepping, ACM Trans. Math. Softw. 29 (2003),
+    /// eq. (31)): h * (1/err)^(beta_1/(p+1)) (1/err_1)^(beta_2/(p+1)) (1/err_2)^(beta_3/(p+1)) (h/h_1)^-alpha_2
+    /// (h_1/h_2)^-alpha_3, where indices 1 and 2 stand for the last two accepted steps. Until these exist, the
+    /// standard law.
     Filter {
         /// Exponents of the errors, newest first.
         beta: [f64; 3],
         /// Exponents of the ratios of steps, newest first.
         alpha: [f64; 2],
     },
-    /// The predictive controller of Gustafsson 1994 (Hairer & Wanner II, IV.8, eq. 8.25), never beyond the standard one.
+    /// The predictive controller of Gustafsson 1994 (Hairer & Wanner II, IV.8, eq. 8.25), limited by the standard law.
     Predictive,
 }
 
@@ -239,14 +240,14 @@ pub const H312PID: Controller = filter([1.0 / 18.0, 1.0 / 9.0, 1.0 / 18.0], [0.0
 /// H312b with b = 8 (there): beta = (1/8, 2/8, 1/8), alpha = (3/8, 1/8).
 pub const H312B: Controller = filter([0.125, 0.25, 0.125], [0.375, 0.125]);
 
-/// Ratio after an attempt that gave no value to test.
+/// Ratio after an attempt that gave no error estimate.
 pub const FAILED_RATIO: f64 = 0.25;
 
-/// Least error that a step uses, and that the laws remember, with their logarithms to base 2.
+/// Smallest error that enters the laws, and its base-2 logarithm.
 const LEAST_ERROR: f64 = 1e-10;
 const LOG_LEAST: f64 = -10.0 * std::f64::consts::LOG2_10;
 const LOG_REMEMBERED: f64 = -4.0 * std::f64::consts::LOG2_10;
-/// Least error that the predictive law remembers.
+/// Smallest error that the predictive law stores.
 const LEAST_PREDICTED: f64 = 1e-2;
 
 /// A controller with its memory.
@@ -281,13 +282,13 @@ impl Control {
         }
     }
 
-    /// Forgets earlier steps.
+    /// Discards the memory of earlier steps.
     pub fn reset(&mut self) {
         (self.last_step, self.older_step, self.rejected) = (0.0, 0.0, false);
         (self.last_log, self.older_log) = (LOG_REMEMBERED, LOG_REMEMBERED);
     }
 
-    /// True when the last attempt was not accepted.
+    /// True if the last attempt was not accepted.
     pub fn rejected(&self) -> bool {
         self.rejected
     }
@@ -297,7 +298,7 @@ impl Control {
         self.accepted(h, err, log2)
     }
 
-    /// [`Control::accept`] where the square of the error is known.
+    /// Like [`Control::accept`], from the square of the error.
     pub fn accept_square(&mut self, h: f64, square: f64) -> f64 {
         match self.controller.law {
             Law::Pi { .. } | Law::Filter { .. } => self.accepted(h, square, |square| 0.5 * log2(square)),
@@ -305,7 +306,7 @@ impl Control {
         }
     }
 
-    /// `measure` is the error, or what `log` makes the logarithm of the error of: its square where the law uses the logarithm alone.
+    /// `measure` is the error or its square; `log` computes the logarithm of the error from it.
     fn accepted(&mut self, h: f64, measure: f64, log: impl Fn(f64) -> f64) -> f64 {
         let c = self.controller;
         let known = match c.law {
@@ -350,7 +351,7 @@ impl Control {
         h * ratio
     }
 
-    /// The ratio of the laws that take one power of the error.
+    /// The ratio for laws that use a single power of the error.
     fn by_power(&mut self, h: f64, err: f64) -> f64 {
         let c = &self.controller;
         let power = inverse_power(err, self.exponent);
@@ -361,7 +362,7 @@ impl Control {
         // (h/h_1) (err_1/err^2)^(1/(p+1))
         let gain = ((h / self.last_step) * self.last_root) * (power * power);
         let ratio = if self.last_step == 0.0 { standard } else { standard.min(c.safety * gain) };
-        // nothing of this step waits for it
+        // no later operation of this step depends on this value
         self.last_root =
             1.0 / if err > LEAST_PREDICTED { power } else { inverse_power(LEAST_PREDICTED, self.exponent) };
         ratio
@@ -375,14 +376,14 @@ impl Control {
         h * if ratio.is_finite() { ratio.clamp(c.shrink, 0.95) } else { c.shrink }
     }
 
-    /// The step to try after an attempt without a value.
+    /// The step to try after an attempt without an error estimate.
     pub fn fail(&mut self, h: f64) -> f64 {
         self.rejected = true;
         h * FAILED_RATIO
     }
 }
 
-/// Work vectors for the choice of the first step.
+/// Working memory for the choice of the first step.
 pub struct Room {
     slope: Vec<f64>,
     other: Vec<f64>,
@@ -396,12 +397,14 @@ impl Room {
     }
 }
 
-/// The first step in units of the spacing of numbers at t0: a shorter one is rounded to no step, or collapses when it is
-/// shortened a few times. Where t0 is a date, no tolerance asks for less: f cannot be told between such times.
+/// Lower limit on the first step, in units of the spacing of doubles at t0: a shorter step rounds to zero, or
+/// collapses after a few reductions. If t0 is a date, no tolerance calls for less, since f cannot be resolved between
+/// such times.
 const LEAST_SPACINGS: f64 = 1e3;
 
-/// First step, not signed: Hairer, Nørsett & Wanner I, II.4, algorithm "starting step size", made independent of the unit
-/// of time: `1e-6` and `1e-5` there are taken in units of the span. With a mass matrix the derivative of state i is taken as f_i / M_ii, and states without a diagonal entry are left out: it is a guess.
+/// Size of the first step: Hairer, Nørsett & Wanner I, II.4, algorithm "starting step size", made independent of the
+/// unit of time: its `1e-6` and `1e-5` are relative to the span. With a mass matrix, f_i / M_ii approximates the
+/// derivative of state i, and states without a diagonal entry are left out: the result is a guess.
 pub fn first_step(
     eval: &mut Evaluator<'_>,
     tolerances: &Tolerances,
@@ -419,7 +422,7 @@ pub fn first_step(
     let d0 = tolerances.norm(y0, y0, y0);
     let d1 = tolerances.norm(slope, y0, y0);
     let careful = 1e-6 * span.abs();
-    // The change is a hundredth of the state, or of the tolerance where the state is smaller.
+    // The step changes the state by a hundredth, or by a hundredth of the tolerance if the state is smaller.
     let mut h0 = if d1 * span.abs() < 1e-5 { careful } else { 0.01 * (d0.max(1.0) / d1) };
     if !(h0 > 0.0) {
         h0 = careful;
@@ -429,7 +432,7 @@ pub fn first_step(
     for i in 0..n {
         probe[i] = y0[i] + h0.copysign(span) * slope[i];
     }
-    // The probe may leave the domain: then the careful step stands.
+    // The probe may leave the domain: then keep the careful step.
     if eval.rhs(t0 + h0.copysign(span), probe, other).is_err() {
         return Ok((h0 * 1e-2).max(least).min(span.abs()));
     }
@@ -440,7 +443,8 @@ pub fn first_step(
     let d2 = tolerances.norm(other, y0, y0) / h0;
     let p = f64::from(order);
     let h1 = if d1 > 0.0 && d2 > 0.0 {
-        // h^(p+1) times a derivative of order p+1 guessed as d1/tau^p, tau = d1/d2, shall be 1/100 of the tolerance.
+        // Choose h so that h^(p+1) times a derivative of order p+1 (guessed as d1/tau^p, tau = d1/d2) is 1/100 of the
+        // tolerance.
         let tau = d1 / d2;
         tau * (0.01 / (d1 * tau)).powf(1.0 / (p + 1.0))
     } else if d2 > 0.0 {
@@ -448,7 +452,7 @@ pub fn first_step(
     } else {
         careful
     };
-    // The guess is bounded below: overflow in a norm would make it zero.
+    // The lower bound on the guess guards against zero after an overflow in a norm.
     Ok((100.0 * h0).min(h1.max(1e-8 * h0)).max(least).min(span.abs()))
 }
 
@@ -458,7 +462,7 @@ fn scale_rows(slope: &mut [f64], diagonal: Option<&[f64]>) {
     }
 }
 
-/// 1 / M_ii, zero where M_ii is zero; none where M = I.
+/// 1 / M_ii, or zero if M_ii is zero; `None` if M = I.
 fn mass_diagonal(eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<Option<Vec<f64>>, Cause> {
     if let Mass::Identity = eval.mass() {
         return Ok(None);
@@ -479,7 +483,7 @@ mod tests {
         let mut tolerances = Tolerances::new(&options, 2);
         tolerances.tighten(0.25);
         assert_eq!((tolerances.rtol, &tolerances.atol[..]), (0.25e-6, &[0.25e-9, 0.75e-7][..]));
-        // new ones, while a part of them holds
+        // new tolerances while a fraction is in use
         tolerances.absolute(&[1e-12, 3e-7]);
         assert_eq!(tolerances.atol, [0.25e-12, 0.75e-7]);
         assert_eq!((tolerances.asked(0, 0.0), tolerances.asked(1, 1.0)), (1e-12, 3e-7 + 1e-6));

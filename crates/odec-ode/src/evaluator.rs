@@ -1,4 +1,4 @@
-//! Calls a `System`: counts the calls, checks that values are finite, and remembers where one was not.
+//! Calls a `System`: counts the calls, checks that values are finite, and records where one was not.
 
 use std::ops::Range;
 
@@ -6,25 +6,25 @@ use crate::pattern::Pattern;
 use crate::problem::{Cause, Stats};
 use crate::system::{EvalError, Mass, Shape, System};
 
-/// A secant is taken over this part of a state, or of the length of the run,
+/// Length of a secant, as a fraction of a state or of the length of the run.
 const APART: f64 = 1e-8;
-/// where a state counts as this part of the largest one at least,
+/// Smallest magnitude of a state for that length, as a fraction of the largest state.
 const SMALL: f64 = 1e-3;
-/// and over so many units of rounding of t at least.
+/// Shortest secant over t, in units of rounding of t.
 const ROUNDINGS: f64 = 64.0;
-/// For so many states at most: each takes an evaluation of f.
+/// Largest number of states with a secant: each one costs an evaluation of f.
 const SECANTS: usize = 1_000;
 
 /// A system with the counts of its run and the place of its last fault.
 pub struct Evaluator<'a> {
     system: &'a dyn System,
     autonomous: bool,
-    /// Counts of the run; the linear algebra and Newton count here too.
+    /// Counts of the run, including linear algebra and Newton iterations.
     pub stats: Stats,
     fault_t: f64,
     fault_y: Vec<f64>,
     faulted: bool,
-    /// Faults since it was made.
+    /// Number of faults so far.
     faults: u64,
     /// See [`Paused::secants`].
     secants: bool,
@@ -32,7 +32,7 @@ pub struct Evaluator<'a> {
     span: f64,
 }
 
-/// Counts and last fault of a run between two calls. Meanwhile, the caller may change the parameters of the system.
+/// Counts and last fault of a run between two calls. The caller may change the parameters of the system meanwhile.
 #[derive(Debug, Default)]
 pub struct Paused {
     /// The counts.
@@ -40,22 +40,22 @@ pub struct Paused {
     fault_t: f64,
     fault_y: Vec<f64>,
     faulted: bool,
-    /// Secants stand for derivatives that have no value where f has one.
+    /// True if secants replace derivatives that are not finite where f is finite.
     pub secants: bool,
-    /// The length of the run, negative where t decreases; 0 while it is not known.
+    /// The length of the run, negative if t decreases; 0 if it is not known.
     span: f64,
 }
 
 impl Paused {
-    /// Counts at zero and no fault, with the same memory.
+    /// Resets counts and fault; keeps the memory.
     pub fn anew(self) -> Self {
         Paused { fault_y: self.fault_y, secants: self.secants, span: self.span, ..Paused::default() }
     }
 }
 
-/// True when no value is infinite or NaN; one pass without branches.
+/// True if no value is infinite or NaN; one pass without branches.
 pub fn all_finite(x: &[f64]) -> bool {
-    // Several sums side by side: one alone waits for itself at every term.
+    // Several independent sums: a single one would wait for each addition.
     let (chunks, rest) = x.as_chunks::<8>();
     let mut sums = [0.0; 8];
     for chunk in chunks {
@@ -90,7 +90,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Continues with earlier counts and faults, and with their memory.
+    /// Continues with earlier counts and faults, and reuses their memory.
     pub fn resume(system: &'a dyn System, paused: Paused) -> Self {
         let Paused { stats, fault_t, mut fault_y, faulted, secants, span } = paused;
         fault_y.resize(system.shape().n, 0.0);
@@ -104,7 +104,7 @@ impl<'a> Evaluator<'a> {
         Paused { stats, fault_t, fault_y, faulted, secants, span }
     }
 
-    /// A run of this length begins: negative if t decreases, infinite if the length is not known yet.
+    /// Begins a run of this length: negative if t decreases, infinite if the length is not known.
     pub fn begin(&mut self, span: f64) {
         self.span = if span.is_finite() { span } else { 0.0 };
     }
@@ -119,12 +119,12 @@ impl<'a> Evaluator<'a> {
         self.system
     }
 
-    /// Its mass matrix.
+    /// The mass matrix of the system.
     pub fn mass(&self) -> Mass<'a> {
         self.system.mass()
     }
 
-    /// True when f does not depend on t.
+    /// True if f does not depend on t.
     pub fn autonomous(&self) -> bool {
         self.autonomous
     }
@@ -134,12 +134,12 @@ impl<'a> Evaluator<'a> {
         self.faulted.then_some((self.fault_t, &self.fault_y[..]))
     }
 
-    /// How many evaluations have given a value that is not finite, since this was made or resumed.
+    /// Number of evaluations with a value that is not finite, since construction or `resume`.
     pub fn faults(&self) -> u64 {
         self.faults
     }
 
-    /// Remembers this place as that of the last fault.
+    /// Records (t, y) as the place of the last fault.
     pub fn note_fault(&mut self, t: f64, y: &[f64]) {
         self.remember(t, y);
     }
@@ -151,8 +151,7 @@ impl<'a> Evaluator<'a> {
         self.fault_y.copy_from_slice(y);
     }
 
-    /// The result of an evaluation: fatal, not finite (`cause` receives the position of the first such value), or
-    /// fine.
+    /// Classifies an evaluation: fatal, not finite (`cause` receives the index of the first such value), or fine.
     fn checked(
         &mut self,
         (t, y): (f64, &[f64]),
@@ -176,8 +175,8 @@ impl<'a> Evaluator<'a> {
         self.checked((t, y), result, f, |row| Cause::NonFiniteRhs { row })
     }
 
-    /// [`Evaluator::rhs`] without a check of the values; false if the system gives none. The caller checks all stages of a
-    /// step at once, and evaluates again with [`Evaluator::rhs`] to find what is wrong.
+    /// [`Evaluator::rhs`] without a check of the values; false if the system returns an error. The caller checks all
+    /// stages of a step at once, and calls [`Evaluator::rhs`] again to find the fault.
     #[inline]
     pub fn rhs_unchecked(&mut self, t: f64, y: &[f64], f: &mut [f64]) -> bool {
         self.stats.rhs += 1;
@@ -196,7 +195,8 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// A fused step by the series, counted as [`Evaluator::series`]; false where a value in the places `looked_at` is not finite. Who calls
+    /// A fused Taylor step, counted like [`Evaluator::series`]; false where a value in the places `looked_at` is not
+    /// finite. Who calls
     /// it then learns from [`Evaluator::series`] what is wrong.
     #[inline]
     pub fn series_step(
@@ -227,7 +227,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Replaces the derivatives that are not finite by quotients of differences, to a side on which f has a value.
+    /// Replaces derivatives that are not finite by difference quotients, on a side where f is finite.
     fn replace_by_secants(&mut self, t: f64, y: &[f64], values: &mut [f64]) {
         let system = self.system;
         let Some(pattern) = system.jacobian().pattern() else { return };
@@ -262,7 +262,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// M(t, y) on its pattern, where it depends on them.
+    /// M(t, y) on its pattern, if it depends on time or state.
     pub fn mass_values(&mut self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), Cause> {
         let result = self.system.mass_values(t, y, values);
         let mass = self.system.mass();
@@ -282,7 +282,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// df/dt into `out`; zeros, without a call, when the system is autonomous.
+    /// df/dt into `out`; zeros, without a call, if the system is autonomous.
     pub fn time_derivative(&mut self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), Cause> {
         if self.autonomous {
             out.fill(0.0);
@@ -295,9 +295,9 @@ impl<'a> Evaluator<'a> {
         self.checked((t, y), result, out, |row| Cause::NonFiniteTimeDerivative { row })
     }
 
-    /// Replaces values of df/dt that are NaN by quotients of differences, later in the run or else earlier. `exp(-1/s)` is 0 at
-    /// s = 0, and so are all its derivatives, but their formulas give 0 times infinity. An infinite slope, as that of
-    /// `sqrt(t)` at 0, stays.
+    /// Replaces values of df/dt that are NaN by difference quotients, forward if possible, otherwise backward.
+    /// `exp(-1/s)` and all its derivatives are 0 at s = 0, but their formulas give 0 times infinity. An infinite
+    /// slope, such as that of `sqrt(t)` at 0, stays.
     fn replace_by_differences(&mut self, t: f64, y: &[f64], out: &mut [f64]) {
         let apart = (APART * self.span.abs()).max(ROUNDINGS * f64::EPSILON * t.abs()).copysign(self.span);
         let (mut f, mut beside) = (vec![0.0; y.len()], vec![0.0; y.len()]);

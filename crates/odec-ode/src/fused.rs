@@ -15,10 +15,11 @@ pub fn combine(out: &mut [f64], base: &[f64], stages: &[f64], scale: f64, terms:
     }
 }
 
-/// Like [`combine`], but the last term is added after the sum of all others, so that a stage waits only for this term.
+/// Like [`combine`], but the last term is added after the sum of all others, so that only this addition waits for the
+/// newest stage.
 pub fn advance(out: &mut [f64], base: &[f64], stages: &[f64], scale: f64, terms: &[(usize, f64)]) {
     let Some((last, before)) = terms.split_last() else { return out.copy_from_slice(base) };
-    // the last part, which may be a full one, goes into the pass of the last term
+    // the last group, which may be full, joins the pass of the last term
     let end = before.len().saturating_sub(1) / WIDTH * WIDTH;
     let mut base = Some(base);
     for chunk in before[..end].chunks(WIDTH) {
@@ -51,7 +52,7 @@ pub fn sum(out: &mut [f64], stages: &[f64], scale: f64, terms: &[(usize, f64)]) 
     add(out, stages, scale, terms);
 }
 
-/// The terms of a row of a tableau that are not zero.
+/// The nonzero terms of a row of a tableau.
 pub fn terms(row: &[f64]) -> Vec<(usize, f64)> {
     row.iter().enumerate().filter(|(_, c)| **c != 0.0).map(|(j, c)| (j, *c)).collect()
 }
@@ -118,7 +119,7 @@ fn late<const S: usize>(
     }
 }
 
-/// Sum of terms of unknown i; -0 is what leaves every number as it is.
+/// Weighted sum for unknown i; the start value -0 leaves every number unchanged.
 #[inline(always)]
 fn weighed<const S: usize>(coefficients: &[f64; S], vectors: &[&[f64]; S], i: usize) -> f64 {
     let mut sum = -0.0;

@@ -13,26 +13,27 @@ use crate::system::System;
 /// The result of an attempt. Steps have the sign of the direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Attempt {
-    /// The step stands: `time` and `state` are those of its end. `next`: the step to try now (ignored when steps are fixed).
+    /// The step is accepted: `time` and `state` refer to its end. `next` is the next step size (ignored for fixed steps).
     Accepted {
-        /// Next step.
+        /// Next step size.
         next: f64,
     },
-    /// The error test failed. At the start of a multistep method, this also means that it passed by so much that a
-    /// longer step is worth repeating the work. Time and state are unchanged.
+    /// The error test failed. At the start of a multistep method, it may also have passed by so much that it pays to
+    /// repeat the step with a larger size. Time and state are unchanged.
     Rejected {
-        /// Step to try instead.
+        /// Step size to try instead.
         next: f64,
         /// Weighted error norm (1 is the tolerance).
         error: f64,
         /// Row with the largest weighted error.
         row: usize,
     },
-    /// There was no value to test (not finite, singular, no convergence); time and state are unchanged.
+    /// The attempt gave no error estimate (a value is not finite, a matrix is singular, or Newton does not converge);
+    /// time and state are unchanged.
     Failed {
         /// The cause, which the run reports if no smaller step helps.
         cause: Cause,
-        /// Step to try instead.
+        /// Step size to try instead.
         next: f64,
     },
 }
@@ -42,31 +43,32 @@ pub enum Attempt {
 pub trait Integrator {
     /// Number of unknowns.
     fn dimension(&self) -> usize;
-    /// Time reached.
+    /// Current time.
     fn time(&self) -> f64;
-    /// State there.
+    /// Current state.
     fn state(&self) -> &[f64];
-    /// Sets time and state, and forgets all history. Evaluates f there; the error is a failure of this evaluation.
+    /// Sets time and state, and discards all history. Evaluates f there; the error is a failure of this evaluation.
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause>;
-    /// Makes it what it was when it was built, for another run of the same options on the same system with other parameters; false
-    /// where it has to be built anew for that.
+    /// Restores the state after construction, for another run with the same options on the same system with other
+    /// parameters; false if the integrator must be built again instead.
     fn renew(&mut self, _system: &dyn System) -> bool {
         false
     }
     /// Order of the error control, for the choice of the first step.
     fn order(&self) -> u32;
-    /// Says before the first step where the run ends.
+    /// Announces the end of the run before the first step.
     fn aim(&mut self, _t_end: f64) {}
     /// Tries one step `h` that ends at `t_new`. This equals time + h up to rounding: the loop computes exact times, so
     /// that fixed steps do not drift and `h` keeps its bits.
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt;
-    /// Tells before an attempt whether states inside that step are needed. Methods whose dense output costs additional
-    /// evaluations make them only then, and otherwise interpolate at lower order.
+    /// Announces before an attempt whether states inside that step are needed. Methods whose dense output costs
+    /// additional evaluations make them only then, and otherwise interpolate at lower order.
     fn sample_ahead(&mut self, _inside: bool) {}
-    /// State at `t` inside the last accepted step, by the dense output of the method. It holds until the next attempt.
+    /// State at `t` inside the last accepted step, from the dense output of the method. Valid until the next attempt.
     fn interpolate(&self, t: f64, y: &mut [f64]);
-    /// Makes the dense output of the last accepted step what it is where [`Integrator::sample_ahead`] announced samples, at the
-    /// cost of evaluations of f where the method has stages for it alone. To be called before the next attempt.
+    /// Completes the dense output of the last accepted step, as if [`Integrator::sample_ahead`] had announced
+    /// samples. This costs evaluations of f if the method has stages for dense output alone. Call it before the next
+    /// attempt.
     fn complete(&mut self, _eval: &mut Evaluator<'_>) -> Result<(), Cause> {
         Ok(())
     }
@@ -74,9 +76,10 @@ pub trait Integrator {
     fn degree(&self) -> usize {
         0
     }
-    /// The dense output on the segment of this number of the last accepted step, as coefficients of powers of its variable s: n for
-    /// s^0, n for s^1 and so on, into `c`, which has room for `degree() + 1` powers. `None` past the last segment, where no step was made
-    /// since the state was put, and for a method without continuous output. It holds until the next attempt.
+    /// The dense output on one segment of the last accepted step, as coefficients of powers of its variable s: n for
+    /// s^0, n for s^1 and so on, in `c`, which must hold `degree() + 1` powers. `None` after the last segment, before
+    /// the first step from the state that was set, and for a method without continuous output. Valid until the next
+    /// attempt.
     fn coefficients(&self, _stretch: usize, _c: &mut [f64]) -> Option<Segment> {
         None
     }
@@ -90,7 +93,7 @@ pub trait Integrator {
     fn start(&self) -> Option<&[f64]> {
         None
     }
-    /// Tells before a run that [`Integrator::retreat`] may be called: from now on, a method whose steps overwrite
+    /// Announces before a run that [`Integrator::retreat`] may be called: from now on, a method whose steps overwrite
     /// their start keeps a copy.
     fn allow_retreat(&mut self) {}
     /// Returns to the start of the last accepted step, with the history and the step-size controller of that time.
@@ -131,8 +134,8 @@ pub trait Integrator {
     /// Sets the absolute tolerances of the following steps, n values. A method that ignores this keeps those of its
     /// options.
     fn absolute(&mut self, _atol: &[f64]) {}
-    /// Time and state at the start of the last accepted step where its dense output is not to be believed: its slopes are
-    /// far larger than what the ends of the step show, as those of a decay are that is too fast for an explicit method.
+    /// Time and state at the start of the last accepted step if its dense output is doubtful: its slopes are far
+    /// larger than the change over the step, as in a decay that is too fast for an explicit method.
     fn doubtful(&self) -> Option<(f64, &[f64])> {
         None
     }
@@ -141,7 +144,7 @@ pub trait Integrator {
     fn strain(&mut self) -> Option<(f64, f64)> {
         None
     }
-    /// Which methods were at work, of an integrator that chooses.
+    /// The methods in use, for an integrator that chooses its method.
     fn course(&self) -> Option<Course> {
         None
     }

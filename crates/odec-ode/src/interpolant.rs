@@ -9,7 +9,7 @@ pub const MAX_SEGMENTS: usize = 2;
 /// u(t) = c_0 + c_1 s + ... + c_d s^d with s = (t - from)/length in [0, 1].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Segment {
-    /// Time where it begins.
+    /// Start time.
     pub from: f64,
     /// Its length, with the sign of the direction.
     pub length: f64,
@@ -34,7 +34,7 @@ pub struct Polynomials {
 }
 
 impl Polynomials {
-    /// Room for the polynomials of an integrator.
+    /// Memory for the polynomials of an integrator.
     pub fn of(integrator: &dyn Integrator) -> Self {
         let n = integrator.dimension();
         let room = (integrator.degree() + 1) * n;
@@ -65,7 +65,7 @@ impl Polynomials {
         all.map(|(segment, c)| (*segment, &c[..(segment.degree + 1) * self.n]))
     }
 
-    /// The segment that holds a time, and that time in its variable.
+    /// The segment that contains a time, and the value of its variable at that time.
     fn at(&self, t: f64) -> Option<(f64, Segment, &[f64])> {
         let inside = self.segments().find(|(segment, _)| segment.variable(t) <= 1.0);
         let (segment, c) = inside.or_else(|| self.segments().last())?;

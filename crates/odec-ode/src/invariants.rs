@@ -25,7 +25,7 @@ const STEPS: usize = 30;
 const ROUNDING: f64 = 4.0;
 /// Pivots of QR below this part of the largest one: the functions depend on one another.
 const DEPENDENT: f64 = 1e-11;
-/// A correction of this part of the state is as good as none: from there on they go on only while they shrink.
+/// A correction below this fraction of the state is negligible: from there on, iterations continue only while they shrink.
 const SMALL: f64 = 1e-9;
 
 /// The fraction of the tolerances that a method uses beside such functions, so that its errors stay proportional to
@@ -48,7 +48,7 @@ const fn power(method: &'static str, part: f64, order: f64) -> ToleranceFraction
     ToleranceFraction { method, part, order: Some(order) }
 }
 
-/// Methods of order 1 are not among them: they would need 1/rtol steps and more.
+/// Methods of order 1 are excluded: they would need 1/rtol steps and more.
 const CARE: [ToleranceFraction; 13] = [
     part("bdf", 0.01),
     part("kencarp4", 0.0625),
@@ -64,19 +64,19 @@ const CARE: [ToleranceFraction; 13] = [
     power("bdf5", 0.1, 5.0),
     power("bdf6", 0.1, 6.0),
 ];
-/// Relative tolerance below which none works: rounding is near.
+/// Smallest relative tolerance that a method uses, close to rounding.
 const CLOSEST: f64 = 1e-13;
 
 /// If functions switch and a state moves by less than this fraction of the largest one of its stage, it satisfied both
 /// branches.
 const CONTINUOUS: f64 = 1e-8;
-/// States below this are as good as 0 for that.
+/// States below this count as 0 for that comparison.
 const UNSEEN: f64 = 1e-6;
 
 /// Functions that are satisfied together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// Their rows of f in [`Invariants::residual`].
+    /// Rows of f in [`Invariants::residual`] that are these functions.
     pub rows: Vec<usize>,
     /// The states that are moved to satisfy them: at least as many as functions.
     pub columns: Vec<usize>,
@@ -90,18 +90,18 @@ pub struct Invariants<'a> {
     /// The stages in the order in which they are satisfied: the functions of a stage depend on its states and on those
     /// of earlier stages.
     pub stages: &'a [Stage],
-    /// With sensitivities: the same for derivatives by each parameter, in order.
+    /// With sensitivities: the stages of the derivatives by each parameter, in order.
     pub derived: &'a [Stage],
     /// The algebraic unknowns of the system itself.
     pub unknowns: &'a [usize],
-    /// Those of them in whose rows of the system are equations that were not differentiated.
+    /// Algebraic unknowns in whose rows of the system the equations were not differentiated.
     pub direct: &'a [usize],
 }
 
 /// A state that does not satisfy the functions, and the nearest value that does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deviation {
-    /// Where in y.
+    /// Index in y.
     pub place: usize,
     /// Its value.
     pub from: f64,
@@ -109,12 +109,12 @@ pub struct Deviation {
     pub to: f64,
 }
 
-/// Why a state that an event wrote is not moved onto the functions.
+/// The reason why a state that an event wrote is not projected.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NotProjected {
-    /// As of [`Projection::project`].
+    /// The errors of [`Projection::project`].
     Failed(Cause),
-    /// No impulse can satisfy them without changing a state that the event has set.
+    /// No impulse can satisfy the functions without changing a state that the event has set.
     Far(Vec<Deviation>),
 }
 
@@ -124,14 +124,15 @@ impl From<Cause> for NotProjected {
     }
 }
 
-/// The options of a run by a method on a system, as the method has them.
+/// The options of a run with the tolerances that a method needs on a system with invariants.
 pub(crate) fn careful(system: &dyn System, method: &Method, options: &Options) -> Options {
     let of = CARE.iter().find(|care| care.method == method.name).filter(|_| system.invariants().is_some());
     let Some(ToleranceFraction { part, order, .. }) = of.filter(|_| !options.fixed) else { return options.clone() };
     let more = order.map_or(1.0, |order| options.rtol.min(1.0).powf(order.recip()));
     let rtol = (part * more * options.rtol).max(CLOSEST.min(options.rtol));
     let part = rtol / options.rtol;
-    // unknowns are solved for in each step, so that their errors do not add up; those near 0 have rounding of the others
+    // unknowns are solved for in each step, so that their errors do not add up; those near 0 contain rounding errors
+    // of the others
     let kept = |place: usize| order.is_some() && system.invariants().is_some_and(|own| own.unknowns.contains(&place));
     let n = system.shape().n;
     let asked = (0..n).map(|place| (place, options.atol.get(place).or(options.atol.first()).copied().unwrap_or(0.0)));
@@ -139,11 +140,11 @@ pub(crate) fn careful(system: &dyn System, method: &Method, options: &Options) -
     Options { rtol, atol, ..options.clone() }
 }
 
-/// Which states move to satisfy a stage.
+/// The states that move to satisfy a stage.
 enum FreeStates<'a> {
-    /// By the smallest change.
+    /// All states of the stage, by the smallest change.
     Nearest,
-    /// Along the columns of the first matrix, by factors to which the rows of the second one give 0.
+    /// States along the columns of the first matrix, with factors in the null space of the second matrix.
     Along(&'a DMatrix<f64>, &'a DMatrix<f64>),
 }
 
@@ -152,7 +153,7 @@ enum FreeStates<'a> {
 pub struct Projection {
     f: Vec<f64>,
     entries: Vec<f64>,
-    /// The place of each column in its stage.
+    /// The position of each column in its stage.
     place: Vec<usize>,
     state: Vec<f64>,
 }
@@ -329,7 +330,7 @@ impl Projection {
         if all_finite(&self.f) && all_finite(&self.entries) { Ok(()) } else { Err(Cause::Unkept { row }) }
     }
 
-    /// The functions of a stage are zero but for rounding of their terms.
+    /// True if the functions of a stage are zero up to rounding of their terms.
     fn is_met(&mut self, residual: &dyn System, stage: &Stage, y: &[f64]) -> bool {
         let mut terms = vec![0.0; self.f.len()];
         if let Some(pattern) = residual.jacobian().pattern() {
@@ -340,7 +341,7 @@ impl Projection {
         stage.rows.iter().all(|row| self.f[*row].abs() <= ROUNDING * f64::EPSILON * terms[*row])
     }
 
-    /// The Jacobian of a stage by its states, transposed.
+    /// The transposed Jacobian of a stage with respect to its states.
     fn transposed(&mut self, residual: &dyn System, stage: &Stage) -> DMatrix<f64> {
         let mut dense = DMatrix::zeros(stage.columns.len(), stage.rows.len());
         let Some(pattern) = residual.jacobian().pattern() else { return dense };
@@ -374,7 +375,7 @@ impl FreeStates<'_> {
     }
 }
 
-/// How the unknowns act on the states of a stage, and the equations that tie the unknowns themselves.
+/// The directions in which the unknowns act on the states of a stage, and the equations that constrain the unknowns.
 fn impulse(
     system: &dyn System,
     (t, y): (f64, &[f64]),
@@ -401,12 +402,13 @@ fn impulse(
     if entries.iter().all(|entry| entry.is_finite()) { Ok((columns, held)) } else { Err(Cause::Unkept { row }) }
 }
 
-/// A state is moved by this part of the largest one that the same functions tie, at most: by what digits that were left out make.
+/// Largest move of a state, as a fraction of the largest state in the same functions, that counts as missing digits
+/// of a typed value.
 pub const TYPED: f64 = 1e-2;
-/// A move below this part is one of rounding.
+/// A move below this fraction is rounding.
 const UNMOVED: f64 = 1e-12;
 
-/// The states of a stage that moved by more than rounding, and whether by more than [`TYPED`].
+/// The states of a stage that moved by more than rounding, and true if one moved by more than [`TYPED`].
 pub fn moved(residual: &dyn System, stage: &Stage, from: &[f64], to: &[f64]) -> (Vec<Deviation>, bool) {
     let sizes = tied_sizes(residual, stage, |k| from[k].abs().max(to[k].abs()));
     let (mut all, mut far) = (Vec::new(), false);
@@ -428,7 +430,7 @@ fn far(residual: &dyn System, stage: &Stage, from: &[f64], to: &[f64]) -> Result
     }
 }
 
-/// For each column of a stage the largest state that the same functions tie.
+/// For each column of a stage, the largest state in the same functions.
 fn tied_sizes(residual: &dyn System, stage: &Stage, sizes: impl Fn(usize) -> f64) -> Vec<f64> {
     let place = |column: usize| stage.columns.iter().position(|own| *own == column);
     let mut groups: Vec<usize> = (0..stage.columns.len()).collect();
@@ -451,7 +453,7 @@ fn known(place: usize) -> Option<usize> {
     (place != usize::MAX).then_some(place)
 }
 
-/// The solution of smallest norm of G d = -g, from the transposed of G; `None` where rows of G depend on one another.
+/// The solution of smallest norm of G d = -g, from the transpose of G; `None` if rows of G are dependent.
 fn smallest(mut transposed: DMatrix<f64>, mut g: DVector<f64>) -> Option<DVector<f64>> {
     for (mut column, g) in transposed.column_iter_mut().zip(g.iter_mut()) {
         let size = column.norm();
@@ -480,7 +482,7 @@ mod tests {
     use crate::pattern::Pattern;
     use crate::system::{Jacobian, Shape};
 
-    /// x^2 + y^2 = 1 and, with velocities, x u + y v = 0: f of the first two rows. The third row says the first one again.
+    /// x^2 + y^2 = 1 and, with velocities, x u + y v = 0: f of the first two rows. The third row repeats the first one.
     struct Circle {
         pattern: Pattern,
         stages: Vec<Stage>,
@@ -531,7 +533,7 @@ mod tests {
         let mut projection = Projection::of(&circle).expect("functions");
         let mut y = [1.2, 1.6, 3.0, 1.0];
         assert_eq!(projection.project(&circle, 0.0, &mut y), Ok(true));
-        // the radius becomes 1, and the velocity loses its part along it: 2.6 (0.6, 0.8)
+        // the radius becomes 1, and the velocity loses its radial component: 2.6 (0.6, 0.8)
         let expected = [0.6, 0.8, 3.0 - 2.6 * 0.6, 1.0 - 2.6 * 0.8];
         assert!(y.iter().zip(expected).all(|(y, e)| (y - e).abs() < 1e-14), "{y:?}");
         let kept = y;

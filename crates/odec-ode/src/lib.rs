@@ -42,8 +42,8 @@
 //! # Ok::<(), odec_ode::Refusal>(())
 //! ```
 
-// Loops run over several slices by one index; negated comparisons are there to catch NaN; coefficients keep the digits of
-// their papers.
+// Loops run over several slices by one index; negated comparisons catch NaN; coefficients keep the digits of their
+// papers.
 #![allow(clippy::needless_range_loop, clippy::neg_cmp_op_on_partial_ord, clippy::excessive_precision)]
 
 pub mod accelerated;

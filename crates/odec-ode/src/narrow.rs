@@ -1,28 +1,28 @@
-//! Ends of steps at the pulses of terms of t alone, or of states that count time. While nothing moves, error estimates see no error however long
-//! the step: a pulse shorter than the distance of two stages would be lost. So a step that is longer than a pulse
-//! ends where it begins, in its middle, and where it ends; from there the error estimate does the rest.
+//! Ends of steps at the pulses of terms of t alone, or of states that count time. At rest, error estimates are zero
+//! for any step size, and a pulse shorter than the distance of two stages would be missed. So a step that is longer
+//! than a pulse ends at its begin, its middle and its end; within the pulse, the error estimate takes over.
 
 use crate::accelerated::Narrow;
 use crate::evaluator::Evaluator;
 
 /// Distance of the begin and the end of a pulse from its middle, in widths.
 const BESIDE: f64 = 2.0;
-/// Distance of the mark in the middle from the middle itself, in widths: `cbrt(t - 1)` has no finite derivative there.
+/// Offset of the mark in the middle from the middle itself, in widths: `cbrt(t - 1)` has no finite derivative there.
 const OFF: f64 = 1.0 / 1024.0;
-/// A step that ended this near to such a time, in widths, has reached it.
+/// A step that ends this close to a mark, in widths, has reached it.
 const MET: f64 = 1e-3;
 
-/// Times at which steps end that are longer than a width.
+/// Times at which steps end that are longer than the width of the pulse.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Landmarks {
-    /// Those that come once, in order.
+    /// Pulses that occur once, in order of time.
     once: Vec<Narrow>,
-    /// Those that come again, the shortest first.
+    /// Periodic pulses, the shortest first.
     again: Vec<Narrow>,
 }
 
 impl Landmarks {
-    /// From a time and the state there to the end of a run.
+    /// The marks of a run from a time and the state there to its end.
     pub(crate) fn of(eval: &Evaluator<'_>, at: (f64, &[f64]), to: f64) -> Landmarks {
         let from = at.0;
         let mut marks = Vec::new();
@@ -69,7 +69,7 @@ impl Landmarks {
             }
         }
         for mark in &self.again {
-            // the others are not shorter
+            // sorted by width: the others are not shorter
             if mark.width >= (end - t).abs() {
                 break;
             }
@@ -83,13 +83,13 @@ impl Landmarks {
     }
 }
 
-/// When a mark that comes again comes next, in the direction of a step.
+/// The next time of a periodic mark in the direction of a step.
 fn next(mark: &Narrow, t: f64, h: f64) -> f64 {
     let Some(period) = mark.every else { return f64::INFINITY };
     let turn = (t - mark.t) / period;
     let first = if h > 0.0 { turn.floor() + 1.0 } else { turn.ceil() - 1.0 };
     let at = |turn: f64| mark.t + turn * period;
-    // the one that the last step ended at may be the first by rounding
+    // by rounding, the first one may be the mark at which the last step ended
     if (at(first) - t).abs() > MET * mark.width { at(first) } else { at(first + h.signum()) }
 }
 
@@ -116,7 +116,7 @@ mod tests {
             met.push((t * 10.0).round());
         }
         assert_eq!(met, [33.0, 25.0, 23.0, 13.0, 3.0, 0.0]);
-        // a pole has no width, and far away from its first time the next one is met once
+        // a pole has no width; far away from its first time, each later pole is met once
         let poles = Landmarks::from(vec![Narrow { t: 0.1, width: 0.0, every: Some(0.7) }]);
         let first = poles.cut(1e6, (10.0, 1e6 + 10.0)).1;
         let second = poles.cut(first, (10.0, first + 10.0)).1;
@@ -134,12 +134,12 @@ mod tests {
         assert_eq!(marks.cut(7.9, (0.4, 8.3)), (0.4, 8.3));
         assert_eq!(marks.cut(10.0, (-10.0, 0.0)), (-2.0, 8.0));
         assert_eq!(marks.cut(8.0, (-8.0, 0.0)), (-3.0, 5.0));
-        // many marks closer than their width end no step that is shorter than it
+        // many marks closer together than their width end no step that is shorter than the width
         let crowd = Landmarks::from((0..1000).map(|k| at(f64::from(k) * 0.01, 0.5)).collect());
         assert_eq!(crowd.cut(0.28125, (4.0, 4.28125)), (0.5, 0.78125));
         assert_eq!(crowd.cut(0.28125, (0.375, 0.65625)), (0.375, 0.65625));
         assert_eq!(crowd.cut(4.28125, (-4.0, 0.28125)), (-0.5, 3.78125));
-        // a step that ended beside it by rounding
+        // a step that ended next to it by rounding
         assert_eq!(marks.cut(5.0 - 1e-6, (1.0, 6.0 - 1e-6)), (1.0, 6.0 - 1e-6));
     }
 }

@@ -1,5 +1,5 @@
-//! Simplified Newton for the one equation of the implicit one-step and multistep methods, with its rate watched and the
-//! Jacobian and its factors reused while that pays.
+//! Simplified Newton iteration for the equation of implicit one-step and multistep methods. It measures its rate of
+//! convergence, and reuses the Jacobian and its factors while that pays.
 
 use crate::control::{root_mean_of, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
@@ -7,19 +7,20 @@ use crate::linear::{Goal, IterationMatrix, LinearReport, MassMatrix};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
-/// Iterations after which the Jacobian is renewed, or the step given up.
+/// Number of iterations after which the Jacobian is renewed, or the step fails.
 pub const MAX_ITERATIONS: u32 = 10;
-/// The factors are kept while alpha is within this fraction of theirs.
+/// The factors are kept while alpha is within this fraction of the alpha they were made for.
 pub const ALPHA_DRIFT: f64 = 0.25;
-/// Error that an iteration for a correction may leave, as a fraction of what Newton may leave, unless a method knows better.
+/// Error that an iterative linear solver may leave, as a fraction of the error that Newton may leave; a method may
+/// choose another.
 pub const LINEAR_ACCURACY: f64 = 0.5;
-/// Solves after which the Jacobian is renewed, however well the iteration seems to converge.
+/// Number of solves after which the Jacobian is renewed, even if the iteration seems to converge well.
 pub const MAX_AGE: u32 = 20;
-/// A rate above this asks for a new Jacobian next time.
+/// A rate above this requests a new Jacobian for the next solve.
 pub const POOR_RATE: f64 = 0.1;
-/// A rate above this, or none, makes solutions doubtful that were iterated for with few digits.
+/// A rate above this, or an unknown rate, makes inexact linear solutions doubtful.
 pub const DOUBTFUL_RATE: f64 = 0.5;
-/// A rate remembered from the last solve is not trusted to be better than this before one is measured.
+/// Lower bound on the stored rate of the last solve, until a rate is measured.
 pub const TRUSTED_RATE: f64 = 0.01;
 /// Power of the last convergence rate that is used for the next one: a rate loses weight if it is not measured for
 /// some steps.
@@ -33,38 +34,38 @@ pub const ROUNDING: f64 = 1e-10;
 /// In all of them `alpha * (y - anchor)` approximates y'. With M(t, y), known parts of y' belong in the anchor,
 /// because an offset computed from f is valid for one M only.
 pub struct Equation<'a> {
-    /// Time of the unknown.
+    /// Time of the solution.
     pub t: f64,
     /// Factor of M.
     pub alpha: f64,
-    /// What y is compared with.
+    /// The value that y is compared with.
     pub anchor: &'a [f64],
-    /// Constant part of the right side.
+    /// Constant part of the right-hand side.
     pub offset: Option<&'a [f64]>,
 }
 
-/// How far an equation is solved.
+/// The accuracy to which an equation is solved.
 #[derive(Clone, Copy, Debug)]
 pub struct Accuracy {
-    /// Bound on the weighted size of the error left by the iteration (1 is the tolerance of the step).
+    /// Bound on the weighted error that the Newton iteration leaves (1 is the tolerance of the step).
     pub tolerance: f64,
-    /// Error that an iteration for a correction may leave, as a fraction of the tolerance.
+    /// Error that an iterative linear solver may leave, as a fraction of `tolerance`.
     pub linear: f64,
-    /// How far a remembered rate is trusted ([`TRUSTED_RATE`]), and how fast it fades ([`FADING`]).
+    /// Lower bound on a stored rate ([`TRUSTED_RATE`]), and how fast its weight falls ([`FADING`]).
     pub memory: (f64, f64),
     /// Relative tolerance in the weights.
     pub rtol: f64,
-    /// How often the Jacobian may be renewed at an iterate (0: a slow iteration is left to a smaller step).
+    /// How often the Jacobian may be renewed at an iterate (0: a slow iteration fails, and the step gets smaller).
     pub renewals: u32,
 }
 
-/// Renewals of the Jacobian within a step that cannot be made smaller.
+/// Largest number of renewals of the Jacobian within a fixed step.
 pub const FIXED_STEP_RENEWALS: u32 = 20;
 /// Relative size of the error that Newton leaves in runs with fixed steps.
 pub const FIXED_STEP_ACCURACY: f64 = 1e-12;
 
 impl Accuracy {
-    /// For controlled steps a fraction of the tolerance (Hairer & Wanner II, IV.8); for fixed steps near rounding.
+    /// Adaptive steps: a fraction of the tolerance (Hairer & Wanner II, IV.8). Fixed steps: close to rounding.
     pub fn of(options: &Options) -> Self {
         let rtol = options.rtol;
         let tolerance = if options.fixed {
@@ -82,26 +83,26 @@ impl Accuracy {
     }
 }
 
-/// Newton with its matrix and memory.
+/// A Newton iteration with its matrix and memory.
 ///
-/// With M(t, y) the matrix has the term d(M(y) w)/dy, w = alpha (y - anchor), which changes with the iterate, and from a guess
-/// of w = 0 it is missing. So the matrix is renewed within a solve where the iteration contracts poorly and after a first
-/// correction from such a guess.
+/// With M(t, y), the matrix has the term d(M(y) w)/dy, w = alpha (y - anchor), which changes with the iterate. A
+/// guess with w = 0 loses this term. So the matrix is renewed within a solve if the iteration contracts poorly, and
+/// after a first correction from such a guess.
 pub struct Newton {
     matrix: IterationMatrix,
-    /// M, where it varies at the iterate.
+    /// M, evaluated at the iterate if it varies.
     mass: MassMatrix,
     residual: Vec<f64>,
     difference: Vec<f64>,
     guess: Vec<f64>,
-    /// Contraction remembered from the last solve, as eta = theta/(1 - theta).
+    /// Contraction of the last solve, as eta = theta/(1 - theta).
     eta: f64,
-    /// Solves since the Jacobian was evaluated.
+    /// Number of solves since the Jacobian was evaluated.
     age: u32,
     state: Factors,
 }
 
-/// How much of the matrix can be used again.
+/// The parts of the matrix that can be used again.
 #[derive(Clone, Copy, PartialEq)]
 enum Factors {
     /// Nothing.
@@ -113,7 +114,7 @@ enum Factors {
 }
 
 impl Newton {
-    /// Buffers for a system.
+    /// Allocates the buffers for a system.
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
         let n = system.shape().n;
         Ok(Newton {
@@ -128,13 +129,13 @@ impl Newton {
         })
     }
 
-    /// The next solve evaluates the Jacobian anew.
+    /// Makes the next solve evaluate the Jacobian.
     pub fn forget(&mut self) {
         self.state = Factors::None;
         self.eta = 1.0;
     }
 
-    /// Makes it what it was when it was built; false where it has to be built anew for that.
+    /// Restores the state after construction; false if it must be built again instead.
     pub fn begin_anew(&mut self) -> bool {
         self.forget();
         self.age = 0;
@@ -146,12 +147,12 @@ impl Newton {
         &self.mass
     }
 
-    /// The matrix as last factored, for error estimates that are filtered by it.
+    /// The matrix of the last factorisation, for filtered error estimates.
     pub fn matrix(&mut self) -> &mut IterationMatrix {
         &mut self.matrix
     }
 
-    /// True where corrections are iterated for.
+    /// True if the linear solver is iterative.
     pub fn iterates(&self) -> bool {
         self.matrix.iterates()
     }
@@ -161,7 +162,7 @@ impl Newton {
         self.matrix.report()
     }
 
-    /// Solves `equation` from the guess in `y` (weights 1/(atol + rtol |y|)). On failure `y` is not to be used.
+    /// Solves `equation` from the guess in `y` (weights 1/(atol + rtol |y|)). After a failure, `y` is invalid.
     pub fn solve(
         &mut self,
         eval: &mut Evaluator<'_>,
@@ -170,8 +171,8 @@ impl Newton {
         weights: &[f64],
         accuracy: Accuracy,
     ) -> Result<(), Cause> {
-        // A new factorisation takes a new Jacobian with it: what is left of an old one can make corrections look small that
-        // are not (van der Pol's equation after a jump), and it costs little beside the factors.
+        // A new factorisation also takes a new Jacobian: with an old one, large corrections can look small (van der
+        // Pol's equation after a jump), and a new one costs little compared with the factors.
         let drift = if self.matrix.iterates() { 0.0 } else { ALPHA_DRIFT };
         let near = (equation.alpha / self.matrix.alpha() - 1.0).abs() <= drift;
         let mut fresh = self.state != Factors::Old || !near || self.age >= MAX_AGE;
@@ -186,8 +187,8 @@ impl Newton {
         loop {
             match self.iterate(eval, equation, y, weights, accuracy) {
                 Err(cause) if renewals > 0 && cause != Cause::Fatal => {
-                    // With the Jacobian of an earlier step the guess is tried again; with its own, the iteration goes on
-                    // continue from the last iterate, as Newton's full method.
+                    // With an old Jacobian, the iteration restarts from the guess; with a new one, it continues from
+                    // the last iterate, as in the full Newton method.
                     if !fresh || !all_finite(y) {
                         y.copy_from_slice(&self.guess);
                     }
@@ -214,21 +215,21 @@ impl Newton {
         self.matrix.factor(eval, equation.alpha)?;
         self.state = Factors::Old;
         self.age = 0;
-        // Where factors are cheap they are made anew for every alpha, and a new Jacobian makes the rate no worse.
+        // If factors are cheap, they are made for every alpha, and a new Jacobian does not improve the rate.
         if !self.matrix.iterates() {
             self.eta = 1.0;
         }
         Ok(())
     }
 
-    /// alpha (y - anchor), the approximation of y', into `difference`.
+    /// Computes alpha (y - anchor), the approximation of y', in `difference`.
     fn rate(&mut self, equation: &Equation<'_>, y: &[f64]) {
         for i in 0..y.len() {
             self.difference[i] = equation.alpha * (y[i] - equation.anchor[i]);
         }
     }
 
-    /// f + offset - alpha M (y - anchor) into `residual`.
+    /// Computes f + offset - alpha M (y - anchor) in `residual`.
     fn evaluate(&mut self, eval: &mut Evaluator<'_>, equation: &Equation<'_>, y: &[f64]) -> Result<(), Cause> {
         let (anchor, alpha) = (&equation.anchor[..y.len()], equation.alpha);
         eval.rhs(equation.t, y, &mut self.residual)?;
@@ -267,7 +268,7 @@ impl Newton {
         accuracy: Accuracy,
     ) -> Result<(), Cause> {
         let (anchor, alpha) = (&equation.anchor[..y.len()], equation.alpha);
-        // Factors of another alpha over- or undershoot on stiff components by this much.
+        // Factors for another alpha over- or undershoot on stiff components by this factor.
         let mut relax = 2.0 / (1.0 + alpha / self.matrix.alpha());
         let (trusted, fading) = accuracy.memory;
         let mut eta = self.eta.max(trusted).powf(fading);
@@ -284,7 +285,7 @@ impl Newton {
             let size = advance(y, &mut self.residual, relax, weights);
             if iteration > 0 {
                 let theta = size / previous;
-                // The rate says nothing of what follows where the matrix was renewed in between.
+                // If the matrix was renewed in between, the rate says nothing about the next iterations.
                 let left = (MAX_ITERATIONS - 1 - iteration) as i32;
                 let slow = !renewed && size * theta.powi(left) > accuracy.tolerance * (1.0 - theta);
                 if !(theta < 1.0) || slow {
@@ -324,7 +325,7 @@ impl Newton {
     }
 }
 
-/// y += r, where r *= relax first; the weighted norm of r.
+/// Scales r by `relax`, adds it to y, and returns its weighted norm.
 fn advance(y: &mut [f64], r: &mut [f64], relax: f64, weights: &[f64]) -> f64 {
     let n = y.len();
     let ((y4, y), (r4, r), (w4, w)) = (y.as_chunks_mut::<4>(), r.as_chunks_mut::<4>(), weights[..n].as_chunks::<4>());

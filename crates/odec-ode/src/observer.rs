@@ -22,7 +22,7 @@ impl<'a> StepEnd<'a> {
         self.integrator.state()
     }
 
-    /// The method that made the step: the one of the run, or one that it chose.
+    /// The method that made the step: the method of the run, or the one that the run chose.
     pub fn made_by(&self) -> &'static Method {
         self.integrator.made_by(self.own)
     }

@@ -11,7 +11,7 @@ const WHOLE_STEP: f64 = 1e-8;
 const GROW_AT_REST: f64 = 1.5;
 /// Smallest step as a fraction of the first one, for steps at t = 0 where rounding of t gives no bound.
 const SMALLEST_FRACTION: f64 = 1e-40;
-/// A step is not shortened below this many rounding errors of t for this reason alone.
+/// A step from a changed state is not shortened below this many rounding errors of t.
 const SHORTEST: f64 = 64.0;
 /// If the rounding error of its end is more than this fraction of a step, the step has the exact length from t to this end.
 /// For large t, such as seconds since 1970, the step would otherwise differ from the elapsed time.
@@ -28,7 +28,7 @@ pub(crate) enum Pace {
     Adaptive(StepProposal),
 }
 
-/// `t0 + i*h`, the last step shortened to the end unless the interval is a whole number of steps.
+/// Equal steps to `t0 + i*h`; the last one is shorter unless the interval is a whole number of steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     t0: f64,
@@ -47,10 +47,10 @@ pub(crate) struct StepProposal {
     t_end: f64,
     h: f64,
     max: f64,
-    /// Where f depends on time: true after a step that grew, until one shrinks.
+    /// If f depends on time: true after a step that grew, until a step shrinks.
     rest: Option<bool>,
     least: f64,
-    /// The longest step that the controller proposed before a stop shortened it.
+    /// The longest step that the controller had proposed when a stop shortened it.
     uncut: f64,
 }
 
@@ -61,7 +61,7 @@ fn exact(t: f64, h: f64) -> (f64, f64) {
 }
 
 impl Grid {
-    /// Where the step from the last point of the grid ends.
+    /// The end of the step from the last grid point.
     fn target(&self) -> f64 {
         if self.taken + 1.0 >= self.count { self.t_end } else { self.t0 + (self.taken + 1.0) * self.h }
     }
@@ -100,7 +100,7 @@ impl Pace {
         matches!(self, Pace::Fixed(_))
     }
 
-    /// The step to try from `t`, and its end. No step passes `stop`, which lies ahead and not beyond the end.
+    /// The step to try from `t`, and its end. No step passes `stop`, which lies between `t` and the end.
     pub fn step(&mut self, t: f64, stop: Option<f64>) -> (f64, f64) {
         match self {
             Pace::Fixed(grid) => {
@@ -122,7 +122,7 @@ impl Pace {
                 if proposal.h.abs() * (1.0 + LAST_GROWTH) >= left.abs() {
                     (left, end)
                 } else if stop.is_some() && 2.0 * proposal.h.abs() > left.abs() {
-                    // two equal steps instead of a whole one and the rest
+                    // two equal steps instead of a full one and a short rest
                     exact(t, 0.5 * left)
                 } else {
                     let (h, t_new) = exact(t, proposal.h);
@@ -172,12 +172,12 @@ impl Pace {
         }
     }
 
-    /// The state has been changed at `t`.
+    /// Continues from a state that was changed at `t`.
     pub fn resume(&mut self, t: f64) {
         match self {
             Pace::Fixed(grid) => grid.stand_at(t),
             Pace::Adaptive(proposal) => {
-                // after repeated changes of the state, the last step says nothing about how long steps may be
+                // after repeated changes of the state, the last step is no measure of the next one
                 let (uncut, shortest) = (proposal.uncut.abs(), SHORTEST * f64::EPSILON * t.abs());
                 proposal.h = (RESUMED * uncut).max(shortest.min(uncut)).copysign(proposal.uncut);
                 proposal.uncut = proposal.h;
@@ -186,7 +186,7 @@ impl Pace {
         }
     }
 
-    /// The state continues with other derivatives: a step that a stop has shortened returns to the proposed length.
+    /// Continues with another derivative of f: a step that a stop has shortened returns to the proposed length.
     pub fn kink(&mut self) {
         if let Pace::Adaptive(proposal) = self {
             proposal.h = proposal.uncut;
@@ -194,7 +194,7 @@ impl Pace {
         }
     }
 
-    /// The end has been moved; `t` is the current time.
+    /// Moves the end of the run; `t` is the current time.
     pub fn extend(&mut self, t: f64, t_end: f64) {
         match self {
             Pace::Fixed(grid) => {

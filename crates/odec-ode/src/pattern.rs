@@ -5,7 +5,7 @@
 pub struct Pattern {
     /// Number of rows.
     pub rows: u32,
-    /// `col_ptr[j]..col_ptr[j+1]` are the entries of column `j`; one more than there are columns.
+    /// `col_ptr[j]..col_ptr[j+1]` are the entries of column `j`; its length is the number of columns plus one.
     pub col_ptr: Vec<u32>,
     /// Row of each entry.
     pub row_idx: Vec<u32>,
@@ -17,7 +17,7 @@ impl Pattern {
         self.col_ptr[j] as usize..self.col_ptr[j + 1] as usize
     }
 
-    /// True for a square pattern of size `n` whose pointers ascend, and whose rows ascend within each column and exist.
+    /// True for a square pattern of size `n` with ascending pointers and, in each column, ascending valid rows.
     pub fn is_square(&self, n: usize) -> bool {
         self.rows as usize == n
             && self.cols() == n
@@ -57,7 +57,7 @@ impl Pattern {
             row_idx[*at as usize] = *r;
             *at += 1;
         }
-        // Each column in order and without its duplicates, moved up to the one before.
+        // Sorts each column, removes its duplicates, and closes the gap to the column before.
         let mut end = 0;
         for j in 0..cols {
             let (from, to) = (col_ptr[j] as usize, col_ptr[j + 1] as usize);
@@ -86,7 +86,7 @@ impl Pattern {
         self.row_idx[range.clone()].binary_search(&(row as u32)).ok().map(|k| range.start + k)
     }
 
-    /// The entry at a position from which this pattern was made.
+    /// The entry at a position that is in the pattern.
     #[track_caller]
     pub(crate) fn entry(&self, row: usize, col: usize) -> u32 {
         match self.find(row, col) {

@@ -34,8 +34,8 @@ pub struct Options {
     pub max_step: Option<f64>,
     /// Budget of accepted plus rejected steps.
     pub max_steps: u64,
-    /// Linear systems of second-order problems are solved at the size of the velocities (false: in the first-order
-    /// view; the answers agree to rounding, tests compare the two).
+    /// Linear systems of second-order problems are solved at the size of the velocities (false: as first-order
+    /// systems; the results agree up to rounding, which tests check).
     pub reduce: bool,
     /// The linear solver of implicit methods.
     pub linear: LinearSolver,
@@ -57,7 +57,7 @@ impl Options {
     }
 }
 
-/// A maker of code for eliminations, as an option of a run.
+/// A compiler of unrolled LU, as an option of a run.
 #[derive(Clone)]
 pub struct Code(pub Arc<dyn Eliminator>);
 
@@ -95,7 +95,7 @@ pub enum Samples {
     Steps,
     /// These times, in the direction of integration.
     Times(Vec<f64>),
-    /// The start of the run, its end, and the times that part it into this many equal lengths.
+    /// The start and the end of the run, and the times that divide it into this many equal parts.
     Even(u64),
 }
 
@@ -109,7 +109,7 @@ impl Samples {
         }
     }
 
-    /// The time with this number, counted from 0, of a run from `t0` to `t_end`.
+    /// The k-th time of a run from `t0` to `t_end`, counted from 0.
     pub fn time(&self, k: u64, t0: f64, t_end: f64) -> Option<f64> {
         match self {
             Samples::Steps => None,
@@ -128,7 +128,7 @@ pub trait Sink {
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
-    /// The same for who looks at states and steps; this is what the loop calls.
+    /// Called by the loop after each accepted step; override it to examine states and steps.
     fn step_end(&mut self, end: &mut StepEnd<'_>) -> ControlFlow<()> {
         self.step(end.t)
     }
@@ -141,7 +141,7 @@ pub struct Stats {
     pub accepted: u64,
     /// Steps rejected by the error test.
     pub rejected: u64,
-    /// Steps given up because Newton failed or a value was not finite.
+    /// Steps that failed because Newton failed or a value was not finite.
     pub failed: u64,
     /// Evaluations of f.
     pub rhs: u64,
@@ -206,7 +206,7 @@ impl Stats {
     }
 }
 
-/// How a run ended that did not fail.
+/// How a successful run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The end time was reached.
@@ -218,7 +218,7 @@ pub enum Stop {
 /// A finished run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Why it ended.
+    /// The reason for the end.
     pub stop: Stop,
     /// Last time.
     pub t: f64,
@@ -232,7 +232,7 @@ pub struct Outcome {
     pub course: Option<Course>,
 }
 
-/// Why a run failed. Everything needed to explain it in terms of the model.
+/// A failed run, with everything needed to explain the failure in terms of the model.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// The cause.
@@ -241,11 +241,11 @@ pub struct Failure {
     pub t: f64,
     /// State there.
     pub y: Vec<f64>,
-    /// Step that was tried.
+    /// Step size that was tried.
     pub h: f64,
-    /// Time and state of the failing evaluation, if other than (t, y).
+    /// Time and state of the failing evaluation, if it is not (t, y).
     pub at: Option<(f64, Vec<f64>)>,
-    /// Counts until then.
+    /// Counts up to the failure.
     pub stats: Stats,
     /// The methods that the run used, if it chose them itself.
     pub course: Option<Course>,
@@ -287,7 +287,7 @@ pub enum Cause {
         /// Row of M.
         row: usize,
     },
-    /// M(t, y) is singular where a method needs y' itself.
+    /// M(t, y) is singular, but the method needs y' itself.
     SingularMass {
         /// A row of M without a nonzero entry (an algebraic equation), or the column without a pivot.
         row: usize,
@@ -312,7 +312,7 @@ pub enum Cause {
         /// A state that these functions contain.
         row: usize,
     },
-    /// The state in this row left the range of numbers, although f was always finite.
+    /// The state in this row left the range of doubles, although f was always finite.
     NonFiniteState {
         /// Row.
         row: usize,
@@ -364,11 +364,11 @@ pub enum Refusal {
         /// Methods to use instead.
         instead: String,
     },
-    /// The mass matrix is singular and the method needs y' itself.
+    /// The mass matrix is singular, but the method needs y' itself.
     SingularMass {
         /// The method.
         method: String,
-        /// Rows without a derivative (algebraic equations); empty when the rows depend on each other.
+        /// Rows without a derivative (algebraic equations); empty if the rows depend on each other.
         rows: Vec<usize>,
     },
     /// This unknown starts at 0 with an absolute tolerance of 0, so its error has no scale.
@@ -382,7 +382,7 @@ pub enum Refusal {
     BadOption(String),
 }
 
-/// Why a run has no outcome.
+/// The reason why a run has no outcome.
 #[derive(Clone, Debug)]
 pub enum SolveError {
     /// It could not be started.

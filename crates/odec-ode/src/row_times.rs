@@ -33,14 +33,14 @@ impl<'a> RowTimes<'a> {
         self.are_steps() || self.time().is_some_and(|next| next == t || (next < t) == self.forward())
     }
 
-    /// Takes the next time if it comes before `t`, or at `t` if `there` is set.
+    /// Takes the next time if it lies before `t`, or at `t` if `there` is set.
     pub fn take(&mut self, t: f64, there: bool) -> Option<f64> {
         let next = self.time().filter(|next| if *next == t { there } else { (*next < t) == self.forward() })?;
         self.next += 1;
         Some(next)
     }
 
-    /// Puts back the time taken last.
+    /// Undoes the last `take`.
     pub fn put_back(&mut self) {
         self.next -= 1;
     }

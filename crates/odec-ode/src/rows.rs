@@ -28,34 +28,34 @@ use crate::system::System;
 
 /// gamma of the correction.
 const GAMMA: f64 = 0.25;
-/// Largest size of gamma h r, in tolerances, at which dense output needs no further look.
+/// Largest size of gamma h r, in tolerances, for dense output that needs no further check.
 const CLEAR: f64 = 0.5;
-/// Largest size of e, in tolerances, at which a row is believed.
+/// Largest size of e, in tolerances, for an accepted row.
 const BELIEVED: f64 = 0.5;
 /// Change of a row, in tolerances, at which a correction has converged; largest number of corrections; factor by which
 /// each must reduce the change.
 const SETTLED: f64 = 0.1;
 const CORRECTIONS: u32 = 4;
 const GAIN: f64 = 0.3;
-/// Part of a tolerance that an iteration for a linear system may leave.
+/// Fraction of a tolerance that an iterative linear solver may leave.
 const LINEAR: f64 = 0.01;
 /// Positions in a step at which its polynomial is checked: there the defect of a cubic through its ends is largest.
 const PROBES: [f64; 2] = [0.21, 0.79];
-/// Distance of the points that u' is taken from, as a part of the step: exact for polynomials of degree 4.
+/// Distance of the points for u', as a fraction of the step: exact for polynomials of degree 4.
 const APART: f64 = 0.05;
-/// Part of a step next to its ends where the polynomial is as good as they are.
+/// Fraction of a step next to its ends where the polynomial is as accurate as the ends.
 const EDGE: f64 = 1e-12;
-/// Steps aside that may be tried for one row.
+/// Largest number of attempts of extra steps for one row.
 const ASIDE: u32 = 200;
 
 /// How the rows of a method are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowCheck {
-    /// Its dense output is as good as the ends of its steps, unless it is doubtful ([`Integrator::doubtful`]).
+    /// No check: dense output is as accurate as the ends of its steps, unless it is doubtful ([`Integrator::doubtful`]).
     None,
-    /// By the defect of slow unknowns, once for each step.
+    /// By the defect of slow unknowns, once per step.
     Slow,
-    /// By the defect of slow unknowns, and at each row by that of fast ones.
+    /// By the defect of slow unknowns once per step, and by the defect of fast unknowns at each row.
     Full,
 }
 
@@ -78,13 +78,13 @@ pub(crate) struct Rows {
     options: Options,
     tolerances: Tolerances,
     fixed: bool,
-    /// Start of the step that was tried last, where rows lie in it.
+    /// Start of the step that was attempted last, if rows lie in it.
     start: Option<f64>,
     from: Vec<f64>,
-    /// Whether the dense output of the last step is doubtful, once it was asked.
+    /// True if the dense output of the last step is doubtful; `None` before the check.
     doubt: Option<bool>,
     work: Option<Box<Work>>,
-    /// Onto what stays zero along a solution, if anything does.
+    /// The projection onto invariants, if the system has any.
     pub(crate) projection: Option<Projection>,
 }
 
@@ -93,10 +93,10 @@ struct Work {
     /// W, and the time of its J while it is used in this step; `None`: not factored.
     matrix: Option<IterationMatrix>,
     factored: Option<f64>,
-    /// The facts about the slow unknowns of this step.
+    /// The check of the slow unknowns in this step.
     slow: Slow,
     side: Option<(&'static str, Box<dyn Integrator>)>,
-    /// The side path has begun in this step.
+    /// True after the first extra step within this step.
     aside: bool,
     weights: Vec<f64>,
     slope: Vec<f64>,
@@ -134,7 +134,7 @@ impl Rows {
         }
     }
 
-    /// Makes ready for another run, on the same system with other parameters.
+    /// Prepares for another run on the same system with other parameters.
     pub(crate) fn renew(&mut self, system: &dyn System) {
         self.start = None;
         let Some(work) = &mut self.work else { return };
@@ -147,7 +147,7 @@ impl Rows {
         }
     }
 
-    /// Before an attempt in which rows may lie.
+    /// Called before an attempt; `inside` is true if rows may lie in the step.
     pub(crate) fn before(&mut self, integrator: &dyn Integrator, inside: bool) {
         (self.start, self.doubt) = (None, None);
         if self.fixed || !inside {
@@ -162,7 +162,7 @@ impl Rows {
         self.from.extend_from_slice(integrator.state());
     }
 
-    /// The start of the last step, where its dense output may need correction; its state is then in `from`.
+    /// The start of the last step if its dense output may need correction; its state is then in `from`.
     fn corrected_from(&mut self, integrator: &dyn Integrator) -> Option<f64> {
         if self.start.is_some() || self.fixed || self.doubt == Some(false) {
             return self.start;
@@ -176,9 +176,9 @@ impl Rows {
         self.start
     }
 
-    /// False where every value is that of the dense output alone, whatever is done before an attempt.
+    /// True if a value may differ from the dense output.
     pub(crate) fn may_correct(&self, integrator: &dyn Integrator) -> bool {
-        // an integrator that chooses has methods of every kind
+        // an integrator that chooses its method may use methods of every kind
         let chooses = integrator.course().is_some();
         !self.fixed && (chooses || look(self.method) != RowCheck::None)
     }
@@ -187,7 +187,7 @@ impl Rows {
     pub(crate) fn value(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator, t: f64, y: &mut [f64]) {
         self.unprojected(eval, integrator, t, y);
         if let Some(projection) = &mut self.projection {
-            // one that cannot be projected stays what the method makes of it
+            // a state that cannot be projected stays unchanged
             if let Ok(Some(nearest)) = projection.nearest(eval.system(), t, y) {
                 y.copy_from_slice(nearest);
             }
@@ -215,7 +215,7 @@ impl Rows {
 
 impl Rows {
     /// The deviation of the dense output from a solution in the last accepted step: the larger norm of gamma h r at
-    /// [`PROBES`], in tolerances; zero if it needs no correction. Infinite if it says nothing about an unknown.
+    /// [`PROBES`], in tolerances; zero if it needs no correction. Infinite if it cannot judge an unknown.
     pub(crate) fn defect(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator) -> f64 {
         let Some(start) = self.corrected_from(integrator) else { return 0.0 };
         let made = integrator.made_by(self.method);
@@ -238,7 +238,7 @@ impl Rows {
         sizes[0].max(sizes[1])
     }
 
-    /// Discards what was learnt in the last step: the next one is treated as the first.
+    /// Discards the results of the last step: the next one is treated as the first.
     pub(crate) fn rewind(&mut self) {
         if let Some(work) = &mut self.work {
             (work.factored, work.slow, work.aside) = (None, Slow::Unknown, false);
@@ -304,7 +304,7 @@ impl Work {
         }
     }
 
-    /// Improves `y`, the dense output at `t`.
+    /// Corrects `y`, the dense output at `t`, if necessary.
     fn value(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> RowSource {
         let full = look(step.made) == RowCheck::Full;
         if self.slow == Slow::Unknown {
@@ -323,7 +323,7 @@ impl Work {
         if self.land(step, eval, t, y) { RowSource::Landed } else { RowSource::Interpolated }
     }
 
-    /// True where the slow unknowns follow the polynomial of the step.
+    /// True if the slow unknowns follow the polynomial of the step.
     fn fits(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, full: bool) -> bool {
         PROBES.iter().all(|s| {
             let t = step.start + s * step.h;
@@ -339,7 +339,7 @@ impl Work {
         })
     }
 
-    /// Corrects `state`, the dense output at `t`; `None` where that does not settle.
+    /// Corrects `state`, the dense output at `t`; `None` if the correction does not converge.
     fn correct(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<RowSource> {
         self.differentiate(step, t);
         if self.measure(step, eval, t)? <= self.clear() {
@@ -380,13 +380,13 @@ impl Work {
         None
     }
 
-    /// The size of gamma h r that needs no further look. With a mass matrix there is none: the defect of an algebraic
-    /// equation is not measured in the units of its unknown.
+    /// The largest size of gamma h r that needs no further check. With a mass matrix it is zero: the defect of an
+    /// algebraic equation is not measured in the units of its unknown.
     fn clear(&self) -> f64 {
         if self.mass.is_identity() { CLEAR } else { 0.0 }
     }
 
-    /// u' at `t` from four values around it.
+    /// Computes u' at `t` from four values around it.
     fn differentiate(&mut self, step: &Inside<'_>, t: f64) {
         let apart = APART * step.h;
         self.slope.fill(0.0);
@@ -397,7 +397,7 @@ impl Work {
         }
     }
 
-    /// The defect of `state` at `t`, and the size of gamma h r in tolerances; `None` where f has no value.
+    /// The defect of `state` at `t`, and the size of gamma h r in tolerances; `None` if f cannot be evaluated.
     fn measure(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<f64> {
         eval.rhs(t, &self.state, &mut self.defect).ok()?;
         self.mass.update(eval, t, &self.state).ok()?;
@@ -423,7 +423,7 @@ impl Work {
         made.is_ok()
     }
 
-    /// d and e from the defect; the size of e in tolerances.
+    /// Computes d and e from the defect; returns the size of e in tolerances.
     fn solve(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>) -> Option<f64> {
         let matrix = self.matrix.as_mut()?;
         let goal = Goal { weights: &self.weights, tolerance: LINEAR };
@@ -445,7 +445,7 @@ impl Work {
             self.aside = false;
         }
         let Some((_, side)) = &mut self.side else { return false };
-        // rows come in the order of the run; values for other purposes may not
+        // rows ascend in the direction of the run; times for other purposes may not
         if !self.aside || (t - side.time()) * step.h < 0.0 {
             if side.set(eval, step.start, step.from).is_err() {
                 return false;
@@ -469,7 +469,7 @@ impl Work {
                 Attempt::Rejected { next: proposed, .. } | Attempt::Failed { next: proposed, .. } => next = proposed,
             }
         }
-        // what is left of the path serves no other row of this step
+        // the remaining steps of this integrator are of no use for other rows
         self.aside = false;
         false
     }

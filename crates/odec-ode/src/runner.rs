@@ -1,4 +1,5 @@
-//! A run that its caller drives step by step: begin, advance, interpolate in the last step, undo it, change the state, continue.
+//! A run that its caller drives step by step: begin, advance, interpolate in the last step, go back to its start,
+//! change the state, continue.
 
 mod ended;
 mod progress;
@@ -21,7 +22,7 @@ use crate::problem::{Cause, Options, Problem, Refusal, SolveError, Stats};
 use crate::rows::Rows;
 use crate::system::System;
 
-/// How far [`Runner::advance`] came.
+/// How far [`Runner::advance`] has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
     /// The end of an accepted step.
@@ -35,9 +36,9 @@ pub enum Reached {
 /// Constraints on the next step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ahead {
-    /// A time that no step may pass: a step that would ends there, exactly. f is not evaluated beyond it, except by
-    /// `yoshida4`, whose substeps go beyond the end of a step and back. The caller must
-    /// merge stops that are only a few units of rounding apart: no method gets a slope from so short a step.
+    /// A time that no step may pass: the step that reaches it ends there exactly. f is not evaluated beyond it,
+    /// except by `yoshida4`, whose substeps go beyond the end of a step and back. The caller must merge stops that
+    /// are only a few units of rounding apart: no method gets a slope from so short a step.
     pub stop: Option<f64>,
     /// The next time at which a state is needed. It changes no step; if that time lies inside, a method whose dense
     /// output costs evaluations of f makes them with the step.
@@ -80,11 +81,11 @@ pub struct Runner {
     options: Options,
     tolerances: Tolerances,
     pub(crate) integrator: Box<dyn Integrator>,
-    /// True until a run has left its traces in the integrator.
+    /// True until a run has changed the integrator.
     untouched: bool,
-    /// [`Runner::retreat`] may be called.
+    /// True if [`Runner::retreat`] is permitted.
     retreats: bool,
-    /// [`Runner::value`] may be called at any time.
+    /// True if [`Runner::value`] is permitted at any time.
     watched: bool,
     room: Room,
     /// Computes rows between steps.
@@ -98,7 +99,7 @@ pub struct Runner {
     polynomials: Option<Polynomials>,
 }
 
-/// Refuses a system of another size than the runner was made for.
+/// Refuses a system of another size than that of the runner.
 fn fits_runner(system: &dyn System, n: usize) -> Result<(), Refusal> {
     match system.shape().n {
         now if now == n => Ok(()),
@@ -107,10 +108,10 @@ fn fits_runner(system: &dyn System, n: usize) -> Result<(), Refusal> {
 }
 
 impl Runner {
-    /// A runner for runs with these options.
+    /// Creates a runner for runs with these options.
     ///
     /// # Errors
-    /// A system, method or options with which no run can begin.
+    /// A system, method or options that no run can start with.
     pub fn new(system: &dyn System, method: &'static Method, options: &Options) -> Result<Self, Refusal> {
         fits(system, options)?;
         Self::build(system, method, options, Tolerances::new(options, system.shape().n))
@@ -149,14 +150,14 @@ impl Runner {
         })
     }
 
-    /// Refuses a problem that makes no sense, and makes the integrator what it was when it was built.
+    /// Checks the problem, and restores the integrator to its state after construction.
     pub(crate) fn ready(&mut self, system: &dyn System, problem: &Problem) -> Result<(), Refusal> {
         fits_runner(system, self.row.len())?;
         validate(problem, self.row.len(), &self.options)?;
         self.renew(system, problem)
     }
 
-    /// Refuses what cannot be measured, and makes the integrator what it was when it was built.
+    /// Checks the scale of the errors, and restores the integrator to its state after construction.
     fn renew(&mut self, system: &dyn System, problem: &Problem) -> Result<(), Refusal> {
         if !self.options.fixed || self.method.structure.jacobian {
             measurable(problem, &self.tolerances)?;
@@ -180,17 +181,17 @@ impl Runner {
         self.integrator.allow_retreat();
     }
 
-    /// Permits [`Runner::value`] and [`Runner::defect`] at any time. It changes no step where df/dy is finite.
+    /// Permits [`Runner::value`] and [`Runner::defect`] at any time. It changes no step if df/dy is finite.
     pub fn watch(&mut self) {
         self.paused.secants = true;
         self.watched = self.between.may_correct(self.integrator.as_ref());
     }
 
-    /// Begins a run. The system is the one that the runner was made for, with the same patterns; its parameters may differ. A run may
-    /// have no end: `t_end` is infinite then, and the caller steps as long as it wants.
+    /// Begins a run. The system is the one of [`Runner::new`], with the same patterns; its parameters may differ. A
+    /// run without an end has an infinite `t_end`; the caller makes as many steps as it wants.
     ///
     /// # Errors
-    /// A problem that makes no sense, or that has no slope at its start.
+    /// An invalid problem, or a failure of f at the start.
     pub fn begin(&mut self, system: &dyn System, problem: &Problem) -> Result<(), SolveError> {
         if problem.t_end.is_infinite() {
             let start = Problem { t_end: problem.t0, ..problem.clone() };
@@ -206,7 +207,7 @@ impl Runner {
         self.leave(eval, begun)
     }
 
-    /// Sets the start.
+    /// Sets the initial state.
     pub(crate) fn put(&mut self, eval: &mut Evaluator<'_>, problem: &Problem) -> Result<(), Cause> {
         self.untouched = false;
         eval.begin(problem.t_end - problem.t0);
@@ -218,10 +219,11 @@ impl Runner {
         self.integrator.set(eval, problem.t0, &problem.y0)
     }
 
-    /// Makes one accepted step, and the rejected ones before it. Does nothing at the end of the problem or at the stop.
+    /// Makes one accepted step, after the rejected ones before it. Does nothing at the end of the problem or at the
+    /// stop.
     ///
     /// # Errors
-    /// A stop in the past; a run that fails, which then is in the state before the call.
+    /// A stop in the past; a failure of the run, which then keeps the state before the call.
     pub fn advance(&mut self, system: &dyn System, ahead: Ahead) -> Result<Reached, SolveError> {
         let t = self.time();
         if let Some(stop) = ahead.stop
@@ -239,12 +241,12 @@ impl Runner {
         Evaluator::resume(system, std::mem::take(&mut self.paused))
     }
 
-    /// Keeps what the evaluator knows.
+    /// Takes back the counts and faults of the evaluator.
     pub(crate) fn keep(&mut self, eval: Evaluator<'_>) {
         self.paused = eval.pause();
     }
 
-    /// Keeps what the evaluator knows, and says what went wrong.
+    /// Takes back the counts and faults of the evaluator, and makes a failure from a cause.
     fn leave<T>(&mut self, eval: Evaluator<'_>, result: Result<T, Cause>) -> Result<T, SolveError> {
         let result = result.map_err(|cause| self.failure(&eval, cause));
         self.paused = eval.pause();
@@ -319,7 +321,7 @@ impl Runner {
         }
     }
 
-    /// Moves the state onto what stays zero along a solution.
+    /// Projects the state onto the invariants.
     fn project(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
         let Some(projection) = &mut self.between.projection else { return Ok(()) };
         let (t, y) = (self.integrator.time(), self.integrator.state());
@@ -329,7 +331,8 @@ impl Runner {
         }
     }
 
-    /// The pace of the first step. Its guess is made in units of the span: of a run without an end, up to the time that is wanted next.
+    /// The pace of the first step. The first step is guessed relative to the span; for a run without an end, relative
+    /// to the distance to the next requested time.
     fn first_pace(&mut self, eval: &mut Evaluator<'_>, wanted: Option<f64>) -> Result<Pace, Cause> {
         let Progress { t0, t_end, .. } = self.run;
         if let (true, Some(step)) = (self.options.fixed, self.options.step) {
@@ -349,27 +352,27 @@ impl Runner {
         Ok(Pace::adaptive(t0, t_end, first, max, eval.autonomous()))
     }
 
-    /// Time reached.
+    /// Current time.
     pub fn time(&self) -> f64 {
         self.integrator.time()
     }
 
-    /// State there, n values.
+    /// Current state, n values.
     pub fn state(&self) -> &[f64] {
         self.integrator.state()
     }
 
-    /// Counts of the run so far. A step that was taken back counts as rejected.
+    /// Counts of the run so far. A step that was undone counts as rejected.
     pub fn stats(&self) -> &Stats {
         &self.paused.stats
     }
 
-    /// The interpolant over the last accepted step, from its start to the time reached, whether a sample was announced there or not; `None`
-    /// where the run has made no step since it began or its state was changed, and for a method without continuous output. The first call
-    /// takes memory for it.
+    /// The interpolant over the last accepted step, even if no sample was announced there; `None` before the first
+    /// step, after a change of the state, and for a method without continuous output. The first call allocates
+    /// memory.
     ///
     /// # Errors
-    /// f has no value at a stage that the interpolant needs.
+    /// A failure of f at a stage that only the interpolant needs.
     pub fn interpolant(&mut self, system: &dyn System) -> Result<Option<Interpolant<'_>>, SolveError> {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         let complete = self.integrator.complete(&mut eval);
@@ -379,9 +382,9 @@ impl Runner {
         Ok(polynomials.take(integrator).then_some(Interpolant { integrator, polynomials }))
     }
 
-    /// The state at a time of the last accepted step with the bits that rows have, n values: at its end as it is, before that by the
-    /// interpolant, corrected where that is not right. A time inside, or one before it in the same step, must have been announced by
-    /// [`Ahead::sample`] or [`Runner::watch`].
+    /// The state at a time of the last accepted step, bitwise equal to a row, n values: at the end of the step the
+    /// state itself, before it the interpolant, corrected if it is inaccurate. A time inside the step, or an earlier
+    /// one in the same step, must have been announced by [`Ahead::sample`] or [`Runner::watch`].
     pub fn value(&mut self, system: &dyn System, t: f64, y: &mut [f64]) {
         if t == self.time() {
             y.copy_from_slice(self.state());
@@ -392,18 +395,19 @@ impl Runner {
         self.paused = eval.pause();
     }
 
-    /// [`Runner::value`] between [`Runner::evaluator`] and [`Runner::keep`].
+    /// Like [`Runner::value`], between [`Runner::evaluator`] and [`Runner::keep`].
     pub(crate) fn value_by(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) {
         self.between.value(eval, self.integrator.as_ref(), t, y);
     }
 
-    /// The end of the last accepted step, as [`crate::Sink::step_end`] sees it.
+    /// The end of the last accepted step, as in [`crate::Sink::step_end`].
     pub fn step_end(&mut self) -> StepEnd<'_> {
         StepEnd::new(self.integrator.as_mut(), self.method)
     }
 
-    /// The largest difference between the interpolant over the last accepted step and [`Runner::value`], in tolerances: 0 if
-    /// there are no corrections, infinite if it is unknown. After [`Runner::watch`] and [`Runner::interpolant`].
+    /// The largest difference between the interpolant over the last accepted step and [`Runner::value`], in
+    /// tolerances: 0 if there are no corrections, infinite if it is unknown. Requires [`Runner::watch`] and
+    /// [`Runner::interpolant`].
     pub fn defect(&mut self, system: &dyn System) -> f64 {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         let defect = self.between.defect(&mut eval, self.integrator.as_ref());
@@ -411,13 +415,13 @@ impl Runner {
         defect
     }
 
-    /// The next [`Runner::value`] is made as if it were the first in its step: the bits of a value depend on those before it, whose times
-    /// ascend.
+    /// Treats the next [`Runner::value`] as the first in its step: the bits of a value depend on earlier values of
+    /// the step, whose times ascend.
     pub fn rewind(&mut self) {
         self.between.rewind();
     }
 
-    /// True if a state in the last accepted step may be far outside the hull of its interpolant: fast unknowns of a stiff
+    /// True if a state in the last accepted step may be far from its interpolant: for fast unknowns of a stiff
     /// system.
     pub fn may_leave(&self) -> bool {
         self.between.may_leave(self.integrator.as_ref())
@@ -428,7 +432,7 @@ impl Runner {
         self.integrator.slopes()
     }
 
-    /// True where [`Runner::start`] will be there after every step.
+    /// True if [`Runner::start`] is available after every step.
     pub(crate) fn has_start(&self) -> bool {
         matches!(self.method.family, Family::RungeKutta(tableau) if tableau.embedded.is_some())
     }
@@ -454,7 +458,7 @@ impl Runner {
     /// quarter of the one that the controller proposed.
     ///
     /// # Errors
-    /// A state of another length or that is not finite; a state without a slope.
+    /// A state of another length or that is not finite; a failure of f at the state.
     pub fn resume(&mut self, system: &dyn System, y: &[f64]) -> Result<(), SolveError> {
         self.resume_at(system, self.time(), y)
     }
@@ -462,13 +466,13 @@ impl Runner {
     /// Continues at the current time, where derivatives of f jump: discards the history, and keeps the step size.
     ///
     /// # Errors
-    /// If the state has no slope.
+    /// A failure of f at the state.
     pub fn kink(&mut self, system: &dyn System) -> Result<(), SolveError> {
         self.row.copy_from_slice(self.integrator.state());
         self.go_on(system)
     }
 
-    /// The same from a state that differs from the current one only by errors of the method.
+    /// Like [`Runner::kink`], from a state that differs from the current one only by errors of the method.
     pub(crate) fn put_back(&mut self, system: &dyn System, y: &[f64]) -> Result<(), SolveError> {
         self.row.copy_from_slice(y);
         self.go_on(system)
@@ -507,7 +511,7 @@ impl Runner {
         self.leave(eval, resumed)
     }
 
-    /// From now on, the tolerances are this fraction of those of the options, a power of two at most 1; see
+    /// Sets the fraction of the requested tolerances for the following steps, a power of two at most 1; see
     /// [`Integrator::tighten`].
     pub(crate) fn tighten(&mut self, part: f64) {
         self.integrator.tighten(part);
@@ -525,10 +529,10 @@ impl Runner {
         }
     }
 
-    /// Moves the end of the run further away, to a time that may be infinite.
+    /// Moves the end of the run further away, even to infinity.
     ///
     /// # Errors
-    /// An end that lies behind the time reached.
+    /// An end behind the current time.
     pub fn extend(&mut self, t_end: f64) -> Result<(), Refusal> {
         let (t, forward) = (self.time(), self.run.t_end >= self.run.t0);
         if t_end.is_nan() || (t_end != t && (t_end > t) != forward) {
@@ -542,12 +546,12 @@ impl Runner {
         Ok(())
     }
 
-    /// The steps that a run may take.
+    /// The number of steps that a run may take.
     pub(crate) fn budget(&self) -> u64 {
         self.options.max_steps
     }
 
-    /// Begins a new budget of steps.
+    /// Starts a new budget of steps.
     pub fn renew_budget(&mut self) {
         self.run.attempts = 0;
     }

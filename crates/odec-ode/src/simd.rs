@@ -1,20 +1,22 @@
-//! Loops over vectors in the widest SIMD registers that the processor has: the same operations in the same order, so the same bits, whatever its width.
+//! Loops over vectors in the widest SIMD registers that the processor has: the same operations in the same order, so
+//! the same bits for every width.
 
 use std::sync::LazyLock;
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Smallest number of unknowns for which a loop uses SIMD registers: this needs a function call.
+/// Smallest number of unknowns for which a loop uses wider registers, at the cost of a function call.
 const LEAST: usize = 16;
 
 /// The features of the processor, detected once.
 pub(crate) static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
-/// A loop over groups of four numbers. All that it does has to be inlined (`#[inline(always)]`), or it stays code for any processor.
+/// A loop over groups of four numbers. Everything that it calls must be inlined (`#[inline(always)]`), otherwise it
+/// is not compiled for the wider registers.
 pub(crate) trait Pass {
-    /// The result.
+    /// The result of the loop.
     type Output;
-    /// Goes through it.
+    /// Runs the loop.
     fn run(self) -> Self::Output;
 }
 

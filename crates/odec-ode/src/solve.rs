@@ -14,7 +14,7 @@ use crate::rows::Rows;
 use crate::runner::{Ahead, Reached, Runner};
 use crate::system::System;
 
-/// Solves a problem with a method. Rows go to the sink as soon as they are known, the one at t0 included.
+/// Solves a problem with a method. Rows, including the one at t0, go to the sink as soon as they are known.
 pub fn solve(
     system: &dyn System,
     problem: &Problem,
@@ -34,7 +34,7 @@ pub fn solve(
 }
 
 impl Runner {
-    /// As [`solve`]. The system is the one that the runner was made for, with the same patterns; its parameters may differ.
+    /// Like [`solve`]. The system is the one of [`Runner::new`], with the same patterns; its parameters may differ.
     pub fn run(
         &mut self,
         system: &dyn System,
@@ -90,7 +90,7 @@ impl Runner {
     }
 }
 
-/// Hands rows to the sink.
+/// Passes rows to the sink.
 struct Sampler<'a> {
     wanted: RowTimes<'a>,
     row: &'a mut [f64],

@@ -1,5 +1,5 @@
-//! Fused steps: a system that has f and a method together as one function offers it here, and the method
-//! calls it instead of f.
+//! Fused steps: a system that has f and a method compiled into one function offers it here, and the method calls it
+//! instead of f.
 
 use std::any::Any;
 
@@ -14,17 +14,17 @@ pub enum FusedFormula {
     /// unknown], `out` = [square, second square or zero, k_1 .. k_e, y1], where k_e is the slope at the end. The first
     /// square is NaN or infinite if a value is not finite.
     Explicit {
-        /// Its coefficients.
+        /// The coefficients of the method.
         tableau: &'static runge_kutta::Tableau,
-        /// Without an error estimate.
+        /// True for steps without an error estimate.
         fixed: bool,
     },
     /// A Rosenbrock method with M = I, pivots on the diagonal in the order of [`crate::linear::Diagonal`]. `kept` =
-    /// [y, f there], `given` as above, `out` = [y1, f there, norm of the error, 1 if sound, else 0, u_1 .. u_s, and
-    /// the error unless it is u_s]. A step is sound if the first solution has a backward error of at most
+    /// [y, f(y)], `given` as above, `out` = [y1, f(y1), norm of the error, 1 if sound, else 0, u_1 .. u_s, and the
+    /// error unless it is u_s]. A step is sound if the first solution has a backward error of at most
     /// [`crate::linear::BACKWARD_ERROR`], and y1 and f there are finite.
     Rosenbrock {
-        /// Its coefficients.
+        /// The coefficients of the method.
         tableau: &'static rosenbrock::Tableau,
     },
 }

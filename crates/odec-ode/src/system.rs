@@ -4,7 +4,7 @@ use crate::accelerated::Accelerated;
 use crate::invariants::Invariants;
 use crate::pattern::Pattern;
 
-/// Sizes of the state `y = [q, v, z]` with q' = v (`second` of each) and first-order rest.
+/// Sizes of the state `y = [q, v, z]`: q and v have `second` entries each, with q' = v; z holds the first-order unknowns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Number of unknowns in the first-order view.
@@ -13,12 +13,12 @@ pub struct Shape {
     pub second: usize,
 }
 
-/// Why an evaluation gave no value.
+/// The reason why an evaluation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvalError {
     /// A smaller step may help (a value out of the domain, not finite).
     Recoverable,
-    /// A smaller step does not help.
+    /// A smaller step cannot help.
     Fatal,
 }
 
@@ -27,14 +27,14 @@ pub enum EvalError {
 pub enum Jacobian<'a> {
     /// The system has no Jacobian: implicit methods refuse it.
     Missing,
-    /// Its values on a pattern (n x n, fixed for the life of the system) by [`System::jacobian_values`].
+    /// Entries on a pattern (n x n, fixed for the life of the system); [`System::jacobian_values`] computes them.
     Entries(&'a Pattern),
     /// The matrix has too many entries to store; [`System::jacobian_vector`] computes its products with vectors.
     Products,
 }
 
 impl<'a> Jacobian<'a> {
-    /// The pattern, if there are values.
+    /// The pattern, if the entries are available.
     pub fn pattern(self) -> Option<&'a Pattern> {
         match self {
             Jacobian::Entries(pattern) => Some(pattern),
@@ -59,9 +59,9 @@ pub enum Mass<'a> {
     },
 }
 
-/// The system M y' = f(t, y), without a state of its own. Explicit methods need only its sizes and f; implicit methods also need
-/// df/dy. Solvers call it through `&dyn System`. Slices have length n unless stated otherwise. A value that is not finite is not
-/// an error of the system: the caller checks.
+/// The system M y' = f(t, y); it stores no solution state. Explicit methods need only its sizes and f; implicit
+/// methods also need df/dy. Solvers call it through `&dyn System`. Slices have length n unless stated otherwise. A
+/// value that is not finite is not an error of the system: the caller checks.
 ///
 /// Van der Pol's equation, by hand and for every method:
 ///
@@ -106,19 +106,20 @@ pub enum Mass<'a> {
 /// # Ok::<(), odec_ode::Refusal>(())
 /// ```
 pub trait System {
-    /// Sizes.
+    /// Sizes of the state.
     fn shape(&self) -> Shape;
-    /// f(t, y) into `f`.
+    /// Computes f(t, y) in `f`.
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError>;
     /// The form in which it provides df/dy.
     fn jacobian(&self) -> Jacobian<'_> {
         Jacobian::Missing
     }
-    /// df/dy on the pattern into `values` (length: entries of the pattern); called only where [`System::jacobian`] has one.
+    /// Computes df/dy on the pattern in `values` (one value per entry); called only if [`System::jacobian`] returns
+    /// entries.
     fn jacobian_values(&self, _t: f64, _y: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
-    /// df/dy * w into `out`. By default from [`System::jacobian_values`], for which it takes memory.
+    /// Computes df/dy * w in `out`. The default uses [`System::jacobian_values`] and allocates memory.
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         let pattern = self.jacobian().pattern().ok_or(EvalError::Fatal)?;
         let mut values = vec![0.0; pattern.entries()];
@@ -129,8 +130,8 @@ pub trait System {
         }
         Ok(())
     }
-    /// The partial derivative df/dt into `out`. By default a quotient of differences, as in the code RODAS (Hairer & Wanner II, IV.7), for which
-    /// it takes memory; it is zero where f does not depend on t.
+    /// Computes the partial derivative df/dt in `out`. The default is a difference quotient, as in the code RODAS
+    /// (Hairer & Wanner II, IV.7), and allocates memory; it is zero if f does not depend on t.
     fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         let later = t + (f64::EPSILON * t.abs().max(1e-5)).sqrt();
         let mut f = vec![0.0; out.len()];
@@ -143,24 +144,24 @@ pub trait System {
     fn autonomous(&self) -> bool {
         false
     }
-    /// M.
+    /// The mass matrix M.
     fn mass(&self) -> Mass<'_> {
         Mass::Identity
     }
-    /// M(t, y) on its pattern into `values`; called only where [`System::mass`] says that M depends on them, as is the
-    /// next one.
+    /// Computes M(t, y) on its pattern in `values`; called only if [`System::mass`] is [`Mass::StateDependent`].
     fn mass_values(&self, _t: f64, _y: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
-    /// d(M(t, y) w)/dy with `w` held fixed, on its pattern, into `values`.
+    /// Computes d(M(t, y) w)/dy for a fixed `w`, on its pattern, in `values`; called only if [`System::mass`] is
+    /// [`Mass::StateDependent`].
     fn mass_jacobian(&self, _t: f64, _y: &[f64], _w: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
-    /// Functions of (t, y) that stay zero along its solutions, which runs keep zero by projection after each step.
+    /// Functions of (t, y) that stay zero along the solutions; runs keep them zero by projection after each step.
     fn invariants(&self) -> Option<Invariants<'_>> {
         None
     }
-    /// Its optional, faster or additional capabilities.
+    /// Optional capabilities of the system.
     fn accelerated(&self) -> Option<&dyn Accelerated> {
         None
     }

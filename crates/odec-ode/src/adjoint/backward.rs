@@ -15,7 +15,7 @@ const WEIGHTS: [f64; 3] = [3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0];
 pub struct Backward<'a> {
     system: &'a dyn System,
     kept: RefCell<RecordedRun<'a>>,
-    /// That of df/dy.
+    /// The pattern of df/dy.
     pattern: &'a Pattern,
     transposed: Pattern,
     /// The entry of the transpose for each entry of df/dy.
@@ -23,7 +23,7 @@ pub struct Backward<'a> {
     room: RefCell<Room>,
 }
 
-/// Values at one point.
+/// Values at one point: working memory.
 struct Room {
     y: Vec<f64>,
     jacobian: Vec<f64>,

@@ -10,15 +10,15 @@ use crate::runner::{Ahead, Reached, Runner};
 use crate::simd::{Pass, vectorised};
 use crate::system::System;
 
-/// Number of nodes of the polynomial that replaces a dense output that is not accurate enough.
+/// Number of nodes of the polynomial that replaces an inaccurate dense output.
 const NODES: usize = 8;
 
 /// A polynomial of the solution.
 struct Piece {
     segment: Segment,
-    /// Its end time.
+    /// End time.
     to: f64,
-    /// Where its coefficients begin.
+    /// Start of its coefficients.
     at: usize,
 }
 
@@ -159,7 +159,7 @@ impl Course {
                 return Ok(());
             }
         }
-        // the dense output is not accurate enough: use a polynomial through the states that rows would have
+        // the dense output is not accurate enough: use a polynomial through the corrected states
         self.pieces.truncate(pieces);
         self.coefficients.truncate(length);
         let segment = Segment { from: 0.5 * (from + to), length: 0.5 * (to - from), degree: NODES - 1 };
@@ -186,7 +186,7 @@ impl Course {
 pub struct RecordedRun<'a> {
     system: &'a dyn System,
     runner: Runner,
-    /// Memory limit for polynomials, in bytes.
+    /// Memory for polynomials, in bytes.
     room: usize,
     /// Start times and states of the remaining parts.
     starts: Vec<(f64, Vec<f64>)>,

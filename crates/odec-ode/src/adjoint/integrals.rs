@@ -1,16 +1,16 @@
 //! The integrals of (df/dp)^T l along the backward run: adaptive Gauss-Kronrod quadrature over each of its steps.
 //!
-//! No equation reads the integrals, so they are no states of the backward run: its stages would carry one number for
-//! each parameter. The rule of Kronrod with 9 nodes is compared with the one of Gauss with 4 of them. Where they differ
-//! by more than the tolerance of a parameter, the interval is divided. So what the steps of l do not see is found all
-//! the same, such as the factor of a parameter that is 0.
+//! No equation reads the integrals, so they are not states of the backward run, whose stages would then carry one
+//! value for each parameter. The 9-node Kronrod rule is compared with the 4-node Gauss rule. If they differ by more
+//! than the tolerance of a parameter, the interval is divided. This also finds features that the steps of l do not
+//! resolve, such as the factor of a parameter that is 0.
 
 use super::ByParameters;
 use super::course::Course;
 use crate::problem::Cause;
 use crate::system::EvalError;
 
-/// Nodes of the rule of Kronrod on [-1, 1], its weights, and the weights of the rule of Gauss.
+/// Nodes of the Kronrod rule on [-1, 1], its weights, and the weights of the Gauss rule.
 const NODES: [(f64, f64, f64); 9] = [
     (-0.976_560_250_737_573_1, 0.062_977_373_665_473_01, 0.0),
     (-0.861_136_311_594_052_6, 0.170_053_605_335_722_73, 0.347_854_845_137_453_85),
@@ -22,18 +22,18 @@ const NODES: [(f64, f64, f64); 9] = [
     (0.861_136_311_594_052_6, 0.170_053_605_335_722_73, 0.347_854_845_137_453_85),
     (0.976_560_250_737_573_1, 0.062_977_373_665_473_01, 0.0),
 ];
-/// An interval is divided into halves this often at most. What is left then is a jump, or noise, in an interval so
-/// short that it does not count.
+/// Largest number of times that an interval is halved. What then remains is a jump or noise in an interval too short
+/// to matter.
 const DIVISIONS: u32 = 40;
-/// Most intervals of one step: beyond, the integrand is noise, or not to be resolved.
+/// Largest number of intervals in one step: beyond it, the integrand is noise, or cannot be resolved.
 const MAX_INTERVALS: u64 = 1 << 16;
-/// Differences between the two rules below this many units of rounding of the integrand are no errors.
+/// A difference between the two rules below this many units of rounding of the integrand is not an error.
 const ROUNDING: f64 = 50.0;
 
-/// The integrals so far.
+/// The integrals accumulated so far.
 pub struct Integrals<'a> {
     by: &'a dyn ByParameters,
-    /// The columns of df/dp.
+    /// The requested columns of df/dp.
     wanted: &'a [usize],
     rtol: f64,
     atol: Vec<f64>,
@@ -44,17 +44,17 @@ pub struct Integrals<'a> {
     room: Room,
 }
 
-/// Values of one interval and of one point.
+/// Values of one interval and one point: working memory.
 struct Room {
     y: Vec<f64>,
     l: Vec<f64>,
     matrix: Vec<f64>,
-    /// By Kronrod, the difference to Gauss, and of magnitudes.
+    /// For each column: the Kronrod sum, the difference to Gauss, and the sum of magnitudes.
     sums: [Vec<f64>; 3],
 }
 
 impl<'a> Integrals<'a> {
-    /// Integrals of value 0, with a tolerance relative to each and an absolute one.
+    /// Integrals of value 0, with a relative tolerance for all and an absolute one for each.
     pub fn new(by: &'a dyn ByParameters, wanted: &'a [usize], n: usize, rtol: f64, atol: Vec<f64>) -> Integrals<'a> {
         let zeros = || vec![0.0; wanted.len()];
         let room = Room {
@@ -69,7 +69,7 @@ impl<'a> Integrals<'a> {
     /// Adds the integrals over a step of the backward run from `from` to `to`, along the solution and l.
     ///
     /// # Errors
-    /// df/dp has no value, or the step needs too many intervals.
+    /// df/dp cannot be evaluated, or the step needs too many intervals.
     pub fn add(&mut self, (from, to): (f64, f64), solution: &Course, l: &Course) -> Result<(), Cause> {
         let mut left = vec![(from, to, 0)];
         let most = self.evaluations + MAX_INTERVALS * NODES.len() as u64;
@@ -89,8 +89,8 @@ impl<'a> Integrals<'a> {
         Ok(())
     }
 
-    /// Both rules on an interval. The direction is back in time, and l' has a minus: the integrals add up from `to` to
-    /// `from`.
+    /// Applies both rules to an interval. The run goes back in time, and l' has a minus sign: the integrals are
+    /// summed from `to` to `from`.
     fn rules(&mut self, (a, b): (f64, f64), solution: &Course, l: &Course) -> Result<(), EvalError> {
         let Room { y, l: costate, matrix, sums: [kronrod, difference, magnitude] } = &mut self.room;
         let pattern = self.by.pattern();
@@ -117,7 +117,7 @@ impl<'a> Integrals<'a> {
         Ok(())
     }
 
-    /// True where the difference between the rules is within the tolerance of every column.
+    /// True if the difference between the rules is within the tolerance of every column.
     fn exact_enough(&self) -> bool {
         let [kronrod, difference, magnitude] = &self.room.sums;
         (0..self.sums.len()).all(|k| {

@@ -33,7 +33,7 @@ pub const ROOM: usize = 64 << 20;
 const PART: f64 = 0.1;
 /// Smallest relative tolerance of the backward run, close to rounding.
 const LEAST: f64 = 1e-13;
-/// A backward step passes at most this number of steps of the solution.
+/// Largest number of steps of the solution that a backward step may span.
 const PASSED: usize = 8;
 /// Times that differ by less than this, in units of rounding, are the same.
 const NEAR: f64 = 64.0;
@@ -42,9 +42,9 @@ const LOOKS: usize = 32;
 
 /// The derivatives of f with respect to some parameters.
 pub trait ByParameters {
-    /// Their sparsity pattern: a row for each row of f, a column for each parameter.
+    /// The sparsity pattern of df/dp: a row for each row of f, a column for each parameter.
     fn pattern(&self) -> &Pattern;
-    /// Computes their values on the pattern.
+    /// Computes the values on the pattern.
     fn values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError>;
 }
 
@@ -63,7 +63,7 @@ pub struct Request<'a> {
     pub system: &'a dyn System,
     /// The derivatives with respect to parameters.
     pub by: &'a dyn ByParameters,
-    /// Values of the parameters in the columns of `by`, which determine what is a small change.
+    /// Values of the parameters in the columns of `by`; they set the scale of a small change.
     pub values: &'a [f64],
     /// The requested columns.
     pub wanted: &'a [usize],
@@ -71,9 +71,9 @@ pub struct Request<'a> {
     pub problem: &'a Problem,
     /// The method for the solution.
     pub method: &'static Method,
-    /// Its options.
+    /// Options of that method.
     pub options: &'a Options,
-    /// In the order of the run, within its span.
+    /// The weights in the order of the run, within its span.
     pub weights: &'a [Weight],
     /// Memory limit for polynomials, in bytes.
     pub room: usize,
@@ -155,8 +155,8 @@ fn merged(weights: &[Weight]) -> Vec<Weight> {
     list
 }
 
-/// The options of the backward run, and the absolute tolerances of the integrals. The scale of its tolerances is the change of L if the states, or parameters,
-/// change by their own size, so units do not matter.
+/// The options of the backward run, and the absolute tolerances of the integrals. The scale of the tolerances is the
+/// change of L when states or parameters change by their own magnitude, so units do not matter.
 fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>) -> (Options, Vec<f64>) {
     let Request { options, values, wanted, by, .. } = request;
     let n = kept.sizes.len();
@@ -204,7 +204,7 @@ fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>)
     (backward, parameters.map(absolute).collect())
 }
 
-/// Solves the adjoint equations, and adds up the integrals along them. Returns l at the start, and the work.
+/// Solves the adjoint equations, and adds up the integrals along them. Returns l at the start, and the counts of the work.
 fn back(
     system: &Backward<'_>,
     options: &Options,

@@ -23,7 +23,7 @@ impl Runner {
         }
     }
 
-    /// The error of a caller whose own work along the run fails for this cause.
+    /// The error for a caller whose own computation along the run fails for this cause.
     pub(crate) fn fails(&self, system: &dyn System, cause: Cause) -> SolveError {
         self.failure(&Evaluator::resume(system, Paused::default()), cause)
     }

@@ -5,15 +5,16 @@ use crate::narrow::Landmarks;
 use crate::pace::Pace;
 use crate::problem::{Cause, Options, Problem};
 
-/// After this many attempts without a value, the progress since then is checked.
+/// After this many attempts without an error estimate, the progress since then is checked.
 const FAILURES: u64 = 1_000;
-/// If a run has meanwhile advanced by less than this fraction of both the elapsed and the remaining time, with at most
-/// [`CREEPING`] accepted steps for each attempt without a value, it creeps along a point where f ends, below its tolerances,
-/// and never leaves it.
+/// The run fails if it has meanwhile advanced by less than this fraction of both the elapsed and the remaining time,
+/// with at most [`CREEPING`] accepted steps for each failed attempt: it moves along a boundary of the domain of f,
+/// below its tolerances, and never leaves it.
 const CRAWL: f64 = 1e-5;
 /// See [`CRAWL`].
 const CREEPING: u64 = 2;
-/// A step that collapses within this fraction of the interval of a point where f has no value has ended there.
+/// A step that collapses within this fraction of the interval of a point where f cannot be evaluated has reached the
+/// end of the solution.
 const NEAR: f64 = 1e-9;
 
 /// The progress of a run, in addition to the state of its integrator.
@@ -21,14 +22,14 @@ const NEAR: f64 = 1e-9;
 pub(super) struct Progress {
     pub t0: f64,
     pub t_end: f64,
-    /// None before the first step.
+    /// `None` before the first step.
     pub pace: Option<Pace>,
-    /// The value before the last step.
+    /// The pace before the last step.
     pub pace_before: Option<Pace>,
     pub attempts: u64,
-    /// Why the last attempt failed, if it did.
+    /// The cause of the failure of the last attempt, if it failed.
     pub cause: Option<Cause>,
-    /// The last point where f had no value.
+    /// The last point where f could not be evaluated.
     pub met: Option<(Cause, f64)>,
     failed_at: f64,
     accepted_then: u64,
@@ -51,7 +52,7 @@ impl Progress {
     /// The cause of a failure at `t` if the step has collapsed.
     pub fn collapsed(&self, t: f64) -> Cause {
         let collapsed = self.cause.unwrap_or(Cause::StepCollapsed { row: 0, error: f64::INFINITY });
-        // steps that shrink towards a point where f ends say less than what lies beyond it
+        // if steps shrink towards a point where f ends, the fault beyond this point is the better cause
         let span = if self.t_end.is_finite() { (self.t_end - self.t0).abs() } else { 0.0 };
         let near = |(_, at): &(Cause, f64)| (t - at).abs() <= NEAR * span.max(t.abs());
         match self.met.filter(near) {
@@ -60,7 +61,7 @@ impl Progress {
         }
     }
 
-    /// Records an attempt at `t` without a value. An error ends the run.
+    /// Records a failed attempt at `t`. An error ends the run.
     pub fn failed(&mut self, eval: &Evaluator<'_>, t: f64, cause: Cause, fixed: bool) -> Result<(), Cause> {
         if matches!(cause, Cause::Fatal | Cause::Internal { .. }) || fixed {
             return Err(cause);

@@ -1,7 +1,7 @@
-//! Algebraic unknowns that follow from differences of states: rounding of the states bounds how accurate they can be.
+//! Algebraic unknowns that are differences of states: rounding errors of the states limit their accuracy.
 //!
-//! `R*i = u - v` with a small R gives i in units of 1e-16*u/R. Where i begins with the size u/R, and decays below that, no step is short
-//! enough for a closer absolute tolerance.
+//! `R*i = u - v` with a small R gives i in units of 1e-16*u/R. If i starts with the size u/R and decays below these
+//! units, no step size can meet a smaller absolute tolerance.
 
 use crate::consistent::Constraints;
 use crate::integrator::Integrator;
@@ -9,22 +9,22 @@ use crate::linear::MassMatrix;
 use crate::problem::Options;
 use crate::system::{Mass, System};
 
-/// Units of rounding of the value that a run begins with, below which no absolute tolerance of an unknown goes.
+/// Lower limit on the absolute tolerance of an unknown, in units of rounding of its initial value.
 const UNITS: f64 = 16.0;
 
-/// The absolute tolerances of a run whose unknowns begin large.
+/// The absolute tolerances of a run whose algebraic unknowns start with large values.
 pub(super) struct Rounding {
-    /// The columns of a constant M without an entry.
+    /// The empty columns of a constant M.
     unknowns: Vec<usize>,
     asked: Vec<f64>,
     atol: Vec<f64>,
     raised: bool,
-    /// Some combination of the equations holds no derivative.
+    /// True if some combination of the equations contains no derivative.
     constrained: bool,
 }
 
 impl Rounding {
-    /// For a system; without algebraic unknowns it does nothing.
+    /// Prepares for a system; without algebraic unknowns it has no effect.
     pub(super) fn new(system: &dyn System, options: &Options) -> Self {
         let n = system.shape().n;
         let mut with_derivative = vec![true; n];
@@ -42,7 +42,7 @@ impl Rounding {
         Rounding { unknowns, atol: asked.clone(), asked, raised: false, constrained }
     }
 
-    /// True if the state has algebraic unknowns, or combinations of states that are, and steps adapt.
+    /// True if the state has algebraic unknowns, or algebraic combinations of states, and the steps are adaptive.
     pub(super) fn has_unknowns(&self) -> bool {
         self.constrained
     }

@@ -1,13 +1,13 @@
-//! Algebraic unknowns whose equations bend within a step.
+//! Algebraic unknowns whose equations change strongly within a step.
 //!
-//! An accepted step satisfies the equations without a derivative only to the tolerance, as a Jacobian of earlier in the
-//! step shows it. Where these equations bend, such as the characteristic of an amplifier that saturates, two things go
-//! wrong. First, corrections by the steep Jacobian of before look small at a place where the equations are flat, so
-//! that a step is accepted whose unknowns are far off: the residual is compared with the Jacobian there, and the step
-//! is taken back. Second, the next step linearises the equations at a point that says nothing about their solution,
-//! and its error does not shrink with its length: the unknowns are solved for at the current time by damped Newton
-//! steps, as at the start of a run. Where the equations have several solutions, a step may end on another one, which is
-//! as good a solution to the error estimate: such a step is taken back, too (`branches.rs`).
+//! An accepted step satisfies the equations without a derivative only to the tolerance, as judged by a Jacobian from
+//! earlier in the step. If these equations are strongly nonlinear, such as the characteristic of an amplifier that
+//! saturates, two faults are possible. First, with the old, steep Jacobian corrections look small where the equations
+//! are flat, and a step whose unknowns are far off is accepted. So the residual is compared with the Jacobian at the
+//! end of the step, and a bad step is rejected. Second, the next step linearises the equations at a point that says
+//! nothing about their solution, and its error does not shrink with its length. So damped Newton steps solve for the
+//! unknowns at the current time, as at the start of a run. If the equations have several solutions, a step may end on
+//! another one, which satisfies the error estimate as well: such a step is rejected, too (`branches.rs`).
 
 use std::cell::OnceCell;
 
@@ -16,47 +16,47 @@ use crate::consistent::{Consistent, Verdict};
 use crate::evaluator::Evaluator;
 use crate::problem::Cause;
 
-/// Attempts in a row that fail before unknowns are solved for.
+/// Number of consecutive failed attempts after which Newton's method solves for the unknowns.
 const MISSES: u32 = 5;
-/// Steps in a row that are taken back because of their unknowns; the next one stands as it is.
+/// Number of consecutive steps that are rejected because of their unknowns; the next one is accepted.
 const MOST_TAKEN_BACK: u32 = 8;
-/// Steps in a row that are taken back because they end on another solution: where two solutions come as near to each other as this says, no
-/// step tells them apart.
+/// Number of consecutive steps that are rejected because they end on another solution. If two solutions are so close
+/// to each other, no step can tell them apart.
 const MOST_OTHER: u32 = 20;
-/// After this many steps that end on another solution, however short they are, the check ends.
+/// After this many accepted steps that end on another solution, the check stops.
 const MOST_UNTOLD: u32 = 3;
 /// Largest number of consecutive steps without a check, if equations are linear in their unknowns.
 const LONGEST_PAUSE: u32 = 31;
-/// The next step, as a fraction of the first one that failed.
+/// The next step size, as a fraction of the first one that failed.
 const RESUMED: f64 = 0.25;
-/// The next step, as a fraction of one that was taken back.
+/// The next step size, as a fraction of the rejected one.
 const SHORTER: f64 = 0.25;
-/// Most that an unknown may move, in tolerances: further away may be another branch of the solution.
+/// Largest move of an unknown, in tolerances: a solution further away may be on another branch.
 const FARTHEST: f64 = 100.0;
 
-/// Counts attempts that fail, and solves for the unknowns.
+/// Counts failed attempts, and solves for the unknowns.
 #[derive(Default)]
 pub(super) struct Settling {
     misses: u32,
     taken_back: u32,
-    /// Steps that ended on another solution and stand.
+    /// Number of accepted steps that ended on another solution.
     untold: u32,
     /// The time and state before the attempt.
     from: (f64, Vec<f64>),
     /// The length of the first attempt that failed.
     first: f64,
-    /// The time at which the unknowns were solved for last.
+    /// The time at which the unknowns were last solved for.
     at: Option<f64>,
     /// Number of steps up to the next check of the unknowns, and the number before the last one.
     pause: (u32, u32),
     /// A copy of the state.
     y: Vec<f64>,
-    /// Made at the first use; none for a system without a Jacobian that can be factored.
+    /// Created on first use; `None` for a system without a Jacobian that can be factored.
     consistent: OnceCell<Option<Box<Consistent>>>,
 }
 
 impl Settling {
-    /// A run begins.
+    /// Begins a run.
     pub fn begin(&mut self) {
         (self.misses, self.taken_back, self.untold, self.at, self.pause) = (0, 0, 0, None, (0, 0));
         if let Some(Some(consistent)) = self.consistent.get_mut() {
@@ -64,21 +64,21 @@ impl Settling {
         }
     }
 
-    /// A run goes on, maybe with other equations.
+    /// Continues a run, possibly with other equations.
     pub fn resume(&mut self) {
         if let Some(Some(consistent)) = self.consistent.get_mut() {
             consistent.resume();
         }
     }
 
-    /// An attempt begins here.
+    /// Begins an attempt.
     pub fn attempt(&mut self, t: f64, y: &[f64]) {
         self.from.0 = t;
         self.from.1.clear();
         self.from.1.extend_from_slice(y);
     }
 
-    /// Notes that an attempt of length `h` failed; true if it is time to solve for the unknowns at `t`.
+    /// Counts a failed attempt of length `h`; true if it is time to solve for the unknowns at `t`.
     fn is_due(&mut self, t: f64, h: f64) -> bool {
         if self.misses == 0 {
             self.first = h;
@@ -99,8 +99,8 @@ impl Runner {
         self.settling.consistent.get_mut()?.as_deref_mut()
     }
 
-    /// Call this after an attempt of length `h` has failed: solves for the unknowns once at each time if several fail.
-    /// The step to try then, if they have moved.
+    /// Call this after an attempt of length `h` has failed: after several failures, solves for the unknowns, once at
+    /// each time. Returns the next step size if the unknowns have moved.
     pub(super) fn settle(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<Option<f64>, Cause> {
         let t = self.integrator.time();
         if !self.rounding.has_unknowns() || !self.settling.is_due(t, h) {
@@ -120,8 +120,8 @@ impl Runner {
         Ok(Some(RESUMED * self.settling.first))
     }
 
-    /// Call this after a step of length `h` was accepted: takes it back if its unknowns are far off. The step to try
-    /// then, if it was taken back.
+    /// Call this after a step of length `h` was accepted: rejects it if its unknowns are far off. Returns the next
+    /// step size if the step was rejected.
     pub(super) fn take_back(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Option<f64> {
         if !self.rounding.has_unknowns() {
             return None;
@@ -142,7 +142,7 @@ impl Runner {
         if matches!(verdict, Verdict::OtherBranch(_)) && untold >= MOST_UNTOLD {
             verdict = Verdict::Met;
         }
-        // it rarely checks equations that have been linear in their unknowns so far
+        // equations that have been linear in their unknowns so far are checked rarely
         let longer = if consistent.varies { 0 } else { (2 * self.settling.pause.1 + 1).min(LONGEST_PAUSE) };
         self.settling.pause = (longer, longer);
         self.settling.from = from;

@@ -2,25 +2,26 @@
 
 use crate::interpolant::multiply;
 
-/// The dense output of a method. The numbering of stages continues: the stages of the step, then (unless the last of
-/// them is it) f at the end of the step, then the additional ones given here.
+/// The dense output of a method. The numbering of stages continues: the stages of the step, then f at the end of the
+/// step (unless that is the last stage), then the additional stages given here.
 #[derive(Debug)]
 pub struct DenseTable {
-    /// Nodes of the further stages.
+    /// Nodes of the additional stages.
     pub c: &'static [f64],
-    /// Their rows, over all stages before.
+    /// Rows of the additional stages, over all earlier stages.
     pub a: &'static [&'static [f64]],
     /// The polynomials.
     pub form: DenseForm,
-    /// Their order.
+    /// The order of the dense output.
     pub order: u32,
 }
 
 /// Polynomials in s, with r = 1 - s.
 #[derive(Clone, Copy, Debug)]
 pub enum DenseForm {
-    /// As DOPRI5 and DOP853 build it up on the cubic through states and slopes at both ends (Hairer, Nørsett & Wanner I, II.6):
-    /// u = cubic + s^2 r^2 (D1 + s (D2 + r (D3 + s (D4 + ...)))) with D_m = h sum_i d_mi k_i; the rows of d.
+    /// Correction of the cubic through states and slopes at both ends, as in DOPRI5 and DOP853 (Hairer, Nørsett &
+    /// Wanner I, II.6): u = cubic + s^2 r^2 (D1 + s (D2 + r (D3 + s (D4 + ...)))) with D_m = h sum_i d_mi k_i; the
+    /// rows of d.
     Nested(&'static [&'static [f64]]),
     /// w_i = sum_m b_im s^m, m = 1, 2, ...: the rows b_i.
     Powers(&'static [&'static [f64]]),
@@ -30,7 +31,7 @@ pub enum DenseForm {
 pub static HERMITE: DenseTable = DenseTable { c: &[], a: &[], form: DenseForm::Nested(&[]), order: 3 };
 
 impl DenseTable {
-    /// w_i(s) of a step with weights `b`, the slope at whose end is stage `last`.
+    /// w_i(s) for a step with weights `b`; stage `last` is the slope at its end.
     pub fn weight(&self, b: &[f64], last: usize, i: usize, s: f64) -> f64 {
         match self.form {
             DenseForm::Powers(rows) => {
@@ -41,11 +42,11 @@ impl DenseTable {
     }
 }
 
-/// Highest degree of a table, with room for one power more.
+/// Largest degree of a table, including one spare power.
 pub const MAX_DEGREE: usize = 12;
 
 impl DenseTable {
-    /// The degree of its polynomials.
+    /// The degree of the polynomials.
     pub fn degree(&self) -> usize {
         match self.form {
             DenseForm::Powers(rows) => rows.iter().map(|row| row.len()).max().unwrap_or(0),

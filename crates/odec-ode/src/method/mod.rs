@@ -1,4 +1,4 @@
-//! The table of methods: one row each. Drivers (families) know no method by name; a row brings its coefficients.
+//! The table of methods, one row each. Drivers (families) do not refer to single methods; each row gives its coefficients.
 
 pub mod auto;
 pub mod continuous;
@@ -23,13 +23,13 @@ use crate::system::System;
 pub struct Setup<'a> {
     /// The system.
     pub system: &'a dyn System,
-    /// Its row.
+    /// The row of the method.
     pub method: &'static Method,
-    /// The run's choices.
+    /// The options of the run.
     pub options: &'a Options,
 }
 
-/// Family, with the coefficients where they are data.
+/// Family, with the coefficients if these are data.
 #[derive(Clone, Copy, Debug)]
 pub enum Family {
     /// Explicit Runge-Kutta.
@@ -49,16 +49,16 @@ pub enum Family {
     Multistep,
     /// No formula: a combination of methods of other families.
     Automatic,
-    /// Series of the solution, from a system that has its coefficients.
+    /// Taylor series of the solution, for a system that provides its coefficients.
     Taylor,
     /// For x'' = a(t, x): alternating kicks and drifts.
     Splitting(&'static mechanics::Composition),
-    /// On M x'' = F(t, x, x') alone: Newmark and generalised alpha.
+    /// For M x'' = F(t, x, x') only: Newmark and generalised alpha.
     Alpha(&'static mechanics::Parameters),
 }
 
 impl Family {
-    /// As `odec methods` prints it.
+    /// The name that `odec methods` prints.
     pub fn name(&self) -> &'static str {
         match self {
             Family::RungeKutta(_) => "explicit Runge-Kutta",
@@ -107,7 +107,7 @@ pub enum Adaptive {
     EmbeddedTwo(u32, u32),
     /// Step doubling.
     Doubling,
-    /// Variable step from the predictor's difference.
+    /// Variable step; the error estimate is the difference to the predictor.
     VariableStep,
     /// Variable step and order.
     VariableOrder,
@@ -157,11 +157,11 @@ pub struct Method {
     pub adaptive: Adaptive,
     /// Order of the dense output.
     pub dense_order: u32,
-    /// The parts of the system that it uses.
+    /// The parts of the system that the method uses.
     pub structure: Structure,
     /// Paper or book.
     pub source: &'static str,
-    /// Makes the integrator.
+    /// Builds the integrator.
     pub build: fn(&Setup<'_>) -> Result<Box<dyn Integrator>, Refusal>,
 }
 
@@ -222,7 +222,7 @@ pub fn table() -> &'static [&'static Method] {
     TABLE
 }
 
-/// The methods for any system: all but those defined on x'' alone and those that need more than f and its derivatives.
+/// The methods for any system: without those for x'' only and those that need more than f and its derivatives.
 pub fn general() -> impl Iterator<Item = &'static Method> {
     TABLE.iter().copied().filter(|m| !matches!(m.family, Family::Splitting(_) | Family::Alpha(_) | Family::Taylor))
 }

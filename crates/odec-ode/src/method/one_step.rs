@@ -8,9 +8,9 @@ use crate::linear::LinearReport;
 use crate::method::Setup;
 use crate::problem::{Cause, Refusal};
 
-/// y1 from (t, y, h): the formula alone.
+/// A one-step formula: y1 from (t, y, h).
 pub trait Formula {
-    /// One step of length `h` that ends at `t_new`, into `y1`.
+    /// Computes one step of length `h` that ends at `t_new`, in `y1`.
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
@@ -29,18 +29,18 @@ pub trait Formula {
     fn linear(&self) -> Option<LinearReport> {
         None
     }
-    /// How states between the ends of steps are had.
+    /// The dense output of the formula.
     fn dense(&self) -> DenseOutput;
 }
 
-/// Where a step starts.
+/// The start of a step.
 #[derive(Clone, Copy)]
 pub struct Point<'a> {
     /// Time.
     pub t: f64,
     /// State.
     pub y: &'a [f64],
-    /// What `Formula::slope` gave there.
+    /// The result of `Formula::slope` there.
     pub slope: &'a [f64],
 }
 
@@ -109,20 +109,20 @@ struct OneStep {
     control: Control,
     /// The controller before the last step.
     earlier: Control,
-    /// Start of the last step.
+    /// The start of the last step.
     start: Node,
-    /// Its middle in step doubling, else the start of the step before.
+    /// In step doubling, the middle of the last step; otherwise the start of the step before.
     between: Node,
     end: Node,
     trial: Node,
     trial_between: Node,
     error: Vec<f64>,
     steps: u64,
-    /// The last step was taken back.
+    /// True if the last step was undone.
     retreated: bool,
 }
 
-/// One step of a formula from a node to another, slope included.
+/// One step of a formula from one node to another, including the slope.
 fn advance(
     formula: &mut dyn Formula,
     eval: &mut Evaluator<'_>,
@@ -140,7 +140,7 @@ fn advance(
 }
 
 impl OneStep {
-    /// Earlier steps leave no data.
+    /// Discards all data of earlier steps.
     fn forget(&mut self) {
         self.whole.forget();
         if let Some(half) = &mut self.half {

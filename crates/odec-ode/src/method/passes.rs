@@ -1,7 +1,7 @@
-//! Passes over the slopes of an explicit step: states of stages, and the error with the square of its norm. For few unknowns they are written out for
-//! their number, since setting up a loop would cost more than the loop.
+//! Loops over the slopes of an explicit step: states of stages, and the error with the square of its norm. Small
+//! numbers of unknowns have unrolled versions, since setting up a loop would cost more than the loop.
 //!
-//! A step that is written out as one kernel (`odec_ir::step`) makes every sum in the same order.
+//! A fused step (`odec_ir::step`) computes every sum in the same order.
 
 use crate::control::{Tolerances, mean_of};
 use crate::fused::{self, WIDTH};
@@ -9,7 +9,8 @@ use crate::fused::{self, WIDTH};
 /// Weight of the second estimate in the error of DOP853.
 const SECOND: f64 = 0.01;
 
-/// The square of the error from those of the norms of two estimates, see [`crate::method::runge_kutta::Tableau::second`].
+/// The square of the error, from the squares of the norms of two estimates; see
+/// [`crate::method::runge_kutta::Tableau::second`].
 pub fn both(first: f64, second: f64) -> f64 {
     if first == 0.0 || !first.is_finite() {
         return first;
@@ -17,7 +18,7 @@ pub fn both(first: f64, second: f64) -> f64 {
     first / (1.0 + SECOND * (second / first))
 }
 
-/// `out` = y + h times the sum of the terms, each a coefficient and the number of a slope in `k`.
+/// `out` = y + h times the sum of the terms; each term is a coefficient and the index of a slope in `k`.
 pub fn combine(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f64)]) {
     match y.len() {
         1 => few::<1>(out, y, k, h, terms),
@@ -28,7 +29,8 @@ pub fn combine(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f
     }
 }
 
-/// Like [`combine`], but the last term is added after the sum of all others, so that a stage waits only for this term.
+/// Like [`combine`], but the last term is added after the sum of all others, so that only this addition waits for the
+/// newest slope.
 pub fn advance(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f64)]) {
     if y.len() > 4 {
         return fused::advance(out, y, k, h, terms);
@@ -39,7 +41,7 @@ pub fn advance(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f
     out.iter_mut().zip(&k[last * y.len()..]).for_each(|(out, k)| *out += a * k);
 }
 
-/// `error` = h times the sum of the terms, and the square of its weighted norm for a step from y to y1.
+/// Computes `error` = h times the sum of the terms; returns the square of its weighted norm for a step from y to y1.
 pub fn estimate(
     error: &mut [f64],
     tolerances: &Tolerances,
@@ -64,7 +66,8 @@ pub fn estimate(
 #[inline(always)]
 fn weighed<const N: usize>(base: [f64; N], k: &[f64], h: f64, terms: &[(usize, f64)]) -> [f64; N] {
     let (slopes, _) = k.as_chunks::<N>();
-    // One unknown after the other: f has just stored its values one by one, and reading two of them at once would wait for that.
+    // One unknown after the other: f has just stored its values one by one, and loading two at once would wait for
+    // these stores.
     std::array::from_fn(|i| {
         let mut whole = base[i];
         for part in terms.chunks(WIDTH) {
@@ -97,7 +100,7 @@ fn little<const N: usize>(
     error.copy_from_slice(&sum);
     let mut squares = [-0.0; 4];
     for i in 0..N {
-        // as `Tolerances::mean_square`
+        // like `Tolerances::mean_square`
         let scale = atol[i] + tolerances.rtol * larger(y[i].abs(), y1[i].abs());
         let q = sum[i] / larger(scale, f64::MIN_POSITIVE);
         squares[i % 4] += q * q;

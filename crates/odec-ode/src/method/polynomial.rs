@@ -1,4 +1,5 @@
-//! Dense output of one-step methods: a polynomial that is the states at both ends of the step, whatever its other coefficients.
+//! Dense output of one-step methods: a polynomial that equals the states at both ends of the step for all values of
+//! its other coefficients.
 
 use crate::interpolant::Segment;
 
@@ -11,29 +12,29 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// For vectors of `n` numbers, `rows` of them D_1, D_2, ...
+    /// A polynomial for vectors of `n` numbers, with `rows` vectors D_1, D_2, ...
     pub fn new(n: usize, rows: usize) -> Self {
         Polynomial { t: 0.0, h: 0.0, y: vec![0.0; n], rows: vec![0.0; n * rows] }
     }
 
-    /// The vectors D_1, D_2, ... of the step to come.
+    /// The vectors D_1, D_2, ... of the next step.
     pub fn rows(&mut self) -> impl Iterator<Item = &mut [f64]> {
         self.rows.chunks_exact_mut(self.y.len().max(1))
     }
 
-    /// The step begins at `t` with the state `y`, which is exchanged for a buffer, and has length `h`.
+    /// Begins a step of length `h` at `t` from the state `y`, which is exchanged for a buffer.
     pub fn begin(&mut self, t: f64, h: f64, y: &mut Vec<f64>) {
         (self.t, self.h) = (t, h);
         std::mem::swap(&mut self.y, y);
     }
 
-    /// As [`Polynomial::begin`], from a state that stays where it is.
+    /// Like [`Polynomial::begin`], but copies the state.
     pub fn begin_at(&mut self, t: f64, h: f64, y: &[f64]) {
         (self.t, self.h) = (t, h);
         self.y.copy_from_slice(y);
     }
 
-    /// There is no step.
+    /// Discards the step.
     pub fn clear(&mut self) {
         self.h = 0.0;
     }
@@ -43,12 +44,12 @@ impl Polynomial {
         (self.h != 0.0).then_some((self.t, &mut self.y))
     }
 
-    /// Its degree.
+    /// The degree in s.
     pub fn degree(&self) -> usize {
         1 + self.rows.len() / self.y.len().max(1)
     }
 
-    /// Its coefficients in powers of s, where the step ended at the state `end`.
+    /// The coefficients in powers of s, for a step that ended at the state `end`.
     pub fn coefficients(&self, end: &[f64], c: &mut [f64]) -> Option<Segment> {
         if self.h == 0.0 {
             return None;
@@ -69,7 +70,7 @@ impl Polynomial {
         Some(Segment { from: self.t, length: self.h, degree: self.degree() })
     }
 
-    /// Its value at `t`, where the step ended at the state `end`: as many numbers as `y` has.
+    /// Writes the value at `t`, for a step that ended at the state `end`, to `y`: as many numbers as `y` has.
     pub fn value(&self, t: f64, end: &[f64], y: &mut [f64]) {
         let s = (t - self.t) / self.h;
         for i in 0..y.len() {

@@ -32,7 +32,7 @@ pub struct Tableau {
     /// Second embedded weights and their order. With e and e2 the norms of both estimates the error is
     /// e^2 / sqrt(e^2 + 0.01 e2^2), of order 2p - p2: DOP853, Hairer, Nørsett & Wanner I, II.10, eq. (10.17).
     pub second: Option<(&'static [f64], u32)>,
-    /// How the step follows the error.
+    /// The step-size controller.
     pub controller: Controller,
     /// Dense output of the method; without it, cubic Hermite.
     pub dense: Option<&'static DenseTable>,
@@ -47,10 +47,10 @@ impl Tableau {
     }
 }
 
-/// Differences of states below this multiple of their size are rounding.
+/// Differences of states below this multiple of their size count as rounding.
 const ROUNDING: f64 = 2e-15;
-/// Slopes inside a step, times its length, that are so much larger than what its ends show are those of a decay that no step
-/// of this length follows.
+/// Dense output is doubtful if slopes inside a step, times its length, exceed the change over the step by this
+/// factor: they then belong to a decay that steps of this length do not resolve.
 const WILD: f64 = 10.0;
 /// Bound on the search for limits on the real axis, and its step.
 const LONGEST: f64 = 20.0;
@@ -72,19 +72,19 @@ impl Tableau {
         coefficients
     }
 
-    /// Largest x for which steps are stable on all of y' = -lambda y, h*lambda <= x: |R(-x)| <= 1.
+    /// Largest x for which steps with h*lambda <= x on y' = -lambda y are stable: |R(-x)| <= 1.
     pub fn real_limit(&self) -> f64 {
         let decay = self.decay();
         while_true(|x| horner(&decay, x).abs() <= 1.0)
     }
 
-    /// Largest x for which a step on y' = -lambda y, h*lambda = x, is wrong by at most `tolerance` times y.
+    /// Largest x for which a step with h*lambda = x on y' = -lambda y has an error of at most `tolerance` times y.
     pub fn real_accuracy(&self, tolerance: f64) -> f64 {
         let decay = self.decay();
         while_true(|x| (horner(&decay, x) - (-x).exp()).abs() <= tolerance)
     }
 
-    /// The last stage before the one at the end of the step that is at its end too.
+    /// The last other stage whose time is the end of the step.
     fn end_stage_before(&self) -> Option<usize> {
         (0..self.end_stage()).rev().find(|i| *i > 0 && self.c[*i] == 1.0)
     }
@@ -95,7 +95,7 @@ fn horner(coefficients: &[f64], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
 }
 
-/// The largest x up to which something holds.
+/// The largest x up to which a condition holds.
 pub(super) fn while_true(holds: impl Fn(f64) -> bool) -> f64 {
     let mut x = FINE;
     while x < LONGEST && holds(x) {
@@ -118,7 +118,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     }
 }
 
-/// The formula of a tableau alone, for the first steps of other methods.
+/// The formula of a tableau, for the first steps of other methods.
 pub fn formula(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Box<dyn Formula>, Refusal> {
     let k = vec![0.0; setup.system.shape().n * tableau.b.len()];
     Ok(Box::new(WithoutEstimate { stages: Stages::new(setup, tableau)?, k }))
@@ -145,7 +145,7 @@ impl Stages {
         })
     }
 
-    /// All stages from (t, y), whose slope is in k_1, and the state at the end of the step.
+    /// Computes all stages from (t, y), whose slope is in k_1, and the state at the end of the step.
     ///
     /// Values that are not finite are detected once, after the last stage. If there is one, the stages are computed
     /// again with a check after each, so that messages and counts refer to the first stage with such a value.
@@ -189,13 +189,13 @@ impl Stages {
         Ok(())
     }
 
-    /// The time of a stage; the end of the step is the one that the caller names.
+    /// The time of a stage; for the end of the step, the exact time that the caller gives.
     fn time(&self, i: usize, t: f64, h: f64, t_new: f64) -> f64 {
         if self.tableau.c[i] == 1.0 { t_new } else { t + self.tableau.c[i] * h }
     }
 }
 
-/// y' at (t, y) into `k`.
+/// Computes y' at (t, y) in `k`.
 fn slope(rates: &mut Rates, eval: &mut Evaluator<'_>, (t, y): (f64, &[f64]), k: &mut [f64]) -> Result<(), Cause> {
     eval.rhs(t, y, k)?;
     rates.solve(eval, t, y, k)
@@ -232,7 +232,8 @@ impl Formula for WithoutEstimate {
 /// An embedded pair; its dense output is the table's own or cubic Hermite.
 struct Embedded {
     stages: Stages,
-    /// The fused step with its input: h, the time at the end, tolerances. It may become available after some steps without it.
+    /// The fused step and its arguments: h, the time at the end, tolerances. It may become available after some steps
+    /// without it.
     whole: Option<Arc<dyn FusedStep>>,
     given: Vec<f64>,
     suits: bool,
@@ -242,11 +243,11 @@ struct Embedded {
     error_terms: Vec<(usize, f64)>,
     second_terms: Vec<(usize, f64)>,
     dense: &'static DenseTable,
-    /// Rows of the further stages of dense output.
+    /// Rows of the additional stages for dense output.
     dense_rows: Vec<Vec<(usize, f64)>>,
     /// True if a state inside the next step is needed.
     inside: bool,
-    /// The other stage at the end of the step, and y1 less its state, over h, in the slopes.
+    /// The other stage at the end of the step, and the coefficients over the slopes of (y1 minus its state)/h.
     end_stage_before: Option<(usize, Vec<(usize, f64)>)>,
     tolerances: Tolerances,
     control: Control,
@@ -254,8 +255,8 @@ struct Embedded {
     earlier: Control,
     t: f64,
     places: Places,
-    /// The last step, which ends at t, and the one that is tried. Once that is accepted they change places, so that the second one has
-    /// the start of the first.
+    /// The last step, which ends at t, and the attempted one. If that is accepted, they are exchanged, so that the
+    /// second one holds the start of the first.
     now: Vec<f64>,
     next: Vec<f64>,
     error: Vec<f64>,
@@ -266,7 +267,7 @@ struct Embedded {
 struct Step {
     t: f64,
     h: f64,
-    /// True when the further stages are there.
+    /// True if the additional stages have been computed.
     complete: bool,
 }
 
@@ -327,7 +328,7 @@ impl Embedded {
         })
     }
 
-    /// One step into `next`, and the square of its weighted error.
+    /// Makes one step to `next`; returns the square of its weighted error.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
         let square = match self.fused_step(eval, h, t_new) {
             Some(square) => square,
@@ -345,7 +346,7 @@ impl Embedded {
         Ok(square)
     }
 
-    /// Asks for the step in one.
+    /// Requests a fused step.
     fn ask(&mut self, system: &dyn System) {
         if self.suits && self.whole.is_none() {
             let step = step::FusedFormula::Explicit { tableau: self.stages.tableau, fixed: self.fixed };
@@ -353,8 +354,8 @@ impl Embedded {
         }
     }
 
-    /// The step by its own code; `None` where there is none, or a value is not finite. It has the bits of the step by stages, and counts as
-    /// many evaluations.
+    /// Makes a fused step; `None` if there is none, or a value is not finite. It has the same bits as the step by
+    /// stages, and the same counts.
     fn fused_step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Option<f64> {
         let whole = self.whole.as_ref()?;
         (self.given[0], self.given[1]) = (h, t_new);
@@ -365,13 +366,13 @@ impl Embedded {
             return None;
         }
         let square = if self.second_terms.is_empty() { first } else { passes::both(first, second) };
-        // the slope at the end of a rejected step would not have been made
+        // after a rejected step, the stages would not have evaluated the slope at its end
         let spared = u64::from(square > 1.0 && !self.stages.tableau.fsal);
         eval.stats.rhs += self.places.end as u64 - spared;
         Some(square)
     }
 
-    /// The step stage by stage, which finds the row that is not finite.
+    /// Makes the step stage by stage, which finds the row that is not finite.
     fn by_stages(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
         let Places { n, end } = self.places;
         let y = &self.now[self.places.state()];
@@ -398,7 +399,7 @@ impl Embedded {
         Ok(square)
     }
 
-    /// The further stages of dense output, of the step in `next`.
+    /// Computes the additional stages for the dense output of the step in `next`.
     fn further_stages(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
         for (i, (row, c)) in self.dense_rows.iter().zip(self.dense.c).enumerate() {
             let Stages { y: state, rates, .. } = &mut self.stages;
@@ -454,7 +455,7 @@ impl Integrator for Embedded {
             Err(cause) => return Attempt::Failed { cause, next: self.control.fail(h) },
             Ok(square) => square,
         };
-        // one that is not a number is no error within the tolerance
+        // NaN fails the error test
         if !(square <= 1.0) {
             let err = square.sqrt();
             fused::sum(&mut self.error, Places::slopes(&self.next), h, &self.error_terms);
@@ -500,8 +501,8 @@ impl Integrator for Embedded {
         self.given[3..3 + atol.len()].copy_from_slice(&self.tolerances.atol);
     }
 
-    /// A component that decays far too fast for the step is hidden from the error estimate as long as it is small, but its
-    /// slopes grow from stage to stage, and dense output adds them up with other weights than the step.
+    /// The error estimate does not see a component that decays far too fast for the step as long as it is small, but
+    /// its slopes grow from stage to stage, and dense output adds them up with other weights than the step.
     fn doubtful(&self) -> Option<(f64, &[f64])> {
         let Step { t, h, complete } = self.last;
         if h == 0.0 || !complete || self.fixed {

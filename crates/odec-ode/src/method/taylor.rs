@@ -1,9 +1,9 @@
 //! Taylor-series method: the order depends on the tolerance, the step size on the last two coefficients.
 //!
 //! À. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods,
-//! Experimental Mathematics 14 (2005) 99-117, section 3.2: the step is that at which the last terms kept are the tolerance. Their order,
-//! p = ceil(1 - ln(eps)/2), is the best one where a step costs p^2; of few unknowns it costs less, and more terms with longer steps pay
-//! ([`order_for`]). The coefficients are exact; they come from the system.
+//! Experimental Mathematics 14 (2005) 99-117, section 3.2: the step size is chosen so that the last terms equal the
+//! tolerance. The order p = ceil(1 - ln(eps)/2) is optimal if a step costs p^2; for few unknowns it costs less, and
+//! more terms with longer steps pay ([`order_for`]). The coefficients are exact; they come from the system.
 
 use crate::accelerated::Series;
 use crate::control::Tolerances;
@@ -16,28 +16,28 @@ use crate::problem::{Cause, Refusal};
 use crate::roots::{exp2, log2};
 use crate::system::System;
 
-/// Highest order, that of a tolerance at the rounding of doubles.
+/// Highest order: for a tolerance at the rounding of doubles.
 pub const MAX_ORDER: u32 = 25;
 /// Lowest order: with fewer terms an explicit Runge-Kutta method is cheaper.
 pub const MIN_ORDER: u32 = 6;
 
-/// Share of the step that the last two terms allow: they are to stay below the tolerance, and the first one left out
-/// is smaller still.
+/// Fraction of the step size that the last two terms allow: these should stay below the tolerance, and the first
+/// omitted term is smaller still.
 const SAFETY: f64 = 0.9;
-/// Most by which a step may grow.
+/// Largest factor by which a step may grow.
 const GROWTH: f64 = 8.0;
-/// Step after a failure or a rejected end.
+/// Step size after a failure, as a fraction of the failed step.
 const RETREAT: f64 = 0.4;
 /// A step begins at rest if it is longer than the previous one by the first factor, and the series would allow a step
-/// that is longer still by the second. In such a step, and where f may have jumps or kinks, the solution is checked at
+/// that is longer still by the second. In such a step, and if f may have jumps or kinks, the solution is checked at
 /// this many times inside, because a short pulse of a force, or two switches, may lie between its ends.
 const GROWN: f64 = 1.2;
 const AT_REST: f64 = 4.0;
 const LOOKS: u32 = 7;
-/// Looks inside any other step where terms of f may come and go unseen by its ends (`Series::fades`).
+/// Number of checks inside any other step if terms of f may be large inside a step and zero at its ends (`Series::fades`).
 const FEWER: u32 = 3;
-/// The defect h |p'(h) - f| at the end of a step, in tolerances of the last terms, beyond which the polynomial is no solution: f has
-/// switched to another branch inside the step, or the coefficients misjudged it.
+/// The polynomial is no solution if its defect h |p'(h) - f| at the end of a step, in tolerances of the last terms,
+/// exceeds this: f has switched to another branch inside the step, or the coefficients misjudged the step size.
 const DEFECT: f64 = 100.0;
 
 pub(super) static METHOD: Method = Method {
@@ -61,8 +61,8 @@ pub(super) static METHOD: Method = Method {
 /// does not depend on this fraction.
 const SHARE: f64 = 0.1;
 
-/// Terms for each e-fold of the tolerance, by the number of states: 1/2 is best where the products of the recurrences, p^2/2 for each, are
-/// all that a step costs (Jorba & Zou).
+/// Number of terms for each e-fold of the tolerance, by the number of states: 1/2 is best if the products of the
+/// recurrences, p^2/2 for each, dominate the cost of a step (Jorba & Zou).
 const TERMS: [(usize, f64); 2] = [(3, 0.6), (8, 0.55)];
 const TERMS_BEYOND: f64 = 0.5;
 
@@ -83,17 +83,18 @@ pub fn real_limit(order: u32) -> f64 {
     while_true(|x| decay(order, x).abs() <= 1.0)
 }
 
-/// Largest h*lambda for which a step of this order on y' = -lambda y is wrong by at most `tolerance` times y.
+/// Largest h*lambda for which a step of this order on y' = -lambda y has an error of at most `tolerance` times y.
 pub fn real_accuracy(order: u32, tolerance: f64) -> f64 {
     while_true(|x| (decay(order, x) - (-x).exp()).abs() <= tolerance)
 }
 
-/// Powers of two between the units of time that coefficients are measured in, so that their squares stay in the range of numbers.
+/// The unit of time of the coefficients is a power of two in steps of this exponent, so that their squares stay in
+/// the range of doubles.
 const UNITS: i32 = 32;
 /// Largest power of two that a coefficient is multiplied by.
 const RANGE: i32 = 1000;
 
-/// The unit of time for steps of this length, a power of two: 1 for usual lengths, so that it changes no bit there.
+/// The unit of time for steps of this length: a power of two, which is 1 for usual lengths and then changes no bit.
 fn unit_of(h: f64, order: usize) -> f64 {
     let exponent = if h == 0.0 { 0 } else { ((h.abs().to_bits() >> 52) as i32 - 1023).clamp(-1022, 1023) };
     let most = RANGE / order as i32 / UNITS * UNITS;
@@ -115,27 +116,27 @@ pub struct Places {
 }
 
 impl Places {
-    /// The first coefficient.
+    /// Start of the first coefficient.
     pub const fn series(self) -> usize {
         self.n
     }
 
-    /// The defect.
+    /// Start of the defect.
     pub const fn defect(self) -> usize {
         self.n * (self.order + 1)
     }
 
-    /// The three sums.
+    /// Start of the three sums.
     pub const fn sums(self) -> usize {
         self.defect() + self.n
     }
 
-    /// h, then rtol and the powers of the unit of time.
+    /// Start of h, followed by rtol and the powers of the unit of time.
     pub const fn step(self) -> usize {
         self.sums() + 3
     }
 
-    /// The absolute tolerances.
+    /// Start of the absolute tolerances.
     pub const fn atol(self) -> usize {
         self.step() + 4
     }
@@ -187,7 +188,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     }))
 }
 
-/// A time with its buffer.
+/// A time and its buffer.
 struct Node {
     t: f64,
     /// The unit of time of the sums in the buffer.
@@ -195,34 +196,35 @@ struct Node {
     room: Vec<f64>,
 }
 
-/// The series at the end of the last step, and the one that step was made by.
+/// The series at the end of the last step, and the series that made the last step.
 struct Taylor {
     places: Places,
-    /// Compiled code computes whole steps.
+    /// True if compiled code makes fused steps.
     whole: bool,
     fixed: bool,
-    /// A step was made since the state was put.
+    /// True if a step was made since the state was set.
     stepped: bool,
     tolerances: Tolerances,
     before: Node,
     now: Node,
     next: Node,
-    /// Powers of the unit of time of the step.
+    /// Powers of the step size in the unit of time.
     powers: Vec<f64>,
-    /// Nothing in f jumps or bends.
+    /// True if f has no jumps and no kinks.
     smooth: bool,
-    /// Terms of f may come and go inside a step.
+    /// True if terms of f may be large inside a step and zero at its ends.
     fades: bool,
-    /// A state inside a step, the slope of its polynomial there over the part of the step, and f.
+    /// A state inside a step; the slope of the polynomial there, multiplied by the elapsed part of the step; and f.
     state: Vec<f64>,
     slope: Vec<f64>,
     rates: Vec<f64>,
-    /// Logarithm to base 2 of the number of states, and 1/(2k) for the last order and that before: a mean of squares to a root.
+    /// Base-2 logarithm of the number of states, and 1/(2k) for the last order and the one before: they convert a
+    /// mean of squares to a root.
     log_n: f64,
     shares: [f64; 2],
 }
 
-/// Terms summed side by side, so that none waits for another.
+/// Number of independent partial sums.
 const WIDTH: usize = 4;
 
 /// h, h^2, h^3, ...
@@ -237,7 +239,7 @@ fn powers(h: f64, powers: &mut [f64]) {
     }
 }
 
-/// y + c_1 h + ... + c_p h^p from the given powers of h, the smallest terms first, and h times its derivative.
+/// Computes y + c_1 h + ... + c_p h^p from the given powers of h, smallest terms first, and h times its derivative.
 fn sum(y: &[f64], c: &[f64], powers: &[f64], out: &mut [f64], slope: Option<&mut [f64]>) {
     fn some<const W: usize>(c: &[f64], n: usize, i: usize, powers: &[f64]) -> ([f64; W], [f64; W]) {
         let (mut sum, mut slope) = ([0.0; W], [0.0; W]);
@@ -287,7 +289,7 @@ impl Taylor {
         SAFETY * exp2(-rate(sums[1], order).max(rate(sums[2], order - 1))) * self.now.unit
     }
 
-    /// A step from `now` into `next`; the square of its defect over what is allowed.
+    /// Makes a step from `now` to `next`; returns the square of its defect relative to the permitted one.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
         let places = self.places;
         self.next.t = t_new;
@@ -298,7 +300,7 @@ impl Taylor {
         self.now.room[places.step() + 2..places.atol()].copy_from_slice(&[before * unit, before]);
         let (now, next) = (&self.now.room, &mut self.next.room);
         let rhs = eval.stats.rhs;
-        // a coefficient that is not finite leaves none behind it in its series that is, and so the sums
+        // if a coefficient is not finite, all later ones of its series are not, and so are the sums
         let looked_at = [0..places.n, places.sums()..places.step()];
         if !(self.whole && eval.series_step(t_new, places.order, now, next, looked_at)) {
             eval.stats.rhs = rhs;
@@ -307,7 +309,7 @@ impl Taylor {
         Ok(self.next.room[places.sums()] / (places.n as f64 * DEFECT * DEFECT))
     }
 
-    /// The same without code for fused steps.
+    /// Makes a step without fused code.
     fn parts(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
         let places @ Places { n, order } = self.places;
         powers(h, &mut self.powers);
@@ -321,7 +323,7 @@ impl Taylor {
             return Err(Cause::NonFiniteState { row });
         }
         eval.series(self.next.t, y1, order, c1)?;
-        // h (p'(h) - f(t1, y1)), without a further evaluation: f is the first coefficient of the next series
+        // h (p'(h) - f(t1, y1)) without another evaluation: f is the first coefficient of the next series
         for (defect, f) in defect.iter_mut().zip(&*c1) {
             *defect -= h * f;
         }
@@ -336,11 +338,12 @@ impl Taylor {
 }
 
 impl Taylor {
-    /// Where in a step, as a part of it, f is not what the series says: something wakes up there, or switches there and back,
-    /// that neither end of the step shows. With the row that shows it most.
+    /// The point inside a step, as a fraction of the step, where f differs from the series, although both ends agree
+    /// with it: a term is large only there, or f switches there and back. Also returns the row with the largest
+    /// difference.
     fn passed_over(&mut self, eval: &mut Evaluator<'_>, h: f64, looks: u32) -> Option<(f64, usize)> {
         let Taylor { places, tolerances, now, powers: room, smooth, state, slope, rates, .. } = self;
-        // where f jumps, a step across it is as short as the test at its end asks
+        // if f jumps, the test at the end of the step already limits a step across the jump
         let allowed = if *smooth { 1.0 } else { DEFECT };
         let (y, c) = Taylor::split(&now.room, *places);
         (1..=looks).map(|k| f64::from(k) / f64::from(looks + 1)).find_map(|part| {
@@ -369,7 +372,7 @@ impl Integrator for Taylor {
         &self.now.room[..self.places.n]
     }
 
-    /// A step of length zero from a polynomial that is constant.
+    /// Sets a step of length zero with a constant polynomial.
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         let places = self.places;
         self.stepped = false;
@@ -394,7 +397,7 @@ impl Integrator for Taylor {
             Err(cause) => return Attempt::Failed { cause, next: RETREAT * h },
             Ok(square) => square,
         };
-        // not finite: far too large
+        // not finite: counts as far too large
         if !(square <= 1.0) && !self.fixed {
             let Places { n, .. } = self.places;
             let defect = &self.next.room[self.places.defect()..][..n];
@@ -431,8 +434,8 @@ impl Integrator for Taylor {
         }
     }
 
-    /// The ratio of the last two terms of the step: p h^p c_p / (h^(p-1) c_(p-1)) is h lambda where one component rules them, as the fastest
-    /// does once it has died away to rounding.
+    /// The ratio of the last two terms of the step, p h^p c_p / (h^(p-1) c_(p-1)), is h lambda if one component
+    /// dominates them, as the fastest one does after it has decayed to rounding.
     fn strain(&mut self) -> Option<(f64, f64)> {
         let Places { n, order: p } = self.places;
         let h = self.now.t - self.before.t;

@@ -5,31 +5,31 @@ use std::fmt::Write;
 /// Number of legs that are listed individually.
 pub const KEPT: usize = 3;
 
-/// Why a method was taken up.
+/// The reason for a choice of method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Nothing was stiff at the start.
+    /// The problem was not stiff at the start.
     NotStiff,
-    /// It was stiff from the start.
+    /// The problem was stiff at the start.
     StiffAtStart,
     /// Some equations have no derivative, or the mass matrix is singular.
     Algebraic,
     /// The explicit method reached its stability limit.
     Stiff,
-    /// The explicit method found no values.
+    /// The steps of the explicit method failed.
     Failing,
-    /// The steps came within what an explicit method can do.
+    /// The explicit method could take the current steps.
     Calm,
 }
 
 /// A segment with one method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leg {
-    /// Where it begins.
+    /// Start time.
     pub t: f64,
     /// Name of the method.
     pub method: &'static str,
-    /// Why it was taken up.
+    /// The reason for its choice.
     pub why: Why,
 }
 
@@ -38,13 +38,13 @@ pub struct Leg {
 pub struct Course {
     /// The first legs.
     pub legs: Vec<Leg>,
-    /// Changes of method, those beyond the legs included.
+    /// Number of switches of method, including those after the listed legs.
     pub switches: u64,
     /// Accepted steps with the explicit and with the implicit method.
     pub steps: [u64; 2],
-    /// The explicit method that another one took the place of, and its share of the steps.
+    /// The explicit method that another explicit method replaced, and its share of the steps.
     pub replaced: Option<(&'static str, u64)>,
-    /// Their names.
+    /// Names of the explicit and the implicit method.
     pub methods: [Option<&'static str>; 2],
 }
 
@@ -89,7 +89,7 @@ impl Course {
     }
 }
 
-/// Three significant digits, as short as they can be written.
+/// A number with three significant digits, in its shortest form.
 fn three_digits(v: f64) -> String {
     let rounded: f64 = format!("{v:.2e}").parse().unwrap_or(v);
     if rounded == 0.0 || (1e-3..1e6).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }

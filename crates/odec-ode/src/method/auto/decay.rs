@@ -1,17 +1,20 @@
-//! The fastest decay of a small system by the diagonal of df/dy: one evaluation, which costs less there than a product with a vector.
+//! The fastest decay rate of a small system, from the diagonal of df/dy: one evaluation, which costs less than a
+//! product with a vector.
 
 use crate::evaluator::Evaluator;
 use crate::system::{Mass, System};
 
-/// Largest system, and most entries of df/dy, for which it is asked: up to there a step of a Rosenbrock method takes 1.2 to 1.4 times as
-/// long as one of an explicit method (`docs/dev/adr/0016`), beyond up to five times.
+/// Largest system, and largest number of entries of df/dy, for this estimate: up to this size a step of a Rosenbrock
+/// method takes 1.2 to 1.4 times as long as one of an explicit method (`docs/dev/adr/0016`), above it up to five
+/// times.
 const MAX_UNKNOWNS: usize = 20;
 const MAX_ENTRIES: usize = 100;
 
-/// How far below 0 the determinant of a principal block of two rows is, in parts of the product of its rates, where it counts as a saddle.
+/// Two unknowns form a saddle if the determinant of their principal block is below 0 by more than this fraction of
+/// the product of their rates.
 const SADDLE: f64 = 1e-6;
 
-/// df/dy with the places of its diagonal, and of each pair of entries that couple two unknowns both ways.
+/// df/dy, with the positions of its diagonal entries and of each pair of entries that couple two unknowns both ways.
 pub struct Decay {
     values: Vec<f64>,
     diagonal: Vec<usize>,
@@ -19,7 +22,7 @@ pub struct Decay {
 }
 
 impl Decay {
-    /// `None` where M is not I, df/dy has too many entries, or none on its diagonal.
+    /// `None` if M is not I, or df/dy has too many entries or none on its diagonal.
     pub fn new(system: &dyn System) -> Option<Self> {
         let n = system.shape().n;
         let plain = matches!(system.mass(), Mass::Identity) && system.groups() == 1;
@@ -40,9 +43,9 @@ impl Decay {
         (!diagonal.is_empty()).then(|| Decay { values: vec![0.0; pattern.entries()], diagonal, couplings })
     }
 
-    /// The largest rate on the diagonal for a run in the direction of the sign of `direction`. The mean of the diagonal is that of the
-    /// eigenvalues, and where a problem is stiff one rate outweighs the others. 0 where nothing decays, where two unknowns that decay alone drive each
-    /// other away (Lorenz' equations near 0), and where df/dy has no value.
+    /// The largest decay rate on the diagonal, for a run in the direction of the sign of `direction`. The mean of the
+    /// diagonal is the mean of the eigenvalues, and in a stiff problem one rate dominates. Returns 0 if nothing
+    /// decays, if two decaying unknowns repel each other (Lorenz' equations near 0), or if df/dy cannot be evaluated.
     pub fn rate(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], direction: f64) -> f64 {
         if eval.jacobian(t, y, &mut self.values).is_err() {
             return 0.0;

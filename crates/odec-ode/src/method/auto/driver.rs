@@ -1,9 +1,9 @@
 //! Steps with one of two methods, and switches between them: away from the explicit one if stability limits it step
 //! after step, and back if the explicit method could take the steps of the implicit one.
 //!
-//! The explicit method estimates from its stages how near the limit it is (Hairer & Wanner II, section IV.2). During
-//! the implicit method, the driver estimates the spectral radius. After a switch that did not last, the next one of
-//! its kind needs more evidence.
+//! The explicit method estimates from its stages how close the step is to the stability limit (Hairer & Wanner II,
+//! section IV.2). During the implicit method, the driver estimates the spectral radius. After a switch that did not
+//! last, the next one of its kind needs more evidence.
 
 mod integrator;
 mod mark;
@@ -24,82 +24,84 @@ use crate::integrator::Integrator;
 use crate::method::{Family, Method, Setup, taylor};
 use crate::problem::Refusal;
 
-/// Strained steps after which a problem counts as stiff; with six unstrained ones in between the count begins anew.
+/// Number of strained steps after which a problem counts as stiff; after six unstrained ones in between the count
+/// starts again.
 const PATIENCE: u32 = 12;
 const RELAXED: u32 = 6;
-/// The same where the decay would last: an implicit method ends sooner, unless the decay itself ends, and after a leg that did not
-/// pay the longer patience holds. Beside a Rosenbrock method those of higher order than this go without: at their tolerances errors
-/// hold both.
+/// The smaller number of strained steps if the decay is lasting: an implicit method then finishes sooner, unless the
+/// decay ends. After a leg that did not pay, `PATIENCE` applies again, and also for an explicit method above this
+/// order with a Rosenbrock method: at its tolerances, accuracy limits the steps of both.
 const QUICK: u32 = 3;
 const QUICK_ORDER: u32 = 7;
-/// Decay lasts where the explicit method would need more stable steps than this for the rest of the run.
+/// Decay is lasting if the explicit method would need more stable steps than this for the rest of the run.
 const LASTING: f64 = 200.0;
 /// The explicit method continues if the rest of the run takes at most this many stable steps. This costs next to
 /// nothing, and it preserves the digits of a state that has decayed below its absolute tolerance and grows again (an
 /// epidemic after a quiet season; decision 0018).
 const SPARED: f64 = 300.0;
-/// Beside an explicit method of at most that order, decay for which it would need more stable steps than this times rtol^(-1/5) is left to
-/// a Rosenbrock method at once, where its steps cost little: about as many as that takes (decision 0016). It is looked for at the start and
-/// after 2 and 4 steps: later a large rate may belong to a solution that swings, or ends as that of a square root near 0.
+/// With an explicit method of at most order `QUICK_ORDER`, a Rosenbrock method with cheap steps starts at once if the
+/// decay would need more stable steps than this times rtol^(-1/5), about as many as the Rosenbrock method takes
+/// (decision 0016). This is checked at the start and after 2 and 4 steps: later, a large rate may belong to an
+/// oscillating solution, or end soon, as for a square root near 0.
 const MANY: f64 = 4.0;
 const SOON: [u64; 2] = [2, 4];
-/// Steps of an implicit method after which it was right to begin with it.
+/// Number of steps of an implicit method after which its choice at the start was right.
 const LASTED: u64 = 30;
-/// The count begins anew as well when the step has grown by this much since.
+/// The count also starts again if the step size has since grown by this factor.
 const GROWING: f64 = 1.2;
-/// Strain by oscillation counts this many times less: an implicit method cannot follow an oscillation with longer
+/// Strain from oscillation counts less by this factor: an implicit method cannot follow an oscillation with longer
 /// steps, unless its amplitude is negligible.
 const DECAY: u32 = 4;
-/// Steps of the explicit method from one look at the spectral radius itself to the next: where errors are near rounding, stages
-/// show little.
+/// Number of steps of the explicit method between two estimates of the spectral radius: if errors are close to
+/// rounding, the stages show little.
 const CHECK: u64 = 50;
-/// Failures in a row of the explicit method after which the implicit one is tried.
+/// Number of consecutive failures of the explicit method after which the implicit one takes over.
 const FAILURES: u32 = 3;
-/// Work in evaluations of f: a solve, a matrix with its factors; iterations of Newton's method.
+/// Work in evaluations of f: of a linear solve, and of a matrix with its factors; number of Newton iterations.
 const SOLVE: f64 = 1.5;
 const MATRIX: f64 = 5.0;
 const ITERATIONS: f64 = 3.0;
-/// The implicit method stays while its steps are worth this part of their work.
+/// The implicit method continues while its steps are worth this fraction of their work.
 const STAY: f64 = 0.75;
-/// Looks at the spectral radius in a row that must be calm.
+/// Number of consecutive calm estimates of the spectral radius that a switch needs.
 const CALM: u32 = 4;
-/// Steps of the explicit method from one look at its stages to the next, as long as nothing is seen.
+/// Number of steps of the explicit method between two checks of its stages, while no strain is seen.
 const UNSEEN: u64 = 4;
-/// Steps from one look to the next where nothing is near calm, and where it is nearly so.
+/// Number of steps between two checks: far from calm, and nearly calm.
 const SELDOM: u32 = 8;
-/// Largest number of steps between two checks while fast decay keeps a multistep method: the interval doubles each
+/// Largest number of steps between two checks while fast decay requires a multistep method: the interval doubles each
 /// time.
 const RARELY: u32 = 64;
 const OFTEN: u32 = 2;
-/// Steps that a multistep method needs to reach its order and step size.
+/// Number of steps that a multistep method needs to reach its order and step size.
 const RISE: u64 = 40;
-/// Largest factor on the evidence that a change needs.
+/// Largest factor on the evidence that a switch needs.
 const MOST: u32 = 256;
-/// Factor on it when a leg did not pay.
+/// Increase of that factor after a leg that did not pay.
 const DOUBT: u32 = 4;
-/// The explicit method begins with this fraction of its stable step at most.
+/// First step of the explicit method, as a fraction of its largest stable step.
 const FIRST: f64 = 0.7;
-/// Part of the tolerance that the first step of a multistep method of order 1 may use.
+/// Fraction of the tolerance that the first step of a multistep method of order 1 may use.
 const FIRST_ORDER: f64 = 0.25;
 
-/// One of the two.
+/// The explicit or the implicit method.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Explicit,
     Implicit,
 }
 
-/// An explicit method in reserve, with what belongs to it.
+/// A second explicit method, with its limits.
 struct Spare {
     integrator: Box<dyn Integrator>,
     name: &'static str,
     strain: f64,
     limit: f64,
-    /// It stands in for the other, which is here.
+    /// True if the second method is in use; this struct then holds the first one.
     at_work: bool,
 }
 
-/// Work of a step of an implicit method in evaluations of f, and the smallest number of steps with it.
+/// Work of a step of an implicit method in evaluations of f, and the smallest number of steps in a leg.
 fn implicit_work(method: &Method) -> (f64, u64) {
     let stages = f64::from(method.stages);
     match method.family {
@@ -115,72 +117,73 @@ fn explicit_work(method: &Method, rtol: f64, n: usize) -> f64 {
     f64::from(if series { taylor::order_for(rtol, n) } else { method.stages })
 }
 
-/// The two methods and the evidence for a change.
+/// The two methods and the evidence for a switch.
 pub struct Auto {
     explicit: Option<Box<dyn Integrator>>,
-    /// For a start where the series of the solution does not exist (the root of a state that is 0).
+    /// Replaces the Taylor method if the solution has no Taylor series (the root of a state that is 0).
     spare: Option<Spare>,
     implicit: Box<dyn Integrator>,
     stiff: &'static Method,
     names: [Option<&'static str>; 2],
     spectral: Option<Spectral>,
-    /// Where a step of the implicit method costs hardly more than one of the explicit method.
+    /// Present if a step of the implicit method costs little more than a step of the explicit one.
     decay: Option<Decay>,
-    /// Stable steps of the explicit method for the rest of the run beyond which the implicit one is taken up at once.
+    /// The implicit method starts at once if the rest of the run would need more stable steps than this.
     many: f64,
     tolerances: Tolerances,
-    /// h*lambda on the negative real axis that strain the explicit method, and that it cannot exceed.
+    /// Values of h*lambda on the negative real axis: where the explicit method is strained, and its limit.
     strain: f64,
     limit: f64,
-    /// The implicit method continues if h times the spectral radius exceeds this multiple of the limit, and for
-    /// `least` steps.
+    /// The implicit method continues for `least` steps, and while h times the spectral radius exceeds this multiple
+    /// of the limit.
     worth: f64,
     least: u64,
     multistep: bool,
-    /// Little evidence is enough for decay that lasts: at the start, and now.
+    /// True if little evidence is enough for lasting decay: at the start of the run, and now.
     eager: bool,
     quick: bool,
-    /// This leg began with little evidence.
+    /// True if this leg started with little evidence.
     hasty: bool,
     t_end: f64,
     begun: bool,
     active: Side,
-    /// Which of them made the last step.
+    /// The method that made the last step.
     stepped: Side,
-    /// Steps of this leg.
+    /// Number of steps in this leg.
     leg: u64,
-    /// The step when the count of strained steps began; of an implicit leg begun on little evidence, when growth was last seen.
+    /// The step size when the count of strained steps started; in an implicit leg that started with little evidence,
+    /// the step size when growth was last seen.
     held: f64,
-    /// The last estimate of the spectral radius during the explicit method showed strain.
+    /// True if the last estimate of the spectral radius showed strain of the explicit method.
     suspect: bool,
-    /// Strained and unstrained steps, failures, calm looks, steps to the next look.
+    /// Numbers of strained and unstrained steps, failures, calm checks, and steps to the next check.
     strained: u32,
     relaxed: u32,
     failures: u32,
     calm: u32,
     look: u32,
-    /// Steps between the last two looks.
+    /// Number of steps between the last two checks.
     pause: u32,
-    /// Where this leg began, with the step of the other method before it; the last step.
+    /// Start of this leg; the last step of the other method before it; the last step.
     since: f64,
     before: f64,
     last: f64,
-    /// Work of a step of the implicit method in steps of the explicit one.
+    /// Work of an implicit step, in explicit steps.
     ratio: f64,
-    /// Factors on the evidence for stiffness and for its end.
+    /// Factors on the evidence for a switch away from the explicit and away from the implicit method.
     doubt: [u32; 2],
     y: Vec<f64>,
     weights: Vec<f64>,
     signs: Signs,
     seeds: Seeds,
-    /// Parts of the tolerances that the two methods work to.
+    /// Fractions of the tolerance that the two methods use.
     parts: [f64; 2],
     course: Record,
-    /// The evidence before the last step, if that can be taken back.
+    /// The evidence before the last step, if the step can be undone.
     earlier: Option<Mark>,
 }
 
-/// The facts from which a course is made, without allocation.
+/// The data of a course, stored without allocation.
 struct Record {
     legs: [Leg; KEPT],
     known: usize,
@@ -200,7 +203,7 @@ impl Record {
 }
 
 impl Auto {
-    /// Both integrators with their buffers; the explicit one is left out where equations without derivatives rule it out.
+    /// Builds both integrators; without the explicit one if equations without a derivative exclude it.
     pub fn new(
         setup: &Setup<'_>,
         explicit: Option<&'static Method>,
@@ -228,7 +231,8 @@ impl Auto {
                 spare = Some(Spare { integrator: with(other)?, name: other.name, strain, limit, at_work: false });
             }
         }
-        // A step of the implicit method has to be so much longer than a stable one to be worth its work; in doubt it stays.
+        // A step of the implicit method must be this much longer than a stable explicit step to be worth its work; in
+        // doubt, the method stays.
         let own = explicit.map_or(1.0, |method| explicit_work(method, setup.options.rtol, n));
         let (work, least) = implicit_work(implicit);
         let worth = STAY * work / own;
@@ -274,7 +278,7 @@ impl Auto {
             weights: vec![0.0; n],
             signs: Signs::new(setup.system),
             seeds: Seeds::new(setup.options, n),
-            // all explicit methods work to the same part
+            // all explicit methods use the same fraction
             parts: [explicit.map_or(1.0, rtol), rtol(implicit)].map(|own| own / setup.options.rtol),
             course: Record::NONE,
             earlier: None,
@@ -283,7 +287,7 @@ impl Auto {
         Ok(auto)
     }
 
-    /// The explicit method and the one in reserve change places.
+    /// Exchanges the explicit method and the spare one.
     fn change_places(&mut self) {
         let (Some(spare), Some(explicit), [Some(name), _]) = (&mut self.spare, &mut self.explicit, &mut self.names)
         else {
@@ -296,7 +300,7 @@ impl Auto {
         spare.at_work = !spare.at_work;
     }
 
-    /// The explicit method in reserve takes up the state reached; false where there is none, or it finds no value either.
+    /// Continues from the current state with the spare explicit method; false if there is none, or if it fails as well.
     fn stand_in(&mut self, eval: &mut Evaluator<'_>) -> bool {
         let Some(explicit) = self.explicit.as_ref().filter(|_| self.active == Side::Explicit) else { return false };
         let t = explicit.time();
@@ -304,7 +308,7 @@ impl Auto {
         self.take_spare(eval, t)
     }
 
-    /// The same from the state in `y`.
+    /// Continues from the state in `y` with the spare explicit method.
     fn take_spare(&mut self, eval: &mut Evaluator<'_>, t: f64) -> bool {
         if self.active != Side::Explicit || self.spare.as_ref().is_none_or(|spare| spare.at_work) {
             return false;
@@ -323,7 +327,7 @@ impl Auto {
         true
     }
 
-    /// Nothing is known of the run to come.
+    /// Resets the evidence for a new run.
     fn begin(&mut self) {
         if self.spare.as_ref().is_some_and(|spare| spare.at_work) {
             self.change_places();
@@ -355,7 +359,7 @@ impl Auto {
         self.side_mut(self.active)
     }
 
-    /// Nothing was seen of the steps to come, and there is no last one.
+    /// Resets the counts of steps; there is no last step.
     fn rest(&mut self) {
         (self.leg, self.strained, self.relaxed, self.failures, self.calm) = (0, 0, 0, 0, 0);
         (self.look, self.pause, self.stepped, self.earlier) = (1, 1, self.active, None);
@@ -369,15 +373,15 @@ impl Auto {
         }
     }
 
-    /// True where decay lasts that would take the explicit method many steps, and a step of the implicit one costs little.
+    /// True if an implicit step costs little, and the fastest decay requires many explicit steps for the rest of the run.
     fn decays(&mut self, eval: &mut Evaluator<'_>) -> bool {
         let (Some(decay), Some(explicit)) = (&mut self.decay, &self.explicit) else { return false };
         let left = self.t_end - explicit.time();
         decay.rate(eval, explicit.time(), explicit.state(), left) * left.abs() > self.many * self.limit
     }
 
-    /// Where the first step begins: true if it is stiff already. With h the first step that an explicit method would try, a
-    /// solution that moves slowly against the fastest decay is on a slow manifold.
+    /// True if the problem is stiff at the start: the solution is on a slow manifold if the first step that an explicit
+    /// method would try, h = 0.01 |y|/|y'|, exceeds its stability limit.
     fn stiff_at_start(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> bool {
         let Some(spectral) = &mut self.spectral else { return false };
         spectral.restart(y);
@@ -393,12 +397,12 @@ impl Auto {
         self.lasts(growth, t) && (slow || self.multistep)
     }
 
-    /// True where the fastest part of the solution decays, and would hold the explicit method for long.
+    /// True if the fastest component of the solution decays, and would limit the explicit method for long.
     fn lasts(&self, growth: Growth, t: f64) -> bool {
         growth.along < -0.8 * growth.radius && growth.radius * (self.t_end - t).abs() > LASTING * self.limit
     }
 
-    /// Takes up the other method at the present state; false where it finds no value there.
+    /// Switches to the other method at the current state; false if it fails there.
     fn change(&mut self, eval: &mut Evaluator<'_>, why: Why) -> bool {
         let t = self.time();
         let to = if self.active == Side::Explicit { Side::Implicit } else { Side::Explicit };
@@ -413,7 +417,7 @@ impl Auto {
         if set.is_err() {
             return false;
         }
-        // A leg that cost more than the other method would have asks for more evidence next time.
+        // If the leg cost more than the other method would have, the next such switch needs more evidence.
         if self.course.switches > 0 || self.hasty {
             let other = (t - self.since).abs() / self.before;
             let steps = self.leg as f64;
@@ -438,7 +442,7 @@ impl Auto {
         true
     }
 
-    /// After a step of the explicit method.
+    /// Evidence after a step of the explicit method; returns the next step size.
     fn after_explicit(&mut self, eval: &mut Evaluator<'_>, h: f64, next: f64) -> f64 {
         self.failures = 0;
         let soon = self.course.switches == 0 && SOON.contains(&self.leg);
@@ -463,7 +467,7 @@ impl Auto {
             }
         }
         if strain > self.strain {
-            // What bounds the steps holds them: as long as they grow it is not stability.
+            // A step size that still grows is not limited by stability.
             if self.strained == 0 || h.abs() > GROWING * self.held {
                 (self.strained, self.held) = (0, h.abs());
             }
@@ -487,7 +491,7 @@ impl Auto {
         self.first_implicit(eval, next)
     }
 
-    /// The first step of the implicit method: that of the explicit one, unless its order is 1.
+    /// The first step of the implicit method: the step size of the explicit one, or a shorter one if its order is 1.
     fn first_implicit(&mut self, eval: &mut Evaluator<'_>, h: f64) -> f64 {
         if self.implicit.order() > 1 {
             return h;
@@ -495,11 +499,11 @@ impl Auto {
         let t = self.time();
         let (Some(spectral), y) = (&mut self.spectral, &self.y) else { return h };
         let Some(bend) = spectral.bend(eval, t, y) else { return h };
-        // h^2/2 |y''| is a part of the tolerance.
+        // h^2/2 |y''| is a fraction of the tolerance.
         h.abs().min((2.0 * FIRST_ORDER / bend).sqrt()).copysign(h)
     }
 
-    /// After a step of the implicit method.
+    /// Evidence after a step of the implicit method; returns the next step size.
     fn after_implicit(&mut self, eval: &mut Evaluator<'_>, h: f64, next: f64) -> f64 {
         let Some(spectral) = &mut self.spectral else { return next };
         if self.explicit.is_none() || self.leg < self.least {
@@ -509,13 +513,13 @@ impl Auto {
         if self.look > 0 {
             return next;
         }
-        // As long as steps grow this is a start, and says nothing of those to come.
+        // While step sizes grow, the leg is still starting: no check.
         if self.hasty && self.decay.is_some() && h.abs() > GROWING * self.held {
             (self.held, self.look, self.calm) = (h.abs(), SELDOM, 0);
             return next;
         }
         let (t, y) = (self.implicit.time(), self.implicit.state());
-        // the first look of this leg
+        // the first check of this leg
         if self.calm == 0 && self.pause == 1 {
             spectral.restart(y);
             for _ in 1..MEAN {
@@ -525,7 +529,7 @@ impl Auto {
         let growth = spectral.step(eval, t, y).unwrap_or(Growth { radius: f64::INFINITY, along: 0.0 });
         let radius = growth.radius;
         let ratio = (h * radius).abs() / self.limit;
-        // A multistep method that will be needed again would have to begin anew.
+        // A multistep method that is needed again soon would have to restart.
         let needed = self.multistep && self.lasts(growth, t);
         if ratio > self.worth || needed {
             self.calm = 0;

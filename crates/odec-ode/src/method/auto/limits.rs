@@ -4,22 +4,25 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::method::{Family, Method, taylor};
 
-/// A step strains the explicit method if h times the spectral radius exceeds by this factor what accuracy allows where the fastest
-/// component moves; but it does so only beyond and always beyond these fractions of the limit on the real axis.
+/// A step strains the explicit method if h times the spectral radius exceeds, by this factor, the value that accuracy
+/// allows while the fastest component moves. Below the first of these fractions of the real stability limit a step is
+/// never strained, above the second always.
 const STRAINED: f64 = 4.0;
 const BETWEEN: (f64, f64) = (0.3, 0.65);
-/// The second fraction for Runge-Kutta methods of order 9 and more: at their tolerances rounding holds the steps before stability does. A
-/// series is strained beyond the larger one alone: its last two terms show p h/rho where nothing decays, rho the radius of convergence,
-/// which with h/rho = 0.13 to 0.2 is 0.3 to 0.45 of the limit.
+/// The second fraction for Runge-Kutta methods of order 9 and more: at their tolerances, rounding limits the steps
+/// before stability does. A Taylor series is strained only above the larger fraction: its last two terms show p h/rho
+/// if nothing decays, where rho is the radius of convergence; with h/rho = 0.13 to 0.2 this is 0.3 to 0.45 of the
+/// limit.
 const HIGH_ORDER: f64 = 0.4;
-/// The same for what the explicit method can do at all.
+/// The same factor for the limit of the explicit method.
 const REACH: f64 = 5.0;
 const REACHES: (f64, f64) = (0.3, 1.0);
-/// Largest number of methods and tolerances with cached limits.
+/// Largest number of cached limits, one for each method and tolerance.
 const MAX_LIMITS: usize = 64;
 
-/// The largest h*lambda at which an explicit method is stable, and accurate to the tolerance, on y' = -lambda y. Found once for
-/// each, since it takes some 30,000 instructions, and a sweep asks at every run.
+/// The largest h*lambda at which an explicit method is stable, and the largest at which it is accurate to the
+/// tolerance, on y' = -lambda y. The results are cached, since each takes some 30,000 instructions and a sweep needs
+/// them in every run.
 fn limits(method: &'static Method, rtol: f64, n: usize) -> Option<(f64, f64)> {
     type CachedLimit = (&'static str, u64, u32, (f64, f64));
     static KEPT: Mutex<Vec<CachedLimit>> = Mutex::new(Vec::new());
@@ -40,7 +43,8 @@ fn limits(method: &'static Method, rtol: f64, n: usize) -> Option<(f64, f64)> {
     Some(limits)
 }
 
-/// h*lambda on the negative real axis that strain a method at this tolerance, and what it cannot exceed; 1 where nothing is known of it.
+/// h*lambda on the negative real axis above which a method is strained at this tolerance, and its limit; 1 for both
+/// if nothing is known.
 pub(super) fn bounds(method: &'static Method, rtol: f64, n: usize) -> (f64, f64) {
     let Some((stable, accurate)) = limits(method, rtol, n) else { return (1.0, 1.0) };
     let series = matches!(method.family, Family::Taylor);

@@ -1,7 +1,7 @@
 //! `auto`: alternates between an explicit and an implicit method, depending on the stiffness of the problem.
 //!
-//! Both are prepared at the start, so that a switch costs only the first values of the other method. Size, mass matrix
-//! and tolerance determine the pair ([`partners`]); `driver` decides during the run which of them steps.
+//! Both are prepared at the start, so that a switch costs only the first evaluations of the other method. Size, mass
+//! matrix and tolerance determine the pair ([`partners`]); `driver` decides during the run which of them steps.
 
 mod course;
 mod decay;
@@ -17,28 +17,31 @@ use crate::method::{self, Adaptive, Family, Method, Setup, Stability, Structure}
 use crate::problem::{Options, Refusal};
 use crate::system::{Mass, System};
 
-/// Up to this many unknowns a Rosenbrock method needs the least work to an error: on problems of 80 to 1,000 unknowns with
-/// sparse matrices it takes up to twice the time of BDF for a tenth of the error, and it follows stiff oscillations, where
-/// BDF loses its way (decision 0018). Beyond, factors of full matrices cost too much at every step.
+/// Up to this many unknowns a Rosenbrock method needs the least work to an error: on problems of 80 to 1,000 unknowns
+/// with sparse matrices it takes up to twice the time of BDF for a tenth of the error, and it follows stiff
+/// oscillations, where BDF fails (decision 0018). Above it, factors of full matrices cost too much at every step.
 pub const SMALL: usize = 200;
-/// Below this relative tolerance the explicit method of order 7 pays: over 75 problems `auto` with it takes 1.05, 0.96 and 0.88 of the time
-/// with that of order 5 at rtol 1e-4, 1e-5 and 1e-6, for a quarter to a third of the error; to the same error 0.8 to 0.9 (decision 0013).
+/// Below this relative tolerance the explicit method of order 7 pays: over 75 problems `auto` with this method takes
+/// 1.05, 0.96 and 0.88 of the time with that of order 5 at rtol 1e-4, 1e-5 and 1e-6, for a quarter to a third of the
+/// error; to the same error 0.8 to 0.9 (decision 0013).
 pub const TIGHT_EXPLICIT: f64 = 3e-4;
-/// Below this relative tolerance those of order 9 do.
+/// Below this relative tolerance the methods of order 9 pay.
 pub const TIGHTEST_EXPLICIT: f64 = 1e-9;
-/// Below this relative tolerance the series of the solution pays, where it is short.
+/// Below this relative tolerance the Taylor series method pays, if its code is short.
 pub const TIGHT_SERIES: f64 = 1e-6;
-/// Below this relative tolerance the Rosenbrock method of order 5 pays: over 28 stiff problems it takes, to the error that the one of
-/// order 4 makes at 1e-3, 3e-4, 1e-4, 1e-5, 1e-6 and 1e-8, on the geometric mean 0.96, 0.85, 0.80, 0.72, 0.59 and 0.37 of the work (decision 0012).
+/// Below this relative tolerance the Rosenbrock method of order 5 pays: over 28 stiff problems compared at the error
+/// that the method of order 4 makes at 1e-3, 3e-4, 1e-4, 1e-5, 1e-6 and 1e-8, on the geometric mean 0.96, 0.85, 0.80,
+/// 0.72, 0.59 and 0.37 of the work (decision 0012).
 pub const TIGHT_ROSENBROCK: f64 = 5e-4;
-/// Below this relative tolerance RADAU5 is surer than a Rosenbrock method, whose rounding grows with stiffness.
+/// Below this relative tolerance RADAU5 is more reliable than a Rosenbrock method, whose rounding errors grow with
+/// stiffness.
 pub const TIGHTEST: f64 = 1e-10;
 
-/// Relative tolerance below which none works: rounding is near, and stages show stiffness no more.
+/// Smallest relative tolerance that a method uses: closer to rounding, stages no longer show stiffness.
 const CLOSEST: f64 = 1e-11;
 
-/// Strain and limit of the Adams methods on the negative real axis, below and between those of their orders: order 9 is
-/// stable to 0.44, order 3 to 2.4 (`odec stability --method abm`).
+/// Strain and limit of the Adams methods on the negative real axis, chosen within the range of their orders: order 9
+/// is stable up to 0.44, order 3 up to 2.4 (`odec stability --method abm`).
 const ADAMS: (f64, f64) = (0.3, 1.0);
 
 /// The facts that determine the choice.
@@ -46,22 +49,22 @@ const ADAMS: (f64, f64) = (0.3, 1.0);
 pub struct Traits {
     /// Unknowns of the first-order view.
     pub n: usize,
-    /// The run takes constant steps.
+    /// True if the steps are constant.
     pub fixed: bool,
     /// Relative tolerance.
     pub rtol: f64,
-    /// M depends on time or state.
+    /// True if M depends on time or state.
     pub moving_mass: bool,
-    /// The Taylor coefficients are available as short code; computed only below [`TIGHT_SERIES`].
+    /// True if the Taylor coefficients are available as short code; determined only below [`TIGHT_SERIES`].
     pub series: bool,
 }
 
-/// The methods that a run needs, and why there is but one.
+/// The methods that a run needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Partners {
-    /// For what is not stiff; none where only an implicit method will do.
+    /// For nonstiff parts; `None` if only an implicit method can solve the problem.
     pub explicit: Option<&'static Method>,
-    /// For what is stiff.
+    /// For stiff parts.
     pub implicit: &'static Method,
 }
 
@@ -87,7 +90,7 @@ fn care(method: &Method) -> f64 {
     }
 }
 
-/// The options of a run as `method` has them when it works for this one.
+/// The options of a run for `method` as one of its two methods.
 pub fn working(options: &Options, method: &Method) -> Options {
     let least = CLOSEST.min(options.rtol);
     let rtol = (care(method) * options.rtol).max(least);
@@ -115,8 +118,8 @@ pub fn partners(traits: &Traits) -> Partners {
     Partners { explicit: Some(explicit), implicit }
 }
 
-/// The least h times spectral radius at which stability and not accuracy holds the steps of an explicit method at this
-/// tolerance, and the h*lambda on the negative real axis that it cannot exceed; `None` where nothing is known of it.
+/// The smallest h times spectral radius at which stability, not accuracy, limits the steps of an explicit method at
+/// this tolerance, and the limit of h*lambda on the negative real axis; `None` if nothing is known.
 pub fn strain_limits(method: &'static Method, rtol: f64, n: usize) -> Option<(f64, f64)> {
     match method.family {
         Family::RungeKutta(_) | Family::Taylor => Some(limits::bounds(method, rtol, n)),
@@ -138,7 +141,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
             }),
     };
     let Partners { explicit, mut implicit } = partners(&traits);
-    // An iteration for the linear systems leaves an error, which only methods that iterate themselves bear.
+    // An iterative linear solver leaves an error, which only methods with a Newton iteration tolerate.
     if setup.options.linear == LinearSolver::Krylov || !setup.system.holds_jacobian() {
         implicit = if traits.fixed { &method::multistep::BDF2 } else { &method::multistep::BDF };
     }
@@ -148,7 +151,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     Ok(Box::new(driver::Auto::new(setup, explicit, implicit)?))
 }
 
-/// True where some equation has no derivative, whatever time and state.
+/// True if some equation has no derivative at any time and state.
 fn algebraic(system: &dyn System) -> bool {
     match system.mass() {
         Mass::Identity => false,
@@ -160,7 +163,7 @@ fn algebraic(system: &dyn System) -> bool {
     }
 }
 
-/// Its row, which is not in the table because it has no formula.
+/// The entry of `auto`, which is not in the table because it has no formula.
 pub static METHOD: Method = Method {
     name: "auto",
     aliases: &["automatic", "default"],

@@ -10,14 +10,14 @@ use crate::linear::Rates;
 use crate::problem::Refusal;
 use crate::system::System;
 
-/// Size of the differences in units of y: above rounding, below what bends f.
+/// Size of the differences relative to y: above rounding, and small enough that f is nearly linear.
 const RELATIVE: f64 = 1e-6;
 
-/// Number of products over which growth is averaged: for a complex eigenvalue, or a matrix far from normal, single
-/// ones vary widely.
+/// Number of products over which growth is averaged: for complex eigenvalues or a nonnormal matrix, single values
+/// vary widely.
 pub const MEAN: usize = 4;
 
-/// The estimate with its vector.
+/// An estimator with its vector.
 pub struct Spectral {
     tolerances: Tolerances,
     rates: Rates,
@@ -27,25 +27,25 @@ pub struct Spectral {
     slope: Vec<f64>,
     moved: Vec<f64>,
     shifted: Vec<f64>,
-    /// Where slope and weights are from, and the weighted norm of the vector there.
+    /// Time of the slope and weights, and the weighted norm of the vector there.
     at: f64,
     size: f64,
-    /// Logarithms of the last growths, newest first, and how many are known.
+    /// Logarithms of the last growth factors, newest first, and their number.
     recent: [f64; MEAN],
     known: usize,
 }
 
-/// The result of a multiplication by df/dy.
+/// The result of a product with df/dy.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
-    /// Mean factor on the weighted size in the last products: about the spectral radius.
+    /// Mean growth of the weighted norm in the last products: approximately the spectral radius.
     pub radius: f64,
-    /// Component of the product along the vector; near -radius for real decay.
+    /// Component of the product along the vector; close to -radius for real decay.
     pub along: f64,
 }
 
 impl Spectral {
-    /// For a system whose y' can be had.
+    /// Prepares for a system; refuses one whose y' cannot be computed.
     pub fn new(system: &dyn System, tolerances: Tolerances) -> Result<Self, Refusal> {
         let n = system.shape().n;
         Ok(Spectral {
@@ -63,13 +63,13 @@ impl Spectral {
         })
     }
 
-    /// Discards the previous run; false if M^-1 has to be computed again.
+    /// Discards the data of the previous run; false if M^-1 must be computed again.
     pub fn renew(&mut self) -> bool {
         (self.at, self.known) = (f64::NAN, 0);
         self.rates.is_identity()
     }
 
-    /// Takes a vector with a part in every direction, always the same.
+    /// Starts with a fixed vector that has a component in every direction.
     pub fn restart(&mut self, y: &[f64]) {
         self.known = 0;
         self.tolerances.weights(y, &mut self.weights);
@@ -83,7 +83,7 @@ impl Spectral {
         }
     }
 
-    /// One multiplication at (t, y); none where f has no value nearby.
+    /// One product at (t, y); `None` if f cannot be evaluated nearby.
     pub fn step(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Option<Growth> {
         let there = self.known > 0 && self.at == t;
         if !there {
@@ -133,7 +133,7 @@ impl Spectral {
         Some(Growth { radius: mean.exp(), along: along / own })
     }
 
-    /// Weighted size of y'' at (t, y), by a difference along the solution; none where f has no value nearby.
+    /// Weighted norm of y'' at (t, y), by a difference along the solution; `None` if f cannot be evaluated nearby.
     pub fn bend(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Option<f64> {
         self.tolerances.weights(y, &mut self.weights);
         eval.rhs(t, y, &mut self.slope).ok()?;
@@ -155,7 +155,7 @@ impl Spectral {
         bend.is_finite().then_some(bend)
     }
 
-    /// The slope at the place of the last step.
+    /// The slope at the point of the last product.
     pub fn slope(&self) -> &[f64] {
         &self.slope
     }

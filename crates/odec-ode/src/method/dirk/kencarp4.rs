@@ -3,8 +3,9 @@
 use crate::method::dirk::{Extension, Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// The embedded solution is nearly of order 4: of y' = z y it is off by 2.2e-4 z^4, and the method itself by 8.5e-4 z^5, more than the
-/// estimate where |z| > 0.26. Times this the estimate is the larger one up to |z| = 1.3.
+/// The embedded solution has nearly order 4: for y' = z y its error is 2.2e-4 z^4. The error of the method itself is
+/// 8.5e-4 z^5, larger than the estimate if |z| > 0.26. Multiplied by this factor, the estimate is the larger one up
+/// to |z| = 1.3.
 const CARE: f64 = 5.0;
 
 /// Kennedy & Carpenter, *Additive Runge-Kutta schemes for convection-diffusion-reaction equations*, Appl. Numer. Math. 44 (2003),
@@ -25,7 +26,7 @@ pub static TABLEAU: Tableau = Tableau {
     extension: Extension::Hermite,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "kencarp4",
     aliases: &[],

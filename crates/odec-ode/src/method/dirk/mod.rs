@@ -21,8 +21,8 @@ use crate::method::{Family, Setup};
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Refusal};
 
-/// Coefficients as in Butcher's array; `a` has no trailing zeros. For this driver its diagonal is gamma, but for a first row of 0, and
-/// its last row is `b`.
+/// Coefficients as in Butcher's array; `a` has no trailing zeros. This driver needs a diagonal of gamma (except for a
+/// zero first row) and the last row equal to `b`.
 #[derive(Debug)]
 pub struct Tableau {
     /// Nodes.
@@ -33,10 +33,10 @@ pub struct Tableau {
     pub b: &'static [f64],
     /// Weights of the embedded solution and its order (for methods with an embedded solution).
     pub embedded: Option<(&'static [f64], u32)>,
-    /// Factor on the difference to the embedded solution.
+    /// Factor on the difference to the embedded solution, the error estimate.
     pub care: f64,
-    /// The difference to the embedded solution is damped by (I - gamma h J)^-1: needed where that solution is not itself bounded in
-    /// stiff parts, but it hides errors of parts that are mildly stiff.
+    /// True if (I - gamma h J)^-1 damps the difference to the embedded solution. This is necessary if the embedded
+    /// solution is not bounded for stiff components, but it hides errors of mildly stiff ones.
     pub damped: bool,
     /// Dense output.
     pub extension: Extension,
@@ -53,9 +53,9 @@ pub enum Extension {
     Collocation,
 }
 
-/// Length over which the slope at the start is had where M is singular, in steps.
+/// Length of the short step that gives the slope at the start if M is singular, as a fraction of the step.
 const PROBE: f64 = 1e-5;
-/// Corrections of that slope.
+/// Number of corrections of that slope.
 const REFINEMENTS: u32 = 3;
 /// With fixed steps, Newton's tolerance is smaller by this factor: its error in the last stage also affects the slope
 /// of the next step.
@@ -114,7 +114,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     }))
 }
 
-/// The slope of stage `i` guessed from those before: the line through the last and the one farthest from it.
+/// The slope of stage `i`, extrapolated from earlier stages: by the line through the last one and the one farthest from it.
 fn guess(c: &[f64], i: usize) -> Vec<(usize, f64)> {
     let Some(last) = i.checked_sub(1) else { return Vec::new() };
     let distance = |j: &usize| (c[*j] - c[last]).abs();
@@ -131,7 +131,7 @@ struct Dirk {
     tableau: &'static Tableau,
     gamma: f64,
     explicit_first: bool,
-    /// Per stage, a_ij for j < i.
+    /// The coefficients a_ij, j < i, of each stage.
     anchors: Vec<Vec<(usize, f64)>>,
     guesses: Vec<Vec<(usize, f64)>>,
     /// b - b^.
@@ -150,7 +150,7 @@ struct Dirk {
     order: u32,
     t: f64,
     y: Vec<f64>,
-    /// y' at (t, y) where `known`, else f.
+    /// y' at (t, y) if `known`, otherwise f.
     slope: Vec<f64>,
     known: bool,
     /// K_1, K_2, ..., consecutively.
@@ -163,8 +163,9 @@ struct Dirk {
 }
 
 impl Dirk {
-    /// y' at the start where M is singular: the increment of a very short linearised backward Euler step, corrected until
-    /// M y' = f; what M does not see of it follows from the derivative of the algebraic equations.
+    /// Computes y' at the start if M is singular: the increment of a very short linearised backward Euler step,
+    /// corrected until M y' = f. The derivative of the algebraic equations determines the components in the null
+    /// space of M.
     fn find_slope(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
         let probe = PROBE * h;
         let n = self.y.len();
@@ -190,7 +191,7 @@ impl Dirk {
         Ok(())
     }
 
-    /// All stages; the last is the state at the end, in `self.stage`.
+    /// Solves all stages; the last one is the state at the end, in `self.stage`.
     fn stages(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<(), Cause> {
         let n = self.y.len();
         if self.explicit_first && !self.known {
@@ -209,7 +210,7 @@ impl Dirk {
             if i > 0 {
                 fused::combine(&mut self.stage, &self.anchor, before, scaled, &self.guesses[i]);
             } else {
-                // `slope` is that of the end of the step before, or zero.
+                // `slope` is the slope at the end of the previous step, or zero.
                 for m in 0..n {
                     self.stage[m] = self.anchor[m] + scaled * self.slope[m];
                 }
@@ -228,7 +229,7 @@ impl Dirk {
         }
     }
 
-    /// h sum_i (b_i - b^_i) K_i, the difference to the embedded solution; damped, W^-1 alpha M of it.
+    /// Computes h sum_i (b_i - b^_i) K_i, the difference to the embedded solution; if damped, W^-1 alpha M times it.
     fn estimate(&mut self, eval: &mut Evaluator<'_>, h: f64) {
         if !self.tableau.damped {
             fused::sum(&mut self.error, &self.k, h, &self.estimate);

@@ -5,8 +5,9 @@ use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 const GAMMA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
 
-/// Alexander, *Diagonally implicit Runge-Kutta methods for stiff ODEs*, SIAM J. Numer. Anal. 14 (1977), theorem 5, s = 2. The
-/// embedded solution takes the slope of the first stage for the whole step; the dense output is the one quadratic of order 2.
+/// Alexander, *Diagonally implicit Runge-Kutta methods for stiff ODEs*, SIAM J. Numer. Anal. 14 (1977), theorem 5, s
+/// = 2. The embedded solution uses the slope of the first stage for the whole step; the dense output is the only
+/// quadratic of order 2.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[GAMMA, 1.0],
@@ -19,7 +20,7 @@ pub static TABLEAU: Tableau = Tableau {
     extension: Extension::Rows(&[&[std::f64::consts::FRAC_1_SQRT_2, -std::f64::consts::FRAC_1_SQRT_2]]),
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "sdirk2",
     aliases: &["sdirk22"],

@@ -3,7 +3,7 @@
 use crate::method::dirk::{Extension, Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// The diagonal: half of 2 - sqrt(2), the place of the middle stage.
+/// The diagonal: half the node 2 - sqrt(2) of the middle stage.
 const GAMMA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
 /// sqrt(2)/4.
 const W: f64 = 0.5 * std::f64::consts::FRAC_1_SQRT_2;
@@ -23,7 +23,7 @@ pub static TABLEAU: Tableau = Tableau {
     extension: Extension::Hermite,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "tr-bdf2",
     aliases: &["trbdf2"],

@@ -21,7 +21,7 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: true,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "bs32",
     aliases: &["rk23", "ode23", "bogacki-shampine"],

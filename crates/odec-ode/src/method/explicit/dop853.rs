@@ -5,9 +5,9 @@ use crate::method::continuous::{DenseForm, DenseTable};
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Hairer, Nørsett & Wanner I, table II.5.4 and section II.10: coefficients of the code DOP853. The method is that of
-/// Dormand & Prince 1980; the embedded weights are those of the code (those of order 5 as differences from the main
-/// ones).
+/// Hairer, Nørsett & Wanner I, table II.5.4 and section II.10: coefficients of the code DOP853. The method is from
+/// Dormand & Prince 1980; the embedded weights are from the code (those of order 5 as differences from the main
+/// weights).
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[0.0, 0.526001519587677318785587544488e-1, 0.789002279381515978178381316732e-1, 0.118350341907227396726757197510,
@@ -79,7 +79,7 @@ pub static DENSE: DenseTable = DenseTable {
     order: 7,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "dop853",
     aliases: &["rk853"],

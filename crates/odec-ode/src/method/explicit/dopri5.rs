@@ -36,7 +36,7 @@ pub static DENSE: DenseTable = DenseTable {
     order: 4,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "dopri5",
     aliases: &["rk45", "ode45", "dormand-prince"],

@@ -17,7 +17,7 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: false,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "euler",
     aliases: &["forward-euler", "explicit-euler", "rk1"],

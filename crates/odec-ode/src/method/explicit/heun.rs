@@ -18,7 +18,7 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: false,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "heun",
     aliases: &["heun2", "explicit-trapezoidal", "improved-euler"],

@@ -4,8 +4,8 @@ use crate::control::STANDARD;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Ralston, Runge-Kutta methods with minimum error bounds, Math. Comp. 16 (1962): of two-stage methods of order 2 the one with the
-/// smallest bound on the error of a step.
+/// Ralston, Runge-Kutta methods with minimum error bounds, Math. Comp. 16 (1962): the two-stage method of order 2
+/// with the smallest bound on the local error.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[0.0, 2.0/3.0],
@@ -19,7 +19,7 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: false,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "ralston",
     aliases: &["ralston2"],

@@ -4,7 +4,7 @@ use crate::control::PI_EXPLICIT;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Fehlberg 1969; Hairer, Nørsett & Wanner I, table II.5.1. The solution of order 4 is carried on.
+/// Fehlberg 1969; Hairer, Nørsett & Wanner I, table II.5.1. The step continues with the solution of order 4.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[0.0, 1.0/4.0, 3.0/8.0, 12.0/13.0, 1.0, 1.0/2.0],
@@ -23,7 +23,7 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: false,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "rkf45",
     aliases: &["fehlberg", "runge-kutta-fehlberg"],

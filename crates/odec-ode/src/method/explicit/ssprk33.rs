@@ -20,7 +20,7 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: false,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "ssprk33",
     aliases: &["ssp-rk3", "shu-osher"],

@@ -43,7 +43,7 @@ pub static DENSE: DenseTable = DenseTable {
     order: 4,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "tsit5",
     aliases: &["tsitouras"],

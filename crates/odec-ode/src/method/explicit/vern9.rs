@@ -5,8 +5,8 @@ use crate::method::continuous::{DenseForm, DenseTable};
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
-/// Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numer. Algorithms 53 (2010); the coefficients of the most efficient
-/// pair 9(8) as the author publishes them, to 18 digits.
+/// Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numer. Algorithms 53 (2010); the coefficients of
+/// the most efficient pair 9(8) as published by the author, to 18 digits.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     c: &[0.0, 0.03462, 0.0970243506387804459, 0.145536525958170669, 0.561, 0.229007911590485013, 0.544992088409514987, 0.645, 0.48375, 0.06757,
@@ -44,9 +44,9 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: false,
 };
 
-/// The interpolant of order 8 that comes with the pair, four more stages after f at the end of the step. Its published form are powers
-/// of s with coefficients up to 13,000, which cancel at the ends of the step; this is the same polynomial less the cubic through states and
-/// slopes at both ends, divided by s^2 (1 - s)^2 in exact arithmetic.
+/// The published interpolant of order 8, with four additional stages after f at the end of the step. It is published
+/// in powers of s with coefficients up to 13,000, which cancel at the ends of the step. This is the same polynomial
+/// minus the cubic through states and slopes at both ends, divided by s^2 (1 - s)^2 in exact arithmetic.
 #[rustfmt::skip]
 pub static DENSE: DenseTable = DenseTable {
     c: &[0.740418547063156108, 0.888, 0.696, 0.487],
@@ -81,7 +81,7 @@ pub static DENSE: DenseTable = DenseTable {
     order: 8,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "vern9",
     aliases: &["verner9", "vern98"],

@@ -1,4 +1,4 @@
-//! Backward Euler, fully converged by Newton.
+//! Backward Euler, solved by Newton iteration.
 
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
@@ -9,7 +9,7 @@ use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Refusal};
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "backward-euler",
     aliases: &["implicit-euler", "be"],

@@ -7,7 +7,7 @@ use crate::method::one_step::{self, DenseOutput, Formula, Point};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "linearised-backward-euler",
     aliases: &["linearized-backward-euler", "semi-implicit-euler", "baraff"],
@@ -39,8 +39,8 @@ struct Linearised {
 }
 
 impl Formula for Linearised {
-    /// (M/h - J) dy = f0 + h df/dt, all at the start; on second-order problems the reduction makes of it
-    /// (M - h fv - h^2 fx) dv = h (f0 + h fx v0 + h df/dt). M(t, y) is taken at the end time and the start state.
+    /// Solves (M/h - J) dy = f0 + h df/dt, all evaluated at the start. For second-order problems the reduction gives
+    /// (M - h fv - h^2 fx) dv = h (f0 + h fx v0 + h df/dt). M(t, y) is evaluated at the end time and the start state.
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
@@ -66,7 +66,7 @@ impl Formula for Linearised {
         Ok(())
     }
 
-    /// f itself, the right side of the next step.
+    /// The slope is f itself: the right-hand side of the next step.
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
         eval.rhs(t, y, slope)
     }

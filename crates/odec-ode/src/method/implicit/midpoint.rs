@@ -1,4 +1,4 @@
-//! The implicit midpoint rule, converged by Newton.
+//! The implicit midpoint rule, solved by Newton iteration.
 
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
@@ -10,7 +10,7 @@ use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Refusal};
 use crate::system::Mass;
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "implicit-midpoint",
     aliases: &["gauss1"],
@@ -48,7 +48,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
 
 /// With fixed steps, Newton's tolerance is smaller by this factor: its error makes invariants drift.
 const FIXED_STEP_CARE: f64 = 0.01;
-/// The length of the projection step, in steps: its effect on differential unknowns is rounding.
+/// The length of the projection step, as a fraction of the step: it changes differential unknowns only by rounding.
 const PROJECTION: f64 = 1e-13;
 
 struct Midpoint {
@@ -86,7 +86,7 @@ impl Formula for Midpoint {
         projection.solve(eval, &equation, y1, &self.weights, self.accuracy)
     }
 
-    /// f, which the formula never takes at the ends of steps: a step must not end where it has no value.
+    /// Evaluates f, which the formula never does at the ends of steps: a step must not end where f cannot be evaluated.
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
         eval.rhs(t, y, slope)
     }

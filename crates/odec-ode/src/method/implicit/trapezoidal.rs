@@ -1,4 +1,4 @@
-//! The trapezoidal rule, converged by Newton.
+//! The trapezoidal rule, solved by Newton iteration.
 
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
@@ -10,7 +10,7 @@ use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Refusal};
 use crate::system::Mass;
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "trapezoidal",
     aliases: &["trapezoid", "crank-nicolson"],
@@ -55,7 +55,7 @@ struct Trapezoidal {
     tolerances: Tolerances,
     accuracy: Accuracy,
     weights: Vec<f64>,
-    /// For a varying M: computes y', with a buffer for the anchor.
+    /// If M varies: computes y', with a buffer for the anchor.
     rates: Option<(Rates, Vec<f64>)>,
 }
 
@@ -85,7 +85,8 @@ impl Formula for Trapezoidal {
         self.newton.solve(eval, &equation, y1, &self.weights, self.accuracy)
     }
 
-    /// f itself, y' where M varies: the dense output is the parabola through states, which does not amplify what Newton left as f would.
+    /// f itself, or y' if M varies. The dense output is the parabola through states, because f would amplify the
+    /// error that Newton leaves.
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
         eval.rhs(t, y, slope)?;
         match &mut self.rates {

@@ -1,7 +1,9 @@
-//! The generalised-alpha family on M x'' = F(t, x, x'), Newmark's method included: one driver, Newton on the accelerations.
+//! The generalised-alpha family on M x'' = F(t, x, x'), including Newmark's method: one driver, with a Newton
+//! iteration for the accelerations.
 //!
-//! With x1 = x0 + h v0 + h^2 ((1/2 - beta) a0 + beta a1) and v1 = v0 + h ((1 - gamma) a0 + gamma a1), the equation of motion holds between the
-//! ends: M ((1 - alpha_m) a1 + alpha_m a0) = F at (1 - alpha_f) of the end and alpha_f of the start.
+//! With x1 = x0 + h v0 + h^2 ((1/2 - beta) a0 + beta a1) and v1 = v0 + h ((1 - gamma) a0 + gamma a1), the equation of
+//! motion holds at a point between the ends: M ((1 - alpha_m) a1 + alpha_m a0) = F, evaluated at (1 - alpha_f) times
+//! the end plus alpha_f times the start.
 
 use crate::control::{Tolerances, weighted_norm, weighted_worst};
 use crate::evaluator::Evaluator;
@@ -16,9 +18,9 @@ use crate::problem::{Cause, Refusal};
 /// Parameters of a method.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters {
-    /// Share of the start in the inertia.
+    /// Weight of the start in the inertia.
     pub alpha_m: f64,
-    /// Share of the start in the forces.
+    /// Weight of the start in the forces.
     pub alpha_f: f64,
     /// Parameter of the positions.
     pub beta: f64,
@@ -66,22 +68,22 @@ struct Alpha {
     second: usize,
     tolerances: Tolerances,
     accuracy: Accuracy,
-    /// Step of the factors, unless they should be renewed.
+    /// Step size of the current factors; `None` if they must be renewed.
     held: Option<f64>,
-    /// Where the equation of motion holds.
+    /// The state at which the equation of motion holds.
     between: Vec<f64>,
     residual: Vec<f64>,
     inertia: Vec<f64>,
     change: Vec<f64>,
     weights: Vec<f64>,
-    /// a1 in the places of the velocities.
+    /// a1, at the positions of the velocities.
     acceleration: Vec<f64>,
-    /// True when that is the acceleration at the end of the last step.
+    /// True if it is the acceleration at the end of the last step.
     known: bool,
 }
 
 impl Alpha {
-    /// The end of the step for the accelerations held, and the state between the ends.
+    /// Computes the end of the step for the current accelerations, and the state between the ends.
     fn place(&mut self, from: Point<'_>, h: f64, y1: &mut [f64]) {
         let (m, p) = (self.second, self.parameters);
         for i in 0..m {
@@ -157,7 +159,8 @@ impl Formula for Alpha {
         Err(Cause::NewtonFailed { row: weighted_worst(&self.change, &self.weights) })
     }
 
-    /// (v, a): the accelerations of the method, which its next step starts from; at the start those of the equation.
+    /// (v, a) with the accelerations of the method, from which its next step starts; before the first step, those of
+    /// the equation.
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
         if std::mem::take(&mut self.known) {
             slope[..self.second].copy_from_slice(&y[self.second..]);

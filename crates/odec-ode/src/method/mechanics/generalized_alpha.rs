@@ -15,7 +15,7 @@ pub static PARAMETERS: Parameters = Parameters {
     gamma: (3.0 - RHO) / (2.0 * (RHO + 1.0)),
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "generalized-alpha",
     aliases: &["generalised-alpha", "chung-hulbert"],

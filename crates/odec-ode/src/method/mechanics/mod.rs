@@ -1,4 +1,4 @@
-//! Methods for x'' only. They check the system, and refuse it by name if it lacks what they need.
+//! Methods for x'' only. They check the system, and the refusal names what it lacks.
 
 pub mod alpha;
 pub mod generalized_alpha;
@@ -59,7 +59,7 @@ fn equal_steps(setup: &Setup<'_>, reason: &str) -> Result<(), Refusal> {
     Err(unsuitable(setup, reason, "`step = h`, or `dop853` or `dopri5` with a tolerance"))
 }
 
-/// Refuses accelerations that depend on velocities, as the pattern of the Jacobian shows them.
+/// Refuses accelerations that depend on velocities, according to the pattern of the Jacobian.
 fn free_of_velocities(setup: &Setup<'_>) -> Result<(), Refusal> {
     let second = setup.system.shape().second;
     let free = |pattern: &Pattern| pattern.positions().all(|(row, col)| row < second || col < second);

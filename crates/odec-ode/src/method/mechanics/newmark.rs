@@ -6,7 +6,7 @@ use crate::method::{Adaptive, Family, Method, Stability, Structure};
 /// beta = 1/4, gamma = 1/2: Newmark, A method of computation for structural dynamics, J. Eng. Mech. Div. ASCE 85 (1959).
 pub static PARAMETERS: Parameters = Parameters { alpha_m: 0.0, alpha_f: 0.0, beta: 0.25, gamma: 0.5 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "newmark",
     aliases: &["newmark-beta", "average-acceleration"],

@@ -48,9 +48,9 @@ struct Splitting {
     composition: &'static Composition,
     rates: Rates,
     second: usize,
-    /// y', from which the accelerations are used.
+    /// y', whose second half are the accelerations.
     slope: Vec<f64>,
-    /// True when these are the accelerations at the end of the last step.
+    /// True if they are the accelerations at the end of the last step.
     known: bool,
 }
 
@@ -72,7 +72,7 @@ impl Formula for Splitting {
             match *part {
                 Part::Kick(d) => {
                     if !self.known {
-                        // Drifts add up to 1 but for rounding: the end of the step is where the loop says.
+                        // Drifts add up to 1 up to rounding: use the exact end of the step.
                         let t = if (drifted - 1.0f64).abs() < 1e-12 { t_new } else { from.t + drifted * h };
                         eval.rhs(t, y1, &mut self.slope)?;
                         self.rates.solve(eval, t, y1, &mut self.slope)?;

@@ -6,7 +6,7 @@ use crate::method::{Adaptive, Family, Method, Stability, Structure};
 /// v1 = v0 + h a(t0, x0), x1 = x0 + h v1: de Vogelaere 1956; Hairer, Lubich & Wanner, Geometric Numerical Integration, eq. (I.1.9).
 pub static COMPOSITION: Composition = Composition { parts: &[Part::Kick(1.0), Part::Drift(1.0)] };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "symplectic-euler",
     aliases: &["semi-explicit-euler", "euler-cromer"],

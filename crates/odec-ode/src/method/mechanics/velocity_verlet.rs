@@ -6,7 +6,7 @@ use crate::method::{Adaptive, Family, Method, Stability, Structure};
 /// Swope, Andersen, Berens & Wilson 1982; Hairer, Lubich & Wanner, Geometric Numerical Integration, eq. (I.1.17).
 pub static COMPOSITION: Composition = Composition { parts: &[Part::Kick(0.5), Part::Drift(1.0), Part::Kick(0.5)] };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "velocity-verlet",
     aliases: &["verlet", "stoermer-verlet", "leapfrog"],

@@ -1,11 +1,11 @@
-//! The symplectic method of order 4 by three steps of Störmer and Verlet.
+//! The symplectic method of order 4 composed of three steps of Störmer and Verlet.
 
 use crate::method::mechanics::splitting::{Composition, Part, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// w1 = 1/(2 - 2^(1/3)), the length of the outer steps: Yoshida 1990, eq. (2.11).
 const OUTER: f64 = 1.351_207_191_959_657_6;
-/// w0 = -2^(1/3) w1 = 1 - 2 w1, the length of the one in the middle.
+/// w0 = -2^(1/3) w1 = 1 - 2 w1, the length of the middle step.
 const MIDDLE: f64 = 1.0 - 2.0 * OUTER;
 
 /// Yoshida, Construction of higher order symplectic integrators, Phys. Lett. A 150 (1990), section 2.
@@ -21,7 +21,7 @@ pub static COMPOSITION: Composition = Composition {
     ],
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "yoshida4",
     aliases: &["forest-ruth"],

@@ -16,18 +16,18 @@ use crate::problem::{Cause, Refusal};
 
 /// Highest order of the predictor; the corrector is one higher.
 pub const MAX_ORDER: usize = 12;
-/// Highest order on constant steps: that of the starting method.
+/// Highest order on constant steps: the order of the starting method.
 pub const MAX_CONSTANT: usize = 4;
 /// Differences of order 0 to MAX_ORDER + 1.
 const ROWS: usize = MAX_ORDER + 2;
-/// Error that a step is aimed at, in units of the tolerance.
+/// Target error of a step, in units of the tolerance.
 const AIM: f64 = 0.5;
-/// Errors that fall with the order by this factor at least are not multiplied by more.
+/// Smallest decrease of the errors with the order that enters the error estimate.
 const SLOWEST: f64 = 0.9;
-/// Failed error tests in a row after which order 1 starts anew.
+/// Number of consecutive failed error tests after which the method restarts with order 1.
 const FAILURES_BEFORE_RESTART: u32 = 3;
 
-/// Gauss's quadrature with seven points on [0, 1], exact to degree 13: nodes and weights.
+/// Gauss quadrature with seven points on [0, 1], exact to degree 13: nodes and weights.
 const GAUSS: [(f64, f64); 7] = [
     (0.025_446_043_828_620_738, 0.064_742_483_084_434_85),
     (0.129_234_407_200_302_78, 0.139_852_695_744_638_33),
@@ -38,8 +38,9 @@ const GAUSS: [(f64, f64); 7] = [
     (0.974_553_956_171_379_3, 0.064_742_483_084_434_85),
 ];
 
-/// Integrals over [0, s] of the Newton basis prod_{i < j} (x - u_i)/(1 - u_i), j = 0, 1, ..., of the nodes `u` in steps from the last point
-/// (u_0 = 0, the others negative), into `g`. At s = 1 on equal steps these are the coefficients 1, 1/2, 5/12, 3/8, ... of Adams.
+/// Computes in `g` the integrals over [0, s] of the Newton basis prod_{i < j} (x - u_i)/(1 - u_i), j = 0, 1, ...,
+/// with nodes `u` relative to the last point in steps (u_0 = 0, the others negative). For s = 1 and equal steps these
+/// are the Adams coefficients 1, 1/2, 5/12, 3/8, ...
 pub fn integrals(u: &[f64], s: f64, g: &mut [f64]) {
     g.fill(0.0);
     for (x, w) in GAUSS {
@@ -51,11 +52,11 @@ pub fn integrals(u: &[f64], s: f64, g: &mut [f64]) {
     }
 }
 
-/// Variable step and order, or constant steps of one order.
+/// Integrator with variable step and order, or with constant steps of one order.
 pub struct Abm {
     /// Highest order of the predictor; the order on constant steps.
     highest: usize,
-    /// With constant steps, the formula of the first ones.
+    /// With constant steps: the formula for the first steps.
     starter: Option<Box<dyn Formula>>,
     tolerances: Tolerances,
     rates: Rates,
@@ -64,11 +65,11 @@ pub struct Abm {
     order: usize,
     /// Number of differences that are known.
     known: usize,
-    /// Steps before, newest first.
+    /// Previous step sizes, newest first.
     steps: [f64; ROWS],
-    /// Accepted steps of the present size.
+    /// Number of accepted steps of the current size.
     equal: usize,
-    /// True while order and step only rise.
+    /// True while order and step size only increase.
     starting: bool,
     failures: u32,
     /// phi_0(n), phi_1(n), ...: divided differences of f, consecutively.
@@ -76,11 +77,11 @@ pub struct Abm {
     fresh: Vec<f64>,
     predicted: Vec<f64>,
     slope: Vec<f64>,
-    /// phi_k(n+1) by the predicted f, and scratch of its size.
+    /// phi_k(n+1) from the predicted f, and a working vector.
     last_difference: Vec<f64>,
     scratch: Vec<f64>,
     dense: Dense,
-    /// The start of the last step; the rest of it is in the buffers that the step exchanged.
+    /// The start of the last step; the step has left its other data in the exchanged buffers.
     earlier: Option<Earlier>,
 }
 
@@ -100,7 +101,7 @@ struct Dense {
     t: f64,
     h: f64,
     order: usize,
-    /// The cubic through the ends instead: a step of the starter.
+    /// True for a step of the starter, whose dense output is the cubic through the ends.
     cubic: bool,
     y: Vec<f64>,
     nodes: [f64; ROWS],
@@ -152,7 +153,7 @@ impl Abm {
         })
     }
 
-    /// The method of the order of its row, at most [`MAX_CONSTANT`]: the highest of variable orders, or that of constant steps.
+    /// The method of the order of its row, at most [`MAX_CONSTANT`]: the highest order if steps vary, otherwise the order.
     pub fn of_order(setup: &Setup<'_>) -> Result<Self, Refusal> {
         let highest = (setup.method.order as usize).clamp(2, MAX_CONSTANT) - 1;
         let starter =
@@ -160,7 +161,7 @@ impl Abm {
         Ok(Abm { highest, starter, ..Abm::new(setup)? })
     }
 
-    /// One of the first steps, which compute the points that the predictor needs.
+    /// One of the first steps, which compute the points for the predictor.
     fn start(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
         let n = self.y.len();
         let Some(formula) = &mut self.starter else {
@@ -180,7 +181,7 @@ impl Abm {
         Attempt::Accepted { next: h }
     }
 
-    /// f at the end of the step, which must have numbers.
+    /// Evaluates f at the end of the step; it must be finite.
     fn finish(&mut self, eval: &mut Evaluator<'_>, t_new: f64) -> Result<(), Cause> {
         match self.predicted.iter().position(|y| !y.is_finite()) {
             Some(row) => Err(Cause::NonFiniteState { row }),
@@ -215,7 +216,7 @@ impl Abm {
         self.rates.solve(eval, t, &self.predicted, &mut self.slope)
     }
 
-    /// Nodes in steps of `h` from the present time, and the factors beta.
+    /// Nodes relative to the current time in units of `h`, and the factors beta.
     fn grid(&self, h: f64) -> ([f64; ROWS], [f64; ROWS]) {
         let (mut u, mut beta) = ([0.0; ROWS], [1.0; ROWS]);
         for j in 1..self.known.min(ROWS) {
@@ -225,12 +226,12 @@ impl Abm {
         (u, beta)
     }
 
-    /// After the first phase: order 1, as if there were nothing before.
+    /// After the first phase: restarts with order 1 and no history.
     fn restart(&mut self) {
         (self.order, self.known, self.equal, self.starting) = (1, 1, 0, true);
     }
 
-    /// Errors that orders k - 1 and k - 2 would have made, from phi_k(n+1) in `last_difference`.
+    /// Errors that the orders k - 1 and k - 2 would have made, from phi_k(n+1) in `last_difference`.
     fn lower(&mut self, h: f64, g: &[f64], beta: &[f64]) -> [f64; 2] {
         let (n, k) = (self.y.len(), self.order);
         let mut errors = [f64::INFINITY; 2];
@@ -244,8 +245,9 @@ impl Abm {
         errors
     }
 
-    /// The error of a step, of which `error` is the part that order k + 1 corrects. What is left are the corrections of all
-    /// higher orders. If these fall slowly, as where f comes close to an infinite slope, they add up to much more than one.
+    /// The whole error of a step; `error` is the part that order k + 1 corrects. The rest are the corrections of all
+    /// higher orders: if these fall slowly, for example where f has a nearly infinite slope, their sum is much larger
+    /// than one of them.
     fn whole(&self, error: f64, [below, second]: [f64; 2]) -> f64 {
         let k = self.order;
         let fall = if k > 2 { (error / second).sqrt() } else { error / below };
@@ -253,7 +255,7 @@ impl Abm {
         error * (k as f64 * fall / (1.0 - fall)).max(1.0)
     }
 
-    /// Order and step after an accepted step, whose whole error is `whole`.
+    /// Order and step size after an accepted step with the whole error `whole`.
     fn select(&mut self, h: f64, whole: f64, error: f64, [below, second]: [f64; 2], above: Option<f64>) -> f64 {
         let k = self.order;
         let fall = if k > 2 { below.max(second) <= error } else { k == 2 && below <= 0.5 * error };
@@ -364,7 +366,7 @@ impl Integrator for Abm {
         if let Err(cause) = self.finish(eval, t_new) {
             return self.fail(cause, h);
         }
-        // The step stands: its polynomial, and the differences at its end.
+        // The step is accepted: compute its polynomial and the differences at its end.
         let dense = &mut self.dense;
         (dense.t, dense.h, dense.order, dense.nodes, dense.cubic) = (self.t, h, k, u, false);
         dense.y.copy_from_slice(&self.y);
@@ -378,7 +380,7 @@ impl Integrator for Abm {
         if constant {
             return Attempt::Accepted { next: h };
         }
-        // The step before is where `advance` put it.
+        // `advance` has stored the previous step here.
         let above = (known == k + 1 && k < self.highest).then(|| {
             let row = &self.differences[(k + 1) * n..(k + 2) * n];
             (h * (g[k + 1] - g[k])).abs() * self.tolerances.norm(row, &self.predicted, &self.y)
@@ -386,7 +388,7 @@ impl Integrator for Abm {
         Attempt::Accepted { next: self.select(h, error, part, lower, above) }
     }
 
-    /// The corrector moves the predicted state by h g_k phi_k(n+1), and that moves f by what phi_k(n+1) changes by.
+    /// The corrector moves the predicted state by h g_k phi_k(n+1), which changes f by the change of phi_k(n+1).
     fn strain(&mut self) -> Option<(f64, f64)> {
         let (n, k) = (self.y.len(), self.dense.order);
         if self.starter.is_some() || k == 0 || self.known <= k {
@@ -461,7 +463,7 @@ impl Integrator for Abm {
         let Some(Earlier { t, order, known, equal, starting, failures }) = self.earlier.take() else { return false };
         std::mem::swap(&mut self.differences, &mut self.fresh);
         std::mem::swap(&mut self.y, &mut self.predicted);
-        // the step that fell out behind is older than any that is used
+        // the step that was rotated to the front is older than all steps in use
         self.steps.rotate_left(1);
         (self.t, self.order, self.known, self.equal) = (t, order, known, equal);
         (self.starting, self.failures) = (starting, failures);
@@ -470,7 +472,7 @@ impl Integrator for Abm {
 }
 
 impl Abm {
-    /// An attempt without a value to test.
+    /// A failed attempt.
     fn fail(&mut self, cause: Cause, h: f64) -> Attempt {
         self.failures += 1;
         (self.starting, self.equal) = (false, 0);

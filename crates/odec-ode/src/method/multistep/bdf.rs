@@ -1,11 +1,11 @@
 //! Backward differentiation of one fixed order, on equal steps or on a variable grid with true variable coefficients.
 //!
-//! The formula differentiates the polynomial through the new and the last s states (Lagrange form, so that any grid will do).
-//! The predictor is the polynomial through the last s + 1 states, and its distance d from the solution gives the error: with
-//! y[..] the divided difference of order s + 1 over these states and the new one, t_j the times,
-//! `y_new - predicted = y[..] prod_{j=0..s} (t_new - t_{n-j})`, while the derivative of the formula's polynomial
-//! is wrong by `y[..] prod_{j=0..s-1} (t_new - t_{n-j})`; so the local error is `d h / (a_s (t_new - t_{n-s}))`
-//! (Brayton, Gustavson & Hachtel, Proc. IEEE 60 (1972); on equal steps it is d / (gamma_s (s + 1))).
+//! The formula differentiates the polynomial through the new and the last s states (in Lagrange form, so that the
+//! grid is arbitrary). The predictor is the polynomial through the last s + 1 states, and its distance d from the
+//! solution gives the error: with y[..] the divided difference of order s + 1 over these states and the new one, t_j
+//! the times, `y_new - predicted = y[..] prod_{j=0..s} (t_new - t_{n-j})`, while the derivative of the formula's
+//! polynomial is wrong by `y[..] prod_{j=0..s-1} (t_new - t_{n-j})`; so the local error is `d h / (a_s (t_new -
+//! t_{n-s}))` (Brayton, Gustavson & Hachtel, Proc. IEEE 60 (1972); on equal steps it is d / (gamma_s (s + 1))).
 
 use super::coefficients::{EQUAL_STEPS, MAX_ORDER, derivative_weights, growth_limit, harmonic, interpolation_weights};
 use super::starter::Starter;
@@ -19,7 +19,7 @@ use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
-/// Number of past states: the predictor needs s + 1, the starting block computes s + 2.
+/// Number of past states: the predictor needs s + 1, the block at the start computes s + 2.
 const KEPT: usize = MAX_ORDER + 2;
 /// Factor on the ideal step.
 const SAFETY: f64 = 0.85;
@@ -28,32 +28,33 @@ const SAFETY: f64 = 0.85;
 const DIFFERENCE_NOISE: f64 = 0.1;
 /// Smallest ratio after a failed error test.
 const SHRINK: f64 = 0.2;
-/// Smallest increase of the step worth a new factorisation, where the zero-stability of the order allows that much.
+/// Smallest increase of the step size that pays for a new factorisation, if the zero-stability of the order allows it.
 const WORTH: f64 = 1.2;
 /// Largest ratio of successive steps of order 1.
 const GROW: f64 = 10.0;
-/// A block at the start whose step could be longer by this is made anew: a high order could only lengthen it slowly later.
+/// The block at the start is repeated if its step could be longer by this factor: later, a high order can only
+/// increase the step size slowly.
 const SHORT_START: f64 = 1.5;
-/// Longest lengthening of the block at the start at a time.
+/// Largest increase of the block at the start from one attempt to the next.
 const LENGTHEN: f64 = 8.0;
-/// Blocks at the start that are made only to find a better length.
+/// Largest number of attempts to find the length of the block at the start.
 const MAX_START_ATTEMPTS: u32 = 30;
 /// Numbers of pieces into which a starting step on a fixed grid is divided, in this order, if its equations cannot be
 /// solved as a whole.
 const STARTER_DIVISIONS: [usize; 4] = [1, 4, 16, 64];
-/// Failures in a row after which the history is dropped and made anew.
+/// Number of consecutive failures after which the history is discarded and built again.
 const FAILURES_BEFORE_RESTART: u32 = 4;
 
 /// One order, equal or variable steps.
 pub struct Bdf {
     order: usize,
     fixed: bool,
-    /// The caller gave the length of the first step: it is used if possible.
+    /// True if the caller gave the length of the first step, which is then used if possible.
     start_asked: bool,
     tolerances: Tolerances,
     newton: Newton,
     accuracy: Accuracy,
-    /// None where no starting values are needed: order 1 on equal steps.
+    /// `None` if no starting values are needed: order 1 on equal steps.
     starter: Option<Starter>,
     t: f64,
     /// Newest first.
@@ -64,10 +65,11 @@ pub struct Bdf {
     failures: u32,
     /// The search for the length of the block at the start.
     start: StartLength,
-    /// The newest state was moved, and the unknowns that follow from it were not; a block that begins there begins with a jump.
+    /// True if `shift` has moved the newest state but not the unknowns that depend on it; a block that starts there
+    /// would start with a jump.
     moved: bool,
     options: Options,
-    /// States that the starter made within its last step, newest first, at equal distances.
+    /// Equally spaced states that the starter computed within its last step, newest first.
     block: Vec<Vec<f64>>,
     dense: Dense,
     /// The start of the last step.
@@ -79,7 +81,7 @@ pub struct Bdf {
     weights: Vec<f64>,
 }
 
-/// The search for the length of the block at the start: from the guess of the first step to about the longest that is accurate.
+/// The search for the length of the block at the start: from the guess of the first step to about the longest accurate one.
 #[derive(Clone, Copy)]
 struct StartLength {
     attempts: u32,
@@ -99,8 +101,8 @@ impl StartLength {
         self.last = 0.0;
     }
 
-    /// A longer block than the accurate one of length `h` if its error asks for one `ratio` times as long. Where the loop did
-    /// not follow the last such proposal (the end of the interval, the largest step) there is none.
+    /// A longer block than the accurate one of length `h`, if its error permits one `ratio` times as long. `None` if
+    /// the loop did not follow the last proposal (because of the end of the interval or the largest step).
     fn lengthen(&mut self, h: f64, ratio: f64) -> Option<f64> {
         let longer = h.abs() * ratio.min(LENGTHEN);
         let longer = longer.min(0.8 * self.bad);
@@ -119,7 +121,7 @@ struct Earlier {
     known: usize,
     failures: u32,
     start: StartLength,
-    /// States that the step added.
+    /// Number of states that the step added.
     added: usize,
 }
 
@@ -128,14 +130,14 @@ struct Earlier {
 enum Dense {
     /// Only one state is known.
     Nothing,
-    /// The newest of the past states.
+    /// The newest past states.
     Past,
-    /// The block of the starter, this far apart.
+    /// The states in the block of the starter, at this distance.
     Block(f64),
 }
 
 impl Bdf {
-    /// Order 1 to 6, on equal steps if the options say fixed.
+    /// An integrator of order 1 to 6, with equal steps if the options say so.
     pub fn new(system: &dyn System, order: usize, options: &Options) -> Result<Self, Refusal> {
         if !(1..=MAX_ORDER).contains(&order) {
             return Err(Refusal::NotZeroStable(order as u32));
@@ -178,7 +180,7 @@ impl Bdf {
         self.earlier = Some(Earlier { t, steps, known, failures, start, added });
     }
 
-    /// The nodes of the dense output, newest first, relative to the present time, and how many there are.
+    /// The nodes of the dense output relative to the current time, newest first, and their number.
     fn nodes(&self) -> ([f64; KEPT], usize) {
         let points = match self.dense {
             Dense::Nothing => 1,
@@ -205,8 +207,8 @@ impl Bdf {
         self.known = (self.known + 1).min(KEPT);
     }
 
-    /// Continues from known states at t, t - h, t - 2h, ..., newest first, instead of making starting values. States beyond what
-    /// the order can use are ignored.
+    /// Continues from given states at t, t - h, t - 2h, ..., newest first, instead of computing starting values.
+    /// States that the order does not use are ignored.
     pub fn set_history(&mut self, t: f64, h: f64, states: &[Vec<f64>]) {
         self.t = t;
         self.known = states.len().min(KEPT);
@@ -219,8 +221,9 @@ impl Bdf {
         self.newton.forget();
     }
 
-    /// `parts` equal steps of the starter from the present state into `block`; the newest is in `state` too. Where the step of
-    /// the run cannot be made smaller, each is divided until its equations can be solved.
+    /// Makes `parts` equal steps of the starter from the current state; `block` receives their states, `state` the
+    /// newest one. If the step of the run cannot be made smaller, each part is divided until its equations can be
+    /// solved.
     fn run_starter(&mut self, eval: &mut Evaluator<'_>, h: f64, parts: usize) -> Result<(), Cause> {
         let divisions: &[usize] = if self.fixed { &STARTER_DIVISIONS } else { &STARTER_DIVISIONS[..1] };
         let mut tried = Ok(());
@@ -266,9 +269,9 @@ impl Bdf {
         Ok(())
     }
 
-    /// A starting value of a run on equal steps.
+    /// Computes a starting value of a run with equal steps.
     fn start_fixed(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
-        // As many parts as the dense output needs for its order.
+        // The dense output of this order needs as many parts.
         if let Err(cause) = self.run_starter(eval, h, self.order) {
             return Attempt::Failed { cause, next: h * FAILED_RATIO };
         }
@@ -279,7 +282,7 @@ impl Bdf {
         Attempt::Accepted { next: h }
     }
 
-    /// All starting values of a run on a variable grid: one step of the loop, of s + 1 equal parts.
+    /// Computes all starting values of a run on a variable grid: one step of the loop, in s + 1 equal parts.
     fn start_variable(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
         if std::mem::take(&mut self.moved)
             && let Ok(Some(mut consistent)) = Consistent::of(eval.system(), &self.options)
@@ -293,7 +296,7 @@ impl Bdf {
             self.start.too_long(h);
             return Attempt::Failed { cause, next: h * FAILED_RATIO };
         }
-        // The difference of order s + 1 of the block is what the first predictor would have missed.
+        // The difference of order s + 1 over the block is the error that the first predictor would have made.
         let mut binomial = 1.0;
         self.correction.copy_from_slice(&self.block[0]);
         for j in 1..=parts {
@@ -333,7 +336,7 @@ impl Bdf {
         if ratio >= WORTH.min(limit) { ratio } else { 1.0 }
     }
 
-    /// Notes a failure; too many drop the history.
+    /// Counts a failure; too many discard the history.
     fn failed(&mut self) {
         self.failures += 1;
         if self.failures >= FAILURES_BEFORE_RESTART && !self.fixed {
@@ -343,7 +346,8 @@ impl Bdf {
         }
     }
 
-    /// Weights of the formula for the step `h`, newest state last, the past newest first; and the nodes in units of h.
+    /// Weights of the formula for the step `h`, past states first (newest to oldest), the new state last; and the
+    /// nodes in units of h.
     fn formula(&self, h: f64) -> ([f64; KEPT], [f64; KEPT]) {
         let s = self.order;
         let (mut nodes, mut a) = ([0.0; KEPT], [0.0; KEPT]);
@@ -486,7 +490,7 @@ impl Integrator for Bdf {
     fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
         let Earlier { t, .. } = self.earlier.filter(|_| segment == 0)?;
         let (mut nodes, points) = self.nodes();
-        // on a starting step the block covers it, at equal distances
+        // after a starting step, the block covers the step at equal distances
         let length = match self.dense {
             Dense::Block(part) => part * (points - 1) as f64,
             _ => self.steps[0],
@@ -499,7 +503,7 @@ impl Integrator for Bdf {
         Some(Segment { from: t, length, degree: points - 1 })
     }
 
-    /// The oldest state that a step pushed out is one that no formula takes.
+    /// The oldest state, which a step may have pushed out, is not used by any formula.
     fn retreat(&mut self) -> bool {
         let Some(Earlier { t, steps, known, failures, start, added }) = self.earlier.take() else { return false };
         self.past.rotate_left(added);

@@ -43,9 +43,9 @@ pub fn harmonic(k: usize) -> f64 {
     (1..=k).map(|j| 1.0 / j as f64).sum()
 }
 
-/// Dimensionless derivatives of the Lagrange basis at the newest node: `a[j] = h * l_j'(0)` for the nodes `offsets[j] * h`
-/// relative to it, oldest first; the newest, at 0, comes last and is not in `offsets` (which are negative and distinct).
-/// `a` has one entry more than `offsets`. On equal steps these are the numbers of [`EQUAL_STEPS`].
+/// Dimensionless derivatives of the Lagrange basis at the newest node: `a[j] = h * l_j'(0)` for nodes at `offsets[j]
+/// * h` relative to it, oldest first; the newest node, at 0, comes last and is not in `offsets` (which are negative
+/// and distinct). `a` has one entry more than `offsets`. On equal steps these are the numbers of [`EQUAL_STEPS`].
 pub fn derivative_weights(offsets: &[f64], a: &mut [f64]) {
     let s = offsets.len();
     assert_eq!(a.len(), s + 1);
@@ -77,10 +77,10 @@ pub fn interpolation_weights(nodes: &[f64], x: f64, weights: &mut [f64]) {
     }
 }
 
-/// Share of the zero-stable excess over 1 that a ratio of steps may use, so that the parasitic roots decay.
+/// Fraction of the zero-stable excess over 1 that a ratio of steps may use, so that the parasitic roots decay.
 const STABLE_SHARE: f64 = 0.9;
 
-/// Largest ratio by which a step of the variable-coefficient formula of this order follows the one before.
+/// Largest ratio of a step to the previous one in the variable-coefficient formula of this order.
 pub fn growth_limit(order: usize) -> f64 {
     match order {
         0 | 1 => f64::INFINITY,

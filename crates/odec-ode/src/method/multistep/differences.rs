@@ -1,11 +1,12 @@
-//! Backward differences on an equidistant grid: the history of the quasi-constant step formulas, and its change of step.
+//! Backward differences on an equidistant grid: the history of the formulas with quasi-constant steps, and its change
+//! of step size.
 
 use crate::interpolant::{add, multiply};
 
 /// Rows of differences: the state, `order` differences, and two more for the error estimates.
 const ROWS: usize = super::coefficients::NDF_MAX_ORDER + 3;
 
-/// Unknowns that go through all rows at a time.
+/// Number of unknowns that pass through all rows at a time.
 const PIECE: usize = 256;
 
 /// `grad^0 y_n .. grad^(ROWS-1) y_n` on the grid of spacing `h`, each row n values.
@@ -17,17 +18,17 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// All zero.
+    /// Zero differences.
     pub fn new(n: usize) -> Self {
         Differences { n, rows: vec![0.0; ROWS * n], changed: vec![0.0; ROWS * n.min(PIECE)] }
     }
 
-    /// Takes the values of another of the same size.
+    /// Copies another history of the same size.
     pub fn copy_from(&mut self, other: &Differences) {
         self.rows.copy_from_slice(&other.rows);
     }
 
-    /// All zero but for the state.
+    /// Sets the state; all other differences become zero.
     pub fn reset(&mut self, y: &[f64]) {
         self.rows.fill(0.0);
         self.rows[..self.n].copy_from_slice(y);
@@ -38,13 +39,13 @@ impl Differences {
         &self.rows[k * self.n..(k + 1) * self.n]
     }
 
-    /// The difference of order `k`, to be set at the start.
+    /// The difference of order `k`, mutable, for the start.
     pub fn row_mut(&mut self, k: usize) -> &mut [f64] {
         &mut self.rows[k * self.n..(k + 1) * self.n]
     }
 
-    /// The polynomial prediction of degree `order` at the next grid point, the sum of the rows, into `predicted` and `state`; and what
-    /// is left of it without `sum_k weights[k - 1] grad^k` (k = 1..=order) into `anchor`.
+    /// Writes the polynomial prediction of degree `order` at the next grid point (the sum of the rows) to `predicted`
+    /// and `state`, and the prediction minus `sum_k weights[k - 1] grad^k` (k = 1..=order) to `anchor`.
     pub fn predict(&self, order: usize, weights: &[f64], predicted: &mut [f64], state: &mut [f64], anchor: &mut [f64]) {
         match order {
             1 => self.predict_with::<1>(weights, predicted, state, anchor),
@@ -79,11 +80,11 @@ impl Differences {
         }
     }
 
-    /// Moves on by one grid point, at which the state is the prediction of degree `order` plus `correction`
-    /// (which is the difference of order + 1 there).
+    /// Advances by one grid point, at which the state is the prediction of degree `order` plus `correction` (which is
+    /// the difference of order + 1 there).
     pub fn advance(&mut self, order: usize, correction: &[f64]) {
         let n = self.n;
-        // A piece at a time, which stays near the processor while it goes through the rows.
+        // One piece at a time, which stays in the cache while it passes through the rows.
         for from in (0..n).step_by(PIECE) {
             let len = PIECE.min(n - from);
             let sums = &mut self.changed[..len];
@@ -150,9 +151,9 @@ impl Differences {
     }
 }
 
-// The loops have functions of their own, whose slices the compiler knows to be apart.
+// The loops are separate functions, so that the compiler knows that the slices do not overlap.
 
-/// The difference behind the last, and the last one.
+/// Sets the next difference and the last one.
 #[inline]
 fn begin(next: &mut [f64], previous: &mut [f64], correction: &[f64]) {
     for ((next, previous), sum) in next.iter_mut().zip(previous).zip(correction) {
@@ -161,7 +162,7 @@ fn begin(next: &mut [f64], previous: &mut [f64], correction: &[f64]) {
     }
 }
 
-/// The sum of differences so far takes the next one in, and becomes it.
+/// Adds a difference to the sums; the row becomes the sum.
 #[inline]
 fn accumulate(sums: &mut [f64], row: &mut [f64]) {
     for (sum, d) in sums.iter_mut().zip(row) {

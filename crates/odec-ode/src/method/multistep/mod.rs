@@ -62,7 +62,7 @@ fn build_abm_of_order(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal>
     Ok(Box::new(abm::Abm::of_order(setup)?))
 }
 
-/// Order 2, also on constant steps.
+/// Order 2, with variable or constant steps.
 pub static ABM2: Method = abm_row("abm2", 2);
 /// Order 3.
 pub static ABM3: Method = abm_row("abm3", 3);

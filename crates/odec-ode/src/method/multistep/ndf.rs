@@ -21,7 +21,7 @@ use crate::system::System;
 const WORTH: f64 = 1.1;
 /// Largest ratio of successive steps.
 const GROW: f64 = 10.0;
-/// Largest ratio of the second step to the first: the first is chosen from little knowledge and the order is one.
+/// Largest ratio of the second step to the first: the first step is a guess, and its order is one.
 const GROW_AT_START: f64 = 100.0;
 /// Smallest ratio after a failed error test.
 const SHRINK: f64 = 0.2;
@@ -31,23 +31,24 @@ const SAFETY: [f64; 3] = [1.0 / 1.3, 1.0 / 1.2, 1.0 / 1.4];
 /// without this factor, DETEST F1 at 1e-8 is off by 172 tolerances at its end, with or without restarts. The factor
 /// costs a tenth more steps.
 const CARE: f64 = 2.5;
-/// Failed error tests in a row after which the history is taken to be worthless, and order 1 starts anew.
+/// Number of consecutive failed error tests after which the history is discarded and order 1 restarts.
 const FAILURES_BEFORE_RESTART: u32 = 4;
 
-/// Weighted size of what Newton may leave; rounding may ask for more. A tenth of it makes no run more accurate (measured on the six
-/// stiff problems of the tests at 30 tolerances, and on heat and the Brusselator in two dimensions).
+/// Weighted error that Newton may leave, unless rounding requires more. A tenth of it makes no run more accurate
+/// (measured on the six stiff problems of the tests at 30 tolerances, and on heat and the Brusselator in two
+/// dimensions).
 const NEWTON: f64 = 0.1;
 /// Fraction of it that an iterative solver may leave in a correction: its error is not smooth, and differences of high
 /// order amplify it.
 const LINEAR: f64 = 0.1;
-/// A good predictor and a Jacobian that is not old make one iteration enough in most steps; so what it contracts by is not measured
-/// in each, and what was measured is trusted for some steps.
+/// With a good predictor and a recent Jacobian, one iteration is enough in most steps. So the rate of convergence is
+/// not measured in each step, and a measured rate remains valid for some steps.
 const MEMORY: (f64, f64) = (1e-3, 0.9);
 /// Fraction of the last correction with which Newton's method begins after an equal step. With an iterative solver
 /// this saves a tenth of the iterations in two dimensions; with a factorisation it saves nothing.
 const FORESEEN: f64 = 0.8;
-/// Part of its change against the one before that Newton begins with too, after two equal steps (another twentieth where tolerances
-/// are rough).
+/// Fraction of the change between the last two corrections that is added as well, after two equal steps (saves
+/// another twentieth if tolerances are large).
 const CHANGE_FORESEEN: f64 = 0.4;
 
 /// Variable step and order.
@@ -61,7 +62,7 @@ pub struct Ndf {
     failures: u32,
     differences: Differences,
     newton: Newton,
-    /// The residual of equations without a derivative is not a slope.
+    /// The residuals of equations without a derivative are not slopes.
     constraints: Constraints,
     accuracy: Accuracy,
     dense_order: usize,
@@ -78,7 +79,7 @@ pub struct Ndf {
 
 /// The start of a step.
 struct Earlier {
-    /// Steps from here: none before the first, and after one was taken back.
+    /// Number of steps from here: none before the first step, or after an undone step.
     stepped: bool,
     t: f64,
     h: f64,
@@ -140,7 +141,7 @@ impl Ndf {
         })
     }
 
-    /// Keeps what the step to come begins from, if that may be wanted.
+    /// Stores the start of the next step if it may be needed.
     fn remember(&mut self) {
         let Some(earlier) = &mut self.earlier else { return };
         earlier.stepped = false;
@@ -149,7 +150,7 @@ impl Ndf {
         earlier.differences.copy_from(&self.differences);
     }
 
-    /// Order 1 from the present state, whose slope gives the first difference.
+    /// Starts with order 1 from the current state, whose slope gives the first difference.
     fn start(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
         self.order = 1;
         self.equal_steps = 0;
@@ -173,7 +174,7 @@ impl Ndf {
         weighted_norm(self.differences.row(k + 1), &self.weights) * formula(k).error
     }
 
-    /// Step and order for what follows an accepted step of weighted error `error`.
+    /// Step size and order after an accepted step with weighted error `error`.
     fn select(&mut self, error: f64) -> f64 {
         let k = self.order;
         self.equal_steps += 1;
@@ -204,7 +205,7 @@ impl Ndf {
         self.h * best.0.min(grow)
     }
 
-    /// Step to try after a failed error test; the order may fall.
+    /// Step size after a failed error test; the order may decrease.
     fn retreat(&mut self, error: f64) -> f64 {
         let k = self.order;
         self.failures += 1;
@@ -218,7 +219,7 @@ impl Ndf {
         }
         let mut ratio = SAFETY[0] * error.powf(-1.0 / (k + 1) as f64);
         if k > 1 {
-            // The difference of order k at the end of the failed step: the one at its start plus the correction.
+            // The difference of order k at the end of the failed step: the difference at its start plus the correction.
             let corrected = self.correction.iter().zip(self.differences.row(k));
             for (s, (c, d)) in self.scratch.iter_mut().zip(corrected) {
                 *s = c + d;
@@ -266,7 +267,7 @@ impl Integrator for Ndf {
         self.newton.begin_anew()
     }
 
-    /// The polynomial through the past moves as a whole.
+    /// Shifts the polynomial through the past states as a whole.
     fn shift(&mut self, _: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
         self.differences.row_mut(0).copy_from_slice(y);
         Ok(())

@@ -1,12 +1,12 @@
 //! Starting values of the fixed-order formulas: Radau IIA of order 5, L-stable and with stage order 3.
 //!
 //! The stage equations are solved with triangular matrices instead of the complex pair of the usual transformation
-//! (van der Houwen & de Swart, *Triangularly implicit iteration methods for ODE-IVP solvers*, SIAM J. Sci. Comput. 18 (1997)):
-//! with A = L U (U with unit diagonal) each sweep solves (I - h L J) dZ = h A F - Z, which contracts for all h lambda in
-//! the left half-plane and at infinity is exact after as many sweeps as there are stages.
+//! (van der Houwen & de Swart, *Triangularly implicit iteration methods for ODE-IVP solvers*, SIAM J. Sci. Comput. 18
+//! (1997)): with A = L U (U with unit diagonal) each sweep solves (I - h L J) dZ = h A F - Z, which contracts for all
+//! h lambda in the left half-plane and at infinity is exact after as many sweeps as there are stages.
 //!
-//! With M(t, y) the stages satisfy M(t_i, Y_i) K_i = F_i, K = A^-1 Z / h; the sweep then takes U (F - M K), which is the same
-//! where M is constant, and M at the start in the matrices.
+//! With M(t, y) the stages satisfy M(t_i, Y_i) K_i = F_i, K = A^-1 Z / h; the sweep then takes U (F - M K), which is
+//! the same if M is constant. The matrices use M at the start.
 
 use crate::control::{Tolerances, weighted_norm, weighted_worst};
 use crate::evaluator::Evaluator;
@@ -73,7 +73,7 @@ fn inverse(upper: &[[f64; STAGES]; STAGES], inverse_lower: &[[f64; STAGES]; STAG
 }
 
 impl Starter {
-    /// Buffers for a system; `accuracy` is what the sweeps leave.
+    /// Allocates buffers for a system; `accuracy` is the error that the sweeps may leave.
     pub fn new(system: &dyn System, options: &Options, accuracy: Accuracy) -> Result<Self, Refusal> {
         let n = system.shape().n;
         let (inverse_lower, upper) = crout();
@@ -137,7 +137,7 @@ impl Starter {
         Err(Cause::NewtonFailed { row: weighted_worst(&self.correction, &self.weights) })
     }
 
-    /// One triangular sweep over the stages; the largest weighted correction.
+    /// One triangular sweep over the stages; returns the largest weighted correction.
     fn sweep(&mut self, eval: &mut Evaluator<'_>, t: f64, h: f64, y: &[f64]) -> Result<f64, Cause> {
         let n = y.len();
         for i in 0..STAGES {
@@ -166,8 +166,8 @@ impl Starter {
                     self.correction[m] += u * self.f[j][m];
                 }
             }
-            // The stages before i already hold their corrections; where M varies only the corrections are wanted, and f[j]
-            // holds them once it is used.
+            // The stages before i already contain their corrections; if M varies, only the corrections are needed,
+            // and f[j] holds them once it has been used.
             self.sum.fill(0.0);
             let varies = self.mass.varies();
             for j in 0..if varies { i } else { i + 1 } {

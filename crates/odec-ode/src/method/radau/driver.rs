@@ -1,9 +1,8 @@
-//! Steps of RADAU5: simplified Newton iteration on the transformed stages, with one real and one complex matrix, which
-//! are kept as long as they are good enough.
-//!
-//! With Y_i = y + Z_i the stages are `f(t_i, Y_i) = M K_i`, K = A^-1 Z / h. The residual is transformed by T^-1 and
-//! solved with W = M gamma/h - J and W = M (alpha + i beta)/h - J, where J is that at the start of this step or of an
-//! earlier one. M may be singular. If M depends on (t, y), the residual uses its values at the stages, and the
+//! Steps of RADAU5: simplified Newton iteration on the transformed stages, with one real and one complex matrix,
+//! which are reused as long as they are good enough.
+//!  With Y_i = y + Z_i the stages are `f(t_i, Y_i) = M K_i`, K = A^-1 Z / h. The residual is transformed by T^-1 and
+//! solved with W = M gamma/h - J and W = M (alpha + i beta)/h - J, where J is evaluated at the start of this step or
+//! an earlier one. M may be singular. If M depends on (t, y), the residual uses its values at the stages, and the
 //! matrices use those at the start.
 
 use crate::control::{Control, PREDICTIVE, Tolerances, root_mean, weighted_norm, weighted_worst};
@@ -20,15 +19,15 @@ use crate::problem::{Cause, Refusal};
 use crate::system::{Jacobian, System};
 
 const STAGES: usize = 3;
-/// A rate above this asks for a new Jacobian at the next step (as in RADAU5).
+/// A rate above this requests a new Jacobian for the next step (as in RADAU5).
 const GOOD_RATE: f64 = 1e-3;
-/// The step size, and with it the factors, is kept if it could grow by less than this.
+/// The step size, and thus the factors, is kept if it could grow by less than this factor.
 const KEEP: f64 = 1.2;
 /// A stage equation is satisfied if its residual is within this many units of rounding of its terms.
 const UNITS: f64 = 8.0;
-/// With fixed steps Newton is taken this much further.
+/// Factor on Newton's tolerance with fixed steps.
 const FIXED_STEP_CARE: f64 = 0.01;
-/// A guess that differs from the state by less than this part of it is the state.
+/// A guess that differs from the state by less than this fraction is replaced by the state.
 const STILL: f64 = 4.0 * f64::EPSILON;
 /// Order of the error estimate.
 const ESTIMATE: u32 = 3;
@@ -79,10 +78,10 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     }))
 }
 
-/// Where the Jacobian held is from.
+/// The point where the current Jacobian was evaluated.
 #[derive(Clone, Copy, PartialEq)]
 enum JacobianOrigin {
-    /// There is none, or none worth keeping.
+    /// No usable Jacobian.
     None,
     /// An earlier step.
     Old,
@@ -92,7 +91,7 @@ enum JacobianOrigin {
 
 struct Radau {
     split: Transformation,
-    /// T and its inverse, row by row.
+    /// The rows of T and of its inverse.
     t_rows: [[f64; STAGES]; STAGES],
     inverse_rows: [[f64; STAGES]; STAGES],
     real: IterationMatrix,
@@ -102,30 +101,30 @@ struct Radau {
     fixed: bool,
     tolerances: Tolerances,
     control: Control,
-    /// The controller before the last step, and whether that was the first one.
+    /// The controller before the last step, and true if that step was the first one.
     earlier: (Control, bool),
     t: f64,
     y: Vec<f64>,
     /// f(t, y).
     f: Vec<f64>,
-    /// No step was accepted since `set`.
+    /// True if no step has been accepted since `set`.
     first: bool,
-    /// The polynomial of the step before is there, from which stages are guessed.
+    /// True if the polynomial of the previous step is available to extrapolate the stages.
     extrapolates: bool,
     jacobian: JacobianOrigin,
-    /// Steps since the Jacobian was evaluated.
+    /// Number of steps since the Jacobian was evaluated.
     age: u32,
-    /// Step that the factors are for; 0 for none.
+    /// Step size of the current factors; 0 for none.
     factored: f64,
-    /// Contraction remembered from the last step, as theta/(1 - theta), and theta itself.
+    /// Contraction of the last step, as theta/(1 - theta), and theta itself.
     eta: f64,
     rate: f64,
-    /// Y_i - y, and T^-1 of them.
+    /// Y_i - y, and T^-1 times these.
     z: [Vec<f64>; STAGES],
     w: [Vec<f64>; STAGES],
     left: [Vec<f64>; STAGES],
     stage: Vec<f64>,
-    /// Approximation of y' that d(M y')/dy is taken with.
+    /// Approximation of y' for d(M y')/dy.
     slope: Vec<f64>,
     correction: [Vec<f64>; STAGES],
     weights: Vec<f64>,
@@ -163,19 +162,19 @@ impl Radau {
         self.real.factor(eval, self.split.gamma / h)?;
         self.complex.factor(eval, self.split.alpha / h, self.split.beta / h, &self.real)?;
         self.factored = h;
-        // A rate of other factors says little of these.
+        // A rate measured with other factors says little about these.
         self.eta = 1.0;
         Ok(())
     }
 
-    /// The stages guessed from the polynomial of the last step, continued.
+    /// Extrapolates the stages from the polynomial of the last step.
     fn guess(&mut self, h: f64) {
         for i in 0..STAGES {
             if self.extrapolates {
                 self.dense.value(self.t + C[i] * h, &self.y, &mut self.z[i]);
                 for (z, y) in self.z[i].iter_mut().zip(&self.y) {
                     let moves = *z - y;
-                    // a state that rests stays where it is: beside a surface f may end within its rounding
+                    // a state at rest stays where it is: next to a surface, f may end within the rounding of the state
                     *z = if moves.abs() <= STILL * y.abs() { 0.0 } else { moves };
                 }
             } else {
@@ -184,7 +183,7 @@ impl Radau {
         }
     }
 
-    /// Solves the stages; the iterations it took.
+    /// Solves the stages; returns the number of iterations.
     fn stages(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<u32, Cause> {
         self.tolerances.weights(&self.y, &mut self.weights);
         self.guess(h);
@@ -208,7 +207,7 @@ impl Radau {
                 self.guess(h);
                 continue;
             }
-            // A step that cannot be made smaller goes on with the Jacobian at its middle stage.
+            // A step that cannot be made smaller continues with the Jacobian at its middle stage.
             if renewals == 0 || !self.z.iter().all(|z| all_finite(z)) {
                 return Err(cause);
             }
@@ -236,8 +235,8 @@ impl Radau {
         Ok(())
     }
 
-    /// The right sides of the real and of the complex system into `correction`: T^-1 times what is left of the stage equations.
-    /// Where M = I that is T^-1 f - diag(gamma, [alpha, -beta; beta, alpha]) w/h, in one pass.
+    /// Computes the right-hand sides of the real and the complex system in `correction`: T^-1 times the residual of
+    /// the stage equations. If M = I this is T^-1 f - diag(gamma, [alpha, -beta; beta, alpha]) w/h, in one pass.
     fn right_sides(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<(), Cause> {
         let n = self.y.len();
         if !self.mass.is_identity() {
@@ -269,7 +268,7 @@ impl Radau {
         Ok(())
     }
 
-    /// Takes the corrections: w, and z = T w. The weighted size of them.
+    /// Adds the corrections to w, and computes z = T w; returns their weighted norm.
     fn take_corrections(&mut self) -> f64 {
         let n = self.y.len();
         let rows = &self.t_rows;
@@ -332,8 +331,8 @@ impl Radau {
     }
 
     /// True if the residual of the stage equations is rounding of their terms, so that no iteration reduces it: if an
-    /// equation hardly determines an unknown, as i in 1e-6*i = 1 - v, its corrections are far above the rounding of
-    /// its own value.
+    /// equation hardly determines an unknown, such as i in 1e-6*i = 1 - v, the corrections of the unknown are far
+    /// above the rounding of its value.
     fn is_rounded(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> bool {
         if self.mass.is_identity() || self.residual(eval, h, t_new).is_err() {
             return false;
@@ -370,7 +369,7 @@ impl Radau {
         } else {
             mix(ERROR.map(|e| e / h), &self.z, &mut self.stage);
             sum.fill(0.0);
-            // M at the start, where f is from; that of the matrix may be older.
+            // M at the start, where f was evaluated; the matrix may use an older M.
             self.mass.update(eval, self.t, &self.y)?;
             self.mass.multiply_add(1.0, &self.stage, sum);
         }
@@ -419,7 +418,7 @@ impl Radau {
         self.jacobian = if self.rate > GOOD_RATE { JacobianOrigin::None } else { JacobianOrigin::Old };
     }
 
-    /// Everything up to the error test: iterations and weighted error.
+    /// Solves the stages and estimates the error: returns the number of iterations and the weighted error.
     fn advance(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<(u32, f64), Cause> {
         let iterations = self.stages(eval, h, t_new)?;
         for m in 0..self.y.len() {
@@ -501,7 +500,7 @@ impl Integrator for Radau {
         if self.fixed {
             return Attempt::Accepted { next: h };
         }
-        // Many iterations ask for a smaller step (as in RADAU5).
+        // Many iterations call for a smaller step (as in RADAU5).
         let most = f64::from(2 * MAX_ITERATIONS);
         let effort = (most + 1.0) / (most + f64::from(iterations));
         let next = self.control.accept(h, err) * effort;
@@ -533,7 +532,7 @@ impl Integrator for Radau {
         self.t = t;
         self.dense.clear();
         (self.control, self.first) = self.earlier.clone();
-        // the polynomial of the step before is gone
+        // the polynomial of the previous step is no longer available
         self.extrapolates = false;
         self.jacobian = JacobianOrigin::None;
         self.slope.fill(0.0);

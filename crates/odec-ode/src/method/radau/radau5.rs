@@ -8,17 +8,18 @@ use crate::method::{Adaptive, Family, Method, Stability, Structure};
 const R6: f64 = 2.449_489_742_783_178;
 /// Nodes of Radau IIA of order 5: Hairer & Wanner, *Solving Ordinary Differential Equations II*, table IV.5.6.
 pub const C: [f64; 3] = [(4.0 - R6) / 10.0, (4.0 + R6) / 10.0, 1.0];
-/// Coefficients, from the same place; the last row is the weights.
+/// Coefficients, from the same table; the last row is the weights.
 pub const A: [[f64; 3]; 3] = [
     [(88.0 - 7.0 * R6) / 360.0, (296.0 - 169.0 * R6) / 1800.0, (-2.0 + 3.0 * R6) / 225.0],
     [(296.0 + 169.0 * R6) / 1800.0, (88.0 + 7.0 * R6) / 360.0, (-2.0 - 3.0 * R6) / 225.0],
     [(16.0 - R6) / 36.0, (16.0 + R6) / 36.0, 1.0 / 9.0],
 ];
-/// The error estimate is W^-1 (f(t, y) + M sum_i ERROR_i Z_i / h), W = M gamma/h - J with the real eigenvalue gamma of A^-1 (section
-/// IV.8, equation 8.19): a quadrature formula of order 3 on 0 and the nodes, made bounded for stiff parts.
+/// The error estimate is W^-1 (f(t, y) + M sum_i ERROR_i Z_i / h), W = M gamma/h - J with the real eigenvalue gamma
+/// of A^-1 (section IV.8, equation 8.19): a quadrature formula of order 3 on 0 and the nodes, damped for stiff
+/// components.
 pub const ERROR: [f64; 3] = [-(13.0 + 7.0 * R6) / 3.0, (-13.0 + 7.0 * R6) / 3.0, -1.0 / 3.0];
 
-/// In the form that the proofs read.
+/// The method as a Butcher tableau, for the tests.
 pub static TABLEAU: Tableau = Tableau {
     c: &C,
     a: &[&A[0], &A[1], &A[2]],
@@ -29,7 +30,7 @@ pub static TABLEAU: Tableau = Tableau {
     extension: Extension::Collocation,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "radau5",
     aliases: &["radau", "radau-iia"],

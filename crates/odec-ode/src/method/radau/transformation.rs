@@ -23,14 +23,15 @@ pub struct Transformation {
     pub inverse_a: Matrix3<f64>,
     /// The real eigenvalue of A^-1.
     pub gamma: f64,
-    /// Real part of the others.
+    /// Real part of the complex eigenvalues.
     pub alpha: f64,
-    /// Imaginary part of one of them.
+    /// Imaginary part of one of the complex eigenvalues.
     pub beta: f64,
 }
 
 impl Transformation {
-    /// The one there is. (Both inverses exist; the identity would stand in for one that did not, and the proofs would see it.)
+    /// The transformation of Radau IIA. (Both inverses exist; if one did not, the identity would replace it, and the
+    /// tests would fail.)
     pub fn new() -> Self {
         let t = Matrix3::from_row_slice(&T);
         let a = Matrix3::from_fn(|i, j| A[i][j]);

@@ -1,9 +1,8 @@
-//! Steps of a small system as one function for the whole step, if the system has one; for everything else an
-//! integrator that works on vectors.
+//! Fused steps of a small system, if it has them; everything else is done by an integrator on vectors.
 //!
-//! The function has its pivots on the diagonal of W, and reports for each step whether it is sound. If it is not, the
-//! step is repeated on vectors: there, solutions are refined, pivots are chosen by size, and a value that is not
-//! finite is traced to its row.
+//! The fused step takes its pivots from the diagonal of W, and reports for each step whether it is sound. If it is
+//! not, the step is repeated on vectors: there, solutions are refined, pivots are chosen by size, and a value that is
+//! not finite is traced to its row.
 
 use std::sync::Arc;
 
@@ -20,22 +19,22 @@ use crate::problem::{Cause, Options};
 use crate::step::{FusedFormula, FusedStep};
 use crate::system::{Mass, System};
 
-/// Largest system for which a function is requested.
+/// Largest system for which a fused step is requested.
 const MAX_UNKNOWNS: usize = 64;
-/// Steps in a row that were not sound but could be done over vectors, after which the function is left alone.
+/// Number of consecutive unsound steps that vectors could make, after which the fused step is no longer used.
 const PATIENCE: u32 = 3;
 
-/// Steps of a single run before a function is requested: about as many as it takes to recover the compile time. Both
-/// ways give the same bits.
+/// Steps of a single run before a fused step is requested: about as many as it takes to recover the compile time.
+/// Both ways give the same bits.
 const LONG_RUN: u64 = 10_000;
 
 /// The implementation of the steps.
 enum Maker {
-    /// Not known yet: the vectors, until it pays to ask.
+    /// Not decided yet: vectors, until a request pays.
     Unasked,
-    /// The function.
+    /// A fused step.
     Function(Arc<dyn FusedStep>),
-    /// There is none, or its pivots will not do.
+    /// There is no fused step, or its pivots are not good enough.
     Vectors,
 }
 
@@ -45,16 +44,17 @@ pub(super) struct FusedRosenbrock {
     method: &'static Method,
     options: Options,
     maker: Maker,
-    /// Made when it is needed.
+    /// The integrator on vectors, created on demand.
     vectors: Option<Box<Rosenbrock>>,
-    /// True where the vectors made the last step.
+    /// True if vectors made the last step.
     by_vectors: bool,
-    /// True where the vectors are at the present state.
+    /// True if the integrator on vectors is at the current state.
     aligned: bool,
-    /// True where all is left to the vectors: there is no function, or its pivots will not do. State and time are theirs then.
+    /// True if vectors make all steps: there is no fused step, or its pivots are not good enough. Then `vectors`
+    /// holds state and time.
     delegated: bool,
     misses: u32,
-    /// Attempts of this run on vectors before a function was requested.
+    /// Number of attempts of this run on vectors before the request.
     waited: u64,
     n: usize,
     t: f64,
@@ -63,15 +63,15 @@ pub(super) struct FusedRosenbrock {
     now: Vec<f64>,
     next: Vec<f64>,
     given: Vec<f64>,
-    /// Evaluations of f and solutions in a step.
+    /// Numbers of evaluations of f and of linear solves in a step.
     counts: [u64; 2],
     tolerances: Tolerances,
     control: Control,
-    /// The controller before the last step that the function made.
+    /// The controller before the last fused step.
     earlier: Control,
     fixed: bool,
     inside: bool,
-    /// The rows of the dense output of that step are made.
+    /// True if the rows of the dense output of that step have been computed.
     complete: bool,
     dense_terms: Vec<Vec<(usize, f64)>>,
     dense: Polynomial,
@@ -83,14 +83,14 @@ const END: usize = 1;
 const RTOL: usize = 2;
 const ATOL: usize = 3;
 
-/// A case that cannot be.
+/// The failure for an impossible case.
 fn no_vectors(h: f64) -> Attempt {
     let what = "a Rosenbrock step in vector form was requested and is not available";
     Attempt::Failed { cause: Cause::Internal { what }, next: h }
 }
 
 impl FusedRosenbrock {
-    /// Where a function may be had and would do.
+    /// An integrator for a system that may have a suitable fused step; otherwise `None`.
     pub(super) fn new(setup: &Setup<'_>, tableau: &'static Tableau) -> Option<FusedRosenbrock> {
         let Setup { system, method, options } = *setup;
         let n = system.shape().n;
@@ -135,7 +135,7 @@ impl FusedRosenbrock {
         })
     }
 
-    /// The error of a step by the function, which is then in `next`; `None` where there is no function or the step is not sound.
+    /// Makes a fused step to `next` and returns its error; `None` if there is no fused step or the step is not sound.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Option<f64> {
         let code = match &self.maker {
             Maker::Function(code) => code,
@@ -162,7 +162,7 @@ impl FusedRosenbrock {
         })
     }
 
-    /// Requests the function during a run, and continues with it from the state of the vectors.
+    /// Requests the fused step during a run, and continues with it from the state of the vectors.
     #[cold]
     fn take_back(&mut self, system: &dyn System) {
         if !self.ask(system) {
@@ -177,7 +177,7 @@ impl FusedRosenbrock {
         (self.delegated, self.by_vectors, self.aligned) = (false, true, true);
     }
 
-    /// Asks the system for the function.
+    /// Requests the fused step from the system.
     #[cold]
     fn ask(&mut self, system: &dyn System) -> bool {
         let code = system.fused_step(FusedFormula::Rosenbrock { tableau: self.tableau });
@@ -185,12 +185,12 @@ impl FusedRosenbrock {
         matches!(self.maker, Maker::Function(_))
     }
 
-    /// The u of the last step, consecutively, in its buffer.
+    /// The vectors u of the last step, consecutively, in its buffer.
     fn stages(buffer: &[f64], n: usize, stages: usize) -> &[f64] {
         &buffer[2 * n + 2..][..stages * n]
     }
 
-    /// The rows of the dense output of the step in `now`.
+    /// Computes the rows of the dense output of the step in `now`.
     fn make_rows(&mut self) {
         let u = Self::stages(&self.now, self.n, self.tableau.m.len());
         for (row, terms) in self.dense.rows().zip(&self.dense_terms) {
@@ -199,7 +199,7 @@ impl FusedRosenbrock {
         self.complete = true;
     }
 
-    /// Those who made the last step, where it was not the function.
+    /// The integrator on vectors, if it made the last step.
     fn makers(&mut self) -> Option<&mut Rosenbrock> {
         self.vectors.as_deref_mut().filter(|_| self.by_vectors || self.delegated)
     }
@@ -212,7 +212,7 @@ impl FusedRosenbrock {
         self.tolerances.worst(error, &self.now[..n], &self.next[..n])
     }
 
-    /// A step over vectors.
+    /// A step on vectors.
     #[cold]
     fn over_vectors(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
         if self.vectors.is_none() {
@@ -222,7 +222,7 @@ impl FusedRosenbrock {
                     made.tighten(self.tolerances.part());
                     self.vectors = Some(Box::new(made));
                 }
-                // what is refused is refused before: of a small system with M = I nothing is
+                // a small system with M = I is never refused here
                 Err(_) => return no_vectors(h),
             }
         }

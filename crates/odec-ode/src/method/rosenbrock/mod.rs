@@ -42,13 +42,13 @@ pub struct Tableau {
     pub error: (&'static [f64], u32),
     /// Rows d_k of the dense output: u(s) = (1-s) y0 + s (y1 + (1-s) (D_1 + s (D_2 + ...))), D_k = sum_i d_ki u_i.
     pub dense: &'static [&'static [f64]],
-    /// Order to which algebraic unknowns of index-1 equations are exact in one step. Order p - 1 suffices for convergence of
-    /// order p, because their errors are not carried on (Hairer & Wanner II, VI.4).
+    /// Order to which algebraic unknowns of index-1 equations are exact in one step. Order p - 1 suffices for
+    /// convergence of order p, because their errors do not propagate (Hairer & Wanner II, VI.4).
     pub algebraic: u32,
 }
 
 impl Tableau {
-    /// True where y1 is the state of the last stage plus its u, which is the error estimate too.
+    /// True if y1 is the state of the last stage plus its u, and this u is also the error estimate.
     pub fn is_stiffly_accurate(&self) -> bool {
         let weights = self.error.0;
         let last_alone =
@@ -69,7 +69,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     }
 }
 
-/// The integrator whose steps are passes over vectors: for any system.
+/// The integrator that works on vectors, for any system.
 fn by_vectors(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Rosenbrock, Refusal> {
     if let Mass::StateDependent { .. } = setup.system.mass() {
         return Err(Refusal::Unsuitable {
@@ -125,7 +125,7 @@ fn by_vectors(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Rosenbrock
     })
 }
 
-/// The coefficients of a stage: f is not evaluated anew where the state is that of the start.
+/// The coefficients of a stage; `moved` is false if its state is the start of the step, where f is known.
 fn stage(tableau: &Tableau, i: usize) -> Stage {
     let row = |rows: &[&[f64]], i: usize| (0..i).map(|j| rows[i].get(j).copied().unwrap_or(0.0)).collect::<Vec<f64>>();
     let a = row(tableau.a, i);
@@ -136,11 +136,11 @@ fn stage(tableau: &Tableau, i: usize) -> Stage {
     Stage { moved: a.iter().any(|a| *a != 0.0), extends, a, c: row(tableau.c, i) }
 }
 
-/// How the end of the step and the error estimate follow from the stages.
+/// How the result and the error estimate follow from the stages.
 enum Sum {
-    /// y1 is the state of the last stage plus its u, which is the error (stiffly accurate tables).
+    /// y1 is the state of the last stage plus its u, which is also the error estimate (stiffly accurate tables).
     Last,
-    /// Weights.
+    /// Sums with these weights.
     Terms { m: Vec<(usize, f64)>, error: Vec<(usize, f64)> },
 }
 
@@ -162,7 +162,7 @@ struct Rosenbrock {
     n: usize,
     t: f64,
     y: Vec<f64>,
-    /// f, and df/dt and the Jacobian once `prepared`, at (t, y).
+    /// f at (t, y); once `prepared`, also df/dt and the Jacobian there.
     f: Vec<f64>,
     ft: Vec<f64>,
     prepared: bool,
@@ -176,13 +176,13 @@ struct Rosenbrock {
     error: Vec<f64>,
     /// False if no state inside the next step is needed.
     inside: bool,
-    /// The rows of the dense output of the last step are made.
+    /// True if the rows of the dense output of the last step have been computed.
     complete: bool,
     dense: Polynomial,
 }
 
 impl Rosenbrock {
-    /// Goes on at (t, y), where f is known.
+    /// Continues at (t, y), where f is known.
     fn resume(&mut self, t: f64, y: &[f64], f: &[f64]) {
         self.t = t;
         self.y[..self.n].copy_from_slice(y);
@@ -191,7 +191,7 @@ impl Rosenbrock {
         self.dense.clear();
     }
 
-    /// y1 and its error in the norm of the tolerances.
+    /// Computes y1; returns its error in the norm of the tolerances.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
         if !self.prepared {
             let y = &self.y[..self.n];
@@ -202,7 +202,7 @@ impl Rosenbrock {
             self.prepared = true;
         }
         self.matrix.factor(eval, 1.0 / (h * self.tableau.gamma))?;
-        // What is not finite in a stage shows in y1. Then the stages are done again, to see where it came from.
+        // A value that is not finite in a stage shows in y1. Then the stages are computed again to find its origin.
         let (rhs, solves) = (eval.stats.rhs, eval.stats.solves);
         if self.all_stages::<false>(eval, h, t_new).is_ok()
             && let Some(err) = self.end()
@@ -250,7 +250,8 @@ impl Rosenbrock {
         Ok(())
     }
 
-    /// y1, and its error in the norm of the tolerances unless steps are fixed; `None` where y1 is not finite.
+    /// Computes y1; returns its error in the norm of the tolerances (unless steps are fixed), or `None` if y1 is not
+    /// finite.
     fn end(&mut self) -> Option<f64> {
         let n = self.n;
         match &self.sum {
@@ -283,7 +284,7 @@ impl Rosenbrock {
         self.tolerances.worst(&error[..self.n], &self.y, &self.y1)
     }
 
-    /// The rows of the dense output.
+    /// Computes the rows of the dense output.
     fn make_rows(&mut self) {
         for (row, terms) in self.dense.rows().zip(&self.dense_terms) {
             fused::sum(row, &self.u, 1.0, terms);

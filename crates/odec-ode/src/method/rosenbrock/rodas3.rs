@@ -26,7 +26,7 @@ pub static TABLEAU: Tableau = Tableau {
     algebraic: 3,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "rodas3",
     aliases: &[],

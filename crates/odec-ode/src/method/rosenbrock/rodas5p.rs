@@ -34,7 +34,7 @@ pub static TABLEAU: Tableau = Tableau {
     algebraic: 4,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "rodas5p",
     aliases: &[],

@@ -6,9 +6,9 @@ use crate::method::{Adaptive, Family, Method, Stability, Structure};
 /// The larger root of gamma^2 - 2 gamma + 1/2, for which R(z) stays positive on the negative axis.
 const GAMMA: f64 = 1.0 + std::f64::consts::FRAC_1_SQRT_2;
 
-/// Verwer, Spee, Blom & Hundsdorfer, *A second-order Rosenbrock method applied to photochemical dispersion problems*, SIAM J.
-/// Sci. Comput. 20 (1999), equation (1.3), transformed. Of order 2 with any matrix in
-/// place of the Jacobian. The dense output is the one quadratic of order 2.
+/// Verwer, Spee, Blom & Hundsdorfer, *A second-order Rosenbrock method applied to photochemical dispersion problems*,
+/// SIAM J. Sci. Comput. 20 (1999), equation (1.3), transformed. It has order 2 with any matrix in place of the
+/// Jacobian. The dense output is the only quadratic of order 2.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {
     gamma: GAMMA,
@@ -24,7 +24,7 @@ pub static TABLEAU: Tableau = Tableau {
     algebraic: 1,
 };
 
-/// Row of the table.
+/// Row of the method in the table.
 pub static METHOD: Method = Method {
     name: "ros2",
     aliases: &[],

@@ -1,5 +1,5 @@
-//! The vectors of a Rosenbrock step: padded with zeros to whole groups of numbers, so that every pass over them is a loop without
-//! a rest, and each stage takes one pass before f and one after it.
+//! The vectors of a Rosenbrock step, padded with zeros to whole groups of numbers, so that every loop over them has
+//! no remainder. Each stage takes one loop before f and one after it.
 
 use crate::simd::{Pass, vectorised};
 
@@ -26,18 +26,18 @@ fn groups_mut(x: &mut [f64]) -> &mut [Group] {
 /// The coefficients of a stage.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
-    /// False where f is that of the start.
+    /// False if f at the start of the step is used.
     pub moved: bool,
-    /// Those of the state at which f is evaluated, one for each earlier stage.
+    /// Coefficients of the state at which f is evaluated, one for each earlier stage.
     pub a: Vec<f64>,
-    /// True where that state is the one of the stage before, plus the last term.
+    /// True if that state is the state of the previous stage plus the last term.
     pub extends: bool,
-    /// Those of what is coupled in.
+    /// Coefficients of the coupling terms.
     pub c: Vec<f64>,
 }
 
 /// Before f: `state` = y + sum_j a_j u_j and `coupling` = sum_j c_j u_j, where the u are consecutive in `u`. The last
-/// term of `state` is added last, because only this term is not known earlier.
+/// term of `state` is added last, because it becomes known last.
 pub(super) fn before(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f64], coupling: &mut [f64]) {
     match stage.c.len() {
         1 => before_of::<1>(stage, y, u, state, coupling),
@@ -47,14 +47,14 @@ pub(super) fn before(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f64], cou
         5 => before_of::<5>(stage, y, u, state, coupling),
         6 => before_of::<6>(stage, y, u, state, coupling),
         7 => before_of::<7>(stage, y, u, state, coupling),
-        // the first stage; no table has more
+        // the first stage; no table has more stages
         _ => {}
     }
 }
 
 fn before_of<const S: usize>(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f64], coupling: &mut [f64]) {
     let (y, u, state, coupling) = (groups(y), groups(u), groups_mut(state), groups_mut(coupling));
-    // systems of up to eight unknowns do without a loop
+    // up to eight unknowns, no loop is needed
     match y.len() {
         1 => pass::<S>(1, stage, y, u, state, coupling),
         2 => pass::<S>(2, stage, y, u, state, coupling),
@@ -108,7 +108,7 @@ fn pass<const S: usize>(
         }
     } else {
         for k in 0..m {
-            // -0 is what leaves every number as it is
+            // -0 leaves every number unchanged
             let (mut sum, mut at) = ([-0.0; GROUP], [-0.0; GROUP]);
             for j in 0..S {
                 for l in 0..GROUP {
@@ -142,7 +142,7 @@ pub(super) fn accumulate(out: &mut [f64], scale: f64, x: &[f64]) {
 pub(super) struct End {
     /// Sum of the squares of the errors over their tolerances.
     pub squares: f64,
-    /// False where a state is not finite.
+    /// False if a state is not finite.
     pub finite: bool,
 }
 

@@ -1,8 +1,8 @@
 //! The buffer of a step of an embedded pair.
 
-/// Where the values of a step are in its buffer: the squares of the norms, k_1 .. k_e with the slope at the end of
-/// the step last, the state there, the further slopes of dense output. This is what
-/// [`crate::step::FusedFormula::Explicit`] writes, and from k_e on what it reads.
+/// The positions of the values of a step in its buffer: the squares of the norms, k_1 .. k_e (the slope at the end of
+/// the step last), the state there, the additional slopes for dense output. [`crate::step::FusedFormula::Explicit`]
+/// writes these values, and reads those from k_e on.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     pub n: usize,
@@ -13,13 +13,13 @@ impl Places {
     /// Squares of norms.
     pub const NORMS: usize = 2;
 
-    /// The position of a slope or state in the list behind the squares: that of a stage; for additional stages after
-    /// the state at the end.
+    /// The position of a slope in the list behind the squares: that of the stage; additional stages follow the state
+    /// at the end.
     pub fn rank(self, stage: usize) -> usize {
         if stage <= self.end { stage } else { stage + 1 }
     }
 
-    /// The slopes with the state among them.
+    /// The slopes, including the state among them.
     pub fn slopes(buffer: &[f64]) -> &[f64] {
         &buffer[Self::NORMS..]
     }
@@ -35,7 +35,7 @@ impl Places {
         start..start + self.n
     }
 
-    /// Where the slope at the end begins, with the state behind it.
+    /// Start of the slope at the end of the step; the state follows it.
     pub fn kept(self) -> usize {
         Self::NORMS + self.end * self.n
     }

@@ -62,7 +62,7 @@ impl Integrator for Auto {
     }
 
     fn renew(&mut self, system: &dyn System) -> bool {
-        // without either of them it is no longer what it was
+        // without both of them, the initial state cannot be restored
         let (Some(explicit), Some(spectral)) = (&mut self.explicit, &mut self.spectral) else { return false };
         let spare = self.spare.as_mut().is_none_or(|spare| spare.integrator.renew(system));
         if !(spare && explicit.renew(system) && self.implicit.renew(system) && spectral.renew()) {
@@ -76,7 +76,7 @@ impl Integrator for Auto {
         self.active().shift(eval, y)
     }
 
-    /// For a model with algebraic unknowns, which a single method solves.
+    /// Only for a model with algebraic unknowns, which a single method solves.
     fn absolute(&mut self, atol: &[f64]) {
         if self.explicit.is_none() {
             self.seeds.asked(atol);
@@ -120,11 +120,11 @@ impl Integrator for Auto {
                 self.failures += 1;
                 let singular = matches!(cause, Cause::SingularMass { .. });
                 if singular && self.change(eval, Why::Algebraic) {
-                    // The last step stays there for dense output, but no other will be tried.
+                    // The last step remains available for dense output, but no further step follows.
                     self.spectral = None;
                     return Attempt::Failed { cause, next: self.first_implicit(eval, h) };
                 }
-                // where the solution has no series, another explicit method may have no trouble
+                // if the solution has no Taylor series, another explicit method may still work
                 let unable = self.failures >= FAILURES && matches!(cause, Cause::NoSeries { .. });
                 if unable && self.stand_in(eval) {
                     return Attempt::Failed { cause, next };
@@ -196,7 +196,7 @@ impl Integrator for Auto {
         true
     }
 
-    /// The current method continues: the reasons for it still hold.
+    /// The current method continues, because the reasons for it still hold.
     fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         let resumed = self.active().resume(eval, t, y);
         if let Err(cause) = resumed {
@@ -205,7 +205,7 @@ impl Integrator for Auto {
                 return Err(cause);
             }
         }
-        // what an event or a host writes may be negative on purpose
+        // an event or a host may write negative values on purpose
         self.signs.let_go();
         self.seeds.begin(y);
         self.lower();

@@ -3,7 +3,7 @@
 use super::{Auto, Side};
 
 /// The state of the driver that an accepted step changes, in addition to that of the integrators. The estimate of the
-/// spectral radius is not part of it, because it remains useful after a retreat.
+/// spectral radius is not part of it, because it remains valid after a retreat.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     quick: bool,
@@ -12,7 +12,7 @@ pub(super) struct Mark {
     leg: u64,
     held: f64,
     suspect: bool,
-    /// As of the fields of these names: strained, relaxed, failures, calm, look, pause.
+    /// The fields strained, relaxed, failures, calm, look and pause of the driver.
     counts: [u32; 6],
     since: f64,
     before: f64,
@@ -25,7 +25,7 @@ pub(super) struct Mark {
 }
 
 impl Auto {
-    /// Before a step.
+    /// Records the state before a step.
     pub(super) fn mark(&self) -> Mark {
         Mark {
             quick: self.quick,
@@ -45,7 +45,7 @@ impl Auto {
         }
     }
 
-    /// As before that step.
+    /// Restores the state before that step.
     pub(super) fn restore(&mut self, mark: Mark) {
         (self.quick, self.hasty, self.active, self.leg) = (mark.quick, mark.hasty, mark.active, mark.leg);
         (self.held, self.suspect) = (mark.held, mark.suspect);

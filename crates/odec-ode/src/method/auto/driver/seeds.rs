@@ -8,27 +8,28 @@
 use super::Auto;
 use crate::problem::Options;
 
-/// Largest system that is followed.
+/// Largest system with adapted tolerances.
 const MAX_UNKNOWNS: usize = super::super::SMALL;
-/// Least part of an absolute tolerance: below it rounding of larger terms may be all that is seen.
+/// Smallest factor on an absolute tolerance: below it, rounding of larger terms may dominate.
 const LEAST: f64 = 1e-3;
-/// A rate of growth falls where it is less than this part of the one before: that of `t^k` does, and loses no error.
+/// A growth rate falls if it is below this fraction of the previous one: this is so for `t^k`, which does not amplify
+/// errors.
 const STEADY: f64 = 0.95;
 
 /// The facts about the unknowns after a step.
 #[derive(Clone, Default)]
 struct StepFacts {
     y: Vec<f64>,
-    /// Rate of relative growth in the last step; 0 where the unknown did not grow, infinite where others carried it
-    /// over 0.
+    /// Rate of relative growth in the last step; 0 if the unknown did not grow, infinite if other unknowns moved it
+    /// across 0.
     rate: Vec<f64>,
     atol: Vec<f64>,
-    /// Some tolerance is below that of the options.
+    /// True if some tolerance is below that of the options.
     lowered: bool,
 }
 
 impl StepFacts {
-    /// The same as another, in the memory that is there.
+    /// Copies another one without allocation.
     fn copy_from(&mut self, other: &StepFacts) {
         self.y.copy_from_slice(&other.y);
         self.rate.copy_from_slice(&other.rate);
@@ -37,14 +38,14 @@ impl StepFacts {
     }
 }
 
-/// The tolerances of unknowns that grow.
+/// The tolerances of growing unknowns.
 pub(super) struct Seeds {
     rtol: f64,
-    /// Those of the options; empty if no unknown is followed.
+    /// The absolute tolerances of the options; empty if no unknown is followed.
     full: Vec<f64>,
     now: StepFacts,
     before: StepFacts,
-    /// Absolute tolerances of one of the methods.
+    /// Absolute tolerances for one of the methods.
     room: Vec<f64>,
 }
 
@@ -65,13 +66,13 @@ impl Seeds {
         self.full.iter_mut().zip(atol).for_each(|(own, atol)| *own = *atol);
     }
 
-    /// At the start of a run, or after a change of the state: small unknowns may grow.
+    /// Called at the start of a run, or after a change of the state: small unknowns may grow.
     pub(super) fn begin(&mut self, y: &[f64]) {
         let Seeds { rtol, full, now, .. } = self;
         now.lowered = false;
         for (i, full) in full.iter().enumerate() {
             now.y[i] = y[i];
-            // what begins at 0 is fed by others
+            // an unknown that starts at 0 grows because of others
             now.rate[i] = if y[i] == 0.0 { f64::INFINITY } else { 0.0 };
             now.atol[i] = lowered(*rtol, *full, y[i]);
             now.lowered |= now.atol[i] < *full;
@@ -79,7 +80,7 @@ impl Seeds {
         self.before.copy_from(&self.now);
     }
 
-    /// After a step of length h to y; true where tolerances have changed.
+    /// Updates the rates after a step of length h to y; true if tolerances have changed.
     fn follow(&mut self, h: f64, y: &[f64]) -> bool {
         std::mem::swap(&mut self.now, &mut self.before);
         let Seeds { rtol, full, now, before, .. } = self;
@@ -88,7 +89,7 @@ impl Seeds {
         for (i, full) in full.iter().enumerate() {
             let (old, new) = (before.y[i], y[i]);
             now.y[i] = new;
-            // what went through 0 was carried over by others
+            // other unknowns move an unknown across 0
             let carried = !(old * new > 0.0);
             (now.rate[i], now.atol[i]) = (if carried { f64::INFINITY } else { 0.0 }, *full);
             let grown = new.abs() - old.abs();
@@ -103,7 +104,7 @@ impl Seeds {
         now.lowered || before.lowered
     }
 
-    /// As before the last step; true where tolerances have changed.
+    /// Restores the tolerances before the last step; true if tolerances have changed.
     pub(super) fn retreat(&mut self) -> bool {
         let changed = self.now.lowered || self.before.lowered;
         self.now.copy_from(&self.before);
@@ -111,13 +112,13 @@ impl Seeds {
     }
 }
 
-/// The absolute tolerance of an unknown that grows.
+/// The absolute tolerance of a growing unknown.
 fn lowered(rtol: f64, full: f64, y: f64) -> f64 {
     if y == 0.0 { full } else { full.min((rtol * y.abs()).max(LEAST * full)) }
 }
 
 impl Auto {
-    /// After a step of length h; true where tolerances have changed.
+    /// Updates the tolerances after a step of length h; true if they have changed.
     pub(super) fn follow_seeds(&mut self, h: f64) -> bool {
         let made = match (self.active, &self.explicit) {
             (super::Side::Explicit, Some(explicit)) => explicit.as_ref(),

@@ -9,12 +9,12 @@ use super::{Auto, Side};
 use crate::evaluator::Evaluator;
 use crate::system::{Mass, System};
 
-/// The length of the step to try instead, as a part of the one that lost the sign.
+/// Length of the repeated step, as a fraction of the step that lost a sign.
 pub(super) const SHORTER: f64 = 0.25;
-/// Number of consecutive attempts after which a sign is no longer enforced.
+/// Number of consecutive attempts after which a sign is given up.
 const TRIES: u32 = 4;
-/// Largest number of checks of f: this many, plus one for `PART` steps. Beyond it no sign is enforced, because a check
-/// costs two evaluations.
+/// Limit on the number of checks of f: this many, plus one for every `PART` steps. Above it no sign is enforced,
+/// because a check costs two evaluations.
 const SPARE: u64 = 40;
 const PART: u64 = 10;
 
@@ -24,7 +24,7 @@ pub(super) struct Signs {
     /// enforced.
     kept: Vec<bool>,
     clipped: Vec<f64>,
-    /// f there and at the state itself.
+    /// f at the state with the unknown set to 0, and f at the state itself.
     slope: Vec<f64>,
     own: Vec<f64>,
     tries: u32,
@@ -40,18 +40,18 @@ impl Signs {
         Signs { kept: vec![false; n], clipped: zero(), slope: zero(), own: zero(), tries: 0, looks: 0, steps: 0 }
     }
 
-    /// At the start of a run, or from a changed state.
+    /// Called at the start of a run, or after a change of the state.
     pub(super) fn begin(&mut self, y: &[f64]) {
         self.kept.iter_mut().zip(y).for_each(|(kept, y)| *kept = *y >= 0.0);
         (self.tries, self.looks, self.steps) = (0, 0, 0);
     }
 
-    /// Lets all signs go.
+    /// Stops enforcing all signs.
     pub(super) fn let_go(&mut self) {
         self.kept.fill(false);
     }
 
-    /// An unknown that is negative at (t, y) by error alone, and acts on another one or moves on itself.
+    /// An unknown that is negative at (t, y) by error alone and affects other unknowns or its own slope.
     fn lost(&mut self, eval: &mut Evaluator<'_>, (t, y): (f64, &[f64]), forward: bool) -> Option<usize> {
         self.steps += 1;
         if !self.kept.iter().zip(y).any(|(kept, y)| *kept && *y < 0.0) {
@@ -91,7 +91,7 @@ impl Signs {
 }
 
 impl Auto {
-    /// Takes back the step just made if an unknown lost its sign by error alone, and says which.
+    /// Undoes the last step if an unknown has lost its sign by error alone; returns the unknown.
     pub(super) fn lost(&mut self, eval: &mut Evaluator<'_>) -> Option<usize> {
         let made = match (self.active, &self.explicit) {
             (Side::Explicit, Some(explicit)) => explicit.as_ref(),

@@ -4,13 +4,13 @@
 use crate::builtin::{Builtin, arithmetic};
 use crate::graph::{Graph, NodeId};
 
-/// A place where builtins can be applied.
+/// A domain in which builtins can be applied.
 pub trait Algebra {
-    /// A number, or a node that represents one.
+    /// A number, or a node that represents a number.
     type Value: Copy;
     /// A constant.
     fn number(&mut self, x: f64) -> Self::Value;
-    /// A builtin of as many arguments as it takes.
+    /// Applies a builtin to its arguments.
     fn apply(&mut self, row: &'static Builtin, args: &[Self::Value]) -> Self::Value;
 
     /// `x + y`
@@ -46,7 +46,7 @@ pub trait Algebra {
     }
 }
 
-/// Computes at once.
+/// The domain of numbers: computes values at once.
 pub struct Values;
 
 impl Algebra for Values {

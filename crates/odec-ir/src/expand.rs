@@ -1,4 +1,4 @@
-//! Makes a kernel ready for a backend: composite builtins become their formulas over primitives and libm calls.
+//! Prepares a kernel for a backend: replaces composite builtins by their formulas over primitives and libm calls.
 
 use crate::builtin::{Builtin, Lowering, Op};
 use crate::graph::{Graph, Node, NodeId};
@@ -9,7 +9,7 @@ use crate::nest::Kernel;
 /// kernel also fits the result.
 pub fn expanded(kernel: &Kernel) -> Kernel {
     let mut out = once(kernel);
-    // Formulas may use each other; their depth is that of the table, not of the input.
+    // Formulas may use each other; the table, not the input, limits their depth.
     while out.graph.nodes().iter().any(|node| formula(*node).is_some()) {
         out = once(&out);
     }

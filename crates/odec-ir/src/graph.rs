@@ -10,8 +10,8 @@ use crate::nest::{Element, LoopId, ReduceOp};
 use crate::simplify;
 use crate::span::Span;
 
-/// A node keeps at most this many places in the source: enough to point at, bounded when one constant or one read is
-/// shared by thousands of terms. Later places are dropped.
+/// A node stores at most this many source locations: enough for messages, and bounded if thousands of terms share one
+/// constant or read. Later ones are dropped.
 pub const MAX_SPANS_PER_NODE: usize = 4;
 
 /// Position of a node in its [`Graph`]; operands have smaller positions.
@@ -58,10 +58,10 @@ impl Index<NodeId> for NodeMap {
     }
 }
 
-/// One operation. `Copy`, so that passes may walk the list without borrowing the graph.
+/// One operation. `Copy`, so that passes can traverse the list without borrowing the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
-    /// A number, by its bits, so that -0 and 0 differ and NaN equals itself.
+    /// A number, stored as bits, so that -0 and 0 differ and NaN equals itself.
     Constant(u64),
     /// The independent variable.
     Time,
@@ -88,14 +88,15 @@ impl Node {
     }
 }
 
-/// Multiply-and-rotate over the few words of a key: with the standard hasher, hashing took half of building.
+/// Multiply-and-rotate hash over the few words of a key: with the standard hasher, hashing took half of the time to
+/// build a graph.
 #[derive(Clone, Copy, Default)]
 pub struct QuickHasher(u64);
 
 /// A map with the hasher of the graph, for keys made of numbers.
 pub type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<QuickHasher>>;
 
-/// A set with the same.
+/// A set with the same hasher.
 pub type QuickSet<K> = HashSet<K, BuildHasherDefault<QuickHasher>>;
 
 impl Hasher for QuickHasher {
@@ -128,15 +129,15 @@ impl Hasher for QuickHasher {
     }
 }
 
-/// The places of a node: few, and most nodes have one, so that they are kept in place.
+/// Source locations of a node: usually a single one, which is stored inline.
 #[derive(Clone, Copy, Default)]
 struct Spans {
     count: u8,
     list: [Span; MAX_SPANS_PER_NODE],
 }
 
-/// Nodes in topological order with the places in the source that each came from. Equal expressions are one node, and
-/// numbering follows the order of creation alone, so equal inputs give equal graphs.
+/// Nodes in topological order, with their source locations. Equal expressions are one node. Numbers follow the order
+/// of creation, so equal inputs give equal graphs.
 #[derive(Clone, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -150,7 +151,7 @@ impl Graph {
         Graph::default()
     }
 
-    /// An empty graph with room for this many nodes, so that a copy of another one does not move what it has.
+    /// An empty graph with memory for this many nodes, so that a copy of another graph needs no reallocation.
     pub fn with_room(nodes: usize) -> Graph {
         let index = QuickMap::with_capacity_and_hasher(nodes, BuildHasherDefault::default());
         Graph { nodes: Vec::with_capacity(nodes), spans: Vec::with_capacity(nodes), index }
@@ -161,12 +162,12 @@ impl Graph {
         &self.nodes
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// True when there is no node.
+    /// True if there is no node.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -176,13 +177,13 @@ impl Graph {
         self.nodes[id.index()]
     }
 
-    /// Up to [`MAX_SPANS_PER_NODE`] places that the node was written at, in the order they were added.
+    /// Up to [`MAX_SPANS_PER_NODE`] source locations of a node, in the order in which they were added.
     pub fn spans(&self, id: NodeId) -> &[Span] {
         let Spans { count, list } = &self.spans[id.index()];
         &list[..usize::from(*count)]
     }
 
-    /// Notes a further place that the node was written at.
+    /// Adds a source location to a node.
     pub fn add_span(&mut self, id: NodeId, span: Span) {
         let Spans { count, list } = &mut self.spans[id.index()];
         let known = usize::from(*count);
@@ -192,7 +193,7 @@ impl Graph {
         }
     }
 
-    /// [`Graph::add_span`] that returns the node.
+    /// Like [`Graph::add_span`]; returns the node.
     pub fn with_span(&mut self, id: NodeId, span: Span) -> NodeId {
         self.add_span(id, span);
         id
@@ -206,7 +207,7 @@ impl Graph {
         }
     }
 
-    /// Stores a node as it is, once: no simplification. For passes that copy nodes which were simplified before.
+    /// Inserts a node without simplification, unless it exists. For passes that copy simplified nodes.
     pub fn insert(&mut self, node: Node) -> NodeId {
         if let Some(&id) = self.index.get(&node) {
             return id;
@@ -242,7 +243,7 @@ impl Graph {
         self.insert(Node::Direction(element.into()))
     }
 
-    /// A builtin applied to as many arguments as it takes; simplified where that keeps bits or is listed in
+    /// Applies a builtin to its arguments; simplifies the call if that keeps all bits or is listed in
     /// [`simplify::ROUNDING_RULES`].
     pub fn call(&mut self, op: Op, args: &[NodeId]) -> NodeId {
         if args.len() != usize::from(op.0.arity) {
@@ -251,12 +252,12 @@ impl Graph {
         simplify::call(self, op, args)
     }
 
-    /// [`Graph::call`] by the row of the table.
+    /// Like [`Graph::call`], for a row of the table.
     pub fn apply(&mut self, row: &'static Builtin, args: &[NodeId]) -> NodeId {
         self.call(Op(row), args)
     }
 
-    /// A call stored as it is.
+    /// Inserts a call without simplification.
     pub(crate) fn insert_call(&mut self, op: Op, args: &[NodeId]) -> NodeId {
         let first = args[0];
         let at = |i: usize| if i < usize::from(op.0.arity) { args[i] } else { first };
@@ -293,7 +294,7 @@ impl Graph {
         self.apply(&arithmetic::POW, &[a, b])
     }
 
-    /// Marks what the roots need. Linear in the number of nodes.
+    /// Marks the nodes that the roots need, in linear time.
     pub fn reachable(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<bool> {
         let mut live = vec![false; self.nodes.len()];
         for root in roots {

@@ -1,5 +1,4 @@
-//! The C interface of a compiled program, as one list from which the object file, the C source and the header are
-//! written.
+//! The C interface of a compiled program, as one list that the object file, the C source and the header share.
 //!
 //! Every symbol is `<prefix>_<suffix>`. Functions are the kernels, all with the signature
 //! `void (double t, const double *y, const double *p, const double *w, double *out)`; the rest is constant data.
@@ -11,10 +10,10 @@ use crate::nest::BoundProgram;
 use crate::nest::bind::{BindError, BoundKernel, BoundMatrix, MAX_ENTRIES};
 use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 
-/// Version of this interface: rises when a symbol changes its meaning.
+/// Version of this interface; it increases when a symbol changes its meaning.
 pub const VERSION: i32 = 3;
 
-/// Most characters of a prefix: C promises 31 significant ones in an external name, most compilers far more.
+/// Largest length of a prefix: C guarantees 31 significant characters in an external name, most compilers far more.
 pub const MAX_PREFIX: usize = 64;
 
 /// A kernel as a C function.
@@ -28,7 +27,7 @@ pub struct Function {
     pub doc: &'static str,
 }
 
-/// Every function; those that the program has no kernel for do nothing.
+/// All functions; those without a kernel in the program do nothing.
 pub const FUNCTIONS: &[Function] = &[
     Function {
         role: KernelRole::Prepare,
@@ -71,7 +70,7 @@ pub const FUNCTIONS: &[Function] = &[
     },
 ];
 
-/// Contents of a constant.
+/// The content of a constant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// `const int32_t`
@@ -80,7 +79,7 @@ pub enum Content {
     Integers(Vec<i32>),
     /// `const double []`
     Numbers(Vec<f64>),
-    /// `const char []`, in UTF-8, ended by a zero byte
+    /// `const char []`, in UTF-8 with a final zero byte
     Text(String),
     /// `const char *const []`
     Texts(Vec<String>),
@@ -97,11 +96,11 @@ pub struct Constant {
     pub content: Content,
 }
 
-/// A program at its extents, which a file for another language has to settle on.
+/// A program bound at its extents, as a file for another language requires.
 pub struct Settled {
     /// The program, with the patterns of its matrices.
     pub program: Program,
-    /// Where its arrays are.
+    /// Positions of its arrays.
     pub layout: Layout,
     /// Positions.
     pub bound: BoundProgram,
@@ -137,7 +136,7 @@ impl Settled {
         Ok(Settled { program, layout: bound.layout.clone(), bound, matrices })
     }
 
-    /// The runs of a role with the lists that they refer to.
+    /// The runs of a role, and the offset tables that they use.
     pub fn runs(&self, role: KernelRole) -> (Vec<&BoundKernel>, &[Vec<u32>]) {
         let matrix = self.matrices.iter().find(|(of, _)| *of == role);
         let (runs, lists) = match matrix {
@@ -249,8 +248,8 @@ pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
     ]
 }
 
-/// Whether a prefix makes every symbol an identifier of C and C++ that is not reserved: a letter, then letters, digits
-/// and single underscores, none at the end; at most [`MAX_PREFIX`] characters.
+/// True if a prefix makes every symbol an identifier of C and C++ that is not reserved: a letter, then letters,
+/// digits and single underscores, none at the end; at most [`MAX_PREFIX`] characters.
 pub fn is_prefix(prefix: &str) -> bool {
     prefix.len() <= MAX_PREFIX
         && prefix.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -259,8 +258,8 @@ pub fn is_prefix(prefix: &str) -> bool {
         && !prefix.ends_with('_')
 }
 
-/// A prefix for a name that may hold anything: ASCII letters and digits stay, everything else becomes an underscore.
-/// Names without any become `model`.
+/// A prefix for an arbitrary name: ASCII letters and digits stay, everything else becomes an underscore. Names
+/// without any give `model`.
 pub fn prefix_of(name: &str) -> String {
     let mut prefix = String::new();
     for c in name.chars() {

@@ -24,8 +24,8 @@ pub struct Inputs<'a, T> {
     pub w: &'a [T],
 }
 
-/// Runs a kernel of a scalar program on f64; `out` has the length that [`Layout::out_len`] says. Elements
-/// without a store are zero. Without a kernel of that role `out` is left as it is, and so are the parameters by `Prepare`.
+/// Runs a kernel of a scalar program on f64; `out` has the length [`Layout::out_len`]. Elements without a store
+/// become zero. Without a kernel of that role, `out` is unchanged; so are the parameters in `Prepare`.
 pub fn run(program: &Program, role: KernelRole, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
     run_on(program, &Layout::of(program), role, Inputs { t, y, p, w }, out);
 }
@@ -52,7 +52,7 @@ fn scalar<T: Number>(
     Evaluation::new(program, Some(layout), kernel, words, inputs, out).run();
 }
 
-/// Bound kernels with the offset tables that their words lead to: those of a [`BoundProgram`] or of a [`BoundMatrix`].
+/// Bound kernels with the offset tables that their words refer to: from a [`BoundProgram`] or a [`BoundMatrix`].
 #[derive(Clone, Copy, Debug)]
 pub struct BoundKernels<'a> {
     runs: &'a [BoundKernel],
@@ -71,12 +71,12 @@ impl<'a> From<&'a BoundMatrix> for BoundKernels<'a> {
     }
 }
 
-/// A kernel ready to be interpreted.
+/// A kernel prepared for interpretation.
 #[derive(Clone)]
 struct Prepared {
     schedule: Schedule,
     arguments: ArgumentBlock,
-    /// Values that no step computes: numbers, the time, scalars.
+    /// Nodes whose values are known before the first operation: numbers, time, scalars.
     known: Vec<NodeId>,
 }
 
@@ -87,11 +87,11 @@ impl Prepared {
     }
 }
 
-/// A program made ready for interpretation, once for all extents and parameters.
+/// A program prepared for interpretation, once for all extents and parameters.
 #[derive(Clone)]
 pub struct Interpreter {
     kernels: Vec<Prepared>,
-    /// Where scalars are, in a program without index sets.
+    /// Positions of scalars, in a program without index sets.
     layout: Option<Layout>,
 }
 
@@ -107,7 +107,7 @@ pub fn run_bound<'a, T: Number>(
 }
 
 impl Interpreter {
-    /// Schedules the kernels of a program.
+    /// Prepares the kernels of a program.
     pub fn new(program: &Program) -> Interpreter {
         Interpreter {
             kernels: program.kernels.iter().map(Prepared::of).collect(),
@@ -115,9 +115,9 @@ impl Interpreter {
         }
     }
 
-    /// Runs all kernels of a role, in their order. The values of a matrix begin at zero, and so does every other `out` in a
-    /// program without index sets; elsewhere all elements that the role stores are set, the others stay as they are.
-    /// `Prepare` reads `inputs.p` and stores to `out`, both parameter buffers.
+    /// Runs all kernels of a role, in their order. Values of a matrix start at zero, and so does any other `out` in a
+    /// program without index sets; with index sets, the elements that the role stores are set and the others remain
+    /// unchanged. `Prepare` reads `inputs.p` and stores to `out`, both parameter buffers.
     ///
     /// # Panics
     /// A slice ends before an element that the kernel reads or stores.
@@ -143,7 +143,7 @@ impl Interpreter {
         }
     }
 
-    /// [`Interpreter::run`] of a program without index sets, which needs no binding.
+    /// [`Interpreter::run`] for a program without index sets, which needs no binding.
     ///
     /// # Panics
     /// The program has index sets, or as [`Interpreter::run`].
@@ -163,23 +163,23 @@ enum Buffer {
     Parameter,
 }
 
-/// An element's position with the words of the argument block looked up.
+/// The position of an element, with the words of the argument block resolved.
 struct Position<'a> {
     base: i64,
     table: Option<&'a [u32]>,
     strides: Vec<(usize, i64)>,
 }
 
-/// Where a store finds the positions of its matrix entries.
+/// The positions of the matrix entries of a store.
 struct EntryTable<'a> {
     table: &'a [u32],
     strides: Vec<(usize, i64)>,
 }
 
-/// A kernel that is running.
+/// A running kernel.
 struct Evaluation<'a, 'b, T> {
     program: &'a Program,
-    /// Where scalars are; kernels with argument blocks have none.
+    /// Positions of scalars; `None` for a kernel with an argument block.
     layout: Option<&'a Layout>,
     kernel: &'a Kernel,
     prepared: &'a Prepared,
@@ -187,11 +187,11 @@ struct Evaluation<'a, 'b, T> {
     inputs: Inputs<'a, T>,
     out: &'b mut [T],
     positions: Vec<Option<Position<'a>>>,
-    /// By store, for those of matrix entries.
+    /// For each store of matrix entries.
     entries: Vec<Option<EntryTable<'a>>>,
-    /// Value of each node when last computed.
+    /// Last value of each node.
     values: Vec<T>,
-    /// Round of each loop, then of the points.
+    /// Current round of each loop; the round of the points comes last.
     rounds: Vec<i64>,
 }
 
@@ -221,7 +221,7 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
         let mut evaluation = Evaluation {
             positions: positions.collect(),
             entries: entries.collect(),
-            // each is set before it is read
+            // each value is set before it is read
             values: vec![T::constant(f64::NAN); kernel.graph.len()],
             program,
             layout,
@@ -256,7 +256,7 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
         strides.iter().map(|&(counter, stride)| self.rounds[counter] * stride).sum()
     }
 
-    /// The element of an offset table at a round.
+    /// The element of an offset table in the current round.
     fn listed(&self, table: &[u32], strides: &[(usize, i64)]) -> u32 {
         table[usize::try_from(self.offset(strides)).unwrap_or(usize::MAX)]
     }
@@ -317,7 +317,7 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
         }
     }
 
-    /// A lookup, whose value is constant where its argument varies a little.
+    /// A lookup; its value is constant for small changes of its argument.
     fn look_up(&self, id: NodeId) -> T {
         let Some((lookup, table, argument, length)) = self.kernel.graph.lookup(id) else {
             broken("a lookup has no table");
@@ -379,7 +379,7 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
     }
 }
 
-/// The position of a counter in a list of round numbers: loops in order, the points last.
+/// The index of a counter in a list of rounds: loops in order, the points last.
 fn row(counter: Counter, counters: usize) -> usize {
     match counter {
         Counter::Points => counters - 1,
@@ -391,11 +391,11 @@ fn row(counter: Counter, counters: usize) -> usize {
 struct Partial<T> {
     reduction: ReduceOp,
     term: NodeId,
-    /// Partial results of sums and products; otherwise the first is the best so far.
+    /// Partial results of sums and products; for minimum and maximum, the first one is the best so far.
     acc: [T; 4],
     /// First index of the loop.
     first: i64,
-    /// Index of the best so far.
+    /// Index of the best value so far.
     at: i64,
 }
 

@@ -1,6 +1,6 @@
-//! Internal errors: states that are impossible if odec is correct.
+//! Internal errors: states that cannot occur if odec is correct.
 
-/// Ends what is being done, because it could only go on with a wrong number: `what` says which invariant does not hold.
+/// Panics, because the computation could only continue with a wrong number; `what` names the violated invariant.
 ///
 /// The command turns the panic into the message E0900, which asks for a report, and exit code 70.
 #[cold]

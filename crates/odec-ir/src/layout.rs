@@ -4,8 +4,8 @@ use crate::broken;
 use crate::nest::{Axis, AxisId, Element, Extent, Target};
 use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 
-/// Positions in `y = [q, v, z]`, in `p = [parameters, staged, sizes, tables, discretes, modes]` and in the outputs, each in
-/// the order of declaration, the elements of an array row by row.
+/// Positions in `y = [q, v, z]`, in `p = [parameters, staged, sizes, tables, discretes, modes]` and in the outputs,
+/// each in the order of declaration, with the elements of an array row by row.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Length of `y`.
@@ -93,12 +93,12 @@ impl Layout {
         &self.lens
     }
 
-    /// True when there is no state.
+    /// True if there is no state.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// Where an array begins in the buffer of its role.
+    /// Start of an array in the buffer of its role.
     pub fn start(&self, array: ArrayId) -> usize {
         self.starts[array.0 as usize]
     }
@@ -123,7 +123,7 @@ impl Layout {
         self.np + self.staged + self.data + self.discretes + self.modes
     }
 
-    /// The parameter buffer of a program with the values that it holds itself; staged values, discretes and modes are zero.
+    /// The parameter buffer with the values that the program contains; staged values, discretes and modes are zero.
     pub fn inputs(&self, program: &Program) -> Vec<f64> {
         let mut p = vec![0.0; self.p_len()];
         for (i, array) in program.arrays.iter().enumerate() {
@@ -163,7 +163,8 @@ impl Layout {
         }
     }
 
-    /// Index in `out` of what a kernel of this role stores at a target of scalars; `None` if the pattern has no such entry.
+    /// Index in `out` of the value that a kernel of this role stores to a scalar target; `None` if the pattern has no
+    /// such entry.
     pub fn position(&self, program: &Program, role: KernelRole, target: Target) -> Option<usize> {
         match target {
             Target::Set(Element::Scalar(array)) => Some(self.starts[array.0 as usize]),
@@ -175,8 +176,8 @@ impl Layout {
     }
 }
 
-/// Elements of an array: the product of the lengths of its axes, 0 if one is empty; `usize::MAX` if it does not fit. A table
-/// without axes, which lookups read, has as many as its data.
+/// Elements of an array: the product of the lengths of its axes, 0 if one is empty; `usize::MAX` if it does not fit.
+/// A table without axes, which lookups read, has as many elements as data.
 pub fn elements(array: &Array, axes: &[Axis], extents: &[Extent]) -> usize {
     if array.role == Role::Table && array.axes.is_empty() {
         return array.data.len().max(1);
@@ -217,7 +218,7 @@ impl Pattern {
         self.row_idx.len()
     }
 
-    /// True when there is no entry.
+    /// True if there is no entry.
     pub fn is_empty(&self) -> bool {
         self.row_idx.is_empty()
     }

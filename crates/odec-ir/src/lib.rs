@@ -1,7 +1,7 @@
 //! Kernels over index domains: builtins, simplification, exact derivatives, sparsity, reference interpreter, text form.
 //!
-//! A front end builds a graph for each kernel, [`derive::complete`] adds the derivatives and stages what depends on
-//! parameters alone, and backends compile [`expand::expanded`] kernels:
+//! A front end builds a graph for each kernel, [`derive::complete`] adds the derivatives and stages parameter-only
+//! values, and backends compile [`expand::expanded`] kernels:
 //!
 //! ```
 //! use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, Role, Span, Store, Target, derive, interpret};

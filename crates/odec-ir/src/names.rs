@@ -7,27 +7,27 @@
 /// The letters of components.
 const COMPONENTS: [&str; 4] = [".x", ".y", ".z", ".w"];
 
-/// A name before its primes and its component, and these: `p'.x` as `p` and `'.x`.
+/// Splits a name into its stem, and its primes and component: `p'.x` into `p` and `'.x`.
 pub fn split(name: &str) -> (&str, &str) {
     let component = COMPONENTS.iter().find_map(|letter| name.strip_suffix(letter));
-    // `c[].x` is the x of each c, and no component
+    // `c[].x` is the x of each c, not a component
     let own = |stem: &&str| !stem.is_empty() && (stem.contains('.') || !stem.ends_with(']'));
     let stem = component.filter(own).unwrap_or(name).trim_end_matches('\'');
     name.split_at(stem.len())
 }
 
-/// Of the name of a derivative, `d(u)/d(q[2])`: what is differentiated, and by what.
+/// The quantity and the variable in the name of a derivative, `d(u)/d(q[2])`.
 pub fn derivative(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("d(")?.strip_suffix(')')?.rsplit_once(")/d(")
 }
 
-/// A name without empty brackets, as it is typed.
+/// A name without empty brackets, as users type it.
 pub fn plain(name: &str) -> String {
     if !name.contains('[') {
         return name.to_owned();
     }
     if let Some((own, by)) = derivative(name) {
-        // what a derivative is by is one element, with its subscripts
+        // the variable of a derivative is one element, and keeps its subscripts
         return format!("d({})/d({by})", plain(own));
     }
     let mut inside = false;
@@ -39,7 +39,7 @@ pub fn plain(name: &str) -> String {
     name.chars().filter(outside).collect()
 }
 
-/// The name of an element: subscripts in the empty brackets of the name, or else in one bracket behind its stem.
+/// The name of an element: subscripts go into the empty brackets of the name, or into a bracket after its stem.
 pub fn element(name: &str, subscripts: &[String]) -> String {
     if subscripts.is_empty() {
         return plain(name);

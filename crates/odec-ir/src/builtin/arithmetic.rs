@@ -135,7 +135,7 @@ pub static FMA: Builtin = Builtin {
     ..ROW
 };
 
-/// `x^(y-1)`; where that is a root, as after `x^1.5`, by square root: a tenth of the cost of a power.
+/// `x^(y-1)`; if that is a root, as for `x^1.5`, by square root, at a tenth of the cost of a power.
 fn power_of_one_less(g: &mut Graph, x: NodeId, y: NodeId) -> NodeId {
     let one = g.constant(1.0);
     let less = g.sub(y, one);

@@ -1,6 +1,6 @@
 //! The error function and its complement, by the rational approximations of Sun's fdlibm (s_erf.c, 1993), with the
-//! exponential of a square split as in W. J. Cody, "Rational Chebyshev approximations for the error function",
-//! Math. Comp. 23 (1969): fdlibm's split masks bits, which no builtin does.
+//! exponential of a square split as in W. J. Cody, "Rational Chebyshev approximations for the error function", Math.
+//! Comp. 23 (1969): fdlibm masks bits for this split, but no builtin can.
 
 #![allow(clippy::excessive_precision, reason = "coefficients as published")]
 
@@ -12,7 +12,7 @@ use super::exponential::EXP;
 use super::{Builtin, Lowering, ROW, logic, rounding};
 use crate::algebra::{Algebra, Values};
 
-/// erf(1) to 24 bits, the middle approximation is the rest.
+/// erf(1) to 24 bits; the middle approximation adds the remainder.
 const ERX: f64 = 8.45062911510467529297e-01;
 
 // fdlibm's names: numerators P, R, denominators Q, S, by rising powers.
@@ -33,7 +33,7 @@ const RB: [f64; 7] = [-9.86494292470009928597e-03, -7.99283237680523006574e-01, 
 #[rustfmt::skip]
 const SB: [f64; 8] = [1.0, 3.03380607434824582924e+01, 3.25792512996573918826e+02, 1.53672958608443695994e+03, 3.19985821950859553908e+03, 2.55305040643316442583e+03, 4.74528541206955367215e+02, -2.24409524465858183362e+01];
 
-/// The pieces that erf and erfc are put together from.
+/// The parts of erf and erfc.
 struct Pieces<A: Algebra> {
     /// `|x|`
     size: A::Value,
@@ -41,7 +41,7 @@ struct Pieces<A: Algebra> {
     scaled: A::Value,
     /// `erf(|x|) = ERX + middle` up to 1.25.
     middle: A::Value,
-    /// `erfc(|x|)` above.
+    /// `erfc(|x|)` above that.
     tail: A::Value,
 }
 
@@ -119,7 +119,7 @@ fn erfc<A: Algebra>(a: &mut A, x: A::Value) -> A::Value {
     if_below(a, size, 0.84375, inner, outer)
 }
 
-/// The slope of erf as a reciprocal, where the derivative field has the exponential of the negative square.
+/// The derivative of erf as a reciprocal; the derivative field uses the exponential of the negative square.
 fn slope(x: f64) -> f64 {
     let half = (x * x / 2.0).exp();
     FRAC_2_SQRT_PI / half / half

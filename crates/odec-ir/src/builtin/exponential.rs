@@ -107,7 +107,7 @@ pub static SQRT: Builtin = Builtin {
     ..ROW
 };
 
-/// Newton's step from `|x|^(1/3)`, which is off by the rounding of 1/3; then within one unit in the last place.
+/// A Newton step from `|x|^(1/3)`, which has the rounding error of 1/3; the result is within one unit in the last place.
 fn cbrt<A: Algebra>(a: &mut A, x: A::Value) -> A::Value {
     let [zero, third, three, infinity] = [0.0, 1.0 / 3.0, 3.0, f64::INFINITY].map(|c| a.number(c));
     let size = a.apply(&rounding::ABS, &[x]);
@@ -124,7 +124,8 @@ fn cbrt<A: Algebra>(a: &mut A, x: A::Value) -> A::Value {
     a.apply(&logic::IF, &[fixed, x, signed])
 }
 
-/// Cube root, of negative numbers too. Its derivative at zero is infinite. Not the C library's: Rust's is another.
+/// Cube root, of negative numbers too. Its derivative at zero is infinite. It does not use the C library, because
+/// Rust uses another implementation.
 pub static CBRT: Builtin = Builtin {
     name: "cbrt",
     value: |x| cbrt(&mut Values, x[0]),
@@ -140,15 +141,15 @@ pub static CBRT: Builtin = Builtin {
     ..ROW
 };
 
-/// Squares of a length whose sum is at least this have lost nothing to underflow that its rounding would show: 2^-1000.
+/// If the sum of the squares of a length is at least this (2^-1000), underflow has not changed its rounded value.
 pub const HYPOT_LEAST: f64 = f64::from_bits((1023 - 1000) << 52);
 
 /// Scale factors for lengths that are too short or too long to be squared, and their reciprocals: 2^600 and 2^-600.
 pub const HYPOT_SCALES: [f64; 2] = [f64::from_bits((1023 + 600) << 52), f64::from_bits((1023 - 600) << 52)];
 
 /// The value of [`HYPOT`], within one unit in the last place. A call of the function in the C library would cost more
-/// than the rest of a distance. The special cases are those of C: infinite if either argument is, else NaN if either
-/// is.
+/// than the rest of a distance. The special cases are those of C: infinite if either argument is infinite, otherwise
+/// NaN if either is NaN.
 fn hypot(x: f64, y: f64) -> f64 {
     let sum = x * x + y * y;
     if (HYPOT_LEAST..f64::INFINITY).contains(&sum) {

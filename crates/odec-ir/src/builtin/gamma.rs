@@ -1,4 +1,4 @@
-//! The gamma function, its logarithm, and the derivatives of that.
+//! The gamma function, its logarithm, and the derivatives of the logarithm.
 //!
 //! Gamma and lgamma: C. Lanczos, "A precision approximation of the gamma function", SIAM J. Numer. Anal. 1 (1964), as
 //! the rational function of 13 terms with g = 6.0246800407767296 computed for Boost (`lanczos13m53`); arguments below
@@ -33,10 +33,10 @@ const DENOMINATOR: [f64; 13] = [
     0.0, 39916800.0, 120543840.0, 150917976.0, 105258076.0, 45995730.0, 13339535.0, 2637558.0, 357423.0, 32670.0,
     1925.0, 66.0, 1.0,
 ];
-/// Below this the gamma function is 1/x to the last bit.
+/// Below this, the gamma function equals 1/x to the last bit.
 const TINY: f64 = 1e-20;
 
-/// Lanczos' sum for `x > 0`: in `x` below 5, in `1/x` above, where powers would overflow.
+/// Lanczos' sum for `x > 0`: in powers of `x` below 5, and of `1/x` above, where powers of `x` would overflow.
 fn lanczos_sum<A: Algebra>(a: &mut A, x: A::Value) -> A::Value {
     let (one, limit) = (a.number(1.0), a.number(5.0));
     let near = {
@@ -65,16 +65,16 @@ fn sine_of_pi<A: Algebra>(a: &mut A, x: A::Value) -> (A::Value, A::Value) {
     (a.apply(&trigonometric::SIN, &[angle]), whole)
 }
 
-/// `Gamma(x) = (x + g - 1/2)^(x - 1/2) e^-(x + g - 1/2) S(x)`, the rounding of the base corrected for; below zero
-/// `Gamma(-x) = -pi / (x sin(pi x) Gamma(x))`.
+/// `Gamma(x) = (x + g - 1/2)^(x - 1/2) e^-(x + g - 1/2) S(x)`, with a correction for the rounding of the base; below
+/// zero `Gamma(-x) = -pi / (x sin(pi x) Gamma(x))`.
 fn gamma<A: Algebra>(a: &mut A, x: A::Value) -> A::Value {
     let [zero, one, half, quarter] = [0.0, 1.0, 0.5, 0.25].map(|c| a.number(c));
     let [shift, largest, tiny, nan] = [G_MINUS_HALF, 200.0, TINY, f64::NAN].map(|c| a.number(c));
     let size = a.apply(&rounding::ABS, &[x]);
-    // From 172 on the value overflows and that of -x vanishes.
+    // From 172 on, Gamma(x) overflows and Gamma(-x) vanishes.
     let bounded = a.apply(&rounding::MIN, &[size, largest]);
     let y = a.add(bounded, shift);
-    // What rounding y lost, whichever summand is larger.
+    // The rounding error of y, for either order of the summands.
     let without_shift = a.sub(y, shift);
     let lost_small = a.sub(without_shift, bounded);
     let without_size = a.sub(y, bounded);
@@ -89,7 +89,7 @@ fn gamma<A: Algebra>(a: &mut A, x: A::Value) -> A::Value {
     let exp = a.apply(&EXP, &[y]);
     let exponent = a.mul(half, bounded);
     let exponent = a.sub(exponent, quarter);
-    // Half the power twice: the whole one overflows before the product does.
+    // The square root of the power, twice: the power itself overflows before the product does.
     let root = a.apply(&arithmetic::POW, &[y, exponent]);
     let above = {
         let scaled = a.div(sum, exp);
@@ -156,7 +156,7 @@ fn lgamma<A: Algebra>(a: &mut A, x: A::Value) -> A::Value {
     a.apply(&logic::IF, &[infinite, infinity, value])
 }
 
-/// How far the recurrence shifts the argument before the asymptotic series of eight terms is used.
+/// Shift of the argument by the recurrence before the asymptotic series of eight terms.
 const SHIFT: usize = 10;
 /// Bernoulli numbers B_2k / 2k, k = 1 .. 8.
 #[rustfmt::skip]
@@ -169,7 +169,7 @@ const TRIGAMMA_SERIES: [f64; 8] = [
     1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0,
 ];
 
-/// The argument of the series: `x`, or `1 - x` below zero; and whether it was reflected.
+/// The argument of the series: `x`, or `1 - x` below zero; and true if it was reflected.
 fn reflect<A: Algebra>(a: &mut A, x: A::Value) -> (A::Value, A::Value) {
     let (zero, one) = (a.number(0.0), a.number(1.0));
     let reflected = a.sub(one, x);
@@ -247,10 +247,11 @@ fn trigamma<A: Algebra>(a: &mut A, x: A::Value) -> A::Value {
     a.apply(&logic::IF, &[negative, reflected, value])
 }
 
-/// Lanczos' formula in duals, differentiated by num-dual where the derivative field goes through digamma.
+/// Lanczos' formula in dual numbers, differentiated by num-dual; the derivative field uses digamma.
 fn lgamma_dual(x: Dual64) -> Dual64 {
     if x.re <= 0.0 {
-        // ln |Gamma(x)| = ln pi - ln |sin(pi x)| - ln |Gamma(1 - x)|; the sine's argument less whole turns of pi
+        // ln |Gamma(x)| = ln pi - ln |sin(pi x)| - ln |Gamma(1 - x)|; the argument of the sine is reduced by
+        // multiples of pi
         let nearest = x.re.round();
         return -((x - nearest) * PI).sin().ln() - lgamma_dual(-x + 1.0);
     }
@@ -299,7 +300,7 @@ pub static DIGAMMA: Builtin = Builtin {
     ..ROW
 };
 
-/// Derivative of `digamma`. Not a name of the language. Its own derivative is that of its formula, operation by
+/// Derivative of `digamma`. Not a name of the language. Its derivative is the derivative of its formula, operation by
 /// operation, so that the table is closed.
 pub static TRIGAMMA: Builtin = Builtin {
     name: "trigamma",
@@ -314,7 +315,7 @@ pub static TRIGAMMA: Builtin = Builtin {
 };
 
 /// Hurwitz' zeta, the sum of `(x + k)^-s` over all k: 40 terms, then the integral with Euler and Maclaurin's first
-/// corrections. For `x < 0` the sum starts at poles on the left and is still the derivative sought.
+/// corrections. For `x < 0` the sum starts left of poles; it still equals the derivative.
 fn zeta(s: i32, x: f64) -> f64 {
     let terms = 40 + if x < 0.0 { (-x).ceil().min(1e4) as i32 } else { 0 };
     let sum: f64 = (0..terms).rev().map(|k| (x + f64::from(k)).powi(-s)).sum();

@@ -1,4 +1,4 @@
-//! Inverse hyperbolic functions: formulas over `ln`, `log1p` and `sqrt`, since C libraries differ in theirs.
+//! Inverse hyperbolic functions: formulas over `ln`, `log1p` and `sqrt`, since C libraries differ.
 
 use std::f64::consts::LN_2;
 
@@ -8,7 +8,7 @@ use super::exponential::{HYPOT, LN, LOG1P, SQRT};
 use super::{Builtin, Lowering, ROW, arithmetic, logic, rounding};
 use crate::algebra::{Algebra, Values};
 
-/// Above this the square of an argument swamps 1, and the asymptotic form `ln(2 x)` holds to the last bit.
+/// Above this, 1 is below the rounding of the square, and the asymptotic form `ln(2 x)` holds to the last bit.
 const LARGE: f64 = 268_435_456.0;
 
 /// `ln(1 + |x| + x^2 / (1 + sqrt(x^2 + 1)))` with the sign of `x`: no cancellation near zero.
@@ -94,7 +94,7 @@ pub static ACOSH: Builtin = Builtin {
         Some(g.div(one, product))
     },
     dual: |x| {
-        // by the logarithm of x + sqrt(x^2 - 1), with the root as a product
+        // as the logarithm of x + sqrt(x^2 - 1), with the root of a product
         let root = ((x[0] - 1.0) * (x[0] + 1.0)).sqrt();
         Dual64::new(0.0, x[0].eps / root.re)
     },
@@ -115,7 +115,7 @@ pub static ATANH: Builtin = Builtin {
         Some(g.div(one, product))
     },
     dual: |x| {
-        // the difference of two logarithms
+        // as the difference of two logarithms
         let one = Dual64::from_re(1.0);
         ((one + x[0]).ln() - (one - x[0]).ln()) * 0.5
     },

@@ -6,8 +6,8 @@ fn truth(condition: bool) -> f64 {
     if condition { 1.0 } else { 0.0 }
 }
 
-/// `if c then a else b`; `c` counts as true unless it is zero. Both branches are computed, one is taken; the derivative
-/// is that of the branch taken.
+/// `if c then a else b`; `c` counts as true unless it is zero. Both branches are computed and one is chosen; the
+/// derivative is the derivative of the chosen branch.
 pub static IF: Builtin = Builtin {
     name: "if",
     arity: 3,
@@ -78,7 +78,7 @@ pub static NE: Builtin = Builtin {
     ..ROW
 };
 
-/// Both nonzero.
+/// 1 if both arguments are nonzero.
 pub static AND: Builtin = Builtin {
     name: "and",
     notation: Notation::Operator,
@@ -91,7 +91,7 @@ pub static AND: Builtin = Builtin {
     ..ROW
 };
 
-/// One nonzero.
+/// 1 if at least one argument is nonzero.
 pub static OR: Builtin = Builtin {
     name: "or",
     notation: Notation::Operator,
@@ -104,7 +104,7 @@ pub static OR: Builtin = Builtin {
     ..ROW
 };
 
-/// Zero.
+/// 1 if the argument is zero.
 pub static NOT: Builtin = Builtin {
     name: "not",
     notation: Notation::Operator,

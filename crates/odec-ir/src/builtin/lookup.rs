@@ -1,8 +1,8 @@
 //! Lookups in tables of the parameter buffer: the piece of a curve for an argument, and the coefficients of that piece.
 //!
-//! A call has three operands: a read of the first element of the table, the argument, and the number of elements, a constant.
-//! The first operand says where the table is; its value is not used. So a row alone cannot compute the call: who runs kernels
-//! takes [`piece`], [`cycle`] and [`item`] with the elements that he finds there.
+//! A call has three operands: a read of the first element of the table, the argument, and the number of elements, a
+//! constant. The first operand gives the position of the table; its value is not used. So `Builtin::value` cannot
+//! compute the call: executors apply [`piece`], [`cycle`] and [`item`] to the elements of the table.
 
 use super::{Builtin, Lowering, Notation, Op, ROW};
 use crate::graph::{Graph, Node, NodeId};
@@ -19,7 +19,7 @@ pub enum Lookup {
     Item,
 }
 
-/// The row from which the others are made.
+/// The row that the others extend.
 const LOOKUP: Builtin = Builtin {
     notation: Notation::Internal,
     arity: 3,
@@ -33,13 +33,13 @@ const LOOKUP: Builtin = Builtin {
 /// The number of the piece between two knots: see [`piece`].
 pub static PIECE: Builtin = Builtin { name: "piece", ..LOOKUP };
 
-/// The same of a curve that comes again: see [`cycle`].
+/// The same for a periodic curve: see [`cycle`].
 pub static CYCLE: Builtin = Builtin { name: "cycle", lowering: Lowering::Lookup(Lookup::Cycle), ..LOOKUP };
 
-/// As [`PIECE`], of a curve that jumps at its knots.
+/// Like [`PIECE`], for a curve that jumps at its knots.
 pub static STEP: Builtin = Builtin { name: "step", ..LOOKUP };
 
-/// As [`CYCLE`], of a curve that jumps at its knots.
+/// Like [`CYCLE`], for a curve that jumps at its knots.
 pub static STEP_CYCLE: Builtin = Builtin { name: "step_cycle", lowering: Lowering::Lookup(Lookup::Cycle), ..LOOKUP };
 
 /// An element of a table: see [`item`].
@@ -51,28 +51,28 @@ pub static ITEM: Builtin = Builtin {
     ..LOOKUP
 };
 
-/// The rows of this file. The table of builtins has only rows that compute their value from their operands, so it does
-/// not list them.
+/// The rows of this file. The table of builtins does not list them, because they do not compute their value from
+/// their operands.
 pub static ROWS: &[&Builtin] = &[&PIECE, &CYCLE, &STEP, &STEP_CYCLE, &ITEM];
 
-/// Among knots in ascending order the number k of the piece `knots[k] <= u < knots[k + 1]`; the last piece has its end too. NaN
-/// outside of all knots. Takes as many steps as the number of knots has binary digits.
+/// The number k of the piece with `knots[k] <= u < knots[k + 1]`, for ascending knots; the last piece includes its
+/// end. NaN outside all knots. The number of steps is the number of binary digits of the number of knots.
 pub fn piece(knots: &[f64], u: f64) -> f64 {
     Lookup::Piece.value(knots.len(), |k| knots[k], u)
 }
 
-/// As [`piece`], where the pieces come again before and after: those of the period p are numbered p times their number further.
+/// Like [`piece`], for a periodic curve of p pieces: the number of a piece in a later period is p larger for each period.
 pub fn cycle(knots: &[f64], u: f64) -> f64 {
     Lookup::Cycle.value(knots.len(), |k| knots[k], u)
 }
 
-/// The element of this number; NaN if there is none.
+/// The element with this index; NaN if there is none.
 pub fn item(list: &[f64], k: f64) -> f64 {
     Lookup::Item.value(list.len(), |k| list[k], k)
 }
 
 impl Lookup {
-    /// The value, given the elements of the table.
+    /// The value, for the given elements of the table.
     pub fn value(self, length: usize, at: impl Fn(usize) -> f64, argument: f64) -> f64 {
         if length == 0 || (length == 1 && self != Lookup::Item) {
             return f64::NAN;
@@ -93,7 +93,7 @@ impl Lookup {
     }
 }
 
-/// The last of the pieces that does not begin beyond u; the first one if all do. Machine code makes the same steps.
+/// The last piece that does not begin after u; the first piece if all do. Machine code takes the same steps.
 fn last_below(pieces: usize, at: impl Fn(usize) -> f64, u: f64) -> usize {
     let mut k = 0;
     for step in steps(pieces) {
@@ -120,15 +120,15 @@ impl Op {
         }
     }
 
-    /// True for the piece of a curve that jumps from one piece to the next.
+    /// True for the lookup of a piece in a curve that jumps at its knots.
     pub fn is_step(self) -> bool {
         self == Op(&STEP) || self == Op(&STEP_CYCLE)
     }
 }
 
 impl Graph {
-    /// Where the table of a lookup begins, its argument, and its number of elements; `None` for another node, and for a call
-    /// that has not the form of one.
+    /// The kind of a lookup, the start of its table, its argument, and its number of elements; `None` for another
+    /// node or a malformed call.
     pub fn lookup(&self, id: NodeId) -> Option<(Lookup, Element, NodeId, usize)> {
         let Node::Call(op, [first, argument, length]) = self.node(id) else { return None };
         let lookup = op.lookup()?;
@@ -149,7 +149,7 @@ mod tests {
         assert!(found[0].is_nan());
         assert_eq!(found[1..], [0.0, 0.0, 1.0, 1.0, 1.0]);
         assert!(piece(&knots, 4.1).is_nan() && piece(&knots, f64::NAN).is_nan());
-        // a piece without length at the end holds the end alone, and knots may be infinite
+        // a piece of length zero at the end holds only the end, and knots may be infinite
         assert_eq!([0.9, 1.0].map(|u| piece(&[0.0, 1.0, 1.0], u)), [0.0, 1.0]);
         let open = [f64::NEG_INFINITY, 0.0, f64::INFINITY];
         assert_eq!([-1e300, 0.0, 1e300].map(|u| piece(&open, u)), [0.0, 1.0, 1.0]);

@@ -1,4 +1,4 @@
-//! The table of builtin functions: one row each, in the file of its family; everything else is derived from the row.
+//! The table of builtin functions: one row each, in the file of its family; all other parts of the compiler read the row.
 
 pub mod arithmetic;
 pub mod error_function;
@@ -14,39 +14,40 @@ use num_dual::Dual64;
 
 use crate::graph::{Graph, NodeId};
 
-/// A builtin as the rest of the compiler sees it. A new function is one `static` of this type and one entry in
-/// [`table`]; parser, interpreter, machine code, emitters and tests read the row.
+/// A builtin function. A new function is one `static` of this type and one entry in [`table`]; parser, interpreter,
+/// machine code, emitters and tests read the row.
 pub struct Builtin {
     /// The name in the text form and in the language (operators: `add`, `sub`, ...).
     pub name: &'static str,
-    /// How the language writes it.
+    /// Its notation in the language.
     pub notation: Notation,
     /// Number of arguments, 1 to 3.
     pub arity: u8,
-    /// Value: the semantics. Machine code gives the same bits.
+    /// The value, which defines the semantics. Machine code gives the same bits.
     pub value: fn(&[f64]) -> f64,
     /// Partial derivative with respect to argument `i` as a node built in the graph, given the arguments and the
     /// node of the call itself. `None`: identically zero (never build a zero term).
     pub derivative: fn(&mut Graph, args: &[NodeId], call: NodeId, i: usize) -> Option<NodeId>,
-    /// For operations that take the value of one of two arguments: their derivative is that argument's, chosen by the
-    /// same condition. A product with a mask would turn the branch not taken into 0 * inf.
+    /// For operations that choose one of two arguments: their derivative is the derivative of the chosen argument, by
+    /// the same condition. A product with a mask would turn the other branch into 0 * inf.
     pub branch: Option<Branch>,
-    /// The same derivative by another route, the oracle of the tests: num-dual's where it has the function, otherwise
-    /// another formula. The real part is ignored; [`crate::number::Number`] takes it from `value`.
+    /// The derivative by another method, as a reference for the tests: from num-dual if it has the function,
+    /// otherwise by another formula. The real part is ignored; [`crate::number::Number`] takes it from `value`.
     pub dual: fn(&[Dual64]) -> Dual64,
-    /// How backends compute it.
+    /// How backends compute the builtin.
     pub lowering: Lowering,
-    /// True when a value of the same arguments in another order has the same bits (`a+b`, `a*b`).
+    /// True if the value for the same arguments in another order has the same bits (`a+b`, `a*b`).
     pub commutative: bool,
-    /// True when value or derivative jumps somewhere: the solver does not locate the switch yet.
+    /// True if value or derivative jumps somewhere.
     pub switches: bool,
-    /// An interval of first arguments inside which value and derivative are finite; of several, the principal one.
+    /// An interval of the first argument in which value and derivative are finite; the principal interval if there
+    /// are several.
     pub domain: (f64, f64),
     /// One line for `docs/` and the editor.
     pub doc: &'static str,
 }
 
-/// The row from which others are completed: differentiates to zero and is an ordinary function.
+/// The row that others extend: an ordinary function whose derivative is zero.
 const ROW: Builtin = Builtin {
     name: "",
     notation: Notation::Function,
@@ -62,24 +63,24 @@ const ROW: Builtin = Builtin {
     doc: "",
 };
 
-/// How the language writes a builtin.
+/// The notation of a builtin in the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// Called by its name: `sin(x)`.
     Function,
-    /// By a sign or word between or before its arguments: `a + b`, `not a`.
+    /// A sign or word between or before its arguments: `a + b`, `not a`.
     Operator,
-    /// Not at all: it occurs in derivatives and expansions only.
+    /// None: the builtin occurs only in derivatives and expansions.
     Internal,
 }
 
 /// See [`Builtin::branch`].
 pub struct Branch {
-    /// Nonzero where the value is that of argument `then`, zero where it is that of argument `otherwise`.
+    /// Nonzero if the value is the argument `then`, zero if it is the argument `otherwise`.
     pub condition: fn(&mut Graph, &[NodeId]) -> NodeId,
-    /// Position of one argument.
+    /// Index of one argument.
     pub then: usize,
-    /// Position of the other.
+    /// Index of the other argument.
     pub otherwise: usize,
 }
 
@@ -101,12 +102,12 @@ pub fn table() -> &'static [&'static Builtin] {
     &TABLE
 }
 
-/// The row of a function that the language writes by its name.
+/// The function of this name in the language.
 pub fn find_function(name: &str) -> Option<Op> {
     find(name).filter(|op| op.0.notation == Notation::Function)
 }
 
-/// The row of a name. Operators have their row names (`add`), the select is `if`.
+/// The builtin of this row name. Operators have their row names (`add`), the choice is `if`.
 pub fn find(name: &str) -> Option<Op> {
     table().iter().chain(lookup::ROWS).chain(&[&logic::SMOOTH]).find(|row| row.name == name).map(|row| Op(row))
 }
@@ -116,11 +117,11 @@ pub enum Lowering {
     /// One operation that every backend knows.
     Primitive(Primitive),
     /// A call of this function of the C mathematical library with `arity` doubles. Only for functions that are exact
-    /// (`fmod`, `round`) or that Rust's f64 takes from that library itself, so that emitted code gives the interpreter's
-    /// bits: not `cbrt`, `erf`, `tgamma`, `asinh`.
+    /// (`fmod`, `round`) or that Rust's f64 takes from the same library, so that emitted code and interpreter give
+    /// the same bits: not `cbrt`, `erf`, `tgamma`, `asinh`.
     Libm(&'static str),
-    /// A fixed formula over other builtins, applied when a kernel is made ready for a backend, so that all backends
-    /// and the interpreter compute the same bits.
+    /// A fixed formula over other builtins, applied when a kernel is prepared for a backend, so that all backends and
+    /// the interpreter compute the same bits.
     Expand(fn(&mut Graph, &[NodeId]) -> NodeId),
     /// A search in a table of the parameter buffer, or an element of one: see [`lookup`].
     Lookup(lookup::Lookup),
@@ -171,17 +172,17 @@ pub enum Primitive {
     Copysign,
     /// `a * b + c`, rounded once.
     Fma,
-    /// `sqrt(a^2 + b^2)`, of scaled arguments where the sum of the squares is below [`exponential::HYPOT_LEAST`] or not finite:
-    /// see [`exponential::HYPOT`].
+    /// `sqrt(a^2 + b^2)`; the arguments are scaled if the sum of the squares is below [`exponential::HYPOT_LEAST`] or
+    /// not finite: see [`exponential::HYPOT`].
     Hypot,
 }
 
-/// A builtin by reference to its row; equal only to itself.
+/// A builtin, by reference to its row; two are equal if they have the same row.
 #[derive(Clone, Copy)]
 pub struct Op(pub &'static Builtin);
 
 impl Op {
-    /// The operation that every backend implements, if it is one.
+    /// The primitive operation of the builtin, if it is one.
     pub fn primitive(self) -> Option<Primitive> {
         match self.0.lowering {
             Lowering::Primitive(primitive) => Some(primitive),

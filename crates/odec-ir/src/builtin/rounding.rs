@@ -5,7 +5,7 @@ use num_dual::Dual64;
 use super::{Branch, Builtin, Lowering, Notation, Primitive, ROW, logic};
 use crate::algebra::{Algebra, Values};
 
-/// `|x|`; its derivative is `sign(x)`, hence 0 at the kink.
+/// `|x|`; its derivative is `sign(x)`, so it is 0 at the kink.
 pub static ABS: Builtin = Builtin {
     name: "abs",
     value: |x| x[0].abs(),
@@ -133,8 +133,8 @@ pub static MOD: Builtin = Builtin {
     ..ROW
 };
 
-/// Magnitude of the first argument with the sign of the second. Not a name of the language: it would show the sign of
-/// NaN, which is no part of the semantics. The formulas that use it give NaN for NaN.
+/// Magnitude of the first argument with the sign of the second. Not a name of the language: it would expose the sign
+/// of NaN, which is not part of the semantics. The formulas that use it give NaN for NaN.
 pub static COPYSIGN: Builtin = Builtin {
     name: "copysign",
     notation: Notation::Internal,
@@ -159,7 +159,7 @@ pub static COPYSIGN: Builtin = Builtin {
     ..ROW
 };
 
-/// The smaller argument: the first on a tie, NaN if either is NaN. Its derivative is that of the argument taken.
+/// The smaller argument: the first on a tie, NaN if either is NaN. Its derivative is the derivative of the chosen argument.
 pub static MIN: Builtin = Builtin {
     name: "min",
     arity: 2,
@@ -176,7 +176,7 @@ pub static MIN: Builtin = Builtin {
     ..ROW
 };
 
-/// The larger argument: the first on a tie, NaN if either is NaN. Its derivative is that of the argument taken.
+/// The larger argument: the first on a tie, NaN if either is NaN. Its derivative is the derivative of the chosen argument.
 pub static MAX: Builtin = Builtin {
     name: "max",
     arity: 2,

@@ -110,7 +110,7 @@ pub static ATAN2: Builtin = Builtin {
     arity: 2,
     value: |x| x[0].atan2(x[1]),
     derivative: |g, a, _, i| {
-        // x / r / r with r = hypot: the square of r would overflow or vanish first.
+        // x / r / r with r = hypot: r^2 could overflow or vanish.
         let radius = g.apply(&exponential::HYPOT, &[a[0], a[1]]);
         let cosine = g.div(a[1 - i], radius);
         let slope = g.div(cosine, radius);
@@ -144,7 +144,7 @@ pub static COSH: Builtin = Builtin {
     ..ROW
 };
 
-/// Hyperbolic tangent. Its derivative is `1 / cosh^2`, which keeps its digits where the value is near one.
+/// Hyperbolic tangent. Its derivative is `1 / cosh^2`, which is accurate where the value is near one.
 pub static TANH: Builtin = Builtin {
     name: "tanh",
     value: |x| x[0].tanh(),

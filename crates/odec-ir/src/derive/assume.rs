@@ -1,4 +1,4 @@
-//! Simplifies an entry of a matrix under its guard. The entry is dropped where the guard is false, so a choice by the
+//! Simplifies an entry of a matrix under its guard. The entry is not stored if the guard is false, so a choice by the
 //! same condition disappears: the derivative of `if i > 1 then u[i-1] else 0` with respect to `u[i-1]` is 1 wherever
 //! it is stored.
 
@@ -7,8 +7,8 @@ use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::nest::{Element, Space, Store, Target};
 use crate::stage::copied;
 
-/// The stores with choices that the guards of their columns decide taken out; as they were if that is more code, because
-/// entry loops then share less.
+/// The stores, without the choices that the guards of their columns decide. Unchanged if that would be more code,
+/// because entry loops then share less.
 pub(super) fn under_guards(graph: &mut Graph, space: &Space, stores: Vec<Store>) -> Vec<Store> {
     let guard = |store: &Store| match store.target {
         Target::Entry(_, Element::At(column)) => space.access(column).guard,
@@ -34,7 +34,7 @@ fn calls(graph: &Graph, stores: &[Store]) -> usize {
     graph.nodes().iter().zip(live).filter(|(node, live)| *live && matches!(node, Node::Call(..))).count()
 }
 
-/// A graph where a guard holds.
+/// A graph simplified under a guard.
 #[derive(Default)]
 struct Decided {
     /// The simplified form of each node.
@@ -49,7 +49,7 @@ impl Decided {
         while let Some((id, holds)) = stack.pop() {
             let Node::Call(op, args) = graph.node(id) else { continue };
             use Primitive::{And, Eq, Le, Lt, Ne, Not, Or};
-            // Only these are 1 when they hold.
+            // Only these operations give 1 for true.
             if !matches!(op.primitive(), Some(And | Eq | Le | Lt | Ne | Not | Or)) {
                 continue;
             }
@@ -64,7 +64,7 @@ impl Decided {
         decided
     }
 
-    /// The node where the guard holds.
+    /// The simplified form of a node under the guard.
     fn node(&mut self, graph: &mut Graph, root: NodeId) -> NodeId {
         let mut stack = vec![(root, false)];
         while let Some((id, ready)) = stack.pop() {

@@ -1,4 +1,5 @@
-//! Derivatives of initial values and outputs by one variable at a time, through dual numbers: no kernel has them.
+//! Derivatives of initial values and outputs with respect to one variable at a time, by dual numbers; no kernel
+//! computes them.
 
 use std::cell::OnceCell;
 
@@ -12,16 +13,16 @@ use crate::nest::BoundProgram;
 use crate::number::Number;
 use crate::program::{KernelRole, Program, Role};
 
-/// A program of which columns are asked.
+/// Computes columns of derivatives of a program.
 pub struct Columns<'a> {
     program: &'a Program,
     bound: &'a BoundProgram,
-    /// Made when it is first needed: it takes a look at every kernel.
+    /// Created on first use: this schedules every kernel.
     interpreter: OnceCell<Interpreter>,
 }
 
 impl<'a> Columns<'a> {
-    /// Of a program at its extents.
+    /// For a program at its extents.
     pub fn new(program: &'a Program, bound: &'a BoundProgram) -> Columns<'a> {
         Columns { program, bound, interpreter: OnceCell::new() }
     }
@@ -39,13 +40,14 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// The derivatives of the initial values by the parameter at a place, with the buffer `p`.
+    /// The derivatives of the initial values with respect to the parameter at this index, for the parameter buffer `p`.
     pub fn start(&self, parameter: usize, t0: f64, p: &[f64]) -> Vec<f64> {
         let variable = Variable::Parameter(parameter);
         self.derivatives((KernelRole::Initial, self.bound.layout.n), variable, (t0, &[], p))
     }
 
-    /// The derivatives of the outputs by a variable, with the buffer `p`. They read no derivatives of states.
+    /// The derivatives of the outputs with respect to a variable, for the parameter buffer `p`. They do not read
+    /// derivatives of states.
     pub fn outputs(&self, variable: Variable, t: f64, y: &[f64], p: &[f64]) -> Vec<f64> {
         let Layout { outputs, conserved, expected, .. } = self.bound.layout;
         self.derivatives((KernelRole::Outputs, outputs + conserved + expected), variable, (t, y, p))

@@ -1,4 +1,4 @@
-//! The three derivatives of a program side by side: symbolic, dual numbers, central differences.
+//! Compares three derivatives of a program: symbolic, by dual numbers, and by central differences.
 
 use num_dual::Dual64;
 
@@ -8,29 +8,30 @@ use crate::nest::bind::{BindError, MAX_ENTRIES};
 use crate::number::Number;
 use crate::program::{KernelRole, Pattern, Program};
 
-/// With index sets [`compare`] evaluates at most about this many rows for each oracle, but not fewer than [`MIN_COLUMNS`] columns.
+/// With index sets [`compare`] evaluates at most about this many rows for each reference, but not fewer than
+/// [`MIN_COLUMNS`] columns.
 pub const MAX_ROWS: usize = 1 << 18;
 
 /// See [`MAX_ROWS`].
 pub const MIN_COLUMNS: usize = 8;
 
-/// One entry of df/dy, df/dp or df/dt by three routes.
+/// One entry of df/dy, df/dp or df/dt, computed in three ways.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EntryComparison {
     /// Row: index in `y` of the state whose equation it is.
     pub row: usize,
     /// The variable of the derivative.
     pub col: Variable,
-    /// By the kernel that the solvers use; 0 where the pattern has no entry.
+    /// From the kernel that the solvers use; 0 if the pattern has no entry.
     pub symbolic: f64,
-    /// By num-dual.
+    /// By dual numbers (num-dual).
     pub dual: f64,
     /// By central differences with a relative step of 1e-4, Richardson-extrapolated once.
     pub difference: f64,
     /// Sum of the magnitudes of the terms: entry loops that add to the same entry may cancel, and leave rounding
     /// errors.
     pub terms: f64,
-    /// True where the pattern has the entry.
+    /// True if the pattern has the entry.
     pub in_pattern: bool,
 }
 
@@ -45,11 +46,12 @@ pub enum Variable {
     Time,
 }
 
-/// Every entry of df/dy, df/dp and df/dt at a point that is in the pattern or not zero by duals, by all variables. With index
-/// sets, where those may be many, by some that lie evenly among them ([`MAX_ROWS`]). `p` holds the parameters, and behind
-/// what is staged sizes and tables; staged values are ignored and computed.
+/// All entries of df/dy, df/dp and df/dt at a point that are in the pattern, or that dual numbers show to be nonzero.
+/// With index sets, only for some evenly spaced variables if there are many ([`MAX_ROWS`]). `p` holds the parameters
+/// and, behind the staged values, sizes and tables; staged values are computed.
 ///
 /// # Errors
+/// [`BindError::TooManyEntries`]: a matrix is too large.
 /// [`BindError::TooManyEntries`]: a matrix cannot be held.
 pub fn compare(
     program: &Program,
@@ -88,7 +90,7 @@ pub fn compare(
     Ok(subject.entries([&by_state, &by_parameter], &values, &terms, columns, t, &y, &p))
 }
 
-/// The program with the magnitude of what each entry loop stores.
+/// The program with entry loops that store the magnitudes of their values.
 fn magnitudes(program: &Program) -> Program {
     let mut program = program.clone();
     for nest in program.kernels.iter_mut().filter(|nest| nest.role.is_matrix()) {
@@ -103,7 +105,7 @@ fn sized(x: &[f64], len: usize) -> Vec<f64> {
     x.iter().copied().chain(std::iter::repeat(0.0)).take(len).collect()
 }
 
-/// A program that can be evaluated, at its extents.
+/// A program with all that its evaluation needs, at its extents.
 struct Subject<'a> {
     program: &'a Program,
     bound: &'a BoundProgram,
@@ -115,7 +117,7 @@ impl Subject<'_> {
         self.interpreter.run(self.program, self.bound, role, inputs, out);
     }
 
-    /// The parameter buffer with its staged part filled.
+    /// The parameter buffer with computed staged values.
     fn prepared<T: Number>(&self, p: &[T]) -> Vec<T> {
         let mut buffer = p.to_vec();
         buffer.resize(self.bound.layout.p_len(), T::constant(0.0));
@@ -131,7 +133,8 @@ impl Subject<'_> {
         out
     }
 
-    /// The entries of these columns. `patterns`, `values` and `terms` are by states, by parameters, the last two by time.
+    /// The entries of these columns. `patterns`, `values` and `terms` are for states and parameters, the last two
+    /// also for time.
     #[allow(clippy::too_many_arguments)]
     fn entries(
         &self,
@@ -202,7 +205,7 @@ impl Subject<'_> {
     }
 }
 
-/// The derivative of every row of a program by one variable through dual numbers.
+/// The derivative of every row of a program with respect to one variable, by dual numbers.
 ///
 /// # Errors
 /// The extents do not fit.

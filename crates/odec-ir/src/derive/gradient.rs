@@ -1,30 +1,30 @@
-//! Sparse gradients of several roots over one graph: reverse accumulation inside regions, gradients handed on between.
+//! Sparse gradients of several roots over one graph: reverse accumulation inside regions, gradients passed between regions.
 //!
-//! One reverse sweep per root would walk what the roots share once for each; one forward sweep of sparse gradients
-//! would carry long lists through long sums. So the graph is cut: a node is a *checkpoint* if it is a root, a
+//! One reverse sweep per root would repeat the nodes that roots share; one forward sweep of sparse gradients would
+//! carry long lists through long sums. So the graph is cut into regions: a node is a *checkpoint* if it is a root, a
 //! variable, the result or an argument of a branching operation, or shared by two regions; every other active node
-//! belongs to the one checkpoint that all its users belong to. The gradient of a checkpoint is a reverse sweep over its
-//! own region that ends in checkpoints whose gradients are known. Every local partial is built once.
+//! belongs to the one checkpoint that all its users belong to. The gradient of a checkpoint is a reverse sweep over
+//! its own region that ends in checkpoints whose gradients are known. Every local partial is built once.
 //!
-//! Where few roots share many wide nodes (an iteration written out, of two values and many states), the gradients of all
-//! those checkpoints cost more than the sweeps they save; then every root is swept on its own.
+//! If few roots share many nodes with large gradients (an unrolled iteration with two values and many states), the
+//! gradients of all those checkpoints cost more than the sweeps they save; then each root has its own sweep.
 
 use crate::builtin::{Op, logic};
 use crate::graph::{Graph, Node, NodeId};
 
-/// Up to this many products per node, it does not compare with the cost of a separate sweep for every root.
+/// Up to this many products per node, the regions are accepted without a comparison with separate sweeps.
 const CHEAP: usize = 32;
 
 /// A sparse gradient: columns ascending, and the node of each partial derivative.
 pub type Gradient = Vec<(u32, NodeId)>;
 
-/// The partial derivative of a call by one argument; `None` if it is identically zero.
+/// The partial derivative of a call with respect to one argument; `None` if it is identically zero.
 pub(super) fn partial(graph: &mut Graph, op: Op, args: &[NodeId], call: NodeId, i: usize) -> Option<NodeId> {
     let node = (op.0.derivative)(graph, args, call, i)?;
     (graph.as_constant(node) != Some(0.0)).then_some(node)
 }
 
-/// How the gradient of a reduction follows from that of its term. Graphs without reductions need no rule: `()`.
+/// Computes the gradient of a reduction from the gradient of its term. Graphs without reductions need no rule: `()`.
 pub(super) trait ReductionRule {
     /// The gradient of `reduction`, from the gradient of its term. It may add columns.
     fn gradient(&mut self, graph: &mut Graph, reduction: NodeId, term: &Gradient) -> Gradient;
@@ -38,13 +38,13 @@ impl ReductionRule for () {
 
 const NONE: u32 = u32::MAX;
 
-/// At most this many products are formed for one matrix of derivatives: a dense one of 2,000 states. Beyond, the kernel
+/// Largest number of products for one matrix of derivatives: that of a dense one of 2,000 states. Above it the kernel
 /// is left out, which lowering reports.
 pub const MAX_DERIVATIVE_TERMS: usize = 1 << 22;
 
-/// The gradients of the roots by the variables: `variable` gives the column of the leaves that count.
-/// New nodes are appended to the graph. The order of terms follows the order of nodes. `None` if more than
-/// [`MAX_DERIVATIVE_TERMS`] products would be formed; nodes made until then stay in the graph, unused.
+/// The gradients of the roots with respect to the variables: `variable` gives the column of a leaf. New nodes are
+/// appended to the graph. The order of terms follows the order of nodes. `None` if more than [`MAX_DERIVATIVE_TERMS`]
+/// products would be formed; nodes made until then stay in the graph, unused.
 pub fn gradients(graph: &mut Graph, roots: &[NodeId], variable: impl Fn(Node) -> Option<u32>) -> Option<Vec<Gradient>> {
     gradients_by(graph, roots, variable, &mut ())
 }
@@ -120,7 +120,7 @@ fn sweep(
     Some(roots.iter().map(|r| sweep.known[r.index()].clone()).collect())
 }
 
-/// Edges that a reverse sweep from each root on its own walks; `None` beyond [`MAX_DERIVATIVE_TERMS`].
+/// Number of edges in separate reverse sweeps from each root; `None` above [`MAX_DERIVATIVE_TERMS`].
 fn reverse_cost(graph: &Graph, roots: &[NodeId], active: &[bool]) -> Option<usize> {
     let mut cones = Cones::new(graph, active);
     let mut cost = 0;
@@ -175,8 +175,8 @@ impl<'a> Cones<'a> {
         Cones { graph, active, seen: vec![0; active.len()], round: 0 }
     }
 
-    /// The root and the nodes below it that no end hides, in any order, and the number of edges between them; `None` if
-    /// there are more than `limit`.
+    /// The root and the nodes below it, without those behind ends, in any order, and the number of edges between
+    /// them; `None` above `limit` edges.
     fn of(&mut self, root: NodeId, is_end: impl Fn(usize) -> bool, limit: usize) -> Option<(Vec<u32>, usize)> {
         self.round += 1;
         let (mut cone, mut edges, mut next) = (vec![root.0], 0, 0);
@@ -201,7 +201,8 @@ impl<'a> Cones<'a> {
     }
 }
 
-/// Operations whose gradient is not a sum of products: choices and reductions. They and their arguments are checkpoints.
+/// True for operations whose gradient is not a sum of products: choices and reductions. They and their arguments are
+/// checkpoints.
 fn branches(node: Node) -> bool {
     match node {
         Node::Call(op, _) => op.0.branch.is_some(),
@@ -247,22 +248,22 @@ fn regions(graph: &Graph, roots: &[NodeId], active: &[bool]) -> Vec<Vec<u32>> {
     members
 }
 
-/// Scratch of the pass.
+/// Working memory of the pass.
 struct Sweep {
-    /// Derivative of the checkpoint under way by each node.
+    /// Derivative of the current checkpoint with respect to each node.
     adjoint: Vec<Option<NodeId>>,
-    /// Its gradient by column.
+    /// Gradient of the current checkpoint, by column.
     row: Vec<Option<NodeId>>,
-    /// Gradients of the checkpoints done.
+    /// Gradients of the finished checkpoints.
     known: Vec<Gradient>,
-    /// Checkpoints that the region under way ends in.
+    /// Checkpoints at which the current region ends.
     boundary: Vec<u32>,
-    /// Products formed.
+    /// Number of products formed.
     terms: usize,
 }
 
 impl Sweep {
-    /// The gradient of a checkpoint; `None` when the budget is spent.
+    /// The gradient of a checkpoint; `None` if the budget is used up.
     fn region(
         &mut self,
         graph: &mut Graph,
@@ -313,7 +314,7 @@ impl Sweep {
         Some(self.collect(touched))
     }
 
-    /// The gradient of an operation that takes one of two values: by each column, the same choice.
+    /// The gradient of an operation that chooses one of two values: for each column, the same choice.
     fn branch(&mut self, graph: &mut Graph, op: Op, args: &[NodeId]) -> Gradient {
         let args = &args[..usize::from(op.0.arity)];
         let Some(branch) = &op.0.branch else { return Vec::new() };
@@ -343,14 +344,14 @@ impl Sweep {
         self.collect(touched)
     }
 
-    /// Empties the row into a gradient, columns ascending.
+    /// Moves the row to a gradient with ascending columns.
     fn collect(&mut self, mut touched: Vec<u32>) -> Gradient {
         touched.sort_unstable();
         touched.into_iter().filter_map(|c| self.row[c as usize].take().map(|node| (c, node))).collect()
     }
 }
 
-/// The place of a column.
+/// The slot of a column.
 fn slot(row: &mut Vec<Option<NodeId>>, column: u32) -> &mut Option<NodeId> {
     if row.len() <= column as usize {
         row.resize(column as usize + 1, None);

@@ -88,7 +88,7 @@ pub fn complete_over(
     program
 }
 
-/// The program of complete kernels. Where positions are known its patterns are the entries that they store.
+/// The program of complete kernels. If positions are known, its patterns are the entries that the kernels store.
 pub(crate) fn assemble(
     name: String,
     arrays: Vec<Array>,
@@ -118,7 +118,7 @@ pub(crate) fn assemble(
                 }
                 _ => None,
             });
-            // What a text form names beyond that is refused by the check of its kernels.
+            // The check of the kernels rejects larger indices of a text form.
             Pattern::of(layout.n, columns, entries.filter(|&(row, column)| row < layout.n && column < columns))
         };
         let jacobian = pattern(KernelRole::Jacobian, layout.n);
@@ -130,7 +130,7 @@ pub(crate) fn assemble(
     program
 }
 
-/// Where positions are known, entries are stored in the order of their pattern.
+/// Sorts the stores of entries in the order of the pattern, if positions are known.
 fn in_pattern_order(program: &mut Program) {
     if program.is_scalar() {
         let layout = Layout::of(program);
@@ -148,12 +148,12 @@ fn is_state(role: Role) -> bool {
     matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
 }
 
-/// True when a node reads an array of such a role.
+/// True if a node reads an array of such a role.
 fn reads(arrays: &[Array], kernel: &Kernel, node: Node, role: impl Fn(Role) -> bool) -> bool {
     matches!(node, Node::Read(element) if role(arrays[kernel.array(element).0 as usize].role))
 }
 
-/// The entry loops of all kernels; none if one kernel has too many products.
+/// The entry loops of all kernels; empty if one kernel has too many products.
 fn matrix(kernels: &[Kernel], role: KernelRole, variable: impl Fn(&Kernel, Node) -> bool) -> Vec<Kernel> {
     let mut all = Vec::new();
     for kernel in kernels {
@@ -168,7 +168,7 @@ fn matrix(kernels: &[Kernel], role: KernelRole, variable: impl Fn(&Kernel, Node)
     all
 }
 
-/// The entry loops of a kernel, in one kernel for each set of loops of reductions that they run over.
+/// The entry loops of a kernel: one kernel for each set of reduction loops that they run over.
 fn entry_loops(kernel: &Kernel, role: KernelRole, variable: impl Fn(Node) -> bool) -> Option<Vec<Kernel>> {
     let mut graph = kernel.graph.clone();
     let mut reductions = Reductions::new(kernel.space.clone());
@@ -198,7 +198,7 @@ fn entry_loops(kernel: &Kernel, role: KernelRole, variable: impl Fn(Node) -> boo
     let mut left = groups.len();
     for (iterates, stores) in groups {
         left -= 1;
-        // The last one has no need of a copy.
+        // The last kernel needs no copy.
         let graph = if left == 0 { std::mem::take(&mut graph) } else { graph.clone() };
         let (space, margins) = (reductions.space.clone(), kernel.margins.clone());
         entry_loops.push(fused(Kernel { role, space, iterates, region: kernel.region, margins, graph, stores }));
@@ -206,8 +206,8 @@ fn entry_loops(kernel: &Kernel, role: KernelRole, variable: impl Fn(Node) -> boo
     Some(entry_loops)
 }
 
-/// The kernel of the derivatives of a kernel's results along a solution: d/dt of each, with y' as the direction w. Nodes that
-/// read a direction already are taken as constant.
+/// The kernel of the derivatives of a kernel's results along a solution: d/dt of each, with y' as the direction w.
+/// Nodes that already read a direction count as constant.
 pub fn along_solution(kernel: &Kernel, arrays: &[Array]) -> Kernel {
     slopes(kernel, kernel.role, |graph, node| match node {
         Node::Time => Some(graph.constant(1.0)),
@@ -216,7 +216,7 @@ pub fn along_solution(kernel: &Kernel, arrays: &[Array]) -> Kernel {
     })
 }
 
-/// The derivative of every store along a direction, given that of the leaves: one forward pass.
+/// The derivative of every store along a direction, from the derivatives of the leaves: one forward pass.
 fn slopes(kernel: &Kernel, role: KernelRole, leaf: impl Fn(&mut Graph, Node) -> Option<NodeId>) -> Kernel {
     let mut graph = kernel.graph.clone();
     let mut reductions = Reductions::new(kernel.space.clone());
@@ -233,8 +233,8 @@ fn slopes(kernel: &Kernel, role: KernelRole, leaf: impl Fn(&mut Graph, Node) -> 
     fused(Kernel { role, space: reductions.space, iterates, region: kernel.region, margins, graph, stores })
 }
 
-/// The derivative of a formula of one argument at a node, operation by operation, for builtins without a row for their
-/// derivative. `None` if the formula does not vary.
+/// The derivative of a formula of one argument at a node, operation by operation, for builtins without a row for
+/// their derivative. `None` if the formula is constant.
 pub fn of_formula(
     graph: &mut Graph,
     formula: impl FnOnce(&mut Graph, NodeId) -> NodeId,

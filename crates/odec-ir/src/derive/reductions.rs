@@ -15,20 +15,20 @@ use crate::nest::{AccessId, Element, LoopId, ReduceOp, Space};
 
 /// The loops and accesses that differentiation adds to a nest.
 pub(super) struct Reductions {
-    /// Grows by loops and accesses.
+    /// The space, extended by loops and accesses.
     pub space: Space,
     carrier: Carrier,
-    /// By loop of a reduction: the iteration loop of the entry loops that run over it.
+    /// For each loop of a reduction: the iteration loop of the entry loops that replaces it.
     entry_loops: QuickMap<LoopId, LoopId>,
-    /// By product: the loop over its other factors.
+    /// For each product: the loop over its other factors.
     others: QuickMap<NodeId, LoopId>,
-    /// The columns of gradients: an access, and the reduction loops that have become loops of its entry loop.
+    /// The columns of gradients: an access, and the reduction loops that became loops of its entry loop.
     columns: Vec<(AccessId, Vec<LoopId>)>,
     index: QuickMap<(AccessId, Vec<LoopId>), u32>,
 }
 
 impl Reductions {
-    /// For a nest with this space; the first columns are its accesses.
+    /// Starts with the space of a nest; the first columns are its accesses.
     pub fn new(space: Space) -> Reductions {
         let columns: Vec<_> = (0..space.accesses().len()).map(|a| (AccessId(a as u32), Vec::new())).collect();
         let index = columns.iter().enumerate().map(|(i, c)| (c.clone(), i as u32)).collect();
@@ -42,8 +42,8 @@ impl Reductions {
         }
     }
 
-    /// The column of an element. A kernel reads scalars at known positions or accesses, never both, so that arrays and
-    /// accesses may share the numbers.
+    /// The column of an element. A kernel reads scalars at known positions or accesses, never both, so arrays and
+    /// accesses may share numbers.
     pub fn column_of(element: Element) -> u32 {
         match element {
             Element::Scalar(array) => array.0,
@@ -51,7 +51,7 @@ impl Reductions {
         }
     }
 
-    /// The derivative of every node that the roots need along a direction, given that of the leaves; `None`: zero.
+    /// The derivative of every node that the roots need along a direction, from those of the leaves; `None`: zero.
     pub fn slopes(
         &mut self,
         graph: &mut Graph,
@@ -74,8 +74,7 @@ impl Reductions {
         slopes
     }
 
-    /// The access that a column is the derivative by, in the loops of its entry loop, and the loops of reductions that those
-    /// replace, ascending.
+    /// The access of a column in the loops of its entry loop, and the reduction loops that these replace, ascending.
     pub fn column(&mut self, column: u32) -> (Element, Vec<LoopId>) {
         let (mut access, loops) = self.columns[column as usize].clone();
         for &l in &loops {
@@ -85,7 +84,7 @@ impl Reductions {
         (Element::At(access), loops)
     }
 
-    /// The iteration loop that entry loops run over in place of a reduction's.
+    /// The iteration loop of entry loops that replaces the loop of a reduction.
     pub fn entry_loop(&mut self, l: LoopId) -> LoopId {
         let space = &mut self.space;
         *self.entry_loops.entry(l).or_insert_with(|| space.push_loop(space.loops()[l.0 as usize].clone()))
@@ -111,7 +110,7 @@ impl Reductions {
         Some(graph.apply(&logic::IF, &[here, slope, zero]))
     }
 
-    /// The product of the factors at all other indices than that of its loop.
+    /// The product of the factors at all other indices of its loop.
     fn others(&mut self, graph: &mut Graph, id: NodeId, over: LoopId, term: NodeId) -> NodeId {
         let space = &mut self.space;
         let inner = *self.others.entry(id).or_insert_with(|| space.push_loop(space.loops()[over.0 as usize].clone()));

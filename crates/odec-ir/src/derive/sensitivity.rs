@@ -2,8 +2,8 @@
 //! df/dk with s(0) = dy(0)/dk, as states of the same program. The derivatives of the program (Jacobian, df/dt, Taylor
 //! coefficients) are then exact for them too, and every method can solve them without changes.
 //!
-//! The states of a parameter follow those of the model and those of the parameters before it, each group in the order of the
-//! model: df/dy of the whole is block lower triangular, with the same block all along its diagonal.
+//! The derivatives with respect to a parameter follow the states of the model and those of earlier parameters, each
+//! group in the order of the model: df/dy of the whole is block lower triangular with equal diagonal blocks.
 //!
 //! Discretes have derivatives too, which are discretes themselves. For quantities outside the kernels of a model
 //! (sides of relations, times, right-hand sides of events), [`results_by`] makes separate kernels of their
@@ -15,45 +15,45 @@ use crate::graph::Node;
 use crate::nest::{Access, AccessId, Element, Kernel, Store, Target};
 use crate::program::{Array, ArrayId, Role};
 
-/// What derivatives are taken by.
+/// The parameter of a derivative.
 #[derive(Clone, Debug)]
 pub struct DerivativeBy {
-    /// Its name within the names of the derivatives: `k`, `q[2]`.
+    /// Its name in the names of derivatives: `k`, `q[2]`.
     pub name: String,
-    /// A parameter.
+    /// The array of the parameter.
     pub array: ArrayId,
-    /// Which element, counted row by row; none of a parameter that is one number.
+    /// The element, counted row by row; `None` if the parameter is a single number.
     pub element: Option<usize>,
 }
 
 /// For each array, the array that holds its derivative with respect to one parameter, or to time.
 #[derive(Clone, Debug)]
 pub struct DerivativeArrays {
-    /// What the derivatives are by, in their names.
+    /// The variable of the derivatives, as written in their names.
     by: String,
     source: Source,
     of: Vec<Option<ArrayId>>,
 }
 
-/// What has a derivative of its own accord.
+/// The variable whose derivative is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Source {
-    /// Time; the state stands still then.
+    /// Time; the derivatives of states are then zero.
     Time,
-    /// A parameter that is one number.
+    /// A parameter that is a single number.
     Parameter(ArrayId),
     /// An element of an array, whose derivative is a table: 1 at this element, 0 at all others.
     Element,
 }
 
 impl DerivativeArrays {
-    /// By time, of no array so far.
+    /// Derivatives with respect to time, without arrays.
     pub fn by_time() -> DerivativeArrays {
         DerivativeArrays { by: "t".to_owned(), source: Source::Time, of: Vec::new() }
     }
 
-    /// Adds arrays for the derivatives of states, outputs and discretes by each parameter, `d(x)/d(k)`; `steady` are discretes
-    /// without derivatives.
+    /// Adds arrays for the derivatives of states, outputs and discretes by each parameter, `d(x)/d(k)`. Discretes in
+    /// `steady` get none.
     fn add(arrays: &mut Vec<Array>, by: &[DerivativeBy], steady: &[ArrayId]) -> Vec<DerivativeArrays> {
         let own = arrays.len();
         let mut all = Vec::with_capacity(by.len());
@@ -84,7 +84,7 @@ impl DerivativeArrays {
         self.of.get(array.0 as usize).copied().flatten()
     }
 
-    /// The same, made where there is none.
+    /// Adds an array for the derivative if there is none.
     fn ensure(&mut self, arrays: &mut Vec<Array>, array: ArrayId) {
         let at = array.0 as usize;
         if self.of.len() <= at {
@@ -98,10 +98,10 @@ impl DerivativeArrays {
     }
 }
 
-/// Adds the derivatives of states, outputs and discretes by parameters (single numbers) to kernels without derivatives. The rows of a
-/// mass matrix, which are still products with the derivatives, are differentiated like all others: where the matrix depends on
-/// a parameter or on the state, it gets entries for y' in the rows of the derivatives. Discretes that are `steady` have none.
-/// Gives the arrays of each parameter.
+/// Adds the derivatives of states, outputs and discretes with respect to parameters (single numbers) to kernels
+/// without derivatives. Rows of a mass matrix, which are still products with y', are differentiated like all others:
+/// if the matrix depends on a parameter or on the state, the rows of the derivatives get entries for y'. Discretes in
+/// `steady` get no derivatives. Returns the arrays of each parameter.
 pub fn sensitivities(
     arrays: &mut Vec<Array>,
     kernels: &mut [Kernel],
@@ -113,7 +113,7 @@ pub fn sensitivities(
     all
 }
 
-/// The same for further kernels, with arrays that there are.
+/// The same for further kernels, with existing arrays.
 pub fn sensitivities_with(kernels: &mut [Kernel], all: &[DerivativeArrays]) {
     for kernel in kernels {
         let own = kernel.stores.len();
@@ -123,7 +123,7 @@ pub fn sensitivities_with(kernels: &mut [Kernel], all: &[DerivativeArrays]) {
     }
 }
 
-/// Kernels of the derivatives of results, with new arrays in `all`; `wanted` selects the results.
+/// Kernels for the derivatives of results, with new arrays in `all`; `wanted` selects the results.
 pub fn results_by(
     arrays: &mut Vec<Array>,
     kernels: &[Kernel],
@@ -155,7 +155,7 @@ pub fn results_by(
     made
 }
 
-/// Adds the derivatives of the first `own` stores of a kernel, where they have an array.
+/// Adds the derivatives of the first `own` stores of a kernel that have an array.
 fn differentiate(kernel: &mut Kernel, own: usize, derivatives: &DerivativeArrays) {
     let accesses = kernel.space.accesses().to_vec();
     let mut of: Vec<Option<AccessId>> = Vec::with_capacity(accesses.len());

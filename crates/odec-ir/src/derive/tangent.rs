@@ -3,7 +3,7 @@
 use crate::builtin::logic;
 use crate::graph::{Graph, Node, NodeId};
 
-/// The derivative of a call, given those of all nodes before it (by position; `None` is zero).
+/// The derivative of a call, from those of all nodes before it (by position; `None` is zero).
 pub fn call_tangent(graph: &mut Graph, id: NodeId, node: Node, tangents: &[Option<NodeId>]) -> Option<NodeId> {
     let Node::Call(op, args) = node else { return None };
     let args = &args[..usize::from(op.0.arity)];

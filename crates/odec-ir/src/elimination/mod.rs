@@ -361,7 +361,7 @@ impl PivotOrder<'_> {
         Some(program("check", [states, parameters, n], field.graph, results.stores))
     }
 
-    /// |b - A x|_i - bound (|b|_i + |a_i x_i|) for each row, as in [`Elimination::check`]. `entries` are those of -A.
+    /// |b - A x|_i - bound (|b|_i + |a_i x_i|) for each row, as in [`Elimination::check`]. `entries` are the entries of -A.
     fn excess(
         &self,
         field: &mut Arithmetic,
@@ -398,7 +398,7 @@ impl PivotOrder<'_> {
         Some(excesses)
     }
 
-    /// The elimination as a part of a larger graph, that of `field`. `double` returns the node for a position of the
+    /// The elimination as a part of the larger graph of `field`. `double` returns the node for a position of the
     /// inputs. `None` under the same conditions as [`PivotOrder::eliminate`].
     pub(crate) fn inlined(&self, field: &mut Arithmetic, double: &mut Read<'_>, limit: u64) -> Option<Inlined<'_>> {
         let rows = self.rows_in_order()?;

@@ -1,4 +1,4 @@
-//! The C interface of the events of a model: additional functions that decide modes and compute what events write, and
+//! The C interface of the events of a model: additional functions for modes and the values that events write, and
 //! tables that relate their results to events.
 //!
 //! The functions read modes and discretes from the parameter buffer, where the host writes them. Between two events
@@ -21,7 +21,7 @@ pub struct EventFunction {
     pub settled: Settled,
 }
 
-/// The part of the C interface that only models with events have.
+/// The part of the C interface for models with events.
 pub struct EventInterface {
     /// The functions.
     pub functions: Vec<EventFunction>,
@@ -33,7 +33,7 @@ impl EventInterface {
     /// The interface of a program with modes.
     ///
     /// # Errors
-    /// If extents or tables do not fit the model.
+    /// Extents or tables do not fit the model.
     pub fn of(program: &Program, switching: &Switching) -> Result<EventInterface, BindError> {
         let Tables { functions, constants, .. } = Tables::of(program, switching)?;
         Ok(EventInterface { functions, constants })
@@ -44,7 +44,7 @@ impl EventInterface {
 struct Tables<'a> {
     switching: &'a Switching,
     layout: Layout,
-    /// In the order of the numbers below.
+    /// The functions, in the order of the numbers below.
     functions: Vec<EventFunction>,
     constants: Vec<Constant>,
 }
@@ -101,7 +101,7 @@ impl<'a> Tables<'a> {
         Ok(tables)
     }
 
-    /// Where the elements of a result are in `out` of a function.
+    /// The positions of the elements of a result in `out` of a function.
     fn places(&self, extra: usize, array: ArrayId) -> std::ops::Range<usize> {
         let layout = &self.functions[extra].settled.layout;
         let start = layout.output(array);
@@ -125,7 +125,7 @@ impl<'a> Tables<'a> {
         self.number(suffix, doc, length);
     }
 
-    /// Which elements there are: no parameter decides it.
+    /// The existing elements; no parameter decides whether they exist.
     fn exist(&self, exists: Option<ArrayId>, elements: usize) -> Vec<bool> {
         let Some(array) = exists else { return vec![true; elements] };
         let Settled { program, layout, bound, .. } = &self.functions[STOPS].settled;
@@ -138,7 +138,7 @@ impl<'a> Tables<'a> {
         out[self.places(STOPS, array)].iter().map(|there| *there != 0.0).collect()
     }
 
-    /// Tables of the relations; of each one the number of each of its elements.
+    /// Adds the tables of the relations; returns the number of each element of each relation.
     fn relations(&mut self) -> Vec<Vec<Option<usize>>> {
         let (mut left, mut right, mut rates, mut modes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut or_equal = Vec::new();
@@ -168,7 +168,7 @@ impl<'a> Tables<'a> {
         numbers
     }
 
-    /// Tables of the whole numbers that follow a quantity, given the numbers of the relations.
+    /// Adds the tables of counters (whole numbers that follow a quantity), with the numbers of the relations.
     fn counters(&mut self, numbers: &[Vec<Option<usize>>]) {
         let (mut up, mut down, mut places, mut curves) = (Vec::new(), Vec::new(), Vec::new(), Curves::default());
         for counter in &self.switching.counters {
@@ -191,7 +191,7 @@ impl<'a> Tables<'a> {
 
     fn events(&mut self) {
         let list = &self.switching.events.list;
-        // of each statement the number of its first event
+        // the number of the first event of each statement
         let firsts: Vec<usize> = list
             .iter()
             .scan(0, |next, statement| Some(std::mem::replace(next, *next + statement.writes.len())))

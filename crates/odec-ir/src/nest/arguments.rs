@@ -1,14 +1,14 @@
-//! The argument block of a nest: the words that binding fills in and the code of the nest reads, so that code knows no extent.
+//! The argument block of a nest: words that binding computes and the code of the nest reads, so that the code does
+//! not depend on extents.
 //!
-//! Code of a nest has the signature `(t, y, p, w, out, arguments)`. An element that an access names lies in its buffer at
+//! Code of a nest has the signature `(t, y, p, w, out, arguments)`. The element of an access has this position in its
+//! buffer:
 //!
-//! ```text
-//! affine:  base + sum over counters c of stride_c * k_c
-//! listed:  base + table[sum over counters c of stride_c * k_c]
-//! ```
+//! ```text affine:  base + sum over counters c of stride_c * k_c listed:  base + table[sum over counters c of
+//! stride_c * k_c] ```
 //!
-//! where `k_c` counts from 0 in each run of the loop. A loop index has the value `first + k`; in a boundary region, whose points
-//! are one list, `first + table[k]`.
+//! where `k_c` counts from 0 in each run of the loop. A loop index has the value `first + k`; in a boundary region,
+//! whose points are one list, `first + table[k]`.
 
 use super::{Access, AccessId, Element, Kernel, LoopId, Region, Sub, Target};
 use crate::broken;
@@ -17,7 +17,7 @@ use crate::graph::Node;
 /// A counter of a loop in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Counter {
-    /// The points of a boundary region, in place of its iteration loops.
+    /// The points of a boundary region, which replace its iteration loops.
     Points,
     /// A loop of the space.
     Loop(LoopId),
@@ -26,63 +26,63 @@ pub enum Counter {
 /// A step from one round to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stride {
-    /// To the next element, for every extent.
+    /// To the next element, for all extents.
     One,
-    /// By as many elements as this word says.
+    /// By the number of elements in this word.
     Word(u32),
 }
 
-/// How to find what an access names.
+/// How code computes the position of an access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Word of the base, in elements from the start of the buffer.
     pub base: u32,
     /// Word of the offset table; `None`: affine.
     pub table: Option<u32>,
-    /// The counters it depends on, outermost first.
+    /// The counters that the position depends on, outermost first.
     pub strides: Vec<(Counter, Stride)>,
 }
 
-/// How to find the value of a loop index that an [`Node::Index`] asks for.
+/// How code computes the loop index of a [`Node::Index`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexAddress {
     /// Word of the first index.
     pub first: u32,
-    /// Word of the table of offsets, by point; `None`: the loop's own counter. The table is empty where no live node asks for
-    /// the index.
+    /// Word of the table of offsets, by point; `None`: the counter of the loop. The table is empty if no live node
+    /// needs the index.
     pub table: Option<u32>,
 }
 
-/// How to find the position of a matrix entry in the values.
+/// How code computes the position of a matrix entry in the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryPositions {
     /// Word of the table of positions.
     pub table: u32,
     /// Strides in that table over the iteration counters, outermost first.
     pub strides: Vec<(Counter, Stride)>,
-    /// A position may be [`DROPPED`].
+    /// True if a position may be [`DROPPED`].
     pub checked: bool,
 }
 
 /// The position of an entry that does not exist at a point.
 pub const DROPPED: u32 = u32::MAX;
 
-/// The words of a nest's argument block. It follows from the nest alone.
+/// The words of a nest's argument block. The nest alone determines them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArgumentBlock {
-    /// How many words there are.
+    /// Number of words.
     pub words: u32,
     /// The iteration counters, outermost first: the loops, or `Points`.
     pub counters: Vec<Counter>,
     /// Word of the number of points (boundary regions only).
     pub points: Option<u32>,
-    /// By loop: word of the number of rounds.
+    /// For each loop: the word of the number of rounds.
     pub count: Vec<u32>,
-    /// By loop.
+    /// For each loop: how to compute its index.
     pub index: Vec<IndexAddress>,
-    /// By access; `None` where the code needs no address of it.
+    /// For each access; `None` if the code does not use its address.
     pub addresses: Vec<Option<Address>>,
-    /// By store; `None` unless it stores a matrix entry.
+    /// For each store; `None` unless it stores a matrix entry.
     pub entries: Vec<Option<EntryPositions>>,
 }
 
@@ -96,7 +96,7 @@ impl ArgumentBlock {
         }
     }
 
-    /// How to find what an access names.
+    /// How to compute the position of an access.
     pub fn address(&self, access: AccessId) -> &Address {
         match self.addresses.get(access.0 as usize) {
             Some(Some(address)) => address,
@@ -104,7 +104,7 @@ impl ArgumentBlock {
         }
     }
 
-    /// How to find the positions of the matrix entries of a store.
+    /// How to compute the positions of the matrix entries of a store.
     pub fn entries_of(&self, store: usize) -> &EntryPositions {
         match &self.entries[store] {
             Some(entries) => entries,
@@ -191,7 +191,7 @@ impl Kernel {
             || (self.region == Region::Boundary && self.space.loops_of(id).iter().any(|l| self.iterates.contains(l)))
     }
 
-    /// True for a subscript that never reaches the edge in the interior.
+    /// True for a subscript that stays inside its axis in the interior.
     fn is_margin(&self, sub: &Sub) -> bool {
         self.region == Region::Interior && self.margins.iter().any(|m| *sub == Sub::Affine(m.sub.clone()))
     }
@@ -211,7 +211,7 @@ impl Kernel {
         counters
     }
 
-    /// The counter along which an affine access goes from one element to the next, for every extent.
+    /// The counter along which an affine access steps to the next element, for all extents.
     fn unit_counter(&self, id: AccessId) -> Option<Counter> {
         let (last, others) = self.space.access(id).subs.split_last()?;
         let Sub::Affine(last) = &last.sub else { return None };

@@ -24,16 +24,16 @@ pub struct TableId(pub u32);
 pub enum Word {
     /// A base, stride, count or first index.
     Integer(i64),
-    /// Where an offset table begins.
+    /// The start of an offset table.
     Table(TableId),
 }
 
-/// The words of a bound kernel with the offset tables that they lead to.
+/// The words of a bound kernel with the offset tables that they refer to.
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'a> {
-    /// Those of the kernel; none without index sets.
+    /// The words of the kernel; empty without index sets.
     pub words: &'a [Word],
-    /// Those of the bound program or matrix.
+    /// The offset tables of the bound program or matrix.
     pub tables: &'a [Vec<u32>],
 }
 
@@ -68,29 +68,29 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A nest with its argument block filled in.
+/// A nest with its argument block.
 #[derive(Clone, Debug)]
 pub struct BoundKernel {
     /// Position in [`Program::kernels`].
     pub kernel: usize,
-    /// As [`super::arguments::ArgumentBlock::of`] the nest says.
+    /// The words, as in [`super::arguments::ArgumentBlock::of`] the nest.
     pub words: Vec<Word>,
-    /// Points of the iteration loops; with none there is nothing to run.
+    /// Number of points of the iteration loops; if it is zero, the nest does nothing.
     pub points: u64,
 }
 
-/// A program at values of its extents: everything but the matrices.
+/// A program bound at values of its extents, without the matrices.
 #[derive(Clone, Debug)]
 pub struct BoundProgram {
-    /// Where each array begins.
+    /// Positions of the arrays.
     pub layout: Layout,
     /// The nests that do not store matrices, in their order.
     pub runs: Vec<BoundKernel>,
-    /// Positions and indices that the runs refer to.
+    /// Offset tables that the runs refer to.
     pub tables: Vec<Vec<u32>>,
 }
 
-/// A matrix of a program at values of its extents.
+/// A matrix of a program, bound at values of its extents.
 #[derive(Clone, Debug)]
 pub struct BoundMatrix {
     /// Rows and columns of the entries.
@@ -101,13 +101,13 @@ pub struct BoundMatrix {
     pub tables: Vec<Vec<u32>>,
 }
 
-/// Most elements of all states, parameters and outputs together.
+/// Largest total number of elements of states, parameters and outputs.
 pub const MAX_ELEMENTS: u64 = 1 << 28;
 
-/// Most entries (before equal positions are merged) of a matrix that is bound unasked.
+/// Largest number of entries (before equal positions are merged) of a matrix that is bound without a request.
 pub const MAX_ENTRIES: u64 = 1 << 26;
 
-/// Why a program cannot be bound.
+/// The reason why a program cannot be bound.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BindError {
     /// An index set has no index.
@@ -119,31 +119,31 @@ pub enum BindError {
     },
     /// More than [`MAX_ELEMENTS`].
     TooManyElements {
-        /// The array that was too much.
+        /// The array that exceeded the limit.
         array: usize,
         /// Elements so far; `None` if it does not fit into 64 bits.
         elements: Option<u64>,
     },
     /// More than [`MAX_ENTRIES`].
     TooManyEntries {
-        /// Which matrix.
+        /// The matrix.
         role: KernelRole,
-        /// How many.
+        /// Number of entries.
         entries: u64,
     },
-    /// A subscript leaves its axis where no boundary says what is there.
+    /// A subscript leaves its axis, and no boundary gives a value there.
     OutOfRange {
         /// Position in [`Program::kernels`].
         nest: usize,
         /// The access.
         access: AccessId,
-        /// Which subscript.
+        /// Index of the subscript.
         position: usize,
         /// Its value.
         value: i64,
         /// First and last index of the axis.
         range: (i64, i64),
-        /// The loop indices there: name and value.
+        /// Names and values of the loop indices there.
         at: Vec<(String, i64)>,
     },
     /// A table that is used as a subscript contains a number that is not an integer.
@@ -157,7 +157,7 @@ pub enum BindError {
     },
 }
 
-/// In a line, without the names that the program has: where there is a model, its diagnostics say more.
+/// One line, without the names of the program: if there is a model, its diagnostics say more.
 impl std::fmt::Display for BindError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -203,7 +203,7 @@ impl BoundProgram {
     pub fn matrix(&self, program: &Program, role: KernelRole, limit: u64) -> Result<BoundMatrix, BindError> {
         let mut binder = Binder { program, layout: &self.layout, tables: Tables::default() };
         let nests = || program.kernels.iter().enumerate().filter(|(_, nest)| nest.role == role);
-        // Numbers of entry loops begin at multiples of a block: half of them are kept for that.
+        // Numbers of entry loops start at multiples of a block, so half of them are reserved.
         let limit = limit.min(entries::MAX_NUMBERS / 2);
         let mut entries = 0u64;
         let mut domains = Vec::new();
@@ -223,7 +223,7 @@ impl BoundProgram {
         }
         let columns = if role == KernelRole::ParameterJacobian { self.layout.np } else { self.layout.n };
         let (merged, entries) = entries::merge(self.layout.n, columns, &entry_loops);
-        // Entries of scalars are at positions that code knows.
+        // Code knows the positions of the entries of scalars.
         let known = program.pattern(role).filter(|_| program.is_scalar());
         let pattern = known.map_or(merged, Pattern::clone);
         let mut entries = entries.into_iter();
@@ -248,7 +248,7 @@ pub fn check_arrays(program: &Program) -> Result<(), BindError> {
             let (Some(first), Some(last)) = (ends(&program.axes[axis].first), ends(&program.axes[axis].last)) else {
                 return Err(BindError::TooManyElements { array, elements: None });
             };
-            // What is computed from others may be nothing: a definition over 1..N-1 for N = 1.
+            // Computed arrays may be empty: a definition over 1..N-1 for N = 1.
             let given = !matches!(
                 a.role,
                 Role::Staged
@@ -273,7 +273,7 @@ pub fn check_arrays(program: &Program) -> Result<(), BindError> {
     Ok(())
 }
 
-/// Lists without duplicates.
+/// A list of tables without duplicates.
 #[derive(Default)]
 struct Tables {
     all: Vec<Vec<u32>>,
@@ -294,7 +294,7 @@ impl Tables {
         self.append(table)
     }
 
-    /// A table that no other is equal to.
+    /// Adds a table that differs from all others.
     fn append(&mut self, table: Vec<u32>) -> TableId {
         self.elements += table.len() as u64;
         self.all.push(table);
@@ -312,7 +312,7 @@ struct Binder<'a> {
 }
 
 impl Binder<'_> {
-    /// The argument block of a nest filled in, but for the positions of matrix entries.
+    /// The argument block of a nest, without the positions of matrix entries.
     fn run(&mut self, number: usize, nest: &Kernel, domain: &Domain) -> Result<BoundKernel, BindError> {
         let arguments = ArgumentBlock::of(nest);
         let mut words = vec![Word::Integer(0); arguments.words as usize];
@@ -412,7 +412,7 @@ impl Binder<'_> {
                 Line::Table { start: self.layout.start(array) as u32, table, strides }
             } else {
                 let found = positions.strides(id)?;
-                // A line does not move with a counter that its access does not depend on.
+                // A stride is zero for a counter that the access does not depend on.
                 let stride = |c| own.iter().position(|&o| o == c).map_or(0, |k| found.strides[k]);
                 Line::Strides { start: found.base, strides: counters.iter().map(|&c| stride(c)).collect() }
             };
@@ -428,7 +428,7 @@ impl Binder<'_> {
         Ok(entry_loops)
     }
 
-    /// The positions of the entries that a nest stores, taken from those of all entry loops in order.
+    /// Takes the positions of the entries of a nest from those of all entry loops, in order.
     fn set_entries(
         &mut self,
         nest: &Kernel,

@@ -4,9 +4,9 @@ use super::{Access, AccessId, Affine, Element, Kernel, LoopId, Space, Sub, Subsc
 use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
 use crate::stage::copy;
 
-/// The kernel with iteration loops of their own where reductions run over the same loops: the loop of a reduction became
-/// an iteration loop, and what was its term contains other reductions that had been merged with it, as `sum(m: a[m])`
-/// in `sum(j: u[j]*(u[j] > sum(m: a[m])))`.
+/// Separates iteration loops from reductions over the same loops: the loop of a reduction became an iteration loop,
+/// and its term contains other reductions that had been merged with it, such as `sum(m: a[m])` in `sum(j: u[j]*(u[j]
+/// > sum(m: a[m])))`.
 pub(crate) fn apart(mut kernel: Kernel) -> Kernel {
     for k in 0..kernel.iterates.len() {
         let from = kernel.iterates[k];
@@ -37,7 +37,7 @@ pub(crate) fn apart(mut kernel: Kernel) -> Kernel {
     kernel
 }
 
-/// Copies what varies with a loop so that it varies with another one of the same indices.
+/// Copies nodes that vary with a loop, so that they vary with another loop of the same indices.
 #[derive(Default)]
 pub(crate) struct Carrier {
     nodes: QuickMap<(LoopId, LoopId, NodeId), NodeId>,
@@ -45,7 +45,7 @@ pub(crate) struct Carrier {
 }
 
 impl Carrier {
-    /// The node with the index of `to` in place of that of `from`; reductions over `from` itself stay.
+    /// The node with the index of `to` instead of the index of `from`; reductions over `from` itself stay.
     pub fn node(&mut self, graph: &mut Graph, space: &mut Space, root: NodeId, from: LoopId, to: LoopId) -> NodeId {
         let mut stack = vec![(root, false)];
         while let Some((id, ready)) = stack.pop() {
@@ -94,7 +94,7 @@ impl Carrier {
         self.nodes[&(from, to, root)]
     }
 
-    /// The access with the index of `to` in place of that of `from`.
+    /// The access with the index of `to` instead of the index of `from`.
     pub fn access(&mut self, space: &mut Space, id: AccessId, from: LoopId, to: LoopId) -> AccessId {
         if !space.loops_of(id).contains(&from) {
             return id;

@@ -7,10 +7,10 @@ use crate::graph::{Graph, Node, NodeId};
 use crate::program::{ArrayId, KernelRole, Program, Role};
 
 impl Kernel {
-    /// Whether the kernel is well formed.
+    /// Checks whether the kernel is well formed.
     ///
     /// # Errors
-    /// The first rule that it breaks.
+    /// The first violated rule.
     pub fn check(&self, program: &Program) -> Result<(), &'static str> {
         let loops = self.space.loops().len();
         let is_loop = |l: LoopId| (l.0 as usize) < loops;
@@ -83,7 +83,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Loops of reductions are not iteration loops, every index belongs to a reduction around it, and no loop is inside itself.
+    /// Checks that loops of reductions are not iteration loops, every index belongs to a reduction around it, and no
+    /// loop is inside itself.
     fn reductions(&self) -> Result<(), &'static str> {
         let reductions = |node: &Node| matches!(node, Node::Reduce(_, l, _) if self.iterates.contains(l));
         if self.graph.nodes().iter().any(reductions) {
@@ -104,7 +105,7 @@ impl Kernel {
         let states = [Role::Position, Role::Velocity, Role::FirstOrder];
         for store in &self.stores {
             let fine = match (self.role, store.target) {
-                // Backends write straight-line code of stores alone.
+                // Only stores of straight-line code may add to scalars.
                 (_, Target::Add(Element::Scalar(_))) => false,
                 (KernelRole::ParameterJacobian, Target::Entry(i, j)) => fits(i, &states) && fits(j, &[Role::Parameter]),
                 (role, Target::Entry(i, j)) => role.is_matrix() && fits(i, &states) && fits(j, &states),
@@ -127,7 +128,7 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// The role of the array of an element; `None` if there is none, or if it is a scalar at a position that is not known.
+    /// The role of the array of an element; `None` if there is none, or if a scalar is at an unknown position.
     fn role_of(&self, element: Element, program: &Program) -> Option<Role> {
         match element {
             Element::At(a) => self.space.accesses().get(a.0 as usize).and_then(|a| role(a.array, program)),

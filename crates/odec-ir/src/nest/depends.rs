@@ -14,9 +14,9 @@ pub(crate) const NOTHING: SetId = SetId(0);
 
 /// Dependence of every node of a nest.
 pub(crate) struct Depends {
-    /// By node: number of iteration counters, outermost first, inside which it has to be; 0 is outside all loops.
+    /// For each node: the number of iteration counters, outermost first, that must enclose it; 0 is outside all loops.
     pub level: Vec<u32>,
-    /// By node: the loops of reductions whose index it depends on and that no reduction inside it runs over.
+    /// For each node: the loops of reductions whose index it depends on and over which no inner reduction runs.
     pub free: Vec<SetId>,
     sets: Vec<Vec<LoopId>>,
     index: QuickMap<Vec<LoopId>, SetId>,

@@ -4,16 +4,16 @@ use num_dual::Dual64;
 
 use crate::builtin::Builtin;
 
-/// A number that every builtin can be applied to.
+/// A number type for the builtins.
 pub trait Number: Copy {
-    /// A number without derivative.
+    /// A constant: no derivative.
     fn constant(x: f64) -> Self;
     /// The value.
     fn value(self) -> f64;
-    /// A builtin of as many arguments as it takes.
+    /// Applies a builtin to its arguments.
     fn call(row: &'static Builtin, args: &[Self]) -> Self;
-    /// The value of a lookup with this argument in the table that begins at a place of the parameter buffer. It is constant where the
-    /// argument varies a little.
+    /// The value of a lookup with this argument in the table at a position of the parameter buffer. It is constant
+    /// for small changes of the argument.
     fn looked_up(value: f64, argument: Self, table: usize) -> Self {
         let _ = (argument, table);
         Self::constant(value)
@@ -32,8 +32,8 @@ impl Number for f64 {
     }
 }
 
-/// The derivative part follows the row's `dual` field, the real part is always the value function's. A call whose
-/// arguments have no derivative part has none (no 0 * inf from a factor that is constant).
+/// The derivative part follows the `dual` field of the row, the real part its `value` field. A call whose arguments
+/// have no derivative part has none (no 0 * inf from a factor that is constant).
 impl Number for Dual64 {
     fn constant(x: f64) -> Dual64 {
         Dual64::from_re(x)

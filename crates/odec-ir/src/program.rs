@@ -1,4 +1,4 @@
-//! A program: arrays, and kernels that read and store them. This is what derivatives are taken of and backends compile.
+//! A program: arrays, and kernels that read and store them. Differentiation and backends work on programs.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub struct ArrayId(pub u32);
 /// The meaning of an array, which determines its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
-    /// `q`: a state whose equation gives `q''`. Its velocity is the `Velocity` array of the same rank in the list.
+    /// `q`: a state whose equation gives `q''`. Its velocity is the `Velocity` array of the same rank.
     Position,
     /// `v = q'`.
     Velocity,
@@ -22,19 +22,21 @@ pub enum Role {
     FirstOrder,
     /// A parameter: an input that is set before a run.
     Parameter,
-    /// A parameter-only value: the `Prepare` kernel computes it once per parameter set and stores it after the
+    /// A parameter-only value: the `Prepare` kernel computes it once per parameter set and stores it behind the
     /// parameters in the parameter buffer.
     Staged,
-    /// A number that `const` names and that extents depend on, or an extent: an input in the parameter buffer, so that code
-    /// is the same for every value. Programs without index sets have none.
+    /// A number that a `const` declares and that extents depend on, or an extent: an input in the parameter buffer,
+    /// so that the code is the same for all values. Programs without index sets have none.
     Size,
     /// Constant data in the parameter buffer: a table.
     Table,
-    /// A quantity that events alone change: in the parameter buffer, constant between two instants.
+    /// A quantity that only events change: in the parameter buffer, constant between two instants.
     Discrete,
-    /// The truth of a relation, or a value that changes at known times alone: in the parameter buffer, constant inside a step.
+    /// The truth of a relation, or a value that changes only at known times: in the parameter buffer, constant inside
+    /// a step.
     Mode,
-    /// A result of a kernel of [`crate::switch::Switching`], which is an output there. No kernel of the model reads or stores it.
+    /// A result of a kernel of [`crate::switch::Switching`], where it is an output. No kernel of the model reads or
+    /// stores it.
     Side,
     /// A quantity that a run records in addition to the states.
     Output,
@@ -53,15 +55,15 @@ pub struct Array {
     pub role: Role,
     /// Its index sets; none for a scalar.
     pub axes: Vec<AxisId>,
-    /// Default of a parameter or size (states have their `Initial` kernel; others ignore it).
+    /// Default of a parameter or size (the `Initial` kernel sets states; other arrays ignore it).
     pub default: f64,
-    /// Values of a table, defaults of a parameter with axes: row by row. Empty for others.
+    /// Values of a table, or defaults of a parameter with axes, row by row. Otherwise empty.
     pub data: Vec<f64>,
     /// Unit as written, without brackets.
     pub unit: Option<String>,
     /// Doc comment.
     pub doc: Option<String>,
-    /// Where it is declared.
+    /// Source location of the declaration.
     pub span: Span,
 }
 
@@ -89,12 +91,12 @@ pub enum KernelRole {
     MassJacobian,
     /// `out` = d(M(t, y) w)/dt for a fixed w, n values.
     MassTimeDerivative,
-    /// `out` = outputs, then conserved, then expected quantities. `w` = y' where [`Program::outputs_read_rates`].
+    /// `out` = outputs, then conserved, then expected quantities. `w` = y' if [`Program::outputs_read_rates`].
     Outputs,
 }
 
 impl KernelRole {
-    /// True for those whose `out` holds the values of a matrix on its pattern.
+    /// True for roles whose `out` holds the values of a matrix on its pattern.
     pub fn is_matrix(self) -> bool {
         use KernelRole::{Jacobian, Mass, MassJacobian, ParameterJacobian};
         matches!(self, Jacobian | ParameterJacobian | Mass | MassJacobian)
@@ -106,7 +108,7 @@ impl KernelRole {
 pub struct Pattern {
     /// Number of rows.
     pub rows: u32,
-    /// `col_ptr[j]..col_ptr[j+1]` are the entries of column `j`; one more than there are columns.
+    /// `col_ptr[j]..col_ptr[j+1]` are the entries of column `j`; its length is the number of columns plus one.
     pub col_ptr: Vec<u32>,
     /// Row of each entry.
     pub row_idx: Vec<u32>,
@@ -123,11 +125,11 @@ pub struct Program {
     pub extents: Vec<Extent>,
     /// Index sets of the arrays.
     pub axes: Vec<Axis>,
-    /// The loop nests of all roles; for each role those that set come before those that add. Without index sets there is at
-    /// most one for each role.
+    /// The loop nests of all roles; for each role, kernels that set precede kernels that add. Without index sets
+    /// there is at most one for each role.
     pub kernels: Vec<Kernel>,
-    /// Pattern of df/dy. This and the patterns below are empty in a program with index sets, where binding finds them
-    /// ([`crate::nest::BoundProgram::matrix`]).
+    /// Pattern of df/dy. This and the patterns below are empty in a program with index sets, where binding computes
+    /// them ([`crate::nest::BoundProgram::matrix`]).
     pub jacobian: Pattern,
     /// Pattern of df/dp (columns: parameters).
     pub parameter_jacobian: Pattern,
@@ -139,21 +141,21 @@ pub struct Program {
     pub invariants: Option<Arc<Invariants>>,
 }
 
-/// Constraints that were differentiated until they gave algebraic unknowns, and their lower derivatives: functions of (t, y) that
-/// stay zero along a solution.
+/// Constraints that were differentiated until they determined algebraic unknowns, and their lower derivatives:
+/// functions of (t, y) that stay zero along a solution.
 #[derive(Clone)]
 pub struct Invariants {
-    /// The same arrays; f of some rows are these functions, and 0 of the others.
+    /// A program with the same arrays; f of some rows is one of these functions, and 0 in the others.
     pub program: Program,
     /// Groups of functions, in the order in which they are satisfied.
     pub stages: Vec<InvariantStage>,
-    /// With sensitivities: the same for derivatives by each parameter.
+    /// With sensitivities: the stages of the derivatives by each parameter.
     pub derived: Vec<InvariantStage>,
-    /// The algebraic unknowns, which act on the states that the functions of the last stage determine.
+    /// The algebraic unknowns that act on the states that the functions of the last stage determine.
     pub unknowns: Vec<StateElement>,
-    /// Those of them in whose rows are equations that were not differentiated.
+    /// Algebraic unknowns in whose rows the equations were not differentiated.
     pub direct: Vec<StateElement>,
-    /// The constraints: where each is written, and how often it was differentiated.
+    /// The constraints: source location and number of differentiations.
     pub constraints: Vec<(Span, u32)>,
 }
 
@@ -161,22 +163,22 @@ pub struct Invariants {
 /// ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvariantStage {
-    /// The elements in whose rows the functions are.
+    /// The elements whose rows hold the functions.
     pub rows: Vec<StateElement>,
-    /// The states that these functions determine in part.
+    /// The states that these functions constrain.
     pub columns: Vec<StateElement>,
 }
 
-/// One number of the solver's state.
+/// One element of the solver's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateElement {
     /// An array of states, or a scalar.
     pub array: ArrayId,
-    /// Where in the array, row by row.
+    /// Index in the array, row by row.
     pub position: usize,
 }
 
-/// A program that contradicts itself, which lowering never makes but a text form by hand may.
+/// An inconsistent program. Lowering never makes one, but a handwritten text form may be one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// A store to an entry that is not in the pattern, or beyond `out`.
@@ -200,8 +202,8 @@ impl std::fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 impl Program {
-    /// True when all kernels are without loops and know the positions of what they read: then patterns are known too.
-    /// Another program has to be bound before it can run.
+    /// True if no kernel has loops and all positions are known: then the patterns are known too. Other programs must
+    /// be bound before they run.
     pub fn is_scalar(&self) -> bool {
         self.arrays.iter().all(|a| a.axes.is_empty()) && self.kernels.iter().all(Kernel::is_scalar)
     }
@@ -211,33 +213,33 @@ impl Program {
         self.kernels.iter().filter(move |k| k.role == role)
     }
 
-    /// The kernel of a role of a scalar program; the first of several in others.
+    /// The kernel of a role in a scalar program; in other programs, the first one.
     pub fn kernel(&self, role: KernelRole) -> Option<&Kernel> {
         self.kernels_of(role).next()
     }
 
-    /// True when there is a kernel of this role.
+    /// True if there is a kernel of this role.
     pub fn has(&self, role: KernelRole) -> bool {
         self.kernel(role).is_some()
     }
 
-    /// True when the right-hand side does not mention time.
+    /// True if the right-hand side does not depend on time.
     pub fn is_autonomous(&self) -> bool {
         !self.kernels_of(KernelRole::Rhs).any(|k| k.live().any(|(_, node)| node == Node::Time))
     }
 
-    /// True when M depends on the state or on time, not on parameters alone.
+    /// True if M depends on the state or on time.
     pub fn mass_varies(&self) -> bool {
         self.kernels_of(KernelRole::Mass).any(|k| k.varies(&self.arrays))
     }
 
-    /// True when the `Outputs` kernel reads derivatives, which it is then given as the direction `w`.
+    /// True if the `Outputs` kernel reads derivatives, which it receives as the direction `w`.
     pub fn outputs_read_rates(&self) -> bool {
         let reads = |(_, node)| matches!(node, Node::Direction(_));
         self.kernels_of(KernelRole::Outputs).any(|k| k.live().any(reads))
     }
 
-    /// The pattern of the matrix that a role stores, in a program without index sets; elsewhere binding finds it.
+    /// The pattern of the matrix that a role stores, in a program without index sets; for others, binding computes it.
     pub fn pattern(&self, role: KernelRole) -> Option<&Pattern> {
         match role {
             KernelRole::Jacobian => Some(&self.jacobian),
@@ -248,7 +250,7 @@ impl Program {
         }
     }
 
-    /// First and last index of an axis of a program whose sizes fit: of one that was bound.
+    /// First and last index of an axis of a bound program.
     #[track_caller]
     pub fn ends(&self, axis: AxisId) -> (i64, i64) {
         let axis = &self.axes[axis.0 as usize];

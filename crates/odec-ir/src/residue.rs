@@ -1,9 +1,9 @@
-//! Numbers modulo a prime, in which no arithmetic rounds: two formulas that are equal at random residues are equal.
+//! Numbers modulo a prime, whose arithmetic has no rounding: two formulas that agree for random residues are equal.
 //!
-//! Arithmetic is exact, with numbers as the fractions that their digits tell. A formula that is zero at a residue drawn at random is
-//! zero everywhere, but for a chance of its degree over the prime: J. T. Schwartz, J. ACM 27 (1980) 701. Other functions give a
-//! residue that their name and arguments decide, so that equal terms stay equal. Which quantity is the larger one is decided by the
-//! residue of their difference.
+//! Arithmetic is exact; numbers become the fractions that their digits represent. A formula that is zero for a random
+//! residue is zero everywhere, except with a probability of its degree over the prime: J. T. Schwartz, J. ACM 27
+//! (1980) 701. Other functions give a residue that depends on their name and arguments, so that equal terms stay
+//! equal. The residue of a difference decides which quantity is larger.
 
 use crate::broken;
 use crate::builtin::Builtin;
@@ -13,14 +13,14 @@ use crate::number::Number;
 pub const PRIME: u64 = (1 << 61) - 1;
 /// Significant digits of a decimal number; later digits count as rounding errors.
 const DIGITS: usize = 15;
-/// Units in the last place by which rounding may have moved a number.
+/// Units in the last place by which a number may have been rounded.
 const ROUNDING: f64 = 2.0;
 /// Largest denominator of a fraction that replaces a number with more digits.
 const DENOMINATOR: u64 = 100_000;
 /// Powers of two between the largest product of numerator and denominator and the prime. A residue that represents no
 /// such fraction is mistaken for one with a probability of about 2^-`MARGIN`.
 const MARGIN: u32 = 10;
-/// Largest whole exponent of a power that is formed.
+/// Largest integer exponent of a computed power.
 const EXPONENT: f64 = 1e6;
 /// Functions with f(-x) = -f(x), and with f(-x) = f(x).
 const ODD: [&str; 10] = ["sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf", "cbrt"];
@@ -29,14 +29,14 @@ const EVEN: [&str; 2] = ["cos", "cosh"];
 /// A number modulo the prime.
 #[derive(Clone, Copy, Debug)]
 pub struct Residue {
-    /// `None`: it has no value.
+    /// `None`: undefined.
     residue: Option<u64>,
-    /// Its value, NaN where it depends on what was drawn.
+    /// The value; NaN if it depends on drawn quantities.
     fixed: f64,
 }
 
 impl Residue {
-    /// A quantity that may have any value, drawn by what `seed` says.
+    /// A quantity with an arbitrary value, drawn from `seed`.
     pub fn drawn(seed: u64) -> Residue {
         Residue::of(scatter(seed))
     }
@@ -45,7 +45,7 @@ impl Residue {
         Residue { residue: Some(residue % PRIME), fixed: f64::NAN }
     }
 
-    /// The residue, if there is a value.
+    /// The residue; `None` if undefined.
     pub fn get(self) -> Option<u64> {
         self.residue
     }
@@ -62,7 +62,7 @@ impl Residue {
         if self.is_fixed() { self.fixed != 0.0 } else { self.residue != Some(0) }
     }
 
-    /// Whether a is larger than b: by their values where both are fixed.
+    /// True if a is larger than b: by value if both are fixed.
     fn exceeds(a: Residue, b: Residue) -> Option<bool> {
         if a.is_fixed() && b.is_fixed() {
             return Some(a.fixed > b.fixed);
@@ -121,7 +121,7 @@ pub fn fraction(residue: u64) -> Option<(i64, i64)> {
     Some((i64::try_from(sign * n).ok()?, i64::try_from(d.abs()).ok()?))
 }
 
-/// A number by its decimal digits, or as the simple fraction that it was rounded from.
+/// The residue of a number: from its decimal digits, or from the simple fraction that it was rounded from.
 fn exactly(x: f64) -> u64 {
     let signed = |residue: u64| if x < 0.0 { subtract(0, residue) } else { residue };
     let x_abs = x.abs();
@@ -182,7 +182,7 @@ fn scatter(seed: u64) -> u64 {
     (z ^ (z >> 31)) % PRIME
 }
 
-/// A residue that a name and arguments decide.
+/// A residue that depends on a name and arguments.
 fn named(name: &str, args: &[u64]) -> u64 {
     let start = name.bytes().fold(7, |h, byte| scatter(h ^ u64::from(byte)));
     args.iter().fold(start, |h, x| scatter(h.rotate_left(17) ^ *x))
@@ -266,10 +266,10 @@ fn exact(name: &str, args: &[Residue]) -> Option<u64> {
     }
 }
 
-/// A residue for the value of any other function, with the symmetries of the function.
+/// A residue for any other function, with the symmetries of the function.
 fn opaque(row: &'static Builtin, mut args: Vec<u64>) -> Option<u64> {
     if matches!(row.name, "add" | "sub" | "mul" | "div" | "neg" | "fma") {
-        // a sum with what has no value, or a division by zero
+        // a sum with an undefined term, or a division by zero
         return None;
     }
     if row.commutative {

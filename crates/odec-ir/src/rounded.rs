@@ -5,17 +5,17 @@ use num_dual::Dual64;
 use crate::builtin::Builtin;
 use crate::number::Number;
 
-/// A value, and how far it may be from that of exact arithmetic: first-order running error analysis (N. Higham, Accuracy and
-/// Stability of Numerical Algorithms, section 3.3).
+/// A value and a bound on its rounding error: first-order running error analysis (N. Higham, Accuracy and Stability
+/// of Numerical Algorithms, section 3.3).
 #[derive(Clone, Copy, Debug)]
 pub struct Rounded {
-    /// As f64 arithmetic gives it.
+    /// The result of f64 arithmetic.
     pub value: f64,
-    /// How far it may be from that of exact arithmetic.
+    /// Bound on the difference to exact arithmetic.
     pub error: f64,
 }
 
-/// A value is zero if it is within this many bounds of it: library functions round by more than half a unit.
+/// A value counts as zero if its magnitude is within this many bounds: library functions round by more than half a unit.
 const SLACK: f64 = 4.0;
 
 impl Rounded {
@@ -24,17 +24,17 @@ impl Rounded {
         Rounded { value, error: 0.0 }
     }
 
-    /// Whether value and bound are finite.
+    /// True if value and bound are finite.
     pub fn is_finite(self) -> bool {
         self.value.is_finite() && self.error.is_finite()
     }
 
-    /// Whether exact arithmetic may give zero.
+    /// True if exact arithmetic may give zero.
     pub fn may_be_zero(self) -> bool {
         self.value.abs() <= SLACK * self.error
     }
 
-    /// The size of the terms that the value is the sum of, roughly.
+    /// The approximate size of the terms whose sum is the value.
     pub fn size(self) -> f64 {
         self.error / f64::EPSILON
     }

@@ -1,4 +1,4 @@
-//! Simplification on construction: constant folding and identities that keep every bit, and the listed few that do not.
+//! Simplification on construction: constant folding, identities that keep every bit, and a few listed rules that do not.
 
 use crate::builtin::{Op, Primitive, arithmetic};
 use crate::graph::{Graph, Node, NodeId};
@@ -7,7 +7,7 @@ use crate::graph::{Graph, Node, NodeId};
 pub const MAX_PRODUCT_EXPONENT: i32 = 16;
 
 /// The rules that may change rounding; every other rule gives the bits of the expression as written (NaN payload
-/// aside). Each is applied before semantics begin: interpreter and machine code see the product.
+/// aside). Each is applied during construction, so interpreter and machine code compute the same product.
 pub const ROUNDING_RULES: &[&str] = &[
     "x^n, integer 2 <= n <= 16: the product made by square-and-multiply from the highest binary digit of n down",
     "x^-n, integer 1 <= n <= 16: 1 / x^n with that product",
@@ -27,13 +27,13 @@ pub(crate) fn call(g: &mut Graph, op: Op, args: &[NodeId]) -> NodeId {
     g.insert_call(op, args)
 }
 
-/// All arguments are numbers: the row's own value function computes the result.
+/// If all arguments are numbers: the value, computed by the `value` function of the row.
 fn fold(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
     let mut x = [0.0; 3];
     for (x, &a) in x.iter_mut().zip(args) {
         *x = g.as_constant(a)?;
     }
-    // A product is what `pow` means for these exponents, folded or not.
+    // For these exponents `pow` means a product, constant or not.
     if op == Op(&arithmetic::POW)
         && let Some(power) = product(g, args[0], x[1])
     {
@@ -55,7 +55,7 @@ fn is(g: &Graph, a: NodeId, x: f64) -> bool {
     g.node(a) == Node::Constant(x.to_bits())
 }
 
-/// A power of two whose inverse is one too: the product has the bits of the quotient.
+/// True for a power of two whose inverse is representable: then product and quotient have the same bits.
 fn exactly_invertible(g: &Graph, b: NodeId) -> bool {
     const MANTISSA: u64 = (1 << (f64::MANTISSA_DIGITS - 1)) - 1;
     let power = |x: f64| x.is_normal() && x.to_bits() & MANTISSA == 0;
@@ -70,7 +70,7 @@ fn identity(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
     let a = args[0];
     let b = args.get(1).copied().unwrap_or(a);
     match op.primitive()? {
-        // x + 0 is not x for x = -0; x + (-0) is x always.
+        // x + 0 differs from x for x = -0; x + (-0) is always x.
         Primitive::Add if is(g, b, -0.0) => Some(a),
         Primitive::Add if is(g, a, -0.0) => Some(b),
         Primitive::Add => match (negated(g, a), negated(g, b)) {
@@ -85,7 +85,7 @@ fn identity(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
         Primitive::Mul if is(g, a, 1.0) => Some(b),
         Primitive::Mul if is(g, b, -1.0) => Some(g.neg(a)),
         Primitive::Mul if is(g, a, -1.0) => Some(g.neg(b)),
-        // The sign of a product is the exclusive or of the signs, also for zeros and infinities.
+        // The sign of a product is the exclusive or of the signs, even for zeros and infinities.
         Primitive::Mul => match (negated(g, a), negated(g, b)) {
             (Some(x), Some(y)) => Some(g.mul(x, y)),
             (Some(x), None) if g.as_constant(b).is_none() => {

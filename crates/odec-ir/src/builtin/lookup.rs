@@ -61,7 +61,8 @@ pub fn piece(knots: &[f64], u: f64) -> f64 {
     Lookup::Piece.value(knots.len(), |k| knots[k], u)
 }
 
-/// Like [`piece`], for a periodic curve of p pieces: the number of a piece in a later period is p larger for each period.
+/// Like [`piece`], for a periodic curve with p pieces: p times the number of the period is added to the number of the
+/// piece.
 pub fn cycle(knots: &[f64], u: f64) -> f64 {
     Lookup::Cycle.value(knots.len(), |k| knots[k], u)
 }

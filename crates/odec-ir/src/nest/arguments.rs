@@ -4,8 +4,10 @@
 //! Code of a nest has the signature `(t, y, p, w, out, arguments)`. The element of an access has this position in its
 //! buffer:
 //!
-//! ```text affine:  base + sum over counters c of stride_c * k_c listed:  base + table[sum over counters c of
-//! stride_c * k_c] ```
+//! ```text
+//! affine:  base + sum over counters c of stride_c * k_c
+//! listed:  base + table[sum over counters c of stride_c * k_c]
+//! ```
 //!
 //! where `k_c` counts from 0 in each run of the loop. A loop index has the value `first + k`; in a boundary region,
 //! whose points are one list, `first + table[k]`.

@@ -20,21 +20,21 @@ pub(crate) struct Depends {
     pub free: Vec<SetId>,
     sets: Vec<Vec<LoopId>>,
     index: QuickMap<Vec<LoopId>, SetId>,
-    /// By loop: how many loops of reductions there are around the reductions over it, at most. A loop that runs inside another is deeper,
-    /// so that loops of equal depth are never inside one another.
+    /// For each loop: the largest number of reduction loops around the reductions over it. A loop inside another is
+    /// deeper, so loops of equal depth are never nested.
     depths: Vec<u32>,
 }
 
 impl Depends {
-    /// The place of what varies with no loop.
+    /// The place of a node that varies with no loop.
     pub const OUTSIDE: (Option<LoopId>, u32) = (None, 0);
 
-    /// The loop of a reduction that a node has to be in, and the number of iteration counters.
+    /// The innermost reduction loop that must enclose a node, and the number of iteration counters.
     pub fn place(&self, id: NodeId) -> (Option<LoopId>, u32) {
         (self.innermost(id), self.level[id.index()])
     }
 
-    /// The dependencies of all nodes, live or not.
+    /// The dependences of all nodes, live or not.
     pub fn of(nest: &Kernel) -> Depends {
         let graph = &nest.graph;
         let mut depends = Depends {
@@ -84,7 +84,7 @@ impl Depends {
         depends
     }
 
-    /// True when a node varies with a loop of a reduction.
+    /// True if a node varies with a loop of a reduction.
     pub fn varies(&self, id: NodeId, over: LoopId) -> bool {
         self.loops(id).binary_search(&over).is_ok()
     }
@@ -94,12 +94,12 @@ impl Depends {
         &self.sets[self.free[id.index()].0 as usize]
     }
 
-    /// The innermost of the loops of reductions that a node varies with.
+    /// The innermost reduction loop that a node varies with.
     pub fn innermost(&self, id: NodeId) -> Option<LoopId> {
         self.loops(id).iter().copied().max_by_key(|&l| self.depths[l.0 as usize])
     }
 
-    /// How many loops there are around the reductions over a loop, at most.
+    /// The largest number of loops around the reductions over a loop.
     pub fn depth(&self, l: LoopId) -> u32 {
         self.depths[l.0 as usize]
     }
@@ -146,12 +146,12 @@ impl Depends {
         id
     }
 
-    /// True if a loop of a reduction is inside another and that one, somewhere, inside it.
+    /// True if a reduction loop is inside another one that is also inside it.
     pub fn nests_in_itself(&self, nest: &Kernel) -> bool {
         self.around(nest).iter().any(|&(l, set)| self.outer(set) > self.depths[l.0 as usize])
     }
 
-    /// The loops of reductions, with the other loops of reductions that a reduction over them varies with.
+    /// Pairs of a reduction loop and the other reduction loops that a reduction over it varies with.
     fn around(&self, nest: &Kernel) -> Vec<(LoopId, SetId)> {
         let mut around: Vec<(LoopId, SetId)> = Vec::new();
         for (i, node) in nest.graph.nodes().iter().enumerate() {
@@ -168,8 +168,8 @@ impl Depends {
         self.sets[set.0 as usize].iter().map(|m| self.depths[m.0 as usize] + 1).max().unwrap_or(0)
     }
 
-    /// Finds the depth of each loop: one more than that of the deepest loop that a reduction over it varies with. In a nest that
-    /// is well formed no loop is inside itself; of one that is not, this gives something.
+    /// Computes the depth of each loop: one more than the deepest loop that a reduction over it varies with. In a
+    /// well-formed nest no loop is inside itself; for any other nest the result is arbitrary.
     fn find_depths(&mut self, nest: &Kernel) {
         self.depths = vec![0; nest.space.loops().len()];
         let around = self.around(nest);

@@ -19,7 +19,7 @@ impl Range {
         Some(Range { first, count: u64::try_from(count).ok().filter(|&c| i64::try_from(c).is_ok())? })
     }
 
-    /// Last index; before the first if there is none.
+    /// Last index; less than the first if the range is empty.
     pub fn last(self) -> i64 {
         self.first.wrapping_add(self.count as i64).wrapping_sub(1)
     }
@@ -27,13 +27,13 @@ impl Range {
 
 /// The points of a nest.
 pub(super) struct Domain {
-    /// By loop: all of its indices.
+    /// For each loop: all its indices.
     pub full: Vec<Range>,
-    /// By loop: those that the code runs over as a loop. Differs from `full` in an interior.
+    /// For each loop: the indices that the code runs over as a loop. Differs from `full` in an interior.
     pub run: Vec<Range>,
-    /// How many points of the iteration loops the nest runs over.
+    /// Number of points of the iteration loops.
     pub points: u64,
-    /// The points of a boundary region in lexicographic order: for each iteration loop the offsets from its first index.
+    /// The points of a boundary region in lexicographic order: for each iteration loop, the offsets from its first index.
     pub boundary: Option<Vec<Vec<u32>>>,
 }
 
@@ -41,7 +41,7 @@ impl Domain {
     /// The points of a nest.
     ///
     /// # Errors
-    /// More points than `limit`, in a boundary region than [`MAX_ENTRIES`].
+    /// More points than `limit`, or more than [`MAX_ENTRIES`] in a boundary region.
     pub fn of(program: &Program, nest: &Kernel, limit: u64) -> Result<Domain, BindError> {
         let too_many = |entries| BindError::TooManyEntries { role: nest.role, entries };
         let range = |l: &super::Loop| Range::of(l.first.value(&program.extents), l.last.value(&program.extents));
@@ -84,8 +84,8 @@ fn product(counts: impl Iterator<Item = u64> + Clone) -> u64 {
     if counts.clone().any(|c| c == 0) { 0 } else { counts.fold(1, u64::saturating_mul) }
 }
 
-/// The part of each iteration loop in which every subscript of every margin stays in its axis, whatever the other loops
-/// are. A subscript in several iteration loops restricts the outermost of them.
+/// The part of each iteration loop in which the subscript of every margin stays in its axis for all values of the
+/// other loops. A subscript in several iteration loops restricts the outermost of them.
 fn interior(program: &Program, nest: &Kernel, full: &[Range]) -> Vec<Range> {
     let mut low: Vec<i128> = nest.iterates.iter().map(|l| i128::from(full[l.0 as usize].first)).collect();
     let mut high: Vec<i128> = nest.iterates.iter().map(|l| i128::from(full[l.0 as usize].last())).collect();
@@ -108,7 +108,7 @@ fn interior(program: &Program, nest: &Kernel, full: &[Range]) -> Vec<Range> {
     inner
 }
 
-/// Cuts the box down to where a margin is in range; `None` if that is nowhere.
+/// Shrinks the box to where a margin is in range; `None` if that is empty.
 fn restrict(
     program: &Program,
     nest: &Kernel,
@@ -122,7 +122,7 @@ fn restrict(
     }
     let axis = positions::range(&program.axes[axis.0 as usize], program);
     let (first, last) = (i128::from(axis.first), i128::from(axis.last()));
-    // The subscript is factor * (index of loop `cut`) + something within rest.0..=rest.1.
+    // The subscript equals factor * (index of loop `cut`) + something within rest.0..=rest.1.
     let cut = nest.iterates.iter().position(|l| sub.loops.iter().any(|&(other, _)| other == *l));
     let start = positions::constant(sub, program);
     let (mut rest, mut factor) = ((start, start), 0);
@@ -157,8 +157,8 @@ fn ceil_div(a: i128, b: i128) -> i128 {
     -floor_div(-a, b)
 }
 
-/// The points of a box that are not in an inner one, in lexicographic order, as offsets from the first index of each
-/// loop. Takes time in proportion to the points and to the rows of the box.
+/// The points of a box outside an inner box, in lexicographic order, as offsets from the first index of each loop.
+/// Takes time in proportion to the points and to the rows of the box.
 fn around(outer: &[Range], inner: &[Range], points: usize) -> Vec<Vec<u32>> {
     let mut offsets: Vec<Vec<u32>> = outer.iter().map(|_| Vec::with_capacity(points)).collect();
     let Some((last, rows)) = outer.split_last() else { return offsets };
@@ -230,8 +230,8 @@ mod tests {
         }
     }
 
-    /// Of every margin in one iteration loop, the box holds exactly the indices at which it is in range for all rounds of
-    /// the reduction's loop.
+    /// For every margin in one iteration loop, the box contains exactly the indices at which the margin is in range
+    /// for all rounds of the reduction's loop.
     #[test]
     fn the_interior_is_the_largest_box() {
         use crate::nest::Affine;

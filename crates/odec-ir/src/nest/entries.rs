@@ -10,9 +10,9 @@ use crate::program::Pattern;
 /// The rows, or the columns, of an entry loop over its iteration counters.
 #[derive(Clone)]
 pub(super) enum Line {
-    /// `start + sum of strides * rounds`
+    /// `start + sum of strides * rounds`.
     Strides { start: i64, strides: Vec<i64> },
-    /// `start + table[sum of strides * rounds]`; [`DROPPED`] in the offset table: no entry.
+    /// `start + table[sum of strides * rounds]`; [`DROPPED`] in the offset table means no entry.
     Table { start: u32, table: Rc<Vec<u32>>, strides: Vec<usize> },
 }
 
@@ -25,12 +25,12 @@ pub(super) struct EntryLoop {
 }
 
 impl EntryLoop {
-    /// Number of entries that it stores, including those that are dropped.
+    /// Number of entries that it stores, including dropped ones.
     pub fn len(&self) -> u64 {
         if self.rounds.contains(&0) { 0 } else { self.rounds.iter().copied().fold(1, u64::saturating_mul) }
     }
 
-    /// Calls with the number, row and column of each entry that exists at these points, in the order of the loops.
+    /// Calls `visit` with the number, row and column of each entry that exists at these points, in the order of the loops.
     fn walk(&self, points: Range<u64>, mut visit: impl FnMut(u32, u32, u32)) {
         let inner = self.rounds.last().copied().unwrap_or(1).max(1);
         let mut round = vec![0; self.rounds.len().saturating_sub(1)];
@@ -62,14 +62,14 @@ impl EntryLoop {
     }
 }
 
-/// A line along the innermost counter.
+/// A part of a line along the innermost counter.
 enum Segment<'a> {
     Steps(i64, i64),
     Table(u32, &'a [u32], usize),
 }
 
 impl Line {
-    /// From a round of the innermost counter on.
+    /// The part from a round of the innermost counter.
     fn run(&self, round: &[u64], first: u64, length: u64) -> Segment<'_> {
         let rounds = || round.iter().chain([&first]);
         match self {
@@ -99,11 +99,11 @@ impl Segment<'_> {
     }
 }
 
-/// All entry loops of a nest process this many points before the next block: entries that are close in the matrix are
+/// All entry loops of a nest process this many points before the next block: entries close in the matrix are then
 /// written close in time.
 const BLOCK: u64 = 1 << 12;
 
-/// Most entries that can be numbered: each entry loop's numbers begin at a multiple of [`BLOCK`].
+/// Largest number of entries that can be numbered: the numbers of each entry loop start at a multiple of [`BLOCK`].
 pub(super) const MAX_NUMBERS: u64 = 1 << 31;
 
 /// The pattern of the entry loops of all nests, and for each entry loop the positions of its entries. The time is
@@ -119,7 +119,7 @@ pub(super) fn merge(rows: usize, columns: usize, nests: &[Vec<EntryLoop>]) -> (P
     for j in 0..columns {
         next[j + 1] += next[j];
     }
-    // Row and number of each entry, bucketed by columns: sorted, equal rows meet in the order of their entry loops.
+    // Row and number of each entry, bucketed by columns; after sorting, equal rows are in the order of their entry loops.
     let existing = next[columns] as usize;
     let mut entries = vec![0u64; existing];
     // The entry loop of each block of numbers, and the first number of each entry loop.
@@ -147,7 +147,7 @@ pub(super) fn merge(rows: usize, columns: usize, nests: &[Vec<EntryLoop>]) -> (P
         Pattern { rows: rows as u32, col_ptr: Vec::with_capacity(columns + 1), row_idx: Vec::with_capacity(existing) };
     pattern.col_ptr.push(0);
     let mut start = 0;
-    // After the last pass `next[j]` is where column j ends.
+    // After the last pass, `next[j]` is the end of column j.
     for &end in &next[..columns] {
         let column = &mut entries[start..end as usize];
         start = end as usize;
@@ -191,7 +191,7 @@ mod tests {
             strides.reverse();
             Line::Table { start: 3, table: Rc::new(table), strides }
         } else {
-            // The strides may be negative, the positions not.
+            // The strides may be negative, but not the positions.
             let strides: Vec<i64> = rounds.iter().map(|_| random.below(5) as i64 - 2).collect();
             let least: i64 = rounds.iter().zip(&strides).map(|(&r, &s)| (s * (r as i64 - 1)).min(0)).sum();
             Line::Strides { start: -least, strides }

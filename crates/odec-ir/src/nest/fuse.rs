@@ -1,13 +1,13 @@
-//! Loops of reductions with the same range become one loop, so that their terms share what they have in common: of the
-//! three components of a force, the distance.
+//! Merges reduction loops with the same range, so that their terms share common parts: the three components of a
+//! force share the distance.
 
 use super::depends::Depends;
 use super::{Access, AccessId, Affine, Element, Kernel, LoopId, Space, Sub, Subscript, Target};
 use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
 use crate::stage::copy;
 
-/// The nest with equal loops of reductions merged, and without loops, accesses and nodes that nothing uses. Loops are equal if
-/// they have the same range and as many loops around them; such loops are never inside one another.
+/// The nest with equal reduction loops merged, and without unused loops, accesses and nodes. Loops are equal if they
+/// have the same range and the same depth; such loops are never nested.
 pub fn fused(nest: Kernel) -> Kernel {
     if nest.is_scalar() {
         return nest;
@@ -66,10 +66,10 @@ pub fn fused(nest: Kernel) -> Kernel {
     out
 }
 
-/// Carries accesses and guards to a space with other loops.
+/// Moves accesses and guards to a space with other loops.
 pub(crate) struct Relabel<'a> {
     old: &'a Space,
-    /// Where they go.
+    /// The new space.
     pub space: Space,
     loops: Vec<Option<LoopId>>,
     accesses: QuickMap<AccessId, AccessId>,
@@ -77,12 +77,12 @@ pub(crate) struct Relabel<'a> {
 }
 
 impl<'a> Relabel<'a> {
-    /// From a space to another, given where the loops go.
+    /// Prepares for a space and the new number of each loop.
     pub fn new(old: &'a Space, space: Space, loops: Vec<Option<LoopId>>) -> Relabel<'a> {
         Relabel { old, space, loops, accesses: QuickMap::default(), guards: NodeMap::new(old.guards.len()) }
     }
 
-    /// A leaf or reduction of the graph, in the other space.
+    /// Copies a leaf or reduction of the graph to the new space.
     pub fn node(&mut self, from: &Graph, id: NodeId, map: &NodeMap, into: &mut Graph) -> NodeId {
         match from.node(id) {
             Node::Index(l) => into.insert(Node::Index(self.of(l))),
@@ -93,13 +93,14 @@ impl<'a> Relabel<'a> {
         }
     }
 
-    /// The image of a loop. If only dead nodes used the loop but an access still needs it, this adds it.
+    /// The new number of a loop. If only dead nodes used the loop but an access still needs it, this adds it.
     fn of(&mut self, l: LoopId) -> LoopId {
         let (old, space) = (self.old, &mut self.space);
         *self.loops[l.0 as usize].get_or_insert_with(|| space.push_loop(old.loops()[l.0 as usize].clone()))
     }
 
-    /// The access of a guard is older than the node that reads it, and its own guard older still: one pass suffices.
+    /// Moves the guards in one pass: the access in a guard is older than the node that reads it, and its own guard is
+    /// older still.
     pub fn guards(&mut self) {
         let guards = &self.old.guards;
         let roots = self.old.accesses().iter().filter_map(|a| a.guard);

@@ -1,8 +1,8 @@
-//! Hoists values that vary only with the loop of a reduction out of the loops around it: the hyperbolic tangents in
-//! `sum(j: W[i,j]*tanh(u[j]))` are computed once instead of once per row.
+//! Hoists values that vary only with a reduction loop out of the loops around it: the hyperbolic tangents in `sum(j:
+//! W[i,j]*tanh(u[j]))` are computed once instead of once per row.
 //!
-//! This is for backends with a buffer for such values. It changes no bit of a result, and binding does not see it: the
-//! program keeps the original nest, and the interpreter runs that one.
+//! This is for backends with a buffer for such values. It changes no bit of a result, and does not affect binding:
+//! the program keeps the original nest, which the interpreter runs.
 
 use super::depends::Depends;
 use super::schedule::is_known;
@@ -15,34 +15,34 @@ use crate::stage::copy;
 /// From this number of operations on, storing and loading a value is cheaper than computing it again.
 const MIN_OPERATIONS: u32 = 4;
 
-/// Largest number of hoisted values of a nest.
+/// Largest number of hoisted values in a nest.
 const MAX_VALUES: usize = 32;
 
-/// A value to compute for every index of a loop before all else.
+/// A value that is computed for every index of a loop before the nest runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HoistedValue {
     /// The loop.
     pub over: LoopId,
     /// The value.
     pub node: NodeId,
-    /// The element that is read instead. It belongs to no array of the program: the backend keeps the values, in the
-    /// order of the rounds of the loop.
+    /// The element that replaces the value. It belongs to no array of the program: the backend stores the values in
+    /// the order of the rounds.
     pub access: AccessId,
 }
 
-/// A nest that reads such values.
+/// A nest that reads hoisted values.
 pub struct Hoisted {
-    /// The nest, with an element in the place of each value. Its accesses are those of the given nest and these elements.
+    /// The nest in which elements replace the values. Its accesses are those of the original nest and these elements.
     pub nest: Kernel,
-    /// By loop, ascending.
+    /// The values, ascending by loop.
     pub values: Vec<HoistedValue>,
-    /// Inputs of the values that vary with no loop, in the order of evaluation. They come first.
+    /// Inputs of the values that vary with no loop, in the order of evaluation. They are computed first.
     pub before: Vec<NodeId>,
     /// Nodes to compute in each round of a loop, in the order of evaluation, including the values.
     pub loops: Vec<(LoopId, Vec<NodeId>)>,
 }
 
-/// The nest, after [`crate::expand::expanded`], with its values hoisted; `None` if there is none. A value must read an
+/// The nest, after [`crate::expand::expanded`], with hoisted values; `None` if there are none. A value must read an
 /// element that varies with the loop, so that the values need no more memory than the arrays of the model.
 pub fn hoisted(nest: &Kernel) -> Option<Hoisted> {
     if nest.is_scalar() {
@@ -100,12 +100,13 @@ pub fn hoisted(nest: &Kernel) -> Option<Hoisted> {
     Some(Hoisted { nest: out, values: hoisted, before, loops })
 }
 
-/// The largest values that vary with one loop of a reduction alone, cost something, and are used where other loops run too.
+/// The largest values that vary with a single reduction loop, are expensive enough, and are used inside other loops.
 fn chosen(nest: &Kernel, depends: &Depends) -> Vec<NodeId> {
     let graph = &nest.graph;
     let live = graph.reachable(nest.stores.iter().map(|s| s.node));
     let len = graph.len();
-    // Made of one loop's index and what no loop changes, without reductions; operations that vary; costs; reads an array along it.
+    // For each node: it depends on one loop's index and loop-invariant nodes, without reductions; its cost in
+    // operations; it reads an array along the loop.
     let (mut simple, mut operations) = (vec![false; len], vec![0u32; len]);
     let (mut dear, mut reads) = (vec![false; len], vec![false; len]);
     let mut chosen = vec![false; len];
@@ -127,7 +128,7 @@ fn chosen(nest: &Kernel, depends: &Depends) -> Vec<NodeId> {
             reads[i] = matches!(node, Node::Read(_) | Node::Direction(_)) || operands().any(|a| reads[a]);
             continue;
         }
-        // In one loop of a reduction at the outside a value is computed once anyway.
+        // In an outermost reduction loop, a value is computed once anyway.
         if own.len() <= 1 && depends.level[i] == 0 {
             continue;
         }

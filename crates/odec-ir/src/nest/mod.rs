@@ -47,9 +47,9 @@ pub struct ExtentId(pub u32);
 pub struct Extent {
     /// As written: `N`, `2*N + 1`.
     pub text: String,
-    /// Its value. Compiling does not look at it, binding does.
+    /// Its value. Only binding uses it, compiling does not.
     pub value: i64,
-    /// Where it is written.
+    /// Its source location.
     pub span: Span,
 }
 
@@ -66,7 +66,7 @@ pub struct Axis {
     pub first: Affine,
     /// Last index.
     pub last: Affine,
-    /// Where it is declared.
+    /// Source location of the declaration.
     pub span: Span,
 }
 
@@ -78,40 +78,40 @@ pub struct LoopId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccessId(pub u32);
 
-/// How a loop's terms become one value. Terms count from the first index of the loop.
+/// How the terms of a loop become one value. Term numbers start at the first index of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReduceOp {
     /// Four interleaved partial sums (term k goes to partial k mod 4, each starting from 0), added as (0+2)+(1+3).
     Sum,
     /// Four interleaved partial products, each starting from 1, multiplied as (0*2)*(1*3).
     Product,
-    /// `acc = min(acc, term)` by the builtin, from infinity.
+    /// `acc = min(acc, term)` (the builtin), starting from infinity.
     Min,
-    /// `acc = max(acc, term)` by the builtin, from minus infinity.
+    /// `acc = max(acc, term)` (the builtin), starting from minus infinity.
     Max,
-    /// The index that [`ReduceOp::Min`] takes its value from, as a number: the first whose term is smallest, the first NaN if
-    /// there is one. The index before the first if no term is below infinity.
+    /// The index of the term that [`ReduceOp::Min`] chooses, as a number: the first smallest term, or the first NaN
+    /// if there is one. The index before the first if no term is below infinity.
     ArgMin,
-    /// The index that [`ReduceOp::Max`] takes its value from.
+    /// The index of the term that [`ReduceOp::Max`] chooses.
     ArgMax,
 }
 
-/// Which points of its iteration loops a nest runs over.
+/// The points of its iteration loops that a nest runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Region {
-    /// All of them, as loops.
+    /// All points, as loops.
     Whole,
     /// The largest box in which every margin of the nest is in range, as loops.
     Interior,
-    /// The points outside that box, as one list of points.
+    /// The points outside that box, as one list.
     Boundary,
 }
 
 /// The operand of a read or a store: one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Element {
-    /// The scalar that this array is, at a position that code knows: in programs without index sets, where positions
-    /// depend on no extent.
+    /// A scalar array at a position that code knows: in programs without index sets, where positions do not depend on
+    /// extents.
     Scalar(ArrayId),
     /// An access of the kernel; binding finds its position.
     At(AccessId),
@@ -147,16 +147,16 @@ impl Element {
     }
 }
 
-/// Where a node of a kernel is stored.
+/// The destination of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// `out[element] = value`. Every element has one such store in one kernel.
+    /// `out[element] = value`. One kernel has one such store for every element.
     Set(Element),
-    /// `out[element] += value`, after all kernels that set. Several points may add to one element, in the order of the
-    /// loops.
+    /// `out[element] += value`, after all kernels that set elements. Several points may add to one element, in the
+    /// order of the loops.
     Add(Element),
     /// `out[entry] += value` at the entry (row of the first, column of the second) of a matrix that begins at zero.
-    /// Dropped at points where the guard of either access does not hold. Between scalars an entry is stored once.
+    /// Not stored at points where the guard of either access is zero. Between scalars an entry is stored once.
     Entry(Element, Element),
 }
 
@@ -171,7 +171,7 @@ impl Target {
         Target::Entry(row.into(), column.into())
     }
 
-    /// The elements that it names.
+    /// The elements in the target.
     pub fn elements(self) -> impl Iterator<Item = Element> {
         let (first, second) = match self {
             Target::Set(element) | Target::Add(element) => (element, None),
@@ -184,24 +184,24 @@ impl Target {
 /// One result of a kernel, once for each point of its iteration loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// Where.
+    /// The destination.
     pub target: Target,
-    /// What. Its value depends on no loop but the iteration loops.
+    /// The value. It depends on no loops but the iteration loops.
     pub node: NodeId,
 }
 
-/// A subscript that is in range of an axis everywhere in the interior. The axis is that of the array that is read, or the
-/// range of a definition, which has no array: its value is written out where it is used.
+/// A subscript that stays inside an axis everywhere in the interior. The axis belongs to the array that is read, or
+/// is the range of a definition, which has no array because its expression is inlined.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Margin {
-    /// The subscript, before any rule of an edge.
+    /// The subscript, before the rule of its edge.
     pub sub: Affine,
-    /// Where it stays in the interior.
+    /// The axis that it stays inside.
     pub axis: AxisId,
 }
 
-/// A loop nest. All kernels of a role together compute what the role says, in their order in
-/// [`crate::Program::kernels`]. Without loops it is a list of stores, run once: the scalar equations of a model.
+/// A loop nest. All kernels of a role together compute its result, in the order of [`crate::Program::kernels`].
+/// Without loops, the kernel is a list of stores that runs once: the scalar equations of a model.
 #[derive(Clone)]
 pub struct Kernel {
     /// The role of the kernel (see [`KernelRole`]).
@@ -210,13 +210,14 @@ pub struct Kernel {
     pub space: Space,
     /// Iteration loops, outermost first; the other loops of the space belong to reductions.
     pub iterates: Vec<LoopId>,
-    /// Which points of them.
+    /// The points of these loops.
     pub region: Region,
-    /// The margins of the interior: the subscripts for which a boundary has a rule. Both parts have the same list.
+    /// The margins of the interior: the subscripts for which a boundary has a rule. Interior and boundary region have
+    /// the same list.
     pub margins: Vec<Margin>,
-    /// Expressions.
+    /// The expressions.
     pub graph: Graph,
-    /// Results.
+    /// The results.
     pub stores: Vec<Store>,
 }
 
@@ -234,7 +235,7 @@ impl Kernel {
         }
     }
 
-    /// True without loops and with scalars alone, all at known positions: backends write it as straight-line code.
+    /// True for a kernel without loops whose elements are all scalars at known positions: backends emit straight-line code.
     pub fn is_scalar(&self) -> bool {
         self.space.loops().is_empty() && self.space.accesses().is_empty()
     }
@@ -244,7 +245,7 @@ impl Kernel {
         self.graph.live(self.stores.iter().map(|s| s.node))
     }
 
-    /// True when a result depends on more than parameters.
+    /// True if a result depends on more than parameters.
     pub fn varies(&self, arrays: &[crate::Array]) -> bool {
         let stages = crate::stage::of(self, arrays);
         self.stores.iter().any(|s| stages[s.node.index()] > crate::stage::Stage::Parameter)
@@ -258,9 +259,9 @@ impl Kernel {
         }
     }
 
-    /// The kernel with other nodes in the place of some: `write` is given the graph, the new one, the node it may replace and
-    /// how operands are called there; where it gives none, the node stays. Spans go over, and nodes that no store needs
-    /// are left out.
+    /// The kernel with some nodes replaced: `write` receives the graph, the new graph, the node and the new nodes of
+    /// its operands; if it returns nothing, the node is copied. Source locations are kept, and nodes that no store
+    /// needs are left out.
     pub(crate) fn rewritten(
         &self,
         mut write: impl FnMut(&Graph, &mut Graph, NodeId, &NodeMap) -> Option<NodeId>,

@@ -1,4 +1,4 @@
-//! Where the elements lie that the accesses of a nest name: strides where they are affine, offset tables where they are not.
+//! Positions of the elements that a nest accesses: strides if the access is affine, offset tables otherwise.
 
 use super::arguments::Counter;
 use super::bind::BindError;
@@ -10,14 +10,14 @@ use crate::layout::Layout;
 use crate::number::Number;
 use crate::program::{Program, Role};
 
-/// A subscript that may get beyond this magnitude is out of range before it is computed, so that nothing overflows.
+/// A subscript whose magnitude may exceed this counts as out of range and is not computed, so that nothing overflows.
 const MAX_SUBSCRIPT: i128 = 1 << 62;
 
 /// Positions of an access in the buffer of its array.
 pub(super) struct Strides {
-    /// Where it is in the first round of every loop.
+    /// Position in the first round of every loop.
     pub base: i64,
-    /// By counter of the access.
+    /// Stride for each counter of the access.
     pub strides: Vec<i64>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Positions<'a> {
     pub program: &'a Program,
     pub layout: &'a Layout,
     pub nest: &'a Kernel,
-    /// Position of the nest in the program.
+    /// Index of the nest in the program.
     pub number: usize,
     pub domain: &'a Domain,
 }
@@ -41,7 +41,7 @@ impl Positions<'_> {
         }
     }
 
-    /// How many rounds all counters of an access make together.
+    /// The product of the numbers of rounds of all counters of an access.
     pub fn length(&self, access: AccessId) -> u64 {
         let counts = self.nest.counters_of(access).into_iter().map(|c| self.rounds(c));
         if counts.clone().any(|c| c == 0) { 0 } else { counts.fold(1, u64::saturating_mul) }
@@ -50,7 +50,7 @@ impl Positions<'_> {
     /// Base and strides of an access that is not listed.
     ///
     /// # Errors
-    /// It leaves an axis somewhere.
+    /// The access leaves an axis.
     pub fn strides(&self, id: AccessId) -> Result<Strides, BindError> {
         let access = self.nest.space.access(id);
         let counters = self.nest.counters_of(id);
@@ -69,7 +69,7 @@ impl Positions<'_> {
                 let value = if below { least } else { most };
                 return Err(self.out_of_range(id, position, clamped(value), axis, |l| at[l]));
             }
-            // In range at every point, so at the first: no overflow below.
+            // It is in range at every point, so also at the first: no overflow below.
             let mut start = constant(affine, self.program);
             for &(l, c) in &affine.loops {
                 start = start.saturating_add(i128::from(c) * i128::from(self.domain.run[l.0 as usize].first));
@@ -83,11 +83,10 @@ impl Positions<'_> {
         Ok(found)
     }
 
-    /// Positions from the start of the array of a listed access, row by row over its counters; `absent` where its guard is
-    /// zero.
+    /// Positions from the start of the array of a listed access, row by row over its counters; `absent` if its guard
+    /// is zero.
     ///
-    /// # Errors
-    /// It leaves an axis somewhere, or a table of subscripts does not hold whole numbers.
+    /// # Errors It leaves an axis somewhere, or a table of subscripts does not hold whole numbers.
     pub fn table(&self, id: AccessId, absent: u32) -> Result<Vec<u32>, BindError> {
         let counters = self.nest.counters_of(id);
         let length = self.length(id);
@@ -121,7 +120,7 @@ impl Positions<'_> {
         }
     }
 
-    /// The indices at a round of a counter.
+    /// Sets the indices for a round of a counter.
     fn set(&self, at: &mut [i64], counter: Counter, round: u64) {
         match (counter, &self.domain.boundary) {
             (Counter::Points, Some(boundary)) => {
@@ -221,7 +220,7 @@ fn axes(program: &Program, id: AccessId, space: &Space) -> Vec<(Range, i64)> {
     axes
 }
 
-/// The indices of an axis; none if they do not fit.
+/// The indices of an axis; empty if they do not fit.
 pub(super) fn range(axis: &Axis, program: &Program) -> Range {
     let range = Range::of(axis.first.value(&program.extents), axis.last.value(&program.extents));
     range.unwrap_or(Range { first: 0, count: 0 })
@@ -235,7 +234,7 @@ pub(super) fn constant(affine: &Affine, program: &Program) -> i128 {
     })
 }
 
-/// Least and largest value of an affine subscript over loops that are not empty.
+/// Smallest and largest value of an affine subscript over loops that are not empty.
 fn ends(affine: &Affine, program: &Program, loops: &[Range]) -> (i128, i128) {
     let start = constant(affine, program);
     affine.loops.iter().fold((start, start), |(least, most), &(l, c)| {
@@ -245,7 +244,7 @@ fn ends(affine: &Affine, program: &Program, loops: &[Range]) -> (i128, i128) {
     })
 }
 
-/// Where an affine subscript has its least or its largest value.
+/// The loop indices at which an affine subscript is smallest or largest.
 fn corner(affine: &Affine, loops: &[Range], least: bool) -> Vec<i64> {
     let mut at: Vec<i64> = loops.iter().map(|r| r.first).collect();
     for &(l, c) in &affine.loops {
@@ -260,7 +259,7 @@ fn clamped(x: i128) -> i64 {
     x.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
-/// An access, ready to be evaluated at many points.
+/// An access prepared for evaluation at many points.
 struct Located {
     subs: Vec<Along>,
     condition: Option<Condition>,
@@ -284,7 +283,7 @@ enum SubscriptValue {
     },
 }
 
-/// A guard: its nodes, operands first, and room for their values.
+/// A guard: its nodes, operands first, and memory for their values.
 struct Condition {
     terms: Vec<Term>,
     values: Vec<f64>,
@@ -298,7 +297,7 @@ enum Term {
     Call(crate::builtin::Op, [usize; 3]),
 }
 
-/// Why there is no such element.
+/// The reason why there is no such element.
 #[derive(Clone, Copy)]
 enum Stop {
     OutOfRange(i64, Range),
@@ -306,7 +305,7 @@ enum Stop {
 }
 
 impl Located {
-    /// Position in the array; `None` where the guard is zero.
+    /// Position in the array; `None` if the guard is zero.
     fn place(&mut self, program: &Program, at: &[i64]) -> Result<Option<i64>, (usize, Stop)> {
         if let Some(condition) = &mut self.condition
             && !condition.holds(program, at)?
@@ -321,7 +320,7 @@ impl Located {
     }
 }
 
-/// An element of a table; one that its data do not reach is no index.
+/// An element of a table; an index beyond its data is an error.
 fn element_of(program: &Program, array: usize, place: i64) -> Result<f64, Stop> {
     let element = place as usize;
     program.arrays[array].data.get(element).copied().ok_or(Stop::NotWhole { array, element, value: f64::NAN })
@@ -338,7 +337,7 @@ impl Condition {
                     match (program.arrays[number].role, place) {
                         (Role::Size, _) => program.arrays[number].default,
                         (_, Some(place)) => element_of(program, number, place).map_err(|stop| (0, stop))?,
-                        // an element that is not there is chosen by no condition
+                        // a missing element satisfies no condition
                         (_, None) => f64::NAN,
                     }
                 }

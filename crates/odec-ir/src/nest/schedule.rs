@@ -1,8 +1,9 @@
-//! The order in which a nest computes: every node in the outermost loop it can be in, loops of reductions with the same range shared.
+//! The order of computation in a nest: each node is in the outermost possible loop, and reductions with the same
+//! range share a loop.
 //!
-//! A node that varies with no reduction's loop is computed once for each round of the innermost iteration loop it varies with. A
-//! term of a reduction is computed in the body of the reduction's loop, and what does not vary with that loop before it. Reductions over
-//! one loop at one place share the loop unless one needs the result of the other.
+//! A node outside reductions is computed once for each round of the innermost iteration loop that it varies with. The
+//! term of a reduction is computed in the body of the reduction's loop, after everything that does not vary with this
+//! loop. Reductions over one loop at one place share the loop, unless one needs the result of another.
 
 use super::arguments::Counter;
 use super::depends::Depends;
@@ -10,14 +11,13 @@ use super::{Element, Kernel, LoopId, ReduceOp, Region};
 use crate::broken;
 use crate::graph::{Node, NodeId, QuickMap, QuickSet};
 
-/// One step.
+/// One step of a schedule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Compute (or load) the node. This covers all nodes except reductions and those that [`is_known`], which are
-    /// written where they are used. A node can be computed in several loops if none of them can use the value of
-    /// another.
+    /// written where they are used. A node may be computed in several loops if none can use the value from another.
     Compute(NodeId),
-    /// Do the store of this number.
+    /// Store the value of this store.
     Store(u32),
     /// Run a loop.
     Loop(Body),
@@ -28,7 +28,7 @@ pub enum Step {
 pub struct Body {
     /// The counter of the loop.
     pub counter: Counter,
-    /// The reductions that are known when it ends; none of an iteration loop.
+    /// The reductions whose values are known when it ends; empty for an iteration loop.
     pub reductions: Vec<LoopReduction>,
     /// The steps of each round.
     pub steps: Vec<Step>,
@@ -39,7 +39,7 @@ pub struct Body {
 pub struct LoopReduction {
     /// The node.
     pub node: NodeId,
-    /// How terms become its value.
+    /// The operation that combines the terms.
     pub reduction: ReduceOp,
     /// The loop.
     pub over: LoopId,
@@ -55,8 +55,7 @@ pub fn is_known(node: Node) -> bool {
     )
 }
 
-/// The steps of a nest, in order. Each node is computed shortly before its first use, so that few values are live at a
-/// time.
+/// The steps of a nest, in order. Each node is computed just before its first use, to keep few values live.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     /// The steps outside all loops, and the loops.
@@ -64,7 +63,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a nest: for a backend, of one that went through [`crate::expand::expanded`].
+    /// The schedule of a nest; backends pass a nest after [`crate::expand::expanded`].
     pub fn of(nest: &Kernel) -> Schedule {
         if nest.is_scalar() {
             return Schedule::scalar(nest);
@@ -93,7 +92,7 @@ impl Schedule {
         Schedule { steps: own }
     }
 
-    /// A kernel without loops has one body: for each store, the operands that are still missing, in their order, then
+    /// A kernel without loops has one body: for each store, the operands that have not been computed, in order, then
     /// the store.
     fn scalar(kernel: &Kernel) -> Schedule {
         let graph = &kernel.graph;
@@ -121,7 +120,7 @@ impl Schedule {
         Schedule { steps }
     }
 
-    /// How many steps compute a call, anywhere: the size of the code, not the work.
+    /// Number of calls in the code: its size, not its work.
     pub fn calls(&self, nest: &Kernel) -> usize {
         fn count(steps: &[Step], nest: &Kernel) -> usize {
             let one = |step: &Step| match step {
@@ -145,7 +144,7 @@ impl Kernel {
     }
 }
 
-/// Where a node is computed.
+/// The body in which a node is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Home {
     /// In the body of the iteration loop of this level.
@@ -156,9 +155,9 @@ enum Home {
 
 /// A body under construction.
 struct Scope {
-    /// Number of this body among all.
+    /// Unique number of this body.
     id: u32,
-    /// The loop, if it is one of a reduction.
+    /// The loop, for a body of a reduction loop.
     over: Option<LoopId>,
     steps: Vec<Step>,
 }
@@ -182,15 +181,15 @@ enum Task {
 struct Planner<'a> {
     nest: &'a Kernel,
     depends: Depends,
-    /// By node: how many reduction loops must run one after another in its home before it is known.
+    /// For each node: the number of reduction loops in its home that must run one after another before its value is known.
     phase: Vec<u32>,
     groups: QuickMap<Group, Vec<NodeId>>,
-    /// By node: the body that it was last computed in.
+    /// For each node: the body in which it was last computed.
     done: Vec<u32>,
-    /// By node: the last body that needs it.
+    /// For each node: the last body that needs it.
     wanted: Vec<u32>,
     stack: Vec<Scope>,
-    /// How many of the stack are iteration loops (and the outside).
+    /// Number of iteration loops (including the outside) in the stack.
     levels: usize,
     scopes: u32,
 }
@@ -235,7 +234,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Position in the stack of the body that a node is computed in.
+    /// Index in the stack of the body in which a node is computed.
     fn place(&self, id: NodeId) -> usize {
         match self.home(id) {
             Home::Level(level) => level as usize,
@@ -243,7 +242,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The inputs of a reduction from outside its loop: they vary with no other reduction loops than the reduction
+    /// The inputs of a reduction from outside its loop: they vary with the same reduction loops as the reduction
     /// itself.
     fn outside(&self, reduction: NodeId) -> Vec<NodeId> {
         let around = self.depends.loops(reduction);
@@ -276,7 +275,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Computes the roots, each in its body, after what they need.
+    /// Computes the roots and what they need, each node in its body.
     fn run(&mut self, roots: &[NodeId]) {
         let mut tasks: Vec<Task> = roots.iter().rev().map(|&id| Task::Visit(id)).collect();
         while let Some(task) = tasks.pop() {
@@ -340,7 +339,7 @@ impl<'a> Planner<'a> {
         }
         let reductions: Vec<LoopReduction> = reductions.into_iter().map(|node| self.reduction_of(node)).collect();
         let terms: Vec<NodeId> = reductions.iter().map(|f| f.term).collect();
-        // Nothing computed in here belongs to a body further in than that of the reductions.
+        // No node computed here belongs to a body deeper than that of the reductions.
         let inner = self.stack.split_off(self.levels.max(place + 1));
         let scope = Scope::new(&mut self.scopes, Some(over));
         self.want(terms.iter().copied(), Some(over), scope.id);

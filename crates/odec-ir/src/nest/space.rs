@@ -6,7 +6,7 @@ use crate::graph::{Graph, NodeId, QuickMap};
 use crate::program::ArrayId;
 use crate::span::Span;
 
-/// A whole number: constant + sum of coefficient * loop index + sum of coefficient * extent. Terms ascend, no zeros.
+/// An integer: constant + sum of coefficient * loop index + sum of coefficient * extent. Terms ascend, without zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Affine {
     /// Constant term.
@@ -33,7 +33,7 @@ impl Affine {
         Affine { loops: vec![(l, 1)], ..Affine::default() }
     }
 
-    /// Its value where it depends on no loop; `None` if it overflows.
+    /// The value, if it depends on no loop; `None` if it overflows.
     pub fn value(&self, extents: &[super::Extent]) -> Option<i64> {
         if !self.loops.is_empty() {
             broken("the value of a subscript that depends on a loop is asked for without the loop");
@@ -45,7 +45,7 @@ impl Affine {
 
     /// `self + factor * other`; `None` if a coefficient overflows.
     pub fn plus(&self, other: &Affine, factor: i64) -> Option<Affine> {
-        // Both ascend.
+        // Both lists ascend.
         fn merge<K: Copy + Ord>(a: &[(K, i64)], b: &[(K, i64)], factor: i64) -> Option<Vec<(K, i64)>> {
             let mut sum = Vec::with_capacity(a.len() + b.len());
             let mut rest = a;
@@ -81,11 +81,11 @@ impl Affine {
 /// The rule for a subscript that leaves its axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Edge {
-    /// It never does where the guard holds.
+    /// The subscript stays inside if the guard holds.
     Inside,
-    /// It comes in again at the other end.
+    /// The subscript wraps around.
     Periodic,
-    /// It stays at the end.
+    /// The subscript stays at the end.
     Clamp,
 }
 
@@ -94,23 +94,23 @@ pub enum Edge {
 pub enum Sub {
     /// Affine in loop indices and extents.
     Affine(Affine),
-    /// An element of a table of whole numbers, plus a shift.
+    /// An element of a table of integers, plus a shift.
     Lookup {
         /// The table.
         table: ArrayId,
-        /// Where in it.
+        /// The subscripts of the element.
         subs: Vec<Subscript>,
-        /// Added to its value.
+        /// The shift.
         shift: i64,
     },
 }
 
-/// A subscript and what happens to it at the ends of its axis.
+/// A subscript and its rule at the ends of its axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Subscript {
-    /// Which.
+    /// The subscript.
     pub sub: Sub,
-    /// At the ends.
+    /// The rule.
     pub edge: Edge,
 }
 
@@ -121,7 +121,7 @@ pub struct Access {
     pub array: ArrayId,
     /// Subscripts, in the order of the array's axes.
     pub subs: Vec<Subscript>,
-    /// A node of [`Space::guards`]: where it is zero the element does not exist and is not used.
+    /// A node of [`Space::guards`]: if it is zero, the element does not exist and is not used.
     pub guard: Option<NodeId>,
 }
 
@@ -132,9 +132,9 @@ pub struct Loop {
     pub name: String,
     /// First index; an expression in extents alone.
     pub first: Affine,
-    /// Last index; less than the first: the loop is empty.
+    /// Last index; the loop is empty if it is less than the first.
     pub last: Affine,
-    /// Where it is written.
+    /// Source location.
     pub span: Span,
 }
 
@@ -165,7 +165,7 @@ impl Space {
         &self.loops
     }
 
-    /// The access, once.
+    /// Adds an access, or finds an equal one.
     pub fn intern(&mut self, access: Access) -> AccessId {
         if let Some(&id) = self.index.get(&access) {
             return id;
@@ -176,7 +176,7 @@ impl Space {
         id
     }
 
-    /// The access if it is known.
+    /// Finds an equal access.
     pub fn find(&self, access: &Access) -> Option<AccessId> {
         self.index.get(access).copied()
     }

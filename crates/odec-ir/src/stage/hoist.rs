@@ -22,8 +22,8 @@ use crate::span::Span;
 /// A staged array has at most this many axes.
 const MAX_AXES: usize = 2;
 
-/// Moves the largest expressions that depend on parameters and indices alone from the nests that run often to new `Prepare`
-/// nests, and reads the `Staged` arrays in their place. Also drops nodes that no store needs.
+/// Moves the largest expressions in parameters and indices from frequent nests to new `Prepare` nests, and reads
+/// `Staged` arrays instead. Also removes nodes that no store needs.
 pub fn hoist(program: &mut Program) {
     let mut prepared: Vec<Preparation> = Vec::new();
     let mut staged = 0;
@@ -47,12 +47,12 @@ pub fn hoist(program: &mut Program) {
     program.kernels.append(&mut kernels);
 }
 
-/// A `Prepare` nest under construction: of all staged values over loops of the same ranges.
+/// A `Prepare` nest under construction, for all staged values over loops of the same ranges.
 struct Preparation {
     ranges: Vec<(Affine, Affine)>,
     space: Space,
     iterates: Vec<LoopId>,
-    /// Loops of reductions by range and number of loops around them.
+    /// Reduction loops, by range and depth.
     reduced: HashMap<(Affine, Affine, u32), LoopId>,
     graph: Graph,
     stores: Vec<Store>,
@@ -90,24 +90,24 @@ fn range(l: &Loop) -> (Affine, Affine) {
     (l.first.clone(), l.last.clone())
 }
 
-/// A nest whose parameter expressions are being moved.
+/// A nest whose parameter-only expressions are moved.
 struct Hoist<'a> {
     nest: &'a mut Kernel,
     program: &'a mut Program,
     prepared: &'a mut Vec<Preparation>,
     depends: Depends,
     stages: Vec<Stage>,
-    /// By node: the loops it varies with, outermost first.
+    /// For each node: the loops that it varies with, outermost first.
     loops: Vec<Vec<LoopId>>,
-    /// By node: where it varies with a loop, computing it costs more than reading an array.
+    /// For each node that varies with a loop: true if computing it costs more than reading an array.
     dear: Vec<bool>,
-    /// By node: every element it reads exists at all points of the loops.
+    /// For each node: true if every element that it reads exists at all points of the loops.
     total: Vec<bool>,
-    /// Sets of loops that some array varies with.
+    /// Sets of loops that some array of the model varies with.
     arrays: Vec<Vec<LoopId>>,
-    /// By loops that became loops of a preparation, with these: where each node and loop went.
+    /// The copies of nodes and loops, by preparation and by the loops that became its loops.
     copies: HashMap<(usize, Vec<(LoopId, LoopId)>), Copies>,
-    /// How many staged values there are.
+    /// Number of staged values.
     staged: usize,
 }
 
@@ -243,9 +243,9 @@ impl<'a> Hoist<'a> {
         element(array, scalar, &over, &mut self.nest.space)
     }
 
-    /// Copies a node and its inputs into a preparation, where these loops (first here, then there) are iterated. A reduction
-    /// over one of them has a loop of its own there: it is a value like `sum(m: a[m])` in `sqrt(a[j]/sum(m: a[m]))`, whose
-    /// loop was merged with the one around it.
+    /// Copies a node and its inputs to a preparation that iterates these loops (pairs: loop here, loop there). A
+    /// reduction over one of them gets a separate loop there: it is a value like `sum(m: a[m])` in `sqrt(a[j]/sum(m:
+    /// a[m]))`, whose loop was merged with the loop around it.
     fn prepare(&mut self, id: NodeId, over: &[(LoopId, LoopId)], at: usize) -> NodeId {
         let key = (at, over.to_vec());
         let mut copies = self.copies.remove(&key).unwrap_or_else(|| {
@@ -274,7 +274,7 @@ impl<'a> Hoist<'a> {
         }
         let (nest, preparation) = (&*self.nest, &mut self.prepared[at]);
         for &id in &wanted {
-            // of the reductions here, and of those around it that are copied with more loops iterated
+            // the reductions here, and those around it that are copied with more iterated loops
             let used = match nest.graph.node(id) {
                 Node::Reduce(_, l, _) | Node::Index(l) => vec![l],
                 Node::Read(Element::At(a)) | Node::Direction(Element::At(a)) => nest.space.loops_of(a),
@@ -305,16 +305,15 @@ impl<'a> Hoist<'a> {
     }
 }
 
-/// True if a value that varies only with these loops runs inside a further loop, each round of which repeats its
-/// values.
+/// True if a value that varies only with these loops is inside another loop that repeats it in each round.
 fn is_repeated(nest: &Kernel, depends: &Depends, own: &[LoopId]) -> bool {
     let position = |l: &LoopId| nest.iterates.iter().position(|i| i == l);
     let (iterated, reduced): (Vec<LoopId>, Vec<LoopId>) = own.iter().partition(|l| position(l).is_some());
-    // The points of a boundary region are one list.
+    // The points of a boundary region form a single list.
     let boundary = nest.region == Region::Boundary;
     match reduced.iter().map(|&l| depends.depth(l)).max() {
         Some(depth) if depth as usize >= reduced.len() => true,
-        // Loops of reductions are inside all iteration loops.
+        // Reduction loops are inside all iteration loops.
         Some(_) if boundary => iterated.is_empty() && !nest.iterates.is_empty(),
         Some(_) => iterated.len() < nest.iterates.len(),
         None if boundary => false,
@@ -322,14 +321,14 @@ fn is_repeated(nest: &Kernel, depends: &Depends, own: &[LoopId]) -> bool {
     }
 }
 
-/// True if the element exists at every point of the full loops, not only in the interior or where a guard holds.
+/// True if an element exists at every point of the full loops, not only in the interior or where a guard holds.
 fn is_total(nest: &Kernel, program: &Program, access: &Access) -> bool {
     let axes = &program.arrays[access.array.0 as usize].axes;
     access.guard.is_none() && access.subs.iter().zip(axes).all(|(s, &axis)| is_total_sub(nest, program, s, axis))
 }
 
-/// In the parts of a domain a subscript is safe if it is the index of a loop that has the range of the axis, or follows no
-/// iteration loop.
+/// In interior and boundary region, a subscript is safe if it is the index of a loop with the range of the axis, or
+/// depends on no iteration loop.
 fn is_total_sub(nest: &Kernel, program: &Program, subscript: &Subscript, axis: AxisId) -> bool {
     if nest.region == Region::Whole {
         return true;
@@ -350,7 +349,7 @@ fn is_total_sub(nest: &Kernel, program: &Program, subscript: &Subscript, axis: A
     }
 }
 
-/// The element of a staged array at these indices; the scalar itself where positions are known.
+/// The element of a staged array at these indices; a scalar if positions are known.
 pub(crate) fn element(array: ArrayId, scalar: bool, loops: &[LoopId], space: &mut Space) -> Element {
     if scalar {
         return Element::Scalar(array);

@@ -14,7 +14,7 @@ use crate::graph::{Graph, Node, NodeId, NodeMap};
 use crate::nest::{Element, Kernel};
 use crate::program::{Array, KernelRole, Role};
 
-/// How often a node must be computed: the most frequent of what it depends on.
+/// How often a node must be computed; the most frequent of its dependencies decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// Numbers only: never.
@@ -28,12 +28,12 @@ pub enum Stage {
     State,
 }
 
-/// The stage of every node of a kernel. Loop indices count as parameters: they are known when those are.
+/// The stage of every node of a kernel. Loop indices count as parameters, because they are known as early.
 pub fn of(kernel: &Kernel, arrays: &[Array]) -> Vec<Stage> {
     of_graph(&kernel.graph, |element| arrays[kernel.array(element).0 as usize].role)
 }
 
-/// The stage of every node of a graph, given the role of what it reads.
+/// The stage of every node of a graph, given the roles of the elements that it reads.
 pub fn of_graph(graph: &Graph, role: impl Fn(Element) -> Role) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::with_capacity(graph.len());
     for node in graph.nodes() {
@@ -56,7 +56,7 @@ pub fn of_graph(graph: &Graph, role: impl Fn(Element) -> Role) -> Vec<Stage> {
     stages
 }
 
-/// True for nodes that cost as much to load as to compute.
+/// True for nodes that cost no more to compute than to load.
 fn trivial(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id) {
         Node::Call(op, [x, ..]) => op.primitive() == Some(Primitive::Neg) && !matches!(graph.node(x), Node::Call(..)),
@@ -65,13 +65,13 @@ fn trivial(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// True if a run records or returns what the kernel stores, so that divisions and powers outside of loops stay as the
-/// model writes them.
+/// True if a run records or returns the results of the kernel, so that divisions and powers outside loops remain as
+/// written in the model.
 fn is_recorded(kernel: &Kernel) -> bool {
     matches!(kernel.role, KernelRole::Initial | KernelRole::Outputs | KernelRole::Mass)
 }
 
-/// Copies what the roots need to another graph.
+/// Copies the nodes that the roots need to another graph.
 pub(crate) fn copied(from: &Graph, roots: impl IntoIterator<Item = NodeId>, into: &mut Graph) -> NodeMap {
     let mut map = NodeMap::new(from.len());
     for (id, _) in from.live(roots) {
@@ -80,7 +80,7 @@ pub(crate) fn copied(from: &Graph, roots: impl IntoIterator<Item = NodeId>, into
     map
 }
 
-/// Copies one node whose operands are in the map, keeping the canonical order of commutative arguments.
+/// Copies a node whose operands have been copied; keeps the canonical order of commutative arguments.
 pub(crate) fn copy(from: &Graph, id: NodeId, map: &NodeMap, into: &mut Graph) -> NodeId {
     match from.node(id) {
         Node::Call(op, mut args) => {

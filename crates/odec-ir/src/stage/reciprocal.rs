@@ -1,6 +1,6 @@
-//! Divisions by what parameters alone decide become products with a reciprocal that is computed once per parameter set,
-//! several divisions by one divisor become products with one reciprocal, and in loops so do divisions by what is known
-//! outside: a division takes as long as ten products.
+//! Replaces divisions by products with a reciprocal: for parameter-only divisors (computed once per parameter set),
+//! for several divisions by one divisor, and in loops for divisors from outside. A division takes as long as ten
+//! products.
 
 use super::{Stage, is_recorded, of};
 use crate::builtin::Op;
@@ -10,34 +10,34 @@ use crate::nest::Kernel;
 use crate::nest::depends::Depends;
 use crate::program::Array;
 
-/// The rule of this pass, which may change the last bit of a quotient; it is applied before semantics begin. See also
-/// [`crate::simplify::ROUNDING_RULES`].
+/// The rule of this pass, which may change the last bit of a quotient; it is applied before any backend sees the
+/// kernel. See also [`crate::simplify::ROUNDING_RULES`].
 pub const ROUNDING_RULE: &str = "x/d, where x depends on states or time, and d on parameters alone, or d is the divisor of several such quotients, or in \
                                  a loop d is known outside of it: x * (1/d); outside of loops in f and its derivatives only";
 
-/// Which quotients [`with_reciprocals`] looks at.
+/// The quotients that [`with_reciprocals`] replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quotients {
-    /// Those outside of loops: before differentiation, so that derivatives have the reciprocals of f.
+    /// Quotients outside loops: before differentiation, so that derivatives share the reciprocals of f.
     OutsideLoops,
-    /// All.
+    /// All quotients.
     All,
 }
 
-/// The kernel with the rule applied. Nodes that no store needs are left out where it applies.
+/// The kernel with the rule applied. If it applies, nodes that no store needs are left out.
 #[must_use]
 pub fn with_reciprocals(kernel: Kernel, arrays: &[Array], which: Quotients) -> Kernel {
     let depends = Depends::of(&kernel);
     let stages = of(&kernel, arrays);
     let recorded = is_recorded(&kernel);
     let in_loop = |id: NodeId| depends.place(id) != Depends::OUTSIDE;
-    // Only what runs many times is worth another rounding. What indices and parameters decide runs once, and `i/N` is to be
-    // the number that it says.
+    // Only frequent quotients justify a different rounding. Quotients of indices and parameters are computed once,
+    // and `i/N` must keep its exact value.
     let often = |id: NodeId| {
         let looked_at = if in_loop(id) { which == Quotients::All } else { !recorded };
         looked_at && stages[id.index()] > Stage::Parameter
     };
-    // Equal quotients are one node, so this counts dividends.
+    // Equal quotients are one node, so this is the number of dividends.
     let mut quotients = vec![0u32; kernel.graph.len()];
     let mut outside = vec![false; kernel.graph.len()];
     for (id, node) in kernel.live().filter(|(id, _)| often(*id)) {

@@ -1,4 +1,5 @@
-//! Outside of loops powers with a half in the exponent become products with a square root: a root takes a tenth of the time of a call of `pow`.
+//! Replaces powers with a half-integer exponent outside loops by products with a square root, which takes a tenth of
+//! the time of `pow`.
 
 use super::is_recorded;
 use crate::builtin::Op;
@@ -9,8 +10,9 @@ use crate::nest::Kernel;
 use crate::nest::depends::Depends;
 use crate::simplify::MAX_PRODUCT_EXPONENT;
 
-/// The rule of this pass, which may change the last bits of a power. It is applied behind the derivatives, since a root has no slope at 0
-/// where the power has one, and before semantics begin. See also [`crate::simplify::ROUNDING_RULES`].
+/// The rule of this pass, which may change the last bits of a power. It is applied after differentiation, since a
+/// root has no derivative at 0 where the power has one, and before any backend sees the kernel. See also
+/// [`crate::simplify::ROUNDING_RULES`].
 pub const ROOTS_RULE: &str =
     "outside of loops x^(n + 1/2), whole 0 <= n <= 16: x^n * sqrt(x); with a minus: 1 over that";
 
@@ -33,7 +35,7 @@ pub fn with_roots(kernel: Kernel) -> Kernel {
     })
 }
 
-/// The base, the whole part of the exponent and whether it is negative.
+/// The base, the integer part of the exponent, and true for a negative exponent.
 fn half(graph: &Graph, node: Node) -> Option<(NodeId, f64, bool)> {
     let Node::Call(op, [x, exponent, _]) = node else { return None };
     if op != Op(&POW) {

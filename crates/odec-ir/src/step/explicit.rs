@@ -5,17 +5,17 @@ use super::{MAX_NODES, StepBuilder};
 use crate::graph::NodeId;
 use crate::program::{KernelRole, Program};
 
-/// Terms that are summed before the sum is added to a state; longer sums are cut into such parts.
+/// Number of terms that are summed before the sum is added to a state; longer sums are split.
 pub const WIDTH: usize = 8;
 
 /// Elements of `w`: h, the time at the end of the step, rtol, then the absolute tolerance of each unknown.
 pub const GIVEN: usize = 3;
 
-/// Elements of `out` before the slopes: the squares of the norms of the error estimates, zero where there is none. The first one is NaN
-/// where a value of the step is not finite (and infinite or NaN where the norm is).
+/// Elements of `out` before the slopes: the squares of the norms of the error estimates, zero if there is none. The
+/// first one is NaN if a value of the step is not finite (and infinite or NaN if the norm is).
 pub const NORMS: usize = 2;
 
-/// A method.
+/// The coefficients of a method.
 #[derive(Clone, Copy, Debug)]
 pub struct ButcherTableau<'a> {
     /// Nodes c_i.
@@ -24,20 +24,21 @@ pub struct ButcherTableau<'a> {
     pub a: &'a [&'a [f64]],
     /// Weights b_i.
     pub b: &'a [f64],
-    /// Weights of up to two error estimates; none where steps are fixed.
+    /// Weights of up to two error estimates; empty if steps are fixed.
     pub errors: &'a [Vec<f64>],
-    /// The last stage is f at the end of the step; else the step ends with one evaluation more.
+    /// True if the last stage is f at the end of the step; otherwise the step ends with another evaluation.
     pub fsal: bool,
 }
 
-/// The step of y' = f(t, y) from t to t + h, `out` = [norms, k_1, ..., k_s, y1], where k_s is the slope at the end: the last stage, or one
-/// behind it. `y` = [k_1, y], so that the end of one step is the beginning of the next one. `w`: see [`GIVEN`].
+/// The step of y' = f(t, y) from t to t + h, `out` = [norms, k_1, ..., k_s, y1], where k_s is the slope at the end:
+/// the last stage, or one after it. `y` = [k_1, y], so that the end of one step is the start of the next one. `w`:
+/// see [`GIVEN`].
 ///
-/// Every operation is that of the generic step, and none is fused with another, so that the values have its bits and nobody can see which
-/// of the two made a step: coefficients times h first, then the terms, and their sum is added to y, that of a
-/// stage without its last term, which comes behind.
+/// Every operation is the same as in the generic step, without fused multiply-add, so that both give the same bits:
+/// coefficients times h first, then the terms, whose sum is added to y; in a stage, the last term is added separately
+/// at the end.
 ///
-/// `None` for a program of nests, or one whose step is too long.
+/// `None` for a program with loops, or one whose step is too long.
 pub fn step(program: &Program, tableau: &ButcherTableau<'_>) -> Option<Program> {
     let n = program_length(program, tableau)?;
     let mut writer = StepBuilder::new(program, 2 * n, GIVEN + n, false)?;
@@ -48,7 +49,7 @@ pub fn step(program: &Program, tableau: &ButcherTableau<'_>) -> Option<Program> 
     let s = tableau.b.len();
     let mut states = vec![steps.y.clone()];
     for i in 1..s {
-        // the last row of such a method is its weights
+        // in such a method, the last row equals the weights
         let last = tableau.fsal && i + 1 == s;
         let state = if last { steps.state(tableau.b) } else { steps.stage(tableau.a[i]) };
         let time = steps.time(tableau.c[i], t, t_new);
@@ -74,7 +75,7 @@ pub fn step(program: &Program, tableau: &ButcherTableau<'_>) -> Option<Program> 
     steps.writer.finish(&out, MAX_NODES)
 }
 
-/// The number of unknowns, if a step is not too long at first sight.
+/// The number of unknowns; `None` if a rough estimate shows that the step is too long.
 fn program_length(program: &Program, tableau: &ButcherTableau<'_>) -> Option<usize> {
     let rhs = program.kernel(KernelRole::Rhs)?;
     let n = crate::layout::Layout::of(program).n;
@@ -88,7 +89,7 @@ struct Steps<'a> {
     writer: StepBuilder<'a>,
     h: NodeId,
     y: Vec<NodeId>,
-    /// Slopes so far, n each.
+    /// The slopes computed so far, n each.
     k: Vec<Vec<NodeId>>,
 }
 
@@ -97,7 +98,7 @@ impl Steps<'_> {
         self.y.len()
     }
 
-    /// The terms of a row that are not zero, as stage and h times coefficient.
+    /// The nonzero terms of a row: stage, and h times the coefficient.
     fn terms(&mut self, row: &[f64]) -> Vec<(usize, NodeId)> {
         let used = row.iter().enumerate().filter(|(_, a)| **a != 0.0);
         let mut terms = Vec::with_capacity(row.len());
@@ -108,7 +109,7 @@ impl Steps<'_> {
         terms
     }
 
-    /// `base` plus the terms of unknown i, cut into parts.
+    /// `base` plus the terms of unknown i, split into parts.
     fn plus(&mut self, base: Option<NodeId>, terms: &[(usize, NodeId)], i: usize) -> Option<NodeId> {
         let mut sum = base;
         for part in terms.chunks(WIDTH) {
@@ -122,7 +123,7 @@ impl Steps<'_> {
         sum
     }
 
-    /// The state of a stage: the newest slope is added behind all else, so that the stage waits for one product and one sum after it.
+    /// The state of a stage: the newest slope is added last, so that only one product and one sum wait for it.
     fn stage(&mut self, row: &[f64]) -> Vec<NodeId> {
         let terms = self.terms(row);
         let Some((&(last, a), before)) = terms.split_last() else { return self.y.clone() };
@@ -146,7 +147,7 @@ impl Steps<'_> {
         state
     }
 
-    /// The time of a stage; the end of the step is the one that the driver names.
+    /// The time of a stage; for the end of the step, the exact time that the driver gives.
     fn time(&mut self, c: f64, t: NodeId, t_new: NodeId) -> NodeId {
         if c == 1.0 {
             return t_new;
@@ -195,8 +196,8 @@ enum Witness {
     Slope(usize),
 }
 
-/// The fewest vectors (taken from the last stage down) that hold a multiple of every slope which y1 and the error do not hold: a slope
-/// that is not finite makes those not finite too.
+/// The smallest number of vectors (chosen from the last stage downwards) that contain every slope that y1 and the
+/// error do not contain: a slope that is not finite makes a vector that contains it not finite.
 fn witnesses(tableau: &ButcherTableau<'_>) -> Vec<Witness> {
     let slopes = tableau.b.len() + usize::from(!tableau.fsal);
     let holds = |row: &[f64], j: usize| row.get(j).is_some_and(|a| *a != 0.0);

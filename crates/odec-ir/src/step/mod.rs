@@ -17,10 +17,10 @@ use crate::program::{Array, ArrayId, KernelRole, Malformed, Program, Role};
 use crate::span::Span;
 use crate::stage;
 
-/// Most nodes of a step that is written out: compiling it takes about a millisecond for every thousand.
+/// Largest number of nodes of a fused step; compiling takes about a millisecond per thousand nodes.
 pub const MAX_NODES: usize = 3_000;
 
-/// A step being written.
+/// A fused step under construction.
 pub struct StepBuilder<'a> {
     program: &'a Program,
     layout: Layout,
@@ -28,7 +28,7 @@ pub struct StepBuilder<'a> {
     pub graph: Graph,
     /// Arrays of the step: elements of `y`, parameters, staged values.
     arrays: Vec<Array>,
-    /// Where the parameters and staged values of the model went.
+    /// New positions of the parameters and staged values of the model.
     places: Vec<Option<ArrayId>>,
     fused: bool,
 }
@@ -60,7 +60,7 @@ impl<'a> StepBuilder<'a> {
         self.layout.n
     }
 
-    /// True when the model has a kernel of this role.
+    /// True if the model has a kernel of this role.
     pub fn has(&self, role: KernelRole) -> bool {
         self.program.kernel(role).is_some()
     }
@@ -79,7 +79,7 @@ impl<'a> StepBuilder<'a> {
     /// operations are those of the kernel, so the values have the same bits. Existing equal expressions are shared.
     ///
     /// # Errors
-    /// If a store has no place in `out`, which lowering never produces.
+    /// A store has no position in `out`, which lowering never produces.
     pub fn inline(&mut self, role: KernelRole, t: NodeId, y: &[NodeId]) -> Result<Vec<NodeId>, Malformed> {
         let zero = self.graph.constant(0.0);
         let mut out = vec![zero; self.layout.out_len(self.program, role)];
@@ -117,7 +117,7 @@ impl<'a> StepBuilder<'a> {
         self.graph.add(a, product)
     }
 
-    /// The sum of products, from the first to the last; `None` of no product.
+    /// The sum of products, from the first to the last; `None` without products.
     pub fn sum_of_products(&mut self, products: impl IntoIterator<Item = (NodeId, NodeId)>) -> Option<NodeId> {
         let mut sum = None;
         for (a, b) in products {
@@ -157,7 +157,7 @@ impl<'a> StepBuilder<'a> {
         self.graph.apply(&rounding::ABS, &[a])
     }
 
-    /// The larger of two numbers; the second one where one of them is NaN. This is the processor's own maximum.
+    /// The larger of two numbers; the second one if either is NaN. This is the maximum instruction of the processor.
     pub fn larger(&mut self, a: NodeId, b: NodeId) -> NodeId {
         let first = self.graph.apply(&logic::LT, &[b, a]);
         self.graph.apply(&logic::IF, &[first, a, b])
@@ -203,7 +203,7 @@ impl<'a> StepBuilder<'a> {
         self.joined(strands)
     }
 
-    /// Zero if all of these are finite and so is their sum, else NaN.
+    /// Zero if all values and their sum are finite, otherwise NaN.
     pub fn doubt(&mut self, values: &[NodeId]) -> NodeId {
         let sum = self.sum(values);
         let zero = self.graph.constant(0.0);

@@ -1,7 +1,7 @@
-//! The step of a Rosenbrock method with M = I: f, its derivatives, the elimination of W = I/(h gamma) - J with pivots on the
-//! diagonal, every stage with its solution, the check of the first one, and the error.
+//! The step of a Rosenbrock method with M = I: f, its derivatives, the elimination of W = I/(h gamma) - J with pivots
+//! on the diagonal, every stage with its solution, the check of the first solution, and the error.
 //!
-//! The order of operations is that of the solver that works on vectors (`odec-ode`), so that both give the same bits.
+//! The order of operations is the same as in the solver on vectors (`odec-ode`), so that both give the same bits.
 
 use crate::builtin::logic;
 use crate::elimination::{self, Arithmetic, Field, Source};
@@ -19,9 +19,9 @@ pub struct Coefficients<'a> {
     pub alpha: &'a [f64],
     /// gamma_i.
     pub gammas: &'a [f64],
-    /// a_ij, as many in row i as there are stages before.
+    /// a_ij: row i has as many entries as there are earlier stages.
     pub a: &'a [&'a [f64]],
-    /// c_ij, as a_ij.
+    /// c_ij, like a_ij.
     pub c: &'a [&'a [f64]],
     /// m_i.
     pub m: &'a [f64],
@@ -36,24 +36,24 @@ pub struct FusedStep<'a> {
     pub coefficients: Coefficients<'a>,
     /// The order of pivots: a permutation of the unknowns.
     pub order: &'a [u32],
-    /// The backward error up to which the first solution passes.
+    /// Largest backward error of an accepted first solution.
     pub bound: f64,
-    /// Size up to which a residual counts as none.
+    /// Residuals up to this size are negligible.
     pub negligible: f64,
-    /// Most nodes.
+    /// Largest number of nodes.
     pub limit: usize,
-    /// As of [`elimination::PivotOrder`].
+    /// See [`elimination::PivotOrder`].
     pub fused: bool,
 }
 
-/// Where things are in the buffers of the kernel, for `n` unknowns. `y` = the state and f there.
+/// Positions in the buffers of the kernel, for `n` unknowns. `y` = the state and f there.
 #[derive(Clone, Copy, Debug)]
 pub struct Places;
 
 impl Places {
-    /// In `w`: the length of the step.
+    /// In `w`: the step size.
     pub const STEP: usize = 0;
-    /// In `w`: the time at its end.
+    /// In `w`: the time at the end of the step.
     pub const END: usize = 1;
     /// In `w`: the relative tolerance.
     pub const RTOL: usize = 2;
@@ -62,12 +62,13 @@ impl Places {
 }
 
 impl FusedStep<'_> {
-    /// The step of a model as the `Outputs` kernel of a program. `y` = the state, then f there; `w` as [`Places`] has it;
-    /// `out` = the state at the end, f there, the error in the norm of the tolerances, 1 where the first solution passed the check and
-    /// the state at the end and f there are finite, else 0, then every u_i, and the error unless it is the last u.
+    /// The step of a model as the `Outputs` kernel of a program. `y` = the state, then f there; `w`: see [`Places`];
+    /// `out` = the state at the end, f there, the error in the norm of the tolerances, 1 if the first solution passed
+    /// the check and the state at the end and f there are finite (otherwise 0), then every u_i, and the error unless
+    /// it is the last u.
     ///
-    /// `None` of a model with loops, without a Jacobian or with a mass matrix, of a table that this form does not fit, or where
-    /// the step would have more than `limit` nodes.
+    /// `None` for a model with loops, without a Jacobian or with a mass matrix, for a table that does not fit this
+    /// form, or if the step would have more than `limit` nodes.
     pub fn written(&self, program: &Program) -> Option<Program> {
         let stages = self.coefficients.m.len();
         let autonomous = program.is_autonomous();
@@ -143,12 +144,12 @@ impl FusedStep<'_> {
     }
 }
 
-/// Row i of the coefficients, as many as there are stages before, zeros where the table ends.
+/// Row i of the coefficients, filled with zeros up to the number of earlier stages.
 fn coefficients(rows: &[&[f64]], i: usize) -> Vec<f64> {
     (0..i).map(|j| rows.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0.0)).collect()
 }
 
-/// The pattern of W, and the entries of it that those of J and of M = I belong to.
+/// The pattern of W, and the entries of W for the entries of J and of M = I.
 fn iteration_matrix(jacobian: &Pattern) -> Option<(Pattern, Vec<u32>, Vec<u32>)> {
     let n = jacobian.columns();
     let diagonal = (0..n).map(|i| (i, i));
@@ -165,7 +166,7 @@ struct Stages<'a> {
     coefficients: Coefficients<'a>,
     y: Vec<NodeId>,
     f: Vec<NodeId>,
-    /// df/dt; none where it is zero.
+    /// df/dt; empty if it is zero.
     slopes: Vec<NodeId>,
     t: NodeId,
     h: NodeId,
@@ -173,13 +174,13 @@ struct Stages<'a> {
     end: NodeId,
     /// 1/h.
     inverse: NodeId,
-    /// Where f was evaluated last.
+    /// The last state at which f was evaluated.
     state: Vec<NodeId>,
     u: Vec<Vec<NodeId>>,
 }
 
 impl Stages<'_> {
-    /// The right side of the system of stage `i`.
+    /// The right-hand side of the linear system of stage `i`.
     fn right_side(&mut self, i: usize) -> Option<Vec<NodeId>> {
         let Coefficients { alpha, gammas, c, .. } = self.coefficients;
         let mut right = self.f.clone();
@@ -208,7 +209,7 @@ impl Stages<'_> {
         Some(right)
     }
 
-    /// Goes to the state of stage `i`; false if that is y.
+    /// Moves to the state of stage `i`; false if that is y.
     fn moved(&mut self, i: usize) -> Option<bool> {
         let a = self.coefficients.a;
         let (row, before) = (coefficients(a, i), coefficients(a, i.saturating_sub(1)));
@@ -216,7 +217,7 @@ impl Stages<'_> {
             return Some(false);
         }
         let extends = i > 1 && row[..i - 1] == before[..] && before.iter().any(|a| *a != 0.0);
-        // the last term behind all others, for which alone the stage has to wait
+        // the last term is added last, because only this addition waits for it
         let (last, earlier) = row.split_last()?;
         for k in 0..self.y.len() {
             let base = if extends { self.state[k] } else { plus_sum(&mut self.step, self.y[k], earlier, &self.u, k) };
@@ -225,11 +226,11 @@ impl Stages<'_> {
         Some(true)
     }
 
-    /// The state at the end, the error, and whether that is the last u.
+    /// The state at the end, the error, and true if the error is the last u.
     fn end(&mut self) -> (Vec<NodeId>, Vec<NodeId>, bool) {
         let Coefficients { a, m, error, .. } = self.coefficients;
         let (step, stages) = (&mut self.step, m.len());
-        // as the solver that works on vectors tells the two forms apart
+        // the solver on vectors distinguishes the two forms in the same way
         let last_row = coefficients(a, stages - 1);
         let error_is_last = error.split_last().is_some_and(|(l, rest)| *l == 1.0 && rest.iter().all(|w| *w == 0.0));
         let stiffly_accurate = m[..stages - 1] == last_row[..] && m[stages - 1] == 1.0 && error_is_last;
@@ -269,7 +270,7 @@ fn plus_product(step: &mut StepBuilder<'_>, a: NodeId, b: f64, c: NodeId) -> Nod
     step.graph.add(a, part)
 }
 
-/// Component k of sum_j c_j u_j, from the first term that is not zero to the last; `None` of no term.
+/// Component k of sum_j c_j u_j, from the first nonzero term to the last; `None` without terms.
 fn sum(step: &mut StepBuilder<'_>, coefficients: &[f64], u: &[Vec<NodeId>], k: usize) -> Option<NodeId> {
     let mut sum = None;
     for (&c, u) in coefficients.iter().zip(u).filter(|(c, _)| **c != 0.0) {

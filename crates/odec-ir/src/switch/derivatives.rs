@@ -7,7 +7,7 @@ use crate::derive::{DerivativeArrays, results_by};
 use crate::nest::Kernel;
 use crate::program::{Array, ArrayId, Program};
 
-/// Kernels of derivatives, before modes are in them.
+/// Kernels of derivatives, before comparisons become modes.
 pub struct DerivativeDraft {
     by: Vec<DerivativeArrays>,
     by_time: DerivativeArrays,
@@ -19,12 +19,12 @@ pub struct DerivativeDraft {
     initial: Vec<Kernel>,
 }
 
-/// Derivatives of results by each parameter, at a fixed time: the state changes by the sensitivities in it.
+/// Derivatives of results by each parameter, at a fixed time: the sensitivities in the state are its derivatives.
 #[derive(Clone)]
 pub struct Derivatives {
-    /// For each parameter which array holds the derivative of another one: of states, discretes, outputs and results.
+    /// For each parameter, the arrays with derivatives of states, discretes, outputs and results.
     pub by: Vec<DerivativeArrays>,
-    /// The same for derivatives by time at a fixed state, of [`super::Events::values`].
+    /// The arrays with derivatives by time at a fixed state, of [`super::Events::values`].
     pub by_time: DerivativeArrays,
     /// Derivatives of [`super::Switching::sides`].
     pub sides: Program,
@@ -41,12 +41,12 @@ pub struct Derivatives {
 }
 
 impl Sketch {
-    /// Discretes that are whole numbers or ends of intervals, and have no derivatives.
+    /// Discretes that are integers or ends of intervals, and have no derivatives.
     pub fn steady(&self) -> Vec<ArrayId> {
         self.counters.iter().flat_map(|counter| counter.discretes).collect()
     }
 
-    /// Kernels of the derivatives by the parameters that states have got derivatives by.
+    /// Kernels of the derivatives with respect to the same parameters as those of the states.
     pub fn derivatives(
         &self,
         arrays: &mut Vec<Array>,
@@ -76,7 +76,7 @@ impl Sketch {
 }
 
 impl DerivativeDraft {
-    /// With programs over the arrays of the model.
+    /// Makes programs over the arrays of the model.
     pub(super) fn finish(self, program: &Program) -> Derivatives {
         let DerivativeDraft { by, by_time, sides, facts, values, values_by_time, times, initial } = self;
         let made = |list: Vec<Kernel>| {

@@ -13,15 +13,15 @@ use crate::span::Span;
 pub struct Write {
     /// A state or a discrete.
     pub target: ArrayId,
-    /// Which of its elements, row by row.
+    /// Index of the element, row by row.
     pub at: u32,
     /// The array of the value, in [`Events::values`].
     pub value: ArrayId,
-    /// Which of its elements.
+    /// Index of its element.
     pub from: u32,
-    /// It is added.
+    /// True if the value is added.
     pub adds: bool,
-    /// The action.
+    /// Source location of the action.
     pub span: Span,
 }
 
@@ -30,56 +30,57 @@ pub struct Write {
 pub enum Cause {
     /// Its condition becomes true.
     Condition {
-        /// In [`Events::conditions`], one element for each event.
+        /// The array of the condition in [`Events::conditions`], one element for each event.
         condition: ArrayId,
-        /// It happens in both directions.
+        /// True if the event happens in both directions.
         crossing: bool,
-        /// The condition counts as false before the start.
+        /// True if the condition counts as false before the start.
         from_start: bool,
-        /// Position in [`Events::list`] of what is executed where it accumulates.
+        /// Index in [`Events::list`] of the event that is executed at an accumulation.
         rest: Option<usize>,
     },
-    /// These times come, each in [`Events::times`].
+    /// One of these times comes; each is in [`Events::times`].
     Times(Vec<ArrayId>),
-    /// from + k*period comes, each in [`Events::times`].
+    /// A time from + k*period comes; each array is in [`Events::times`].
     Every {
-        /// Time between two.
+        /// The period.
         period: ArrayId,
-        /// The first; without it, 0.
+        /// The first time; 0 if absent.
         from: Option<ArrayId>,
-        /// None lies at or beyond it.
+        /// The end: all times lie before it.
         until: Option<ArrayId>,
     },
-    /// Another one accumulates.
+    /// Another event accumulates.
     Rest,
 }
 
 /// The events of one statement.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Their causes.
+    /// The cause of the events.
     pub cause: Cause,
     /// The assignments of each event; there are as many entries as events.
     pub writes: Vec<Vec<Write>>,
-    /// First and last value of each index that the events are numbered by, row by row.
+    /// First and last value of each index that numbers the events, row by row.
     pub ranges: Vec<(i64, i64)>,
-    /// Delays, in [`Events::values`].
+    /// The array of delays, in [`Events::values`].
     pub delay: Option<ArrayId>,
-    /// Priorities, in [`Events::values`].
+    /// The array of priorities, in [`Events::values`].
     pub priority: Option<ArrayId>,
-    /// Values are taken at the execution.
+    /// True if values are computed at the execution.
     pub late: bool,
-    /// Dropped where the condition turns false before.
+    /// True if the event is dropped when its condition turns false during the delay.
     pub cancel: bool,
-    /// Executed in its own round; among several such events, a random number decides which comes first.
+    /// True if the event is executed in a round of its own; among several such events, a random number decides which
+    /// comes first.
     pub alone: bool,
-    /// The run ends.
+    /// True if the event ends the run.
     pub stops: bool,
-    /// The statement.
+    /// Source location of the statement.
     pub span: Span,
 }
 
-/// The events of a model, with their kernels before modes are in them.
+/// The events of a model, with their kernels before comparisons become modes.
 #[derive(Clone, Default)]
 pub struct EventDraft {
     /// The statements.
@@ -94,7 +95,7 @@ pub struct EventDraft {
     pub initial: Vec<Kernel>,
     /// For each discrete of the model, the result with its initial value, and the discrete.
     pub starts: Vec<(ArrayId, ArrayId)>,
-    /// Bounds of states, whose values are among the discretes at the start.
+    /// Bounds of states, whose values are computed together with the initial discretes.
     pub bounds: Vec<BoundValues>,
 }
 
@@ -105,11 +106,11 @@ pub struct BoundValues {
     pub value: ArrayId,
     /// The state.
     pub of: ArrayId,
-    /// No element lies above it; else none lies below.
+    /// True for an upper bound, false for a lower bound.
     pub upper: bool,
     /// Number of the state in the model.
     pub state: usize,
-    /// Number of the bound among those of the state.
+    /// Number of the bound among the bounds of the state.
     pub number: usize,
 }
 
@@ -118,13 +119,13 @@ pub struct BoundValues {
 pub struct Events {
     /// The statements.
     pub list: Vec<Event>,
-    /// Conditions, of modes and discretes.
+    /// Conditions, as functions of modes and discretes.
     pub conditions: Program,
-    /// Right sides, delays and priorities.
+    /// Right-hand sides, delays and priorities.
     pub values: Program,
-    /// Times.
+    /// Times of timed events.
     pub times: Program,
-    /// Discretes at the start.
+    /// Initial values of discretes.
     pub initial: Program,
     /// For each discrete of the model, the array of [`Events::initial`] with its initial value, and the discrete.
     pub starts: Vec<(ArrayId, ArrayId)>,
@@ -133,12 +134,12 @@ pub struct Events {
 }
 
 impl EventDraft {
-    /// True if there is neither an event nor a discrete nor a bound.
+    /// True if there are no events, discretes or bounds.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty() && self.starts.is_empty() && self.bounds.is_empty()
     }
 
-    /// With programs over the arrays of the model.
+    /// Makes programs over the arrays of the model.
     pub(super) fn finish(self, program: &Program) -> Events {
         let EventDraft { list, conditions, values, times, initial, starts, bounds } = self;
         let made = |kernels: Vec<Kernel>| {

@@ -7,7 +7,7 @@ use crate::nest::fuse::Relabel;
 use crate::nest::{Affine, Kernel, LoopId, Region, Space};
 use crate::program::ArrayId;
 
-/// Two sides and whether they may be equal, or a quantity that is counted or timed.
+/// Both sides of a comparison and whether equality counts, or a quantity that is counted or timed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     Relation(NodeId, NodeId, bool),
@@ -20,18 +20,18 @@ pub(super) enum Key {
 pub(super) struct Keys {
     graph: Graph,
     space: Space,
-    /// By their number among the loops of a node, and their range.
+    /// The loops, by their number among the loops of a node and their range.
     loops: QuickMap<(usize, Affine, Affine), LoopId>,
 }
 
 impl Keys {
-    /// A node of a graph without loops. `map` has what went there before.
+    /// Copies a node of a graph without loops. `map` holds the nodes copied before.
     pub fn scalar(&mut self, graph: &Graph, node: NodeId, map: &mut QuickMap<NodeId, NodeId>) -> NodeId {
         carried(graph, node, map, &mut self.graph)
     }
 
-    /// A node that varies with these loops of a kernel: the first of them is the first axis of its mode, and so on. `None`
-    /// where the mode has other axes.
+    /// Copies a node that varies with these loops of a kernel; the k-th loop is the k-th axis of its mode. `None` if
+    /// the mode has other axes.
     pub fn nested(&mut self, graph: &Graph, node: NodeId, kernel: &Kernel, loops: &[LoopId]) -> Option<NodeId> {
         let (axes, region, _) = domain(kernel, loops);
         if region != Region::Whole {

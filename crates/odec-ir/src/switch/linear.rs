@@ -6,21 +6,21 @@ use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::nest::Element;
 use crate::program::Role;
 
-/// A coefficient, in the graph that comes with it.
+/// A coefficient, in an accompanying graph.
 pub(super) struct Coefficient {
     /// The state; `None` for time.
     pub of: Option<Element>,
     pub node: NodeId,
 }
 
-/// The coefficients of a node; `None` where one of them changes during a run.
+/// The coefficients of a node; `None` if one of them changes during a run.
 pub(super) fn linear(graph: &Graph, root: NodeId, role: impl Fn(Element) -> Role) -> Option<(Graph, Vec<Coefficient>)> {
     let mut own = Graph::new();
     let root = carried(graph, root, &mut QuickMap::default(), &mut own);
     if own.nodes().iter().any(|node| matches!(node, Node::Reduce(..) | Node::Direction(_))) {
         return None;
     }
-    // a column for each node that varies by itself
+    // a column for each node that varies independently
     let mut columns: QuickMap<Node, u32> = QuickMap::default();
     let mut leaves = Vec::new();
     for node in own.nodes() {
@@ -48,8 +48,8 @@ pub(super) fn linear(graph: &Graph, root: NodeId, role: impl Fn(Element) -> Role
     Some((own, list))
 }
 
-/// A node in another graph. What went there before is in the map, so that all relations together take time in
-/// proportion to the nodes.
+/// Copies a node to another graph. The map holds the nodes copied before, so that the time for all relations together
+/// is proportional to the number of nodes.
 pub(super) fn carried(from: &Graph, node: NodeId, map: &mut QuickMap<NodeId, NodeId>, into: &mut Graph) -> NodeId {
     let mut open = vec![node];
     while let Some(&id) = open.last() {

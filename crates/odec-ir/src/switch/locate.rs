@@ -22,26 +22,25 @@ pub struct Sketch {
     pub(super) values: Vec<Kernel>,
     pub(super) facts: Vec<Kernel>,
     pub(super) reads: Vec<Kernel>,
-    /// Places where something jumps or bends that is not located.
+    /// Source locations of jumps and kinks that are not located.
     pub unlocated: Vec<Span>,
     /// Modes and counters found so far, by their operands.
     pub(super) known: QuickMap<Key, LocatedRelation>,
     pub(super) keys: Keys,
 }
 
-/// A mode or counter found before: the array of the mode, or of the n of a counter, and the number of the relation or
-/// counter.
+/// A known mode or counter: the array of the mode or of the counter's n, and the number of the relation or counter.
 #[derive(Clone, Copy)]
 pub(super) struct LocatedRelation {
     pub array: ArrayId,
     pub number: usize,
 }
 
-/// Puts modes in the place of what switches in `Rhs` kernels, in `Outputs` kernels of a program without loops where they
-/// compare the same quantities, and in right sides of events that compare what a condition compares. `None` where nothing
-/// switches: the kernels stay as they are.
+/// Replaces switches by modes: in `Rhs` kernels; in `Outputs` kernels of a program without loops if they compare the
+/// same quantities; and in right-hand sides of events that compare the same quantities as a condition. `None` if
+/// nothing switches; the kernels are then unchanged.
 ///
-/// What depends on time alone becomes a timed mode if the times of its jumps are known.
+/// A switch that depends only on time becomes a timed mode if the times of its jumps are known.
 pub fn locate(
     arrays: &mut Vec<Array>,
     axes: &mut Vec<Axis>,
@@ -53,7 +52,7 @@ pub fn locate(
     }
     let scalar = kernels.iter().all(Kernel::is_scalar) && arrays.iter().all(|a| a.axes.is_empty());
     let mut sketch = Sketch::default();
-    // a condition reads modes and discretes alone
+    // a condition reads only modes and discretes
     for kernel in &mut events.conditions {
         Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, Takes::New { keeps: true })).run();
     }
@@ -66,7 +65,7 @@ pub fn locate(
             }
         }
     }
-    // a right side that compares what was compared before sees what was seen there
+    // a right-hand side uses the modes of earlier comparisons of the same quantities
     for kernel in &mut events.values {
         Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, Takes::Known)).run();
     }
@@ -87,7 +86,7 @@ pub fn switches(arrays: &[Array], kernels: &[Kernel]) -> bool {
     kernels.iter().any(|kernel| matches!(kernel.role, KernelRole::Rhs | KernelRole::Mass) && switching(kernel))
 }
 
-/// The same kernels with the operand of each `smooth` in its place, for what only evaluates them.
+/// The same kernels with each `smooth` replaced by its operand, for code that only evaluates them.
 pub fn without_smooth(kernels: &mut [Kernel]) {
     for kernel in kernels {
         if kernel.graph.nodes().iter().any(|node| smooth(*node).is_some()) {
@@ -96,7 +95,7 @@ pub fn without_smooth(kernels: &mut [Kernel]) {
     }
 }
 
-/// Operations that jump or bend where their operands vary.
+/// True for operations that have a jump or a kink.
 pub(super) fn is_switch(node: Node) -> bool {
     match node {
         Node::Call(op, _) => {
@@ -109,12 +108,12 @@ pub(super) fn is_switch(node: Node) -> bool {
 }
 
 impl Sketch {
-    /// True where nothing was located.
+    /// True if nothing was located.
     pub fn is_empty(&self) -> bool {
         self.relations.is_empty() && self.timed.is_empty()
     }
 
-    /// The description of the modes for the program that was completed from the kernels.
+    /// The description of the modes for the program with derivatives that was made from the kernels.
     pub fn finish(self, program: &Program, events: EventDraft, derivatives: Option<DerivativeDraft>) -> Switching {
         let Sketch { relations, counters, timed, sides, rates, values, reads, facts, .. } = self;
         let made = |list: Vec<Kernel>| {
@@ -128,7 +127,7 @@ impl Sketch {
     }
 }
 
-/// The arrays that kernels of results store to.
+/// The arrays that the kernels store.
 pub(super) fn results(list: &[Kernel]) -> Vec<ArrayId> {
     let array = |kernel: &Kernel, store: &Store| match store.target {
         Target::Set(element) => Some(kernel.array(element)),
@@ -144,12 +143,12 @@ pub(super) fn results(list: &[Kernel]) -> Vec<ArrayId> {
     all
 }
 
-/// Kernels of results as a program has them: without loops there is one.
+/// Kernels of results in the form of a program: without loops, they are joined to one kernel.
 pub(super) fn joined(program: &Program, list: Vec<Kernel>) -> Vec<Kernel> {
     if program.is_scalar() { one(&list) } else { list.into_iter().map(fused).collect() }
 }
 
-/// Kernels without loops as one.
+/// Joins kernels without loops to one.
 fn one(list: &[Kernel]) -> Vec<Kernel> {
     let mut graph = Graph::new();
     let mut stores = Vec::new();

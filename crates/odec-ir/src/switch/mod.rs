@@ -2,7 +2,7 @@
 //!
 //! [`locate`] takes the kernels of a model before differentiation. It replaces each comparison, `abs`, `min`, `max`
 //! and `sign` by a read of a mode, and each `floor`, `ceil`, `round` and `mod` by a read of a discrete. Later passes
-//! (derivatives, fused steps, Taylor series) need no knowledge of switches: a mode is a number in the parameter
+//! (derivatives, fused steps, Taylor series) need not know about switches: a mode is a number in the parameter
 //! buffer.
 //!
 //! ```text
@@ -12,8 +12,8 @@
 //!                                      value.1 = 5 < t     break.1 = 5    timed mode 1
 //! ```
 //!
-//! The other half is [`Switching`]: it describes how modes are decided, as programs of `Outputs` kernels over the same
-//! arrays. Their parameter buffer is that of the model.
+//! The other half is [`Switching`]: it describes how modes are computed, as programs of `Outputs` kernels over the
+//! same arrays. Their parameter buffer is that of the model.
 
 mod derivatives;
 mod events;
@@ -34,29 +34,30 @@ use crate::span::Span;
 /// A comparison `left > right` of two quantities that change during a run, once for each element of its arrays.
 #[derive(Clone, Debug)]
 pub struct Relation {
-    /// The mode that it decides; none for the two relations of a [`Counter`].
+    /// The mode that it determines; `None` for the two relations of a [`Counter`].
     pub mode: Option<ArrayId>,
     /// The left side, in [`Switching::sides`].
     pub left: ArrayId,
     /// The right side, in [`Switching::sides`].
     pub right: ArrayId,
-    /// How fast left - right changes where y changes by the direction and t by 1, in [`Switching::rates`].
+    /// The derivative of left - right for a change of y by the direction and of t by 1, in [`Switching::rates`].
     pub rate: ArrayId,
-    /// 1 at the elements that there are, in [`Switching::facts`]; `None`: all of them.
+    /// 1 at the elements that exist, in [`Switching::facts`]; `None`: all exist.
     pub exists: Option<ArrayId>,
-    /// One of them is 1 where a kernel reads it in the modes as they stand, in [`Switching::reads`]; `None`: always.
+    /// At least one of these is 1 if a kernel reads the mode under the current modes, in [`Switching::reads`];
+    /// `None`: always.
     pub reads: Option<Vec<ArrayId>>,
-    /// left - right as a sum, where its coefficients hold for a whole run.
+    /// left - right as a linear function, if its coefficients are constant for a run.
     pub linear: Option<Linear>,
-    /// True where both sides are equal.
+    /// The truth value if both sides are equal.
     pub or_equal: bool,
-    /// The quantities that depend on it bend there and do not jump: `abs`, `min` and `max`.
+    /// True if dependent quantities have a kink there but no jump: `abs`, `min` and `max`.
     pub bends: bool,
-    /// Where it is written.
+    /// Source location.
     pub span: Span,
 }
 
-/// Coefficients of a sum, in [`Switching::facts`].
+/// Coefficients of a linear function, in [`Switching::facts`].
 #[derive(Clone, Debug, Default)]
 pub struct Linear {
     /// Derivatives with respect to states.
@@ -70,70 +71,70 @@ pub struct Linear {
 pub enum Place {
     /// The only element.
     Scalar(ArrayId),
-    /// The element of the same number as that of the relation.
+    /// The element with the same index as the element of the relation.
     Own(ArrayId),
 }
 
-/// An integer `n <= u < n + 1` that follows a quantity `u`: `floor(u)`, and functions derived from it. With knots it
-/// is the number of the piece between them that contains u.
+/// An integer `n <= u < n + 1` that follows a quantity `u`: `floor(u)`, and functions derived from it. With knots, n
+/// is the number of the piece that contains u.
 #[derive(Clone, Debug)]
 pub struct Counter {
-    /// Where the pieces begin and end.
+    /// The knots, if there are any.
     pub knots: Option<Knots>,
-    /// The discretes n, the lower end and the upper end of where it holds.
+    /// The discretes: n, and the lower and the upper end of the interval in which n is valid.
     pub discretes: [ArrayId; 3],
     /// Number of the relation `u >= upper end`, whose left side is u.
     pub up: usize,
     /// Number of the relation `lower end > u`.
     pub down: usize,
-    /// Where it is written.
+    /// Source location.
     pub span: Span,
 }
 
-/// A value that changes at known times alone.
+/// A value that changes only at known times.
 #[derive(Clone, Debug)]
 pub struct Timed {
-    /// The mode that holds it.
+    /// The mode with the value.
     pub mode: ArrayId,
-    /// The value at a time, in [`Switching::values`]; not evaluated near a time at which it changes.
+    /// The value as a function of time, in [`Switching::values`]; it is not evaluated close to a time at which it changes.
     pub value: ArrayId,
-    /// As of [`Relation::exists`].
+    /// See [`Relation::exists`].
     pub exists: Option<ArrayId>,
-    /// When it may change.
+    /// Times at which it may change.
     pub breaks: Vec<Break>,
-    /// Where it is written.
+    /// Source location.
     pub span: Span,
 }
 
 /// The knots of a curve.
 #[derive(Clone, Copy, Debug)]
 pub struct Knots {
-    /// The table that holds them, in ascending order.
+    /// The table of the knots, in ascending order.
     pub table: ArrayId,
-    /// How many there are.
+    /// Number of knots.
     pub length: usize,
-    /// The pieces come again before and after.
+    /// True for a periodic curve.
     pub periodic: bool,
-    /// The curve jumps there; else only its derivatives do.
+    /// True if the curve jumps at the knots; otherwise only its derivatives do.
     pub jumps: bool,
 }
 
-/// Times, in [`Switching::facts`]. One that is not finite never comes.
+/// Times, in [`Switching::facts`]. A time that is not finite never comes.
 #[derive(Clone, Copy, Debug)]
 pub enum Break {
-    /// Those at which an argument `slope*t + at_zero` is at the knots of a curve. The value is the number of the piece, and NaN
-    /// beyond all of them.
+    /// The times at which an argument `slope*t + at_zero` reaches the knots of a curve. The value of the mode is the
+    /// number of the piece, and NaN outside all pieces.
     Knots {
-        /// Where the pieces begin and end.
+        /// The knots.
         knots: Knots,
         /// The argument at time 0.
         at_zero: ArrayId,
-        /// How fast it goes.
+        /// The derivative of the argument by time.
         slope: ArrayId,
     },
-    /// This time.
+    /// A single time.
     Once(ArrayId),
-    /// One of them, and their distance, which is no time at all where it is 0. There is one in each period before and after.
+    /// One of several times, and the period. With a period of 0 there are no times.
     Every(ArrayId, ArrayId),
 }
 
@@ -142,27 +143,27 @@ pub enum Break {
 pub struct Switching {
     /// Comparisons that are checked in every step.
     pub relations: Vec<Relation>,
-    /// Whole numbers that follow a quantity.
+    /// Integers that follow a quantity.
     pub counters: Vec<Counter>,
     /// Modes that change at known times.
     pub timed: Vec<Timed>,
     /// Both sides of the relations.
     pub sides: Program,
-    /// Their rates.
+    /// The rates of the relations.
     pub rates: Program,
     /// Values of the timed modes.
     pub values: Program,
-    /// Which relations are read: follows from modes, discretes and parameters.
+    /// The relations that are read, as functions of modes, discretes and parameters.
     pub reads: Program,
-    /// Times, and which elements there are: follows from parameters and discretes.
+    /// Times, and the existence of elements, as functions of parameters and discretes.
     pub facts: Program,
     /// The events of the model.
     pub events: Events,
-    /// With sensitivities: derivatives by their parameters.
+    /// With sensitivities: derivatives with respect to their parameters.
     pub derivatives: Option<Derivatives>,
 }
 
-/// The program of some results: those arrays are its outputs, and its inputs are where they are in `program`.
+/// The program of some results: these arrays are its outputs; its inputs have the same positions as in `program`.
 pub(crate) fn auxiliary(program: &Program, kernels: Vec<crate::Kernel>, results: &[ArrayId]) -> Program {
     let mut arrays: Vec<Array> = program.arrays.clone();
     for array in &mut arrays {

@@ -1,30 +1,32 @@
-//! The modes under which a value is read. A value is not read in the branch that a condition does not take, nor if the
-//! other operand of `and` or `or` alone decides. If a discrete disables an event, none of its other operands are read.
+//! The modes under which a value is read. A value is not read in a branch that a condition does not choose, nor if
+//! the other operand of `and` or `or` decides alone. If a discrete disables an event, none of its other operands are
+//! read.
 
 use crate::builtin::logic;
 use crate::graph::{Graph, Node, NodeId};
 use crate::nest::{Element, LoopId, Space};
 
-/// How long a value stays as it is.
+/// How long a value stays constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Hold {
     /// Until a parameter or a discrete is written.
     Written,
     /// Until a mode changes.
     Mode,
-    /// It changes inside a step.
+    /// Changes inside a step.
     Varies,
 }
 
-/// Paths to the nodes of a graph: 1 where a store reads them, by conditions that are constant inside a step.
+/// For the nodes of a graph: an expression that is 1 if a store reads the node, in conditions that are constant
+/// inside a step.
 pub(super) struct Paths {
     one: NodeId,
     paths: Vec<Option<NodeId>>,
 }
 
 impl Paths {
-    /// To what these roots read. `further` gives the nodes that are read where another one is, `hold` how long each node stays as
-    /// it is.
+    /// The paths from these roots. `further` gives the nodes that are read wherever another node is read, `hold` how
+    /// long each node stays constant.
     pub fn of(
         graph: &mut Graph,
         roots: impl IntoIterator<Item = NodeId>,
@@ -58,7 +60,8 @@ impl Paths {
                 Node::Call(op, [a, b, _])
                     if matches!(op.0.name, "and" | "or") && hold(a).min(hold(b)) != Hold::Varies =>
                 {
-                    // the mode that stays longer decides whether the program examines the other one; of two equal modes the first
+                    // the mode that stays constant longer decides whether the other one is read; of two equal ones,
+                    // the first decides
                     let [decides, other] = if hold(b) < hold(a) { [b, a] } else { [a, b] };
                     found.join(graph, decides, path);
                     let open = if op.0.name == "and" { decides } else { graph.apply(&logic::NOT, &[decides]) };
@@ -88,22 +91,22 @@ impl Paths {
         self.paths[node.index()] = Some(joined);
     }
 
-    /// True where a root reads a node under some modes.
+    /// True if a root reads a node under some modes.
     pub fn reaches(&self, node: NodeId) -> bool {
         self.paths.get(node.index()).is_some_and(Option::is_some)
     }
 
-    /// When a node is read; `None`: always.
+    /// The expression for the condition under which a node is read; `None`: always.
     pub fn to(&self, node: NodeId) -> Option<NodeId> {
         self.paths.get(node.index()).copied().flatten().filter(|path| *path != self.one)
     }
 }
 
-/// The loops that the nodes of a graph vary with, as bits. A node whose loops are not known has no set of them.
+/// The loops that the nodes of a graph vary with, as bits; `None` for a node whose loops are unknown.
 pub(super) struct LoopSets(Vec<Option<u64>>);
 
 impl LoopSets {
-    /// In time in proportion to the graph.
+    /// Computes the sets in time proportional to the graph.
     pub fn of(graph: &Graph, space: &Space) -> LoopSets {
         let bit = |l: LoopId| 1u64.checked_shl(l.0);
         let mut sets: Vec<Option<u64>> = Vec::with_capacity(graph.len());
@@ -113,7 +116,7 @@ impl LoopSets {
                 Node::Read(Element::At(a)) | Node::Direction(Element::At(a)) => {
                     space.loops_of(a).into_iter().try_fold(0, |set, l| Some(set | bit(l)?))
                 }
-                // the loop of a reduction is its own
+                // a reduction loop is not one of the loops of the kernel
                 Node::Reduce(..) => None,
                 _ => Some(0),
             };
@@ -122,7 +125,7 @@ impl LoopSets {
         LoopSets(sets)
     }
 
-    /// True if a node varies with these loops alone.
+    /// True if a node varies only with these loops.
     pub fn is_within(&self, node: NodeId, loops: &[LoopId]) -> bool {
         let bits = loops.iter().filter_map(|l| 1u64.checked_shl(l.0)).fold(0, |set, bit| set | bit);
         self.0[node.index()].is_some_and(|set| set & !bits == 0)

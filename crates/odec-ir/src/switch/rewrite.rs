@@ -21,13 +21,13 @@ use crate::stage::{self, Stage};
 
 /// The replacement of a node that depends on modes.
 enum Plan {
-    /// A value that jumps at times, or for `abs`, `min` and `max` the truth of a comparison: the node in the graph of the clock.
+    /// A value that jumps at known times (for `abs`, `min` and `max`: the truth of their comparison), as a node of `clock`.
     Timed(NodeId, Vec<Times>),
-    /// `mod(u, P)` as `u - P*n`, n being timed.
+    /// `mod(u, P)` as `u - P*n`, where n is timed.
     Remainder(NodeId, Vec<Times>),
 }
 
-/// One kernel.
+/// The rewriting of one kernel.
 pub(super) struct Rewrite<'a> {
     kernel: &'a mut Kernel,
     sketch: &'a mut Sketch,
@@ -35,28 +35,28 @@ pub(super) struct Rewrite<'a> {
     axes: &'a mut Vec<Axis>,
     scalar: bool,
     takes: Takes,
-    /// By node of the kernel: the loops that it varies with.
+    /// For each node of the kernel: the loops that it varies with.
     loops: Vec<Vec<LoopId>>,
     stages: Vec<Stage>,
-    /// The graph of the kernel, with times.
+    /// The graph of the kernel, with the times of jumps.
     clock: Clock,
-    /// Where nodes of `clock`, and of `graph`, are in [`Sketch::keys`].
+    /// The nodes of `clock` and of `graph` in [`Sketch::keys`].
     clock_keys: QuickMap<NodeId, NodeId>,
     graph_keys: QuickMap<NodeId, NodeId>,
-    /// By node of `graph`: how long its value stays as it is.
+    /// For each node of `graph`: how long its value stays constant.
     holds: Vec<Hold>,
     /// Nodes of `graph` that are magnitudes.
     magnitudes: QuickMap<NodeId, Magnitude>,
     /// The new graph.
     graph: Graph,
-    /// Relations that this kernel reads, each once.
+    /// Relations that this kernel reads, without duplicates.
     watched: Vec<Watched>,
     watching: QuickSet<usize>,
     /// Kernels under construction, by the loops that they iterate: sides, rates, values, facts.
     groups: Vec<Group>,
 }
 
-/// Which nodes get a mode.
+/// The nodes that become modes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     /// Everything that switches. With `keeps`, a switch found before gets the same mode.
@@ -65,7 +65,7 @@ pub(super) enum Takes {
     Known,
 }
 
-/// A relation, and what reads its mode.
+/// A relation, and the node that reads its mode.
 struct Watched {
     relation: usize,
     group: usize,
@@ -137,7 +137,7 @@ impl<'a> Rewrite<'a> {
     pub fn run(mut self) {
         let len = self.kernel.graph.len();
         let (plans, modal, plain) = self.plan();
-        // of each node as it was, and with modes
+        // the original node and the node with modes
         let (mut as_was, mut moded) = (NodeMap::new(len), NodeMap::new(len));
         for i in 0..len {
             let id = NodeId(i as u32);
@@ -216,7 +216,7 @@ impl<'a> Rewrite<'a> {
         (plans, modal, plain)
     }
 
-    /// How a quantity of time alone is timed, if the times are known.
+    /// The timed form of a quantity that depends only on time, if the times are known.
     fn by_time(&mut self, id: NodeId) -> Option<Plan> {
         let Node::Call(op, args) = self.kernel.graph.node(id) else { return None };
         let graph = &mut self.clock.graph;
@@ -239,7 +239,7 @@ impl<'a> Rewrite<'a> {
         Some(if op.0.name == "mod" { Plan::Remainder(value, times) } else { Plan::Timed(value, times) })
     }
 
-    /// The mode of the same value, if it was found before.
+    /// The mode of an equal value that was found before.
     fn met_timed(&mut self, id: NodeId, value: NodeId) -> Option<ArrayId> {
         let key = self.timed_key(id, value)?;
         self.sketch.known.get(&key).map(|known| known.array)
@@ -266,7 +266,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// A node that is timed.
+    /// The replacement of a timed node.
     fn timed(&mut self, id: NodeId, plan: &Plan, moded: &NodeMap) -> NodeId {
         let (Plan::Timed(value, times) | Plan::Remainder(value, times)) = plan;
         let mode = match self.met_timed(id, *value) {
@@ -326,7 +326,7 @@ impl<'a> Rewrite<'a> {
         mode
     }
 
-    /// A node whose operands have their modes.
+    /// A node whose operands have been replaced, with its mode.
     fn switched(&mut self, id: NodeId, moded: &NodeMap) -> NodeId {
         let node = self.kernel.graph.node(id);
         let Node::Call(op, args) = node else { return self.copy(id, moded) };
@@ -401,7 +401,7 @@ impl<'a> Rewrite<'a> {
         Some(self.graph.apply(&logic::IF, &[right, plain, turned]))
     }
 
-    /// True where no operand varies inside a step.
+    /// True if no operand varies inside a step.
     fn steady(&mut self, operands: &[NodeId]) -> bool {
         while self.holds.len() < self.graph.len() {
             let node = self.graph.nodes()[self.holds.len()];
@@ -429,7 +429,7 @@ impl<'a> Rewrite<'a> {
         let found = key.and_then(|key| self.sketch.known.get(&key).copied());
         if let Some(LocatedRelation { array, number }) = found {
             if self.takes != Takes::Known {
-                // a jump wins over a bend
+                // if one use jumps, the relation jumps
                 self.sketch.relations[number].bends &= bends;
             }
             let mode = self.read(array, &loops);
@@ -448,12 +448,12 @@ impl<'a> Rewrite<'a> {
         Some(mode)
     }
 
-    /// The whole number below u.
+    /// The largest integer not above u.
     fn count(&mut self, id: NodeId, u: NodeId) -> Option<NodeId> {
         self.follow(id, u, None)
     }
 
-    /// The whole number below u, or the number of the piece that it is in.
+    /// The largest integer not above u, or the number of the piece that contains u.
     fn follow(&mut self, id: NodeId, u: NodeId, knots: Option<Knots>) -> Option<NodeId> {
         let bends = knots.is_some_and(|knots| !knots.jumps);
         let loops = self.loops[id.index()].clone();
@@ -484,7 +484,7 @@ impl<'a> Rewrite<'a> {
         Some(count)
     }
 
-    /// This kernel reads a relation through this node.
+    /// Records that this kernel reads a relation through this node.
     fn watch(&mut self, relation: usize, loops: &[LoopId], mode: NodeId, sides: [NodeId; 2]) {
         if self.watching.insert(relation) {
             let (group, _) = self.group(loops);
@@ -504,7 +504,7 @@ impl<'a> Rewrite<'a> {
         })
     }
 
-    /// The kernels over what varies with these loops, and all loops that those iterate.
+    /// The group of kernels for values that vary with these loops, and all loops that it iterates.
     fn group(&mut self, loops: &[LoopId]) -> (usize, Vec<LoopId>) {
         let (domain, ..) = domain(self.kernel, loops);
         let at = self.groups.iter().position(|group| group.loops == domain).unwrap_or_else(|| {
@@ -533,7 +533,7 @@ impl<'a> Rewrite<'a> {
         self.graph.read(element)
     }
 
-    /// Logic of what is under `smooth`, and choices by it.
+    /// Marks the logic under `smooth`, and choices by it.
     fn opted_out(&self) -> Vec<bool> {
         let mut found: Vec<bool> = Vec::with_capacity(self.kernel.graph.len());
         for node in self.kernel.graph.nodes() {
@@ -548,7 +548,7 @@ impl<'a> Rewrite<'a> {
         found
     }
 
-    /// Notes what still jumps or bends.
+    /// Records the remaining jumps and kinks.
     fn judge(&mut self, modal: &[bool], moded: &NodeMap) {
         if self.takes == Takes::Known {
             return;
@@ -576,8 +576,8 @@ impl<'a> Rewrite<'a> {
     }
 }
 
-/// The loops that kernels over these loops iterate: in a part of a domain all loops of the kernel, as the part is one of
-/// points.
+/// The loops that kernels over these loops iterate: for an interior or boundary region all loops of the kernel, since
+/// the region consists of points.
 pub(super) fn domain(kernel: &Kernel, loops: &[LoopId]) -> (Vec<LoopId>, Region, Vec<Margin>) {
     let own: Vec<LoopId> = kernel.iterates.iter().copied().filter(|l| loops.contains(l)).collect();
     let reductions = loops.iter().copied().filter(|l| !kernel.iterates.contains(l));

@@ -1,7 +1,8 @@
-//! The times at which a quantity that depends on time alone may jump, as expressions in parameters.
+//! The times at which a quantity that depends only on time may jump, as expressions in parameters.
 //!
-//! A comparison has such times where all of it that varies is one quantity v, in which both sides together are linear: time
-//! itself, `mod(u, P)`, `floor(u)`, `sin(u)` or `cos(u)` with u linear in time. There may be more times than jumps.
+//! A comparison has such times if all its varying parts are one quantity v, in which the difference of both sides is
+//! linear: time itself, `mod(u, P)`, `floor(u)`, `sin(u)` or `cos(u)` with u linear in time. There may be more times
+//! than jumps.
 
 use std::collections::BTreeSet;
 use std::f64::consts::{PI, TAU};
@@ -15,22 +16,22 @@ use crate::nest::Element;
 use crate::program::ArrayId;
 use crate::stage::{self, Stage};
 
-/// Times as nodes: one, or one of a period and the period.
+/// Times as nodes: a single time, or one time and a period.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Times {
-    /// Those at which a quantity that is linear in time, with this value at 0 and this slope, is at knots.
+    /// The times at which a function that is linear in time, with this value at 0 and this slope, reaches the knots.
     Knots(Knots, NodeId, NodeId),
     Once(NodeId),
     Every(NodeId, NodeId),
 }
 
-/// A graph in which times are found, with the stages of its nodes.
+/// A graph in which times are computed, with the stages of its nodes.
 pub(super) struct Clock {
     pub graph: Graph,
     pub stages: Vec<Stage>,
 }
 
-/// A quantity of time that is linear in `v`, with these coefficients.
+/// A function of time that is linear in `v`, with these coefficients.
 struct Linear {
     v: NodeId,
     at_zero: NodeId,
@@ -45,11 +46,11 @@ pub(super) fn knots(graph: &Graph, id: NodeId, array: impl Fn(Element) -> ArrayI
     Some((Knots { table: array(table), length, periodic, jumps: op.is_step() }, argument))
 }
 
-/// The place of v while a derivative by it is taken.
+/// The element that stands for v in a derivative by v.
 const PLACE: Element = Element::Scalar(ArrayId(u32::MAX));
 
 impl Clock {
-    /// When a call, whose value is constant between jumps, may jump.
+    /// The times at which a call that is constant between jumps may jump.
     pub fn jumps(&mut self, id: NodeId, array: impl Fn(Element) -> ArrayId) -> Option<Vec<Times>> {
         let Node::Call(op, args) = self.graph.node(id) else { return None };
         if let Some((knots, argument)) = knots(&self.graph, id, array) {
@@ -67,7 +68,7 @@ impl Clock {
         }
     }
 
-    /// When a quantity is zero.
+    /// The times at which a quantity is zero.
     fn zeros(&mut self, id: NodeId) -> Option<Vec<Times>> {
         let Linear { v, at_zero, slope } = self.linear(id)?;
         let opposite = self.graph.neg(at_zero);
@@ -101,14 +102,14 @@ impl Clock {
         }
     }
 
-    /// When a quantity that is linear in time is a whole number, or half of an odd one.
+    /// The times at which a quantity that is linear in time is an integer, or an odd multiple of one half.
     fn whole(&mut self, u: NodeId, halves: bool) -> Option<Times> {
         let one = self.graph.constant(1.0);
         let first = self.graph.constant(if halves { 0.5 } else { 0.0 });
         self.periodic(u, first, one)
     }
 
-    /// When u, linear in time, is c and some periods.
+    /// The times at which u, linear in time, equals c plus a multiple of the period.
     fn periodic(&mut self, u: NodeId, c: NodeId, period: NodeId) -> Option<Times> {
         let Linear { v, at_zero, slope } = self.linear(u)?;
         if self.graph.node(v) != Node::Time {
@@ -128,7 +129,7 @@ impl Clock {
                 Node::Constant(_) => Stage::Constant,
                 Node::Time => Stage::Time,
                 Node::Index(_) => Stage::Parameter,
-                // what was there before is known
+                // the value before the last jump is unknown
                 Node::Read(_) | Node::Direction(_) => Stage::State,
                 Node::Call(..) | Node::Reduce(..) => {
                     node.operands().iter().map(|a| of(&self.stages, a)).max().unwrap_or(Stage::Constant)
@@ -138,7 +139,7 @@ impl Clock {
         self.stages[id.index()]
     }
 
-    /// The one quantity through which a node varies, if the node is linear in it.
+    /// The only quantity through which a node varies, if the node is linear in it.
     fn linear(&mut self, id: NodeId) -> Option<Linear> {
         let v = self.core(id)?;
         let mut own = Graph::new();
@@ -157,7 +158,7 @@ impl Clock {
         Some(Linear { v, at_zero, slope })
     }
 
-    /// The one node of time, or function of it that comes back, through which a node varies.
+    /// The time node, or the periodic function of time, through which a node varies, if it is the only one.
     fn core(&mut self, id: NodeId) -> Option<NodeId> {
         let mut found = None;
         let mut open = vec![id];
@@ -169,7 +170,7 @@ impl Clock {
             let ends = match self.graph.node(id) {
                 Node::Time => true,
                 Node::Call(op, _) if matches!(op.0.name, "mod" | "floor" | "ceil" | "round" | "sin" | "cos") => true,
-                // what switches on the way has other zeros behind each of its jumps
+                // a switch in between would have other zeros after each of its jumps
                 Node::Call(op, _) if op.0.switches => return None,
                 Node::Call(..) => false,
                 _ => return None,
@@ -183,7 +184,7 @@ impl Clock {
         found
     }
 
-    /// A node in another graph, with `by` in the place of `v`.
+    /// Copies a node to another graph, with `v` replaced by `by`.
     fn replaced(&self, id: NodeId, v: NodeId, by: NodeId, into: &mut Graph) -> NodeId {
         let mut needed = BTreeSet::new();
         let mut open = vec![id];

@@ -1,5 +1,5 @@
-//! Recurrences to groups of lanes: nodes of one kind and depth side by side where the program has no loops, the points of the loops
-//! that a node depends on where it has.
+//! Arranges recurrences in groups of lanes: nodes of one kind and depth together if the program has no loops,
+//! otherwise the points of the loops that a node depends on.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::nest::bind::Words;
 use crate::nest::{AccessId, BoundProgram, Element, Kernel, LoopId, ReduceOp, Target};
 use crate::program::{Program, Role};
 
-/// Most lanes: with 20 orders they take 160 bytes each.
+/// Largest number of lanes; with 20 orders, a lane takes 160 bytes.
 pub const MAX_LANES: usize = 1 << 22;
 
 impl SeriesTable {
@@ -41,27 +41,27 @@ impl SeriesTable {
                 builder.nest(part, kernel, Words { words: &run.words, tables: &bound.tables })?;
             }
         }
-        // what sets comes before what adds
+        // slopes that set precede slopes that add
         builder.table.slopes.sort_by_key(|slopes| slopes.adds);
         Ok(builder.table)
     }
 }
 
-/// In place of an operand that is filled in later.
+/// Placeholder for an operand that is filled in later.
 const LATER: Lanes = Lanes { at: usize::MAX, step: 1 };
 
 struct Builder<'a> {
     program: &'a Program,
     layout: &'a Layout,
     table: SeriesTable,
-    /// Gathers that exist.
+    /// Existing gathers.
     gathered: HashMap<Vec<u32>, usize>,
-    /// By lane: it may have coefficients above order 0.
+    /// For each lane: true if coefficients above order 0 may be nonzero.
     varies: Vec<bool>,
 }
 
 impl Builder<'_> {
-    /// Adds a group; the first of its lanes.
+    /// Adds a group; returns its first lane.
     fn push(&mut self, len: usize, kind: LaneRule, zeroth: Option<(Op, Vec<Lanes>)>) -> Result<usize, Unsuited> {
         let at = self.table.lanes;
         if len > MAX_LANES || at + len > MAX_LANES {
@@ -78,7 +78,7 @@ impl Builder<'_> {
         Ok(at)
     }
 
-    /// An operand: these lanes if they are consecutive, else copies.
+    /// An operand: these lanes if they are consecutive, otherwise copies of them.
     fn operand(&mut self, lanes: Vec<u32>) -> Result<Lanes, Unsuited> {
         let first = lanes.first().map_or(0, |&l| l as usize);
         if lanes.iter().enumerate().all(|(e, &l)| l as usize == first + e) {
@@ -95,7 +95,7 @@ impl Builder<'_> {
         Ok(Lanes { at, step: 1 })
     }
 
-    /// The kind of a rule, with operands found by `lanes`. [`Builder::late`] fills in the slopes of a chain and
+    /// The lane rule of a rule; `lanes` finds the operands. [`Builder::late`] fills in slopes of chains and
     /// conditions: they may come later in the graph, because the rule does not need their current order.
     fn kind(
         &mut self,
@@ -140,7 +140,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// An operand with a lane for each lane of the result, also where it does not vary.
+    /// An operand with one lane for each lane of the result, even if it does not vary.
     fn whole(&mut self, lanes: Vec<u32>) -> Result<Lanes, Unsuited> {
         let found = self.operand(lanes.clone())?;
         if found.step == 1 {
@@ -154,7 +154,7 @@ impl Builder<'_> {
         Ok(Lanes { at, step: 1 })
     }
 
-    /// Nodes of one kind whose operands are equally deep are lanes of one group.
+    /// Creates the lanes of a scalar kernel: nodes of one kind whose operands have equal depth form a group.
     fn scalars(&mut self, part: &KernelSeries) -> Result<(), Unsuited> {
         let nodes = part.graph.nodes();
         let mut lane: Vec<u32> = vec![u32::MAX; nodes.len()];
@@ -171,7 +171,7 @@ impl Builder<'_> {
         let fixed = |i: usize| matches!(part.rules[&i], Rule::Fixed);
         let mut open: Vec<(usize, usize, Vec<usize>)> = Vec::new();
         for of_level in levels {
-            // leaves, then groups by what they are, in the order of their first node
+            // leaves first, then groups by kind, in the order of their first node
             let mut kinds: Vec<(String, Op, Vec<usize>)> = Vec::new();
             for i in of_level {
                 match nodes[i] {
@@ -197,11 +197,11 @@ impl Builder<'_> {
                 }
             }
             for (_, op, mut members) in kinds {
-                // neighbours in the operands are neighbours here
+                // neighbouring operands have neighbouring results
                 members
                     .sort_by_key(|&i| operands(&part.rules[&i], nodes[i]).iter().map(|&a| lane[a]).collect::<Vec<_>>());
                 let first = &part.rules[&members[0]];
-                // operand number k of each member
+                // the k-th operand of each member
                 let nth: HashMap<usize, Vec<u32>> = if first == &Rule::Fixed {
                     HashMap::new()
                 } else {
@@ -233,7 +233,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Every node has a lane for each round of the loops that it depends on.
+    /// Creates the lanes of a nest: every node has a lane for each round of the loops that it depends on.
     fn nest(&mut self, part: &KernelSeries, nest: &Kernel, words: Words<'_>) -> Result<(), Unsuited> {
         let arguments = ArgumentBlock::of(nest);
         let rounds = Rounds { nest, arguments: &arguments, words };
@@ -242,7 +242,7 @@ impl Builder<'_> {
         for (&i, rule) in &part.rules {
             let spread = match part.graph.nodes()[i] {
                 Node::Reduce(reduction, over, term) => {
-                    // the choice of an index has no coefficients above order 0, nor has a sum of what does not vary
+                    // a chosen index and a sum of constants have no coefficients above order 0
                     let chosen =
                         matches!(reduction, ReduceOp::ArgMin | ReduceOp::ArgMax) || matches!(rule, Rule::Fixed);
                     self.reduced((reduction, over, chosen), known.of(term.index()), &rounds)?
@@ -302,7 +302,7 @@ impl Builder<'_> {
         Ok(Spread { over, lanes: consecutive(at, len) })
     }
 
-    /// The lanes of a reduction over a loop; `chosen`: its coefficients above order 0 are zero.
+    /// The lanes of a reduction over a loop; `chosen`: coefficients above order 0 are zero.
     fn reduced(
         &mut self,
         (reduction, over, chosen): (ReduceOp, LoopId, bool),
@@ -323,7 +323,7 @@ impl Builder<'_> {
         Ok(Spread { over: outer, lanes: consecutive(at, len) })
     }
 
-    /// The lanes of a call, but for the operands that [`Builder::late`] fills in.
+    /// The lanes of a call, except for operands that [`Builder::late`] fills in.
     fn called(
         &mut self,
         (part, i, op): (&KernelSeries, usize, Op),
@@ -365,7 +365,7 @@ fn operands(rule: &Rule, node: Node) -> Vec<usize> {
     all
 }
 
-/// The operands of a rule that it needs only at lower orders.
+/// The operands that a rule needs only at lower orders.
 fn late(rule: &Rule) -> Vec<usize> {
     match rule {
         Rule::Chain(terms) => terms.iter().map(|term| term.0).collect(),
@@ -374,7 +374,7 @@ fn late(rule: &Rule) -> Vec<usize> {
     }
 }
 
-/// The operands of a rule that it needs at the current order.
+/// The operands that a rule needs at the current order.
 fn named(rule: &Rule) -> Vec<usize> {
     match rule {
         Rule::Fixed | Rule::Time | Rule::State(_) => Vec::new(),
@@ -390,7 +390,7 @@ fn named(rule: &Rule) -> Vec<usize> {
     }
 }
 
-/// The common shape of the lanes of a group: the rule, and which operands are equal or do not vary.
+/// The common form of the lanes of a group: the rule, and which operands are equal or constant.
 fn shape(rule: &Rule, fixed: impl Fn(usize) -> bool) -> String {
     let name = match rule {
         Rule::Fixed => "fixed",
@@ -413,14 +413,14 @@ fn shape(rule: &Rule, fixed: impl Fn(usize) -> bool) -> String {
     format!("{name} {}", operands.join(" "))
 }
 
-/// The lanes of a node, one for each round of these counters, the last fastest.
+/// The lanes of a node, one for each round of these counters; the last counter varies fastest.
 #[derive(Clone)]
 struct Spread {
     over: Vec<Counter>,
     lanes: Vec<u32>,
 }
 
-/// The lanes of the nodes of a kernel that are known so far.
+/// The known lanes of the nodes of a kernel.
 struct Spreads(Vec<Option<Spread>>);
 
 impl Spreads {
@@ -437,7 +437,7 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    /// How often a counter counts.
+    /// The number of rounds of a counter.
     fn rounds(&self, counter: Counter) -> usize {
         usize::try_from(self.words.integer(self.arguments.rounds(counter)))
             .unwrap_or_else(|_| broken("a negative count"))
@@ -447,7 +447,7 @@ impl Rounds<'_> {
         over.iter().fold(1, |product: usize, &c| product.saturating_mul(self.rounds(c)))
     }
 
-    /// Iteration counters in their order, then the loops of reductions, each once.
+    /// Iteration counters in their order, then reduction loops, without duplicates.
     fn sorted(&self, mut over: Vec<Counter>) -> Vec<Counter> {
         let own = self.nest.counters();
         over.sort_by_key(|c| (own.iter().position(|o| o == c).unwrap_or(own.len()), *c));
@@ -455,7 +455,7 @@ impl Rounds<'_> {
         over
     }
 
-    /// The offset of each round of `over`, by strides along some counters.
+    /// The offset of each round of `over`, from strides along some counters.
     fn offsets(&self, over: &[Counter], strides: &[(Counter, i64)]) -> Vec<i64> {
         let mut offsets = vec![0];
         for &counter in over {
@@ -484,7 +484,7 @@ impl Rounds<'_> {
         Ok(offsets.into_iter().map(|x| spread.lanes[x as usize]).collect())
     }
 
-    /// Positions in its buffer of what an access names.
+    /// Buffer positions of an access.
     fn positions(&self, access: AccessId, over: &[Counter]) -> Vec<u32> {
         let Address { base, table, strides } = self.arguments.address(access);
         let base = self.words.integer(*base);

@@ -1,4 +1,4 @@
-//! Coefficients written out so that each order waits as little as possible for the previous one.
+//! Unrolled coefficients in which each order waits as little as possible for the previous one.
 //!
 //! Every recurrence is linear in the newest coefficients: c_k = g_k + sum of d_i b_(i,k). Here g_k needs only orders
 //! below k, the b_i are the states and a few further nodes (the *basis*), and the factors d_i, derivatives at the
@@ -15,17 +15,17 @@ use crate::broken;
 use crate::builtin::{Op, Primitive, arithmetic, logic};
 use crate::graph::{Graph, Node, NodeId};
 
-/// Most terms of the newest order in one coefficient.
+/// Largest number of terms of the newest order in one coefficient.
 const MOST_TERMS: usize = 4;
 /// In models with up to this many states, coefficients that are needed directly have up to [`FEW_TERMS`] terms before
 /// they join the basis, because latency dominates. In larger models they have one, because the number of operations
 /// dominates.
 const FEW_STATES: usize = 6;
 const FEW_TERMS: usize = 3;
-/// Most early parts of a coefficient that those who use it add themselves.
+/// Largest number of early parts of a coefficient that its users add themselves.
 const MOST_PARTS: usize = 3;
 
-/// Approximate latency in cycles: values that are known later are added later.
+/// Approximate latency in cycles: values that become known later are added later.
 fn latency(op: Op) -> u32 {
     match op.primitive() {
         Some(Primitive::Add | Primitive::Sub | Primitive::Mul | Primitive::Fma) => 4,
@@ -36,7 +36,7 @@ fn latency(op: Op) -> u32 {
     }
 }
 
-/// A factor with what it multiplies.
+/// A factor and its cofactor.
 type Term = (NodeId, NodeId);
 
 /// The series of the nodes of one right-hand side.
@@ -45,23 +45,23 @@ pub(super) struct Forms<'a> {
     rules: &'a BTreeMap<usize, Rule>,
     fused: bool,
     one: NodeId,
-    /// By node of f: its basis.
+    /// For each node of f: its basis.
     support: Vec<Vec<usize>>,
-    /// It is one of the basis.
+    /// True if the node belongs to the basis.
     cut: Vec<bool>,
-    /// Its coefficients are needed by themselves.
+    /// True if the coefficients of the node are needed by themselves.
     valued: Vec<bool>,
-    /// How often it is one of the summands of another.
+    /// Number of times that the node is a summand of another one.
     uses: Vec<u32>,
-    /// The node of whose series, above order 0, it is a multiple, and the factor.
+    /// The node of whose series this one is a multiple above order 0, and the factor.
     base: Vec<(usize, NodeId)>,
     /// Factors of the basis.
     shape: Vec<Vec<(usize, NodeId)>>,
     /// Early parts of the current order.
     parts: Vec<Vec<Term>>,
-    /// Coefficients, of the nodes that are needed by themselves; order 0 of all.
+    /// Coefficients of the nodes that are needed by themselves; order 0 of all nodes.
     values: Vec<Vec<Option<NodeId>>>,
-    /// By node of the graph: when it is known.
+    /// For each node of the graph: the time at which its value is known.
     depth: Vec<u32>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Forms<'a> {
         matches!(self.rules.get(&i), None | Some(Rule::Fixed))
     }
 
-    /// Order 0.
+    /// The value of order 0.
     fn zeroth(&mut self, i: usize) -> NodeId {
         match self.values[i][0] {
             Some(node) => node,
@@ -164,7 +164,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// The nodes whose newest coefficients a rule adds up, and those that stand in its sums of products.
+    /// The nodes whose newest coefficients a rule adds, and the nodes in its sums of products.
     fn operands(&self, i: usize) -> (Vec<usize>, Vec<usize>) {
         match *self.rule(i) {
             Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Reduce(..) => (Vec::new(), Vec::new()),
@@ -225,7 +225,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// Factors of the basis in a summand.
+    /// The basis factors of a summand.
     fn seen_shape(&self, i: usize) -> Vec<(usize, NodeId)> {
         if self.cut[i] { vec![(i, self.one)] } else { self.shape[i].clone() }
     }
@@ -253,7 +253,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// The derivatives of a node by its summands.
+    /// The derivatives of a node with respect to its summands.
     fn derivatives(&mut self, i: usize) -> Vec<(NodeId, usize)> {
         let one = self.one;
         let minus = self.graph.constant(-1.0);
@@ -314,7 +314,7 @@ impl<'a> Forms<'a> {
         if self.cut[i] { &[] } else { &self.parts[i] }
     }
 
-    /// The coefficients of order k of all nodes from those of lower order and those of the states.
+    /// Computes the coefficients of order k of all nodes from lower orders and the coefficients of the states.
     pub(super) fn order(&mut self, k: usize, state: impl Fn(&Rule) -> Option<NodeId>) {
         for &i in self.rules.keys() {
             if self.uses[i] == 0 && !self.valued[i] {
@@ -358,7 +358,7 @@ impl<'a> Forms<'a> {
         shape.filter_map(|&(b, factor)| self.value(b, k).map(|value| (factor, value))).collect()
     }
 
-    /// `share` times the coefficient of order k of a node, where order k of all was written.
+    /// `share` times the coefficient of order k of a node, after order k has been written.
     pub(super) fn scaled(&mut self, i: usize, k: usize, share: f64) -> Option<NodeId> {
         let share = self.graph.constant(share);
         if k == 0 {
@@ -393,7 +393,7 @@ impl<'a> Forms<'a> {
         Some(self.graph.apply(&logic::IF, &[condition, x.unwrap_or(zero), y.unwrap_or(zero)]))
     }
 
-    /// The sums of products of lower orders in order k of a node.
+    /// The sums of products of lower orders, in order k of a node.
     fn products(&mut self, i: usize, k: usize, parts: &mut Vec<Term>) {
         match *self.rule(i) {
             Rule::Time if k == 1 => parts.push((self.one, self.one)),
@@ -467,7 +467,7 @@ impl<'a> Forms<'a> {
             let terms = (1..k).filter_map(|j| Some((self.value(a, j)?, self.value(b, k - j)?))).collect();
             return self.sum(terms).map(|sum| (factor, sum));
         }
-        // each product of two different ones once, and half of the middle one
+        // each product of two different coefficients once, and half of the middle one
         let pairs = (1..k.div_ceil(2)).filter_map(|j| Some((self.value(a, j)?, self.value(a, k - j)?)));
         let mut terms: Vec<Term> = pairs.collect();
         if k.is_multiple_of(2)
@@ -481,7 +481,7 @@ impl<'a> Forms<'a> {
         self.sum(terms).map(|sum| (factor, sum))
     }
 
-    /// Sum of w_j a_j b_(k-j) over 0 < j < k; the weight goes to what is known first.
+    /// Sum of w_j a_j b_(k-j) over 0 < j < k; the weight multiplies the factor that is known first.
     fn weighted(&mut self, a: usize, b: usize, k: usize, weight: impl Fn(&mut Self, usize) -> NodeId) -> Option<Term> {
         let ((a, first), (b, second)) = (self.base[a], self.base[b]);
         let mut terms = Vec::new();
@@ -513,7 +513,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// When a node is known.
+    /// The time at which a node is known.
     fn depth(&mut self, node: NodeId) -> u32 {
         for id in self.depth.len()..=node.index() {
             let node = self.graph.nodes()[id];
@@ -524,7 +524,7 @@ impl<'a> Forms<'a> {
         self.depth[node.index()]
     }
 
-    /// The sum of products. Products that are known last are added last.
+    /// The sum of products; products that become known last are added last.
     fn sum(&mut self, mut terms: Vec<Term>) -> Option<NodeId> {
         terms.sort_by_cached_key(|&(a, b)| self.depth(a).max(self.depth(b)));
         let mut sum = None;

@@ -11,39 +11,39 @@ use crate::interpret::Inputs;
 use crate::nest::ReduceOp;
 use crate::number::Number;
 
-/// Lanes of an operand: one for each lane of the result, or one for all (which then does not vary).
+/// Lanes of an operand: one for each lane of the result, or a single one for all (which is then constant).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Lanes {
-    /// The first.
+    /// The first lane.
     pub at: usize,
-    /// 1 or 0.
+    /// 1, or 0 for a single lane.
     pub step: usize,
 }
 
-/// How a group of lanes follows from others.
+/// The rule for the coefficients of a group of lanes.
 #[derive(Clone, Debug)]
 pub(super) enum LaneRule {
-    /// Numbers.
+    /// Constants.
     Given(Vec<f64>),
-    /// t.
+    /// Time t.
     Time,
     /// Elements of the parameter buffer.
     Parameters(Vec<u32>),
-    /// Copies of lanes, so that a loop finds its operands in its own order.
+    /// Copies of lanes, so that a loop reads its operands in order.
     Gather(Vec<u32>),
-    /// Order 0 alone.
+    /// Only order 0.
     Fixed,
     Add(Lanes, Lanes),
     Sub(Lanes, Lanes),
     Neg(Lanes),
-    /// A product with what does not vary.
+    /// A product with a constant.
     Scale {
         by: Lanes,
         of: Lanes,
     },
     Product(Lanes, Lanes),
     Square(Lanes),
-    /// A quotient by what does not vary.
+    /// A quotient by a constant.
     Ratio {
         of: Lanes,
         by: Lanes,
@@ -54,7 +54,7 @@ pub(super) enum LaneRule {
     Power(Lanes, Lanes),
     Chain(Vec<(Lanes, Lanes)>),
     Choose(Lanes, Lanes, Lanes),
-    /// Reduction over this many consecutive terms, from the first index of the loop on.
+    /// Reduction over this many consecutive terms, starting at the first index of the loop.
     ReduceOp {
         reduction: ReduceOp,
         count: usize,
@@ -68,7 +68,7 @@ pub(super) enum LaneRule {
 pub(super) struct Group {
     /// The first lane; all operands lie before it.
     pub at: usize,
-    /// How many there are.
+    /// Number of lanes.
     pub len: usize,
     /// Coefficients of order 1 and above.
     pub kind: LaneRule,
@@ -76,18 +76,18 @@ pub(super) struct Group {
     pub zeroth: Option<(Op, Vec<Lanes>)>,
 }
 
-/// The slopes of states: f from lanes.
+/// The slopes of states, read from lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Slopes {
     /// The first lane.
     pub lanes: Vec<u32>,
-    /// Position of each in y.
+    /// Index of each in y.
     pub rows: Vec<u32>,
-    /// Added to what is there.
+    /// True if they are added.
     pub adds: bool,
 }
 
-/// All groups, in an order in which they can be computed.
+/// All groups, in an order of computation.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesTable {
     pub(super) n: usize,
@@ -96,14 +96,14 @@ pub struct SeriesTable {
     pub(super) slopes: Vec<Slopes>,
 }
 
-/// Lanes computed together in registers.
+/// Number of lanes computed together in registers.
 const WIDTH: usize = 8;
 
-/// Coefficients of lower order, and those of order k of the lanes before.
+/// Coefficients of lower orders, and those of order k of earlier lanes.
 #[derive(Clone, Copy)]
 struct Orders<'a> {
     c: &'a [f64],
-    /// Lanes in all.
+    /// Total number of lanes.
     stride: usize,
     k: usize,
 }
@@ -117,7 +117,7 @@ impl Orders<'_> {
         out
     }
 
-    /// One value for each lane, the same where there is one for all.
+    /// One value for each lane; the same value if the operand has a single lane.
     #[inline]
     fn zeroth<const W: usize>(&self, lanes: Lanes, e: usize) -> [f64; W] {
         if lanes.step == 0 { [self.c[lanes.at]; W] } else { self.row(0, lanes.at + e) }
@@ -172,7 +172,7 @@ impl Orders<'_> {
     }
 }
 
-/// `rule` for every lane, several at a time.
+/// Applies a rule to every lane, several at a time.
 #[inline]
 fn lanes(out: &mut [f64], mut wide: impl FnMut(usize) -> [f64; WIDTH], mut one: impl FnMut(usize) -> [f64; 1]) {
     let (chunks, rest) = out.as_chunks_mut::<WIDTH>();
@@ -185,7 +185,7 @@ fn lanes(out: &mut [f64], mut wide: impl FnMut(usize) -> [f64; WIDTH], mut one: 
     }
 }
 
-/// The same rule in both widths.
+/// Applies the same rule in both widths.
 macro_rules! each {
     ($out:expr, $width:ident, |$e:ident| $rule:expr) => {{
         lanes(
@@ -208,7 +208,7 @@ fn map<const W: usize>(a: [f64; W], b: [f64; W], f: impl Fn(f64, f64) -> f64) ->
 }
 
 impl Group {
-    /// Order 0.
+    /// Computes order 0.
     fn begin(&self, inputs: Inputs<'_, f64>, c: &mut [f64]) {
         let (known, own) = c.split_at_mut(self.at);
         let own = &mut own[..self.len];
@@ -239,7 +239,7 @@ impl Group {
         }
     }
 
-    /// Order `k`, at least 1, of `stride` lanes in all.
+    /// Computes order `k`, at least 1; `stride` is the total number of lanes.
     fn step(&self, k: usize, stride: usize, c: &mut [f64]) {
         let (known, own) = c.split_at_mut(k * stride + self.at);
         let out = &mut own[..self.len];
@@ -325,7 +325,7 @@ fn gather(out: &mut [f64], from: &[f64], lanes: &[u32]) {
     }
 }
 
-/// Every fourth term, four times.
+/// Combines every fourth term, in four strands.
 fn quarters(terms: &[f64], neutral: f64, with: impl Fn(f64, f64) -> f64) -> [f64; 4] {
     let mut acc = [neutral; 4];
     let (chunks, rest) = terms.as_chunks::<4>();
@@ -340,7 +340,7 @@ fn quarters(terms: &[f64], neutral: f64, with: impl Fn(f64, f64) -> f64) -> [f64
     acc
 }
 
-/// As [`ReduceOp`] says.
+/// The reduction, as defined in [`ReduceOp`].
 fn reduced(reduction: ReduceOp, terms: &[f64], first: i64) -> f64 {
     match reduction {
         ReduceOp::Sum => {
@@ -377,7 +377,7 @@ impl SeriesTable {
     /// the coefficients of all lanes, which calls can share.
     pub fn evaluate(&self, inputs: Inputs<'_, f64>, order: usize, c: &mut Vec<f64>, out: &mut [f64]) {
         let stride = self.lanes;
-        // what does not vary has zeros above order 0, which nothing overwrites
+        // constant lanes have zeros above order 0, which nothing overwrites
         if c.len() != stride * (order + 1) {
             c.clear();
             c.resize(stride * (order + 1), 0.0);

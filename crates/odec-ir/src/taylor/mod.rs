@@ -24,10 +24,10 @@ pub use lanes::SeriesTable;
 use recurrence::Rule;
 pub use recurrence::{MAX_NODES, Recurrences, Unsuited};
 
-/// Most nodes of a kernel of coefficients that is written out for all orders.
+/// Largest number of nodes of an unrolled kernel of coefficients.
 pub const MAX_UNROLLED: usize = 20_000;
 
-/// The largest order that is of use in doubles.
+/// The largest useful order in doubles.
 pub const MAX_ORDER: usize = 40;
 
 /// The coefficients as a kernel without loops: a program whose inputs are those of `program` and whose `Outputs`
@@ -66,12 +66,12 @@ struct Model<'a> {
     program: &'a Program,
     recurrences: &'a Recurrences,
     layout: &'a Layout,
-    /// Where each array of the model is in the program that is written.
+    /// New position of each array of the model.
     places: &'a [ArrayId],
 }
 
 impl Model<'_> {
-    /// The coefficients of order 0 ..= `order` of each state, those that are not zero for every input. The expansion point is `start`.
+    /// The nonzero coefficients of order 0 ..= `order` of each state, with the expansion point `start`.
     /// `None`: more than `limit` nodes, or a program with loops.
     fn write(
         &self,
@@ -128,7 +128,7 @@ impl Model<'_> {
     }
 }
 
-/// The coefficients of each state in the order in which they are stored: all of h, all of h^2, ...
+/// The coefficients of the states in storage order: all of h, all of h^2, ...
 fn by_order<'a>(states: impl Iterator<Item = &'a [Option<NodeId>]>, order: usize, graph: &mut Graph) -> Vec<NodeId> {
     let states: Vec<&[Option<NodeId>]> = states.collect();
     let mut stores = Vec::with_capacity(states.len() * order);
@@ -138,7 +138,7 @@ fn by_order<'a>(states: impl Iterator<Item = &'a [Option<NodeId>]>, order: usize
     stores
 }
 
-/// The arrays of a model without its outputs, which make room for the coefficients, and where each array went.
+/// The arrays of a model without its outputs, which the coefficients replace, and the new position of each array.
 fn inputs_of(program: &Program) -> (Vec<Array>, Vec<ArrayId>) {
     let mut inputs: Vec<Array> = Vec::new();
     let mut places: Vec<ArrayId> = Vec::new();
@@ -162,13 +162,14 @@ fn program_of(name: &str, mut arrays: Vec<Array>, graph: Graph, nodes: &[NodeId]
     crate::derive::assemble(name.to_owned(), arrays, Vec::new(), Vec::new(), vec![kernel])
 }
 
-/// A number without a place in a model.
+/// A number that does not belong to a model.
 fn scalar(name: String, role: Role) -> Array {
     let span = Span::default();
     Array { name, role, axes: Vec::new(), default: 0.0, data: Vec::new(), unit: None, doc: None, span }
 }
 
-/// Copies a node of order 0 whose operands were copied; `read` are the nodes of states, `places` says where other arrays went.
+/// Copies a node of order 0 whose operands were copied; `read` are the nodes of states, `places` the new positions of
+/// other arrays.
 fn copy(
     from: &Graph,
     id: NodeId,

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use crate::builtin::{Op, arithmetic, exponential};
 use crate::graph::{Graph, Node, NodeId, NodeMap};
 
-/// The nodes that are powers: base and node of the exponent, by position.
+/// The nodes that are powers: index of the node, base and exponent node.
 pub(super) type Powers = BTreeMap<usize, (NodeId, NodeId)>;
 
-/// The graph that the roots need, its powers, and the roots in it.
+/// The nodes that the roots need, their powers, and the new roots.
 pub(super) fn collected(from: &Graph, roots: &mut [NodeId]) -> (Graph, Powers) {
     let mut graph = Graph::new();
     let mut map = NodeMap::new(from.len());
-    // every node that is a power of something under a root
+    // every node that is a power of an argument of a root
     let mut exponents: BTreeMap<usize, (NodeId, f64)> = BTreeMap::new();
     let mut powers = Powers::new();
     for (id, node) in from.live(roots.iter().copied()) {
@@ -40,7 +40,7 @@ pub(super) fn collected(from: &Graph, roots: &mut [NodeId]) -> (Graph, Powers) {
                 let divisor =
                     of(b).filter(|(_, exponent)| op == Op(&arithmetic::DIV) && found.is_none() && *exponent > 0.5);
                 let exponent = found.or(divisor.map(|(base, e)| (base, -e)));
-                // in front of the node that needs it
+                // before the node that needs it
                 let number = exponent.map(|(_, exponent)| graph.constant(exponent));
                 let operands: Vec<NodeId> = node.operands().iter().map(|&x| map[x]).collect();
                 let new = if divisor.is_some() {
@@ -54,7 +54,7 @@ pub(super) fn collected(from: &Graph, roots: &mut [NodeId]) -> (Graph, Powers) {
                     && graph.as_constant(base).is_none()
                 {
                     exponents.insert(new.index(), (base, exponent));
-                    // one root, and products of whole powers, have shorter recurrences
+                    // a single root and products of integer powers have shorter recurrences
                     if exponent < -0.5 || exponent > 0.5 && exponent.fract() != 0.0 {
                         powers.insert(new.index(), (base, number));
                     }
@@ -71,7 +71,7 @@ pub(super) fn collected(from: &Graph, roots: &mut [NodeId]) -> (Graph, Powers) {
     (graph, powers)
 }
 
-/// The power that a times b^sign is, where one of them is a power of the other or both are of one base.
+/// The power that equals a times b^sign, if one is a power of the other or both have the same base.
 fn joined(
     a: NodeId,
     left: Option<(NodeId, f64)>,

@@ -1,4 +1,4 @@
-//! The rule by which each node's coefficients follow from those of its operands.
+//! The rules by which coefficients of a node follow from those of its operands.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ pub const MAX_NODES: usize = 200_000;
 /// Functions whose derivatives do not close: each derivative of a polygamma function is the next one.
 static WITHOUT: &[&Builtin] = &[&gamma::GAMMA, &gamma::LGAMMA, &gamma::DIGAMMA, &gamma::TRIGAMMA];
 
-/// Functions that can rise and fall within a step without a trace at its ends: all coefficients of `exp(-400)`, and of
-/// a `tanh` that rounds to 1, are 0. With any other function, a nearby pole shows a pulse in the coefficients.
+/// Functions that may be large inside a step and vanish at its ends: all coefficients of `exp(-400)`, and of a `tanh`
+/// that rounds to 1, are 0. With any other function, a nearby pole shows a pulse in the coefficients.
 static FADING: &[&Builtin] = &[
     &exponential::EXP,
     &exponential::EXPM1,
@@ -26,7 +26,7 @@ static FADING: &[&Builtin] = &[
     &trigonometric::TANH,
 ];
 
-/// Why a program has no recurrences.
+/// The reason why a program has no recurrences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unsuited {
     /// A function without a recurrence.
@@ -37,7 +37,7 @@ pub enum Unsuited {
     TooLarge,
 }
 
-/// How the coefficient of order k >= 1 is found. Operands that do not vary have none above order 0.
+/// The rule for the coefficient of order k >= 1. Constant operands have none above order 0.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Rule {
     /// No coefficient above order 0.
@@ -61,13 +61,13 @@ pub(super) enum Rule {
     Power(usize, usize),
     /// c' = sum of D u': c_k = sum over j = 1..=k of j u_j D_(k-j) / k
     Chain(Vec<(usize, usize)>),
-    /// By the condition at order 0.
+    /// The choice by the condition at order 0.
     Choose(usize, usize, usize),
-    /// The terms of a loop, added, or the one that is chosen at order 0.
+    /// The sum of the terms of a loop, or the term that is chosen at order 0.
     Reduce(ReduceOp, usize),
 }
 
-/// The right-hand side with a rule for every node that its coefficients need.
+/// The right-hand side, with a rule for every node that its coefficients need.
 #[derive(Clone)]
 pub struct Recurrences {
     parts: Vec<KernelSeries>,
@@ -78,7 +78,7 @@ pub struct Recurrences {
 pub(super) struct KernelSeries {
     /// Position in [`Program::kernels`].
     pub number: usize,
-    /// Without loops and with positions that are known.
+    /// True if it has no loops and all positions are known.
     pub scalar: bool,
     /// The nodes of f, and those of the derivatives that the recurrences need.
     pub graph: Graph,
@@ -86,9 +86,9 @@ pub(super) struct KernelSeries {
     pub rules: BTreeMap<usize, Rule>,
     /// In a scalar kernel: the state whose derivative it is, and the node.
     pub rows: Vec<(ArrayId, NodeId)>,
-    /// No node jumps or bends.
+    /// True if no node has a jump or a kink.
     pub smooth: bool,
-    /// Some node may come and go within a step.
+    /// True if some node may be large inside a step and vanish at its ends.
     pub fades: bool,
 }
 
@@ -96,7 +96,7 @@ impl Recurrences {
     /// The recurrences of a program.
     ///
     /// # Errors
-    /// What the method cannot do.
+    /// The program has no recurrences.
     pub fn of(program: &Program) -> Result<Recurrences, Unsuited> {
         if program.mass.is_some() || program.has(KernelRole::Mass) {
             return Err(Unsuited::Mass);
@@ -137,23 +137,24 @@ impl Recurrences {
         &self.parts
     }
 
-    /// True where nothing jumps or bends: then one series holds for a whole step.
+    /// True if nothing has a jump or a kink: then one series is valid for a whole step.
     pub fn smooth(&self) -> bool {
         self.parts.iter().all(|part| part.smooth)
     }
 
-    /// True where the equations hold a function that may come and go within a step: `exp`, `tanh`, `erf` and their like.
+    /// True if the equations contain a function that may be large inside a step and vanish at its ends: `exp`,
+    /// `tanh`, `erf` and similar.
     pub fn fades(&self) -> bool {
         self.parts.iter().any(|part| part.fades)
     }
 
-    /// True for a scalar program: its series can be written out.
+    /// True for a scalar program: its series can be unrolled.
     pub fn is_scalar(&self) -> bool {
         self.parts.iter().all(|part| part.scalar)
     }
 }
 
-/// True of a function of [`FADING`], and of a power with an exponent that varies.
+/// True for a function in [`FADING`], and for a power with a varying exponent.
 fn fades(node: Node) -> bool {
     matches!(node, Node::Call(op, _) if op == Op(&arithmetic::POW) || FADING.iter().any(|row| Op(row) == op))
 }
@@ -167,7 +168,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The rules of these nodes and of all that they need; false if one of them jumps or bends.
+    /// The rules of these nodes and of all nodes that they need; false if one of them has a jump or a kink.
     fn rules(mut self, mut open: Vec<NodeId>) -> Result<(Graph, BTreeMap<usize, Rule>, bool), Unsuited> {
         let mut rules = BTreeMap::new();
         let mut smooth = true;
@@ -177,7 +178,7 @@ impl Builder<'_> {
             }
             let (rule, needs) = self.rule(id)?;
             smooth &= match rule {
-                // what a mode decides is decided for a whole step
+                // a choice by a mode is fixed for a whole step
                 Rule::Choose(condition, ..) => !self.varies(NodeId(condition as u32)),
                 Rule::Reduce(ReduceOp::Min | ReduceOp::Max, _) => false,
                 Rule::Fixed => !self.varies(id),
@@ -193,7 +194,7 @@ impl Builder<'_> {
         Ok((self.graph, rules, smooth))
     }
 
-    /// True where a node depends on time or a state.
+    /// True if a node depends on time or a state.
     fn varies(&mut self, id: NodeId) -> bool {
         while self.varies.len() < self.graph.len() {
             let node = self.graph.nodes()[self.varies.len()];
@@ -215,7 +216,7 @@ impl Builder<'_> {
         let op = match node {
             Node::Time => return Ok((Rule::Time, Vec::new())),
             Node::Read(element) => return Ok((Rule::State(element), Vec::new())),
-            // as a product of many series it would need all partial ones
+            // the derivative of a product needs all partial products
             Node::Reduce(ReduceOp::Product, ..) => return Err(Unsuited::Function("product")),
             Node::Reduce(ReduceOp::ArgMin | ReduceOp::ArgMax, ..) => return Ok((Rule::Fixed, Vec::new())),
             Node::Reduce(reduction, _, term) => return Ok((Rule::Reduce(reduction, term.index()), Vec::new())),
@@ -247,7 +248,7 @@ impl Builder<'_> {
             return Ok(self.power(id, args[0], args[1]));
         }
         if op == Op(&trigonometric::TANH) {
-            // by 1 - c^2: the coefficients of its other form, 1/cosh^2, are not in the range of numbers where |u| is in the hundreds
+            // by 1 - c^2: the other form, 1/cosh^2, leaves the range of doubles if |u| is in the hundreds
             let (one, square) = (self.graph.constant(1.0), self.graph.mul(id, id));
             let slope = self.graph.sub(one, square);
             return Ok((Rule::Chain(vec![(slope.index(), at(0))]), vec![slope]));
@@ -266,7 +267,7 @@ impl Builder<'_> {
         Ok((if terms.is_empty() { Rule::Fixed } else { Rule::Chain(terms) }, needs))
     }
 
-    /// `x^y`. The derivatives in the row of the table are powers again, without end.
+    /// `x^y`. The derivatives in its row are powers again, without end.
     fn power(&mut self, id: NodeId, x: NodeId, y: NodeId) -> (Rule, Vec<NodeId>) {
         if !self.varies(y) {
             return (Rule::Power(x.index(), y.index()), Vec::new());

@@ -1,18 +1,19 @@
-//! A fused step by the series of the solution as one kernel without loops: the end of the step from the series at its start, the series
-//! there, and the sums of squares by which the step is judged and the next one chosen.
+//! A fused step by Taylor series as one kernel without loops: the end of the step from the series at its start, the
+//! series there, and the sums of squares for the error test and the next step size.
 //!
-//! Its inputs and its results lie in the same places of two buffers, so that the results of one step are the inputs of the next:
+//! Inputs and results have the same positions in two buffers, so that the results of one step are the inputs of the next:
 //!
 //! | place | input | result |
 //! |---|---|---|
 //! | [`Places::state`], n | y at the start | y at the end |
 //! | [`Places::series`], n for each order | coefficients of h, h^2, ... there | the same at the end |
 //! | [`Places::defect`], n | | h (p'(h) - f(t1, y1)), p the polynomial of the step |
-//! | [`Places::sums`], 3 | | sums over the states of the squares of the defect, of the last coefficient and of that before, each over its tolerance and in the unit of time that is given |
+//! | [`Places::sums`], 3 | | sums over the states of the squares of the defect and of the last two coefficients (see below) |
 //! | [`Places::step`], 4 | h, rtol, a unit of time to the power of the order, and of the order less 1 | |
 //! | [`Places::atol`], n | absolute tolerances | |
 //!
-//! The tolerance of a state is `atol + rtol max(|y|, |y1|)`. The time that the kernel is given is that of the end.
+//! Each term of a sum is relative to the tolerance of its state, `atol + rtol max(|y|, |y1|)`, and in the given unit of
+//! time. The argument `t` of the kernel is the time at the end.
 
 use super::{Model, Recurrences, by_order, inputs_of, program_of, scalar};
 use crate::builtin::{arithmetic, rounding};
@@ -20,7 +21,7 @@ use crate::graph::{Graph, NodeId};
 use crate::layout::Layout;
 use crate::program::{ArrayId, Program, Role};
 
-/// Where things are in the buffers.
+/// Positions in the buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     /// Number of states.
@@ -30,33 +31,33 @@ pub struct Places {
 }
 
 impl Places {
-    /// y.
+    /// Start of y.
     pub const fn state(self) -> usize {
         0
     }
 
-    /// The coefficients.
+    /// Start of the coefficients.
     pub const fn series(self) -> usize {
         self.n
     }
 
-    /// The defect.
+    /// Start of the defect.
     pub const fn defect(self) -> usize {
         self.n * (self.order + 1)
     }
 
-    /// The sums of squares.
+    /// Start of the sums of squares.
     pub const fn sums(self) -> usize {
         self.defect() + self.n
     }
 
-    /// h, rtol, and the factors of the last coefficient and of that before: their squares would leave the range of numbers where the
-    /// model's unit of time is short or long.
+    /// Start of h, rtol, and the factors of the last two coefficients: without these factors, squares could leave the
+    /// range of doubles if the model's unit of time is short or long.
     pub const fn step(self) -> usize {
         self.sums() + 3
     }
 
-    /// atol.
+    /// Start of the absolute tolerances.
     pub const fn atol(self) -> usize {
         self.step() + 4
     }
@@ -66,14 +67,14 @@ impl Places {
         self.atol() + self.n
     }
 
-    /// True where there is no state.
+    /// True if there is no state.
     pub const fn is_empty(self) -> bool {
         self.n == 0
     }
 }
 
-/// The step as a program: the `Outputs` kernel, whose state is the buffer of inputs and whose parameters are those of the model. `None` as for
-/// [`super::unrolled`]; `fused` as there.
+/// The step as a program: the state of its `Outputs` kernel is the buffer of inputs, and its parameters are those of
+/// the model. `None` and `fused` as in [`super::unrolled`].
 pub fn written(
     program: &Program,
     recurrences: &Recurrences,
@@ -99,7 +100,7 @@ pub fn written(
     let (mut end, mut bends) = (Vec::with_capacity(n), Vec::with_capacity(n));
     for (i, &start) in begin.iter().enumerate() {
         let series: Vec<NodeId> = (0..order).map(|k| write.read(places.series() + k * n + i)).collect();
-        // those of (p'(h) - p'(0))/h
+        // the terms of (p'(h) - p'(0))/h
         let mut rates = series[1..].to_vec();
         for (k, rate) in rates.iter_mut().enumerate() {
             let order = write.graph.constant((k + 2) as f64);
@@ -119,7 +120,7 @@ pub fn written(
     for i in 0..n {
         let at = |k: usize| stores[n * k + i];
         let (f, last, before) = (at(1), at(order), at(order - 1));
-        // f changes little in a step: first the difference, then what is left
+        // f changes little in a step: first the difference, then the rest
         let (first_slope, bend) = bends[i];
         let change = write.graph.sub(first_slope, f);
         let difference = write.plus(change, h, bend);
@@ -144,17 +145,17 @@ pub fn written(
     (write.graph.len() <= limit).then(|| program_of(&program.name, inputs, write.graph, &stores))
 }
 
-/// The graph with what reads the buffer.
+/// The graph, with reads of the buffer.
 struct Write {
     graph: Graph,
-    /// The array of the first number behind the states.
+    /// The array of the first number after the states.
     first: usize,
     n: usize,
     fused: bool,
 }
 
 impl Write {
-    /// The number at a place behind the states.
+    /// Reads the number at a position after the states.
     fn read(&mut self, place: usize) -> NodeId {
         self.graph.read(ArrayId((self.first + place - self.n) as u32))
     }
@@ -168,8 +169,8 @@ impl Write {
         self.graph.add(a, product)
     }
 
-    /// a_0 + a_1 h + a_2 h^2 + ... by Estrin's scheme: neighbours first, then neighbours of these with h^2, ... The step waits for the
-    /// logarithm of the order, since h is known last.
+    /// a_0 + a_1 h + a_2 h^2 + ... by Estrin's scheme: neighbours first, then neighbours of these with h^2, ... The
+    /// latency is logarithmic in the order, since h is known last.
     fn polynomial(&mut self, mut terms: Vec<NodeId>, h: NodeId) -> NodeId {
         let mut power = h;
         while terms.len() > 1 {
@@ -180,7 +181,7 @@ impl Write {
         terms.first().copied().unwrap_or_else(|| self.graph.constant(0.0))
     }
 
-    /// One over the tolerance of a state.
+    /// The reciprocal of the tolerance of a state.
     fn weight(&mut self, atol: usize, rtol: NodeId, y: NodeId, y1: NodeId) -> NodeId {
         let atol = self.read(atol);
         let sizes = [y, y1].map(|y| self.graph.apply(&rounding::ABS, &[y]));

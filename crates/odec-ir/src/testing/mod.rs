@@ -1,4 +1,4 @@
-//! Random valid programs with inputs, from a seed: what the tests of this crate and of the backends run on.
+//! Random valid programs with inputs, from a seed, for the tests of this crate and of the backends.
 
 pub mod models;
 mod nests;
@@ -66,7 +66,7 @@ pub struct Case {
     pub w: Vec<f64>,
 }
 
-/// An array of no particular origin.
+/// An array with default attributes.
 pub fn array(name: impl Into<String>, role: Role) -> Array {
     Array {
         name: name.into(),
@@ -80,14 +80,14 @@ pub fn array(name: impl Into<String>, role: Role) -> Array {
     }
 }
 
-/// The choices of [`case`].
+/// The options of [`case`].
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Calls in the right-hand side, before simplification.
     pub calls: usize,
     /// Functions that jump, choose or round.
     pub switches: bool,
-    /// Special functions, whose formulas expand to hundreds of operations.
+    /// True to include special functions, whose formulas expand to hundreds of operations.
     pub special: bool,
     /// One input in four is ±0 or subnormal, one case in 25 has an infinity or NaN.
     pub odd_inputs: bool,
@@ -99,7 +99,7 @@ impl Default for Shape {
     }
 }
 
-/// What [`case`] completes to a program.
+/// The parts that [`case`] completes to a program.
 #[derive(Clone)]
 pub struct Parts {
     /// Before staging.
@@ -116,8 +116,8 @@ pub struct Parts {
     pub w: Vec<f64>,
 }
 
-/// A random program with all kinds of states, parameters, outputs and sometimes a mass matrix. Built so that its values
-/// are finite and of moderate size at the inputs before oddities are put in.
+/// A random program with all kinds of states, parameters, outputs and sometimes a mass matrix. Its values are finite
+/// and of moderate size at the inputs, before odd inputs are inserted.
 pub fn case(seed: u64, shape: Shape) -> Case {
     let Parts { arrays, kernels, t, y, mut p, w } = parts(seed, shape);
     let program = derive::complete(arrays, kernels, format!("random{seed}"));
@@ -125,7 +125,7 @@ pub fn case(seed: u64, shape: Shape) -> Case {
     Case { program, t, y, p, w }
 }
 
-/// The kernels of [`case`] as a front end hands them over.
+/// The kernels of [`case`], as a front end would build them.
 pub fn parts(seed: u64, shape: Shape) -> Parts {
     let mut random = Random::new(seed);
     let mut arrays = Vec::new();
@@ -141,7 +141,7 @@ pub fn parts(seed: u64, shape: Shape) -> Parts {
     arrays.extend((0..outputs).map(|i| array(format!("out{i}"), Role::Output)));
     arrays.extend((0..conserved).map(|i| array(format!("kept{i}"), Role::Conserved)));
     arrays.extend((0..expected).map(|i| array(format!("seen{i}"), Role::Expected)));
-    // The order of declaration is not that of the buffers.
+    // The order of declaration differs from that of the buffers.
     for i in (1..arrays.len()).rev() {
         if arrays[i].role != Role::Position && arrays[i].role != Role::Velocity {
             let j = random.below(i + 1);
@@ -231,7 +231,7 @@ fn mass(random: &mut Random, states: &[ArrayId], parameters: &[ArrayId], varying
     Kernel::scalar(KernelRole::Mass, graph, stores)
 }
 
-/// A node made to depend on two states and time.
+/// A node that depends on a given node, two states and time.
 fn vary(graph: &mut Graph, random: &mut Random, node: NodeId, states: &[ArrayId]) -> NodeId {
     let [a, b] = [0; 2].map(|_| graph.read(states[random.below(states.len())]));
     let t = graph.time();
@@ -253,7 +253,7 @@ fn make_odd(random: &mut Random, t: &mut f64, y: &mut [f64], p: &mut [f64]) {
     }
 }
 
-/// A graph under construction with the values of its nodes at the inputs.
+/// A graph under construction, with the values of its nodes at the inputs.
 struct Growing {
     graph: Graph,
     values: Vec<f64>,
@@ -266,7 +266,7 @@ impl Growing {
         self.values.resize(self.graph.len(), value);
     }
 
-    /// Evaluates the nodes made since the last time.
+    /// Evaluates the new nodes.
     fn settle(&mut self) {
         for i in self.values.len()..self.graph.len() {
             let value = match self.graph.nodes()[i] {
@@ -294,7 +294,7 @@ impl Growing {
         NodeId((first + random.below(len - first)) as u32)
     }
 
-    /// What a row stores: a late node plus a product of two others, so that most leaves are used.
+    /// The value that a row stores: a late node plus a product of two others, so that most leaves are used.
     fn late(&mut self, random: &mut Random) -> NodeId {
         let len = self.graph.len();
         let [a, b, c] = [12, len, len].map(|last| NodeId((len - 1 - random.below(last.min(len))) as u32));
@@ -304,7 +304,7 @@ impl Growing {
         sum
     }
 
-    /// Adds a call; one whose value is large or not finite is wrapped in a bounded function nearly always.
+    /// Adds a call; a value that is large or not finite is almost always wrapped in a bounded function.
     fn grow(&mut self, random: &mut Random, shape: Shape) {
         let row = if random.chance(0.5) {
             let common: [&'static Builtin; 5] =
@@ -342,7 +342,7 @@ impl Growing {
             if value.is_finite() {
                 self.graph.apply(&trigonometric::ATAN, &[id]);
             } else {
-                // Not used: the last nodes are the likeliest to be stored.
+                // The unused call remains: the last nodes are the likeliest to be stored.
                 let replacement = self.graph.apply(&trigonometric::SIN, &[args[usize::from(row.arity) - 1]]);
                 self.graph.add(replacement, args[0]);
             }
@@ -374,8 +374,8 @@ impl Growing {
     }
 }
 
-/// A program of about `operations` calls in its right-hand side, with 20 to a state, each coupled to its neighbours
-/// only: what grows when a model grows.
+/// A program with about `operations` calls in its right-hand side, 20 for each state, which is coupled only to its
+/// neighbours: it scales like a growing model.
 pub fn long(operations: usize, seed: u64) -> Program {
     let mut random = Random::new(seed);
     let states = (operations / 20).max(1);
@@ -404,7 +404,7 @@ pub fn long(operations: usize, seed: u64) -> Program {
     derive::complete(arrays, vec![Kernel::scalar(KernelRole::Rhs, graph, stores)], format!("long{operations}"))
 }
 
-/// The value of every node of a scalar kernel. An element outside the given slices is NaN.
+/// The value of every node of a scalar kernel. Elements outside the given slices are NaN.
 pub fn evaluate<T: Number>(program: &Program, layout: &Layout, kernel: &Kernel, inputs: Inputs<'_, T>) -> Vec<T> {
     evaluate_graph(&kernel.graph, inputs.t, |node| {
         let value = match node {
@@ -419,7 +419,7 @@ pub fn evaluate<T: Number>(program: &Program, layout: &Layout, kernel: &Kernel, 
     })
 }
 
-/// The value of every node of a graph, given that of the reads and directions.
+/// The value of every node of a graph, from the values of the reads and directions.
 pub fn evaluate_graph<T: Number>(graph: &Graph, t: T, leaf: impl Fn(Node) -> T) -> Vec<T> {
     let mut values: Vec<T> = Vec::with_capacity(graph.len());
     for node in graph.nodes() {

@@ -12,7 +12,7 @@ use crate::nest::{
 use crate::program::{ArrayId, KernelRole, Pattern, Program, Role};
 use crate::span::Span;
 
-/// The choices of [`nest_program`].
+/// The options of [`nest_program`].
 #[derive(Clone, Copy, Debug)]
 pub struct NestShape {
     /// Depth of the expressions.
@@ -30,7 +30,7 @@ impl Default for NestShape {
 /// A program of nests with inputs for it.
 #[derive(Clone)]
 pub struct NestCase {
-    /// `Rhs`, `Outputs` and `Initial` nests; no derivatives, nothing staged.
+    /// `Rhs`, `Outputs` and `Initial` nests; no derivatives and no staged values.
     pub program: Program,
     /// Time.
     pub t: f64,
@@ -100,12 +100,12 @@ pub fn nest_program(seed: u64, sizes: [i64; 3], shape: NestShape) -> Program {
     }
 }
 
-/// What the nests of a program read and store.
+/// The arrays that the nests of a program read and store.
 struct World {
     arrays: Vec<crate::program::Array>,
     extents: Vec<Extent>,
     axes: Vec<Axis>,
-    /// Table over `e` of indices in `i`, zero where there is none.
+    /// Table over `e` of indices in `i`; zero for none.
     neighbour: ArrayId,
     /// Table over `e` of indices in `i`.
     row: ArrayId,
@@ -161,7 +161,7 @@ impl World {
             add(format!("out{k}"), Role::Output, shapes[random.below(5)]);
         }
         add("kept".into(), Role::Conserved, &[]);
-        // What depends on sizes is drawn apart, so that nests do not.
+        // Values that depend on sizes come from a separate generator, so that nests do not depend on sizes.
         let mut data = Random::new(seed ^ 0xDA7A);
         let layout = |a: &crate::program::Array| crate::layout::elements(a, &axes, &extents);
         for a in &mut arrays {
@@ -200,14 +200,14 @@ impl World {
         &self.arrays[array.0 as usize].axes
     }
 
-    /// The nests that set one array: one over everything, or interior and boundary region.
+    /// The nests that set one array: one for all points, or interior and boundary region.
     fn equation(&self, random: &mut Random, role: KernelRole, array: ArrayId, shape: NestShape) -> Vec<Kernel> {
         let split = !self.axes_of(array).is_empty() && random.chance(0.6);
         let parts: &[Region] = if split { &[Region::Interior, Region::Boundary] } else { &[Region::Whole] };
         let begin = random.clone();
         let mut nests = Vec::new();
         for &region in parts {
-            // The same expression in both, but for what is read beyond the edges.
+            // The same expression in both, except for reads beyond the edges.
             *random = begin.clone();
             let mut draw = Draw::new(self, random, role, region, shape);
             for axis in self.axes_of(array) {
@@ -257,7 +257,7 @@ struct Draw<'a> {
     graph: Graph,
     /// Loops in scope, with their axes, outermost first.
     scope: Vec<(LoopId, Option<AxisId>)>,
-    /// How many of them are iteration loops.
+    /// Number of iteration loops among them.
     iterated: usize,
     margins: Vec<Margin>,
 }
@@ -363,7 +363,7 @@ impl<'a> Draw<'a> {
         let reduction = kinds[self.random.below(if self.shape.switches { 7 } else { 3 })];
         self.scope.pop();
         let g = &mut self.graph;
-        // Of moderate size: a product of factors near one, a sum of terms of which most are small.
+        // Of moderate size: a product of factors close to one, or a sum of mostly small terms.
         let (bounded, neutral) = match reduction {
             ReduceOp::Product => {
                 let (small, one) = (g.constant(0.1), g.constant(1.0));
@@ -384,7 +384,7 @@ impl<'a> Draw<'a> {
         };
         let reduced = g.insert(Node::Reduce(reduction, l, term));
         match reduction {
-            // Infinite where nothing is chosen.
+            // Infinite if no term is chosen.
             ReduceOp::Min | ReduceOp::Max => g.apply(&trigonometric::ATAN, &[reduced]),
             ReduceOp::ArgMin | ReduceOp::ArgMax => g.apply(&trigonometric::SIN, &[reduced]),
             ReduceOp::Sum | ReduceOp::Product => reduced,
@@ -444,7 +444,7 @@ impl<'a> Draw<'a> {
         arrays.retain(|a| ![self.world.neighbour, self.world.row].contains(a));
         let Some(&array) = arrays.get(self.random.below(arrays.len())) else { return self.graph.constant(1.5) };
         let mut subs = Vec::new();
-        // Where the element may not be there: the condition that it is, and what stands for it.
+        // If the element may not exist: the condition under which it does, and its replacement.
         let mut guards: Vec<(LoopId, i64, AxisId)> = Vec::new();
         for axis in self.world.axes_of(array).to_vec() {
             let loops: Vec<(usize, LoopId)> =
@@ -452,7 +452,7 @@ impl<'a> Draw<'a> {
             let choice = self.random.below(loops.len().max(1));
             let (shift, rule) = ([0, 0, 0, -1, 1, 2][self.random.below(6)], self.random.below(3));
             let Some(&(k, l)) = loops.get(choice) else {
-                // The first or the last of all.
+                // The first or the last index.
                 let of = &self.world.axes[axis.0 as usize];
                 let end = if rule == 0 { of.first.clone() } else { of.last.clone() };
                 subs.push(subscript(end, Edge::Inside));
@@ -487,7 +487,7 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// `first <= l + shift and l + shift <= last` for all of these, among the guards of the space or in the graph.
+    /// `first <= l + shift and l + shift <= last` for all guards, as a node of the space's guards or of the graph.
     fn guards(&mut self, guards: &[(LoopId, i64, AxisId)], of_space: bool) -> Option<NodeId> {
         let mut all = None;
         for &(l, shift, axis) in guards {

@@ -1,4 +1,4 @@
-//! Nests written by hand: arrays and index sets on a sheet, formulas with operators on a pad.
+//! Builders for handwritten nests: a sheet of arrays and index sets, and pads with operators for formulas.
 
 use std::cell::RefCell;
 
@@ -16,18 +16,18 @@ use crate::span::Span;
 /// The arrays, index sets and nests of a program under construction.
 #[derive(Default)]
 pub struct Sheet {
-    /// So far.
+    /// The arrays so far.
     pub arrays: Vec<crate::program::Array>,
-    /// So far.
+    /// The axes so far.
     pub axes: Vec<Axis>,
-    /// So far.
+    /// The extents so far.
     pub extents: Vec<Extent>,
-    /// So far.
+    /// The kernels so far.
     pub kernels: Vec<Kernel>,
 }
 
 impl Sheet {
-    /// A number that index sets are made of.
+    /// An extent with its value.
     pub fn extent(&mut self, text: &str, value: i64) -> ExtentId {
         self.extents.push(Extent { text: text.into(), value, span: Span::default() });
         ExtentId(self.extents.len() as u32 - 1)
@@ -61,7 +61,7 @@ impl Sheet {
         id
     }
 
-    /// A nest over these index sets, to be written; handed back by [`Sheet::push`].
+    /// An empty nest over these index sets; [`Sheet::push`] adds it to the program.
     pub fn nest(&self, role: KernelRole, region: Region, over: &[AxisId]) -> Pad {
         let mut space = Space::new();
         let iterates = over.iter().map(|&a| space.push_loop(Loop::over(&self.axes[a.0 as usize]))).collect();
@@ -90,7 +90,7 @@ pub fn affine(affine: Affine) -> Subscript {
     Subscript { sub: Sub::Affine(affine), edge: Edge::Inside }
 }
 
-/// The subscript with a rule for the ends of its axis.
+/// The subscript with an edge rule.
 pub fn edge(subscript: Subscript, edge: Edge) -> Subscript {
     Subscript { edge, ..subscript }
 }
@@ -158,14 +158,14 @@ impl Pad {
         self.node(nest.graph.read(access))
     }
 
-    /// An element that exists where a condition made by [`Pad::guard`] holds.
+    /// An element that exists if a condition made by [`Pad::guard`] holds.
     pub fn read_if(&self, guard: NodeId, array: ArrayId, subs: &[Subscript]) -> X<'_> {
         let nest = &mut *self.0.borrow_mut();
         let access = nest.space.intern(Access { array, subs: subs.to_vec(), guard: Some(guard) });
         self.node(nest.graph.read(access))
     }
 
-    /// A condition of accesses: the same formula as one of the nest, which must depend on indices, sizes and tables alone.
+    /// A guard with the formula of a node of the nest, which may depend only on indices, sizes and tables.
     pub fn guard(&self, x: X<'_>) -> NodeId {
         let nest = &mut *self.0.borrow_mut();
         crate::stage::copied(&nest.graph, [x.id], &mut nest.space.guards)[x.id]

@@ -26,7 +26,7 @@ pub(super) const REDUCTIONS: [(ReduceOp, &str); 6] = [
 /// Deepest nesting of tables in subscripts that is read.
 const MAX_LOOKUPS: usize = 16;
 
-/// The names that a list of things goes by: its own, or `#` and its position where that is no word or not the only one.
+/// The labels of a list: its names, or `#` and the position if a name is not a word or not unique.
 pub(super) fn labels<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
     let mut uses: HashMap<&str, usize> = HashMap::new();
     names.clone().for_each(|name| *uses.entry(name).or_default() += 1);
@@ -37,12 +37,12 @@ pub(super) fn labels<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<St
     names.enumerate().map(label).collect()
 }
 
-/// Names of inputs and of outputs cannot clash: inputs are read, outputs are stored by one role.
+/// Inputs and outputs may share names: inputs are read, outputs are stored by one role.
 fn is_output(role: Role) -> bool {
     matches!(role, Role::Output | Role::Conserved | Role::Expected)
 }
 
-/// How arrays, axes, extents and the loops of a kernel are referred to.
+/// The labels of arrays, axes, extents and the loops of a kernel.
 #[derive(Clone, Default)]
 pub(super) struct Labels {
     arrays: Vec<String>,
@@ -64,7 +64,7 @@ impl Labels {
             uses.entry(a.name.as_str()).or_default()[usize::from(is_output(a.role))] += 1;
         }
         let label = |(k, a): (usize, &Array)| match (is_output(a.role), uses.get(a.name.as_str())) {
-            // An output leaves the name to the input that bears it too.
+            // If an input and an output share a name, the input keeps it.
             (false, Some([1, _])) | (true, Some([0, 1])) if is_word(&a.name) => a.name.clone(),
             _ => format!("#{k}"),
         };
@@ -119,7 +119,7 @@ impl Labels {
         text
     }
 
-    /// A scalar by its array, an access as [`Labels::access`].
+    /// A scalar by its array, an access as in [`Labels::access`].
     pub fn of_element(&self, element: Element, space: &Space) -> String {
         match element {
             Element::Scalar(array) => self.array(array).to_string(),
@@ -171,7 +171,7 @@ pub(super) fn find(list: &[String], label: &str, what: &str) -> Outcome<u32> {
     found.map(|k| k as u32).ok_or_else(|| format!("there is no {what} `{label}`"))
 }
 
-/// Reads what [`Labels`] writes.
+/// Parses the output of [`Labels`].
 pub(super) struct Cursor<'a> {
     labels: &'a Labels,
     rest: &'a str,
@@ -183,13 +183,13 @@ impl<'a> Cursor<'a> {
         Cursor { labels, rest: text, lookups: 0 }
     }
 
-    /// All of an affine expression.
+    /// Parses a complete affine expression.
     pub fn affine(mut self) -> Outcome<Affine> {
         let affine = self.sum()?;
         self.end(affine)
     }
 
-    /// All of an access.
+    /// Parses a complete access.
     pub fn access(mut self) -> Outcome<Access> {
         let (array, subs) = self.element()?;
         let guard = if self.eat('?') {
@@ -229,7 +229,7 @@ impl<'a> Cursor<'a> {
         self.take(|c| c.is_alphanumeric() || matches!(c, '_' | '\'' | '.' | '#'))
     }
 
-    /// Terms in the order loops, extents, constant, as they are stored.
+    /// Parses terms in the stored order: loops, extents, constant.
     fn sum(&mut self) -> Outcome<Affine> {
         let mut sum = Affine::default();
         let mut first = true;

@@ -83,7 +83,8 @@ const KERNELS: [(KernelRole, &str); 11] = [
     (KernelRole::Outputs, "outputs"),
 ];
 
-/// Names that the text form writes bare: words with primes and dots, apart from those that mean a number or time.
+/// True for names that the text form writes without quotation: words with primes and dots, except for words that mean
+/// a number or time.
 fn is_word(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')

@@ -11,7 +11,7 @@ use crate::nest::{Axis, Extent, Kernel, Target};
 use crate::program::{Array, Program, Role};
 use crate::span::Span;
 
-/// Where and why a text is not a program.
+/// The position and reason of an error in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextError {
     /// Line, from 1.
@@ -32,7 +32,7 @@ impl Program {
     /// Reads the text form. The patterns follow from the stores of the kernels.
     ///
     /// # Errors
-    /// At the first line that is malformed, refers to something that does not precede it, or repeats something.
+    /// An error at the first line that is malformed, refers to something that does not precede it, or repeats something.
     pub fn parse(text: &str) -> Result<Program, TextError> {
         let mut reader = Reader::default();
         for (i, line) in text.lines().enumerate() {
@@ -55,7 +55,7 @@ pub(super) struct Reader {
     pub(super) extents: Vec<Extent>,
     pub(super) axes: Vec<Axis>,
     pub(super) arrays: Vec<Array>,
-    /// With their first lines.
+    /// The kernels with their first lines.
     pub(super) kernels: Vec<(usize, Kernel)>,
     /// The names that the last kernel uses.
     pub(super) labels: Labels,
@@ -151,7 +151,7 @@ pub(super) fn tail(text: &str) -> Option<&str> {
     text.strip_suffix(')')
 }
 
-/// A builtin applied to as many operands as it takes.
+/// A builtin applied to its operands.
 pub(super) fn call(name: &str, args: &[Token], operand: impl Fn(&Token) -> Outcome<NodeId>) -> Outcome<Node> {
     let op = builtin::find(name).ok_or_else(|| format!("no operation `{name}`"))?;
     if args.len() != usize::from(op.0.arity) {

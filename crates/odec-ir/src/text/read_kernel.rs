@@ -31,7 +31,7 @@ impl Reader {
         Ok(())
     }
 
-    /// `[i,j]` behind the name of an array.
+    /// Parses `[i,j]` after the name of an array.
     pub(super) fn axes_of(&self, text: &str) -> Outcome<Vec<AxisId>> {
         let names = labels(self.axes.iter().map(|a| a.name.as_str()));
         let inside = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or("axes stand in brackets")?;
@@ -64,7 +64,7 @@ impl Reader {
         let space = &mut nest.space;
         match tokens {
             [Token::Word("loop"), name, Token::Word("="), Token::Word(first), Token::Word(".."), Token::Word(last)] => {
-                // Ranges name no loops.
+                // Ranges contain no loops.
                 labels.loops.clear();
                 let (first, last) = (Cursor::new(labels, first).affine()?, Cursor::new(labels, last).affine()?);
                 space.push_loop(Loop { name: name.text(), first, last, span });
@@ -116,7 +116,7 @@ impl Reader {
     /// The program of the kernels.
     ///
     /// # Errors
-    /// Data that do not fit, or a kernel that is not well formed.
+    /// Data that do not fit, or a malformed kernel.
     pub(super) fn program(self, name: String) -> Result<Program, TextError> {
         let (lines, kernels): (Vec<usize>, Vec<Kernel>) = self.kernels.into_iter().unzip();
         let program = derive::assemble(name, self.arrays, self.axes, self.extents, kernels);
@@ -137,7 +137,7 @@ impl Reader {
     }
 }
 
-/// Adds a store. Of scalars each is stored once.
+/// Adds a store. Each scalar is stored once.
 fn store(kernel: &mut Kernel, stored: &mut HashSet<Target>, store: Store) -> Outcome<()> {
     let scalars = store.target.elements().all(|e| e.scalar().is_some());
     if scalars && !stored.insert(store.target) {

@@ -65,7 +65,7 @@ fn name(text: &str) -> String {
     if is_word(text) { text.to_string() } else { format!("{text:?}") }
 }
 
-/// A line with its source ranges, apart from one that says nothing.
+/// A line with its source ranges, except for an empty range.
 fn write_line(f: &mut Formatter<'_>, mut line: String, spans: &[Span]) -> fmt::Result {
     if spans != [Span::default()] {
         write_spans(&mut line, spans)?;
@@ -98,7 +98,7 @@ fn write_array(f: &mut Formatter<'_>, array: &Array, labels: &Labels) -> fmt::Re
     write_line(f, line, &[array.span])
 }
 
-/// A node of a kernel, with the accesses of its space; of its guards with `?` for `%`.
+/// A node of a kernel with the accesses of its space; a node of its guards is written with `?` instead of `%`.
 fn write_node(
     f: &mut Formatter<'_>,
     graph: &Graph,
@@ -130,7 +130,7 @@ fn write_node(
     writeln!(f, "{line}")
 }
 
-/// Guards and accesses in the order in which they were made, then the nodes.
+/// Writes guards and accesses in the order of creation, then the nodes.
 fn write_kernel(f: &mut Formatter<'_>, kernel: &Kernel, labels: &mut Labels) -> fmt::Result {
     let role = KERNELS.iter().find(|(r, _)| *r == kernel.role).map_or("", |(_, text)| text);
     let region = REGIONS.iter().find(|(p, _)| *p == kernel.region).map_or("", |(_, text)| text);

@@ -1,8 +1,8 @@
 //! The reduction of second-order problems: eliminates the positions from W z = r; velocities and first-order states remain.
 //!
-//! For y = [q, v, z] with q' = v, M v' = F(t, q, v, z), Mz z' = G(t, q, v, z), the first block row of W = alpha*Mhat
-//! - J is alpha*dq - dv = r_q. With dq = (r_q + dv)/alpha the other rows become, for x = (dv, dz), A = d(F, G)/dq, B
-//! = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
+//! For y = [q, v, z] with q' = v, M v' = F(t, q, v, z), Mz z' = G(t, q, v, z), the first block row of
+//! W = alpha*Mhat - J is alpha*dq - dv = r_q. With dq = (r_q + dv)/alpha the other rows become, for x = (dv, dz),
+//! A = d(F, G)/dq and B = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
 
 use crate::linear::full::{MassEntry, add_mass, mass_positions};
 use crate::linear::iteration_matrix::Make;

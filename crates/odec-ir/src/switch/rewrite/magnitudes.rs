@@ -1,25 +1,25 @@
-//! Comparisons with a magnitude: `abs(u) > c` is `u > c or -u > c`, whatever c is. So the kink of `abs` at u = 0 is no surface of
-//! its own where only comparisons read the magnitude: a pipe at rest has no direction of flow.
+//! Comparisons with a magnitude: `abs(u) > c` is `u > c or -u > c` for every c. So the kink of `abs` at u = 0 is no
+//! separate surface if only comparisons read the magnitude: a pipe at rest has no direction of flow.
 
 use super::Rewrite;
 use crate::builtin::logic;
 use crate::graph::{Node, NodeId};
 
-/// Most magnitudes inside one another that are taken apart.
+/// Largest nesting depth of magnitudes that are expanded.
 const MAX_DEPTH: u32 = 8;
 
-/// A node that is `factor*abs(u) + rest`.
+/// A node of the form `factor*abs(u) + rest`.
 #[derive(Clone, Copy)]
 pub(super) struct Magnitude {
-    /// The node with `u` and with `-u` in the place of `abs(u)`.
+    /// The node with `abs(u)` replaced by `u` and by `-u`.
     halves: [NodeId; 2],
-    /// Constant inside a step; none is 1. With a negative factor the node is the smaller one of both halves.
+    /// Constant inside a step; `None` is 1. With a negative factor, the node is the smaller of both halves.
     factor: Option<NodeId>,
     depth: u32,
 }
 
 impl Rewrite<'_> {
-    /// Notes that a node stands for the magnitude of another one.
+    /// Records that a node is the magnitude of another one.
     pub(super) fn is_magnitude(&mut self, node: NodeId, of: NodeId, opposite: NodeId) {
         let depth = 1 + self.magnitudes.get(&of).map_or(0, |inner| inner.depth);
         if depth <= MAX_DEPTH {
@@ -27,7 +27,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Notes a node of the new graph that is a magnitude beside a term, or under a factor that is constant inside a step.
+    /// Records a node of the new graph that is a magnitude plus a term, or times a factor that is constant inside a step.
     pub(super) fn carry_magnitude(&mut self, node: NodeId) {
         if self.magnitudes.is_empty() || self.magnitudes.contains_key(&node) {
             return;
@@ -68,7 +68,7 @@ impl Rewrite<'_> {
         self.magnitudes.insert(node, Magnitude { halves, factor, depth });
     }
 
-    /// The mode of `left > right` where one side is a magnitude.
+    /// The mode of `left > right` if one side is a magnitude.
     pub(super) fn truth_of_magnitude(
         &mut self,
         id: NodeId,
@@ -81,7 +81,7 @@ impl Rewrite<'_> {
         let [a, b] = halves.map(|half| if on_left.is_some() { [half, right] } else { [left, half] });
         let a = self.truth(id, a[0], a[1], or_equal, bends)?;
         let b = self.truth(id, b[0], b[1], or_equal, bends)?;
-        // the greater half is greater if either is; it is less if both are
+        // the larger half is greater if either half is; it is less if both are
         let [larger, smaller] = match on_left {
             Some(_) => [&logic::OR, &logic::AND],
             None => [&logic::AND, &logic::OR],

@@ -1,4 +1,4 @@
-//! The kernels that decide the modes of a kernel: sides of relations, coefficients and times.
+//! The kernels that determine the modes of a kernel: sides of relations, coefficients and times.
 
 use super::super::linear::{Coefficient, carried, linear};
 use super::super::reads::{LoopSets, Paths};
@@ -47,7 +47,7 @@ impl Rewrite<'_> {
         k
     }
 
-    /// The difference as a sum of states and time with coefficients in parameters, if it is one.
+    /// The difference as a linear function of states and time with parameter-only coefficients, if it is one.
     fn linear(&mut self, group: usize, loops: &[LoopId], id: NodeId, difference: NodeId) -> Option<Linear> {
         let role = |element: Element| self.arrays[self.kernel.array(element).0 as usize].role;
         let (own, list) = linear(&self.graph, difference, role)?;
@@ -74,7 +74,7 @@ impl Rewrite<'_> {
         Some(found)
     }
 
-    /// Where an access is, if that is the one element of a scalar, or the element of the indices of the loops themselves.
+    /// The place of an element if it is a scalar, or the element at the indices of the loops.
     fn place(&self, element: Element, loops: &[LoopId]) -> Option<Place> {
         let access = self.kernel.space.access(element.access()?);
         let axes = &self.arrays[access.array.0 as usize].axes;
@@ -92,13 +92,13 @@ impl Rewrite<'_> {
         same.then_some(Place::Own(access.array))
     }
 
-    /// When each relation is read.
+    /// Determines under which modes each relation is read.
     pub(super) fn reads(&mut self) {
         let mut sides: QuickMap<NodeId, Vec<NodeId>> = QuickMap::default();
         for watched in &self.watched {
             sides.entry(watched.mode).or_default().extend(watched.sides);
         }
-        // every node that there is so far
+        // every node so far
         self.steady(&[]);
         let roots: Vec<NodeId> = self.kernel.stores.iter().map(|store| store.node).collect();
         let further = |id: NodeId| sides.get(&id).cloned().unwrap_or_default();
@@ -106,14 +106,14 @@ impl Rewrite<'_> {
         let sets = LoopSets::of(&self.graph, &self.kernel.space);
         for Watched { relation, group, mode, .. } in std::mem::take(&mut self.watched) {
             let loops = self.groups[group].loops.clone();
-            // what only became part of other comparisons is not read at all
+            // a mode that only became part of other comparisons is never read
             let path = if paths.reaches(mode) { paths.to(mode) } else { Some(self.graph.constant(0.0)) };
             let path = path.filter(|path| sets.is_within(*path, &loops));
             let Some(path) = path else {
                 self.sketch.relations[relation].reads = None;
                 continue;
             };
-            // where another kernel always reads it there is nothing to say
+            // another kernel may always read it already
             if let Some(known) = &self.sketch.relations[relation].reads {
                 let (name, span) = (format!("read.{relation}.{}", known.len()), self.sketch.relations[relation].span);
                 let array = self.array_at(Role::Side, name, &loops, span);
@@ -123,7 +123,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// The kernels of what was located.
+    /// Creates the kernels for the located switches.
     pub(super) fn flush(&mut self) {
         for group in std::mem::take(&mut self.groups) {
             let scalar = self.scalar;

@@ -4,7 +4,7 @@ use super::Rewrite;
 use crate::builtin::{Op, logic};
 use crate::graph::{Node, NodeId, NodeMap};
 
-/// A choice by a mode: the mode, and the values where it is true and false.
+/// A choice by a mode: the mode, and its values for true and false.
 type Choice = (NodeId, [NodeId; 2]);
 
 impl Rewrite<'_> {
@@ -32,8 +32,8 @@ impl Rewrite<'_> {
         Some(self.graph.apply(&logic::IF, &[mode, holds, fails]))
     }
 
-    /// A choice by a mode with a value that does not vary within a step; also with a factor or a term that does not
-    /// vary.
+    /// A choice by a mode in which one value is constant inside a step, possibly with a factor or a term that is
+    /// constant.
     fn choice(&mut self, node: NodeId) -> Option<Choice> {
         let Node::Call(op, args) = self.graph.node(node) else { return None };
         if op == Op(&logic::IF) {

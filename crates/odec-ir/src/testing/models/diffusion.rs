@@ -1,4 +1,4 @@
-//! Models of diffusion on lines and grids, with every rule of an edge.
+//! Models of diffusion on lines and grids, with every boundary rule.
 
 use super::{Model, n, plus, values};
 use crate::builtin::{logic, trigonometric};

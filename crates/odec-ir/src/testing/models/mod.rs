@@ -1,5 +1,5 @@
-//! Models with loops written by hand, each with its right-hand side written again as plain loops: what binding,
-//! derivatives, interpreter and machine code are tested on.
+//! Handwritten models with loops, each with its right-hand side as plain loops, for tests of binding, derivatives,
+//! interpreter and machine code.
 
 mod diffusion;
 
@@ -16,15 +16,15 @@ pub type Reference = Box<dyn Fn(f64, &[f64], &[f64]) -> Vec<f64>>;
 
 /// A model with a point to evaluate it at.
 pub struct Model {
-    /// With all nests.
+    /// With all kernels.
     pub program: Program,
     /// Time.
     pub t: f64,
     /// State.
     pub y: Vec<f64>,
-    /// Values of the parameters alone.
+    /// Values of the parameters only.
     pub parameters: Vec<f64>,
-    /// The same by plain loops.
+    /// The right-hand side by plain loops.
     pub reference: Reference,
 }
 
@@ -45,7 +45,7 @@ pub const MODELS: &[(&str, Make)] = &[
     ("extremes", extremes),
 ];
 
-/// The parameter buffer of a bound program: parameters, sizes and tables filled in, then `Prepare` run.
+/// The parameter buffer of a bound program with parameters, sizes and tables, after `Prepare`.
 pub fn parameters(program: &Program, bound: &BoundProgram, parameters: &[f64]) -> Vec<f64> {
     let mut p = vec![0.0; bound.layout.p_len()];
     p[..parameters.len()].copy_from_slice(parameters);
@@ -95,7 +95,7 @@ pub fn bodies(size: i64) -> Model {
     let l = pad.over(0);
     for k in 0..3 {
         pad.set(place[k], &[at(l, 0)], pad.read(speed[k], &[at(l, 0)]));
-        // A loop for each component, as a front end may well write it.
+        // A separate loop for each component, as a front end may write it.
         let b = pad.inner("b", Affine::constant(1), n());
         let other = pad.call(&logic::NE, &[pad.index(b), pad.index(l)]);
         let way = place.map(|p| pad.read(p, &[at(b, 0)]) - pad.read(p, &[at(l, 0)]));
@@ -389,7 +389,7 @@ fn sum_of(a: LoopId, b: LoopId) -> Affine {
     Affine { loops: vec![(a, 1), (b, 1)], ..Affine::default() }
 }
 
-/// A read of the plate: plain inside, by the boundary rules in the boundary region.
+/// A read of the plate: plain in the interior, by the boundary rules in the boundary region.
 fn near(
     pad: &Pad,
     region: Region,

@@ -1,9 +1,9 @@
 //! C99 source of a program, with the interface of [`odec_ir::interface`].
 //!
-//! Every operation is one statement, in the order in which machine code computes it, so that a conforming compiler gives
-//! the same bits. Three things could change them: contraction to fused multiply-adds, which pragmas and the comment at the
-//! top forbid; `-ffast-math`, which is an error; and compilers that know better than the C library what `pow(x, 2)` is,
-//! which is why library functions are called through volatile pointers.
+//! Every operation is one statement, in the order in which machine code computes it, so that a conforming compiler
+//! gives the same bits. Three things could change them: contraction to fused multiply-adds, which pragmas and the
+//! comment at the top forbid; `-ffast-math`, which is an error; and compilers that replace `pow(x, 2)` by other code
+//! than that of the C library; so library functions are called through volatile pointers.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use odec_ir::{Builtin, KernelRole, Layout, Lowering, Malformed, Op, Primitive, P
 
 use crate::{EmitError, Options, checked_prefix, header, literal, nests};
 
-/// The source; it includes nothing but headers of the C library.
+/// The source; it includes only headers of the C library.
 ///
 /// # Errors
 /// [`EmitError::BadPrefix`], or [`EmitError::Malformed`] for programs made by hand.
@@ -24,11 +24,10 @@ pub fn c_source(program: &Program, options: &Options) -> Result<String, EmitErro
     source(&Settled::of(program)?, checked_prefix(options)?, &[], &[])
 }
 
-/// A function in addition to the kernels of the model: its suffix, its documentation, and the program whose `Outputs`
-/// kernels it runs.
+/// An additional function: its suffix, its documentation, and the program whose `Outputs` kernels it runs.
 pub(crate) type Further<'a> = (&'a str, &'a str, &'a Settled);
 
-/// The source of a program, with further functions and constants.
+/// The source of a program, with additional functions and constants.
 pub(crate) fn source(
     settled: &Settled,
     prefix: &str,
@@ -92,10 +91,10 @@ fn opening(text: &mut String, program: &Program) {
 /// The kernels of a program.
 struct Bodies<'a> {
     settled: &'a Settled,
-    /// By role, in the order of [`FUNCTIONS`].
+    /// For each role, in the order of [`FUNCTIONS`].
     kernels: Vec<(KernelRole, Vec<nests::KernelWriter<'a>>)>,
     lists: Vec<&'a Vec<u32>>,
-    /// Number of the first of them in the file.
+    /// Number of the first offset table of these kernels in the file.
     base: usize,
     data: Vec<f64>,
 }
@@ -107,7 +106,7 @@ impl<'a> Bodies<'a> {
         let mut shared = None;
         for function in FUNCTIONS {
             let (runs, lists) = settled.runs(function.role);
-            // All but the matrices have their lists in common.
+            // All kernels except those of matrices share their offset tables.
             let first = match shared {
                 Some(first) if !function.role.is_matrix() => first,
                 _ => {
@@ -131,7 +130,7 @@ impl<'a> Bodies<'a> {
         self.kernels.iter().flat_map(|(_, kernels)| kernels).flat_map(nests::KernelWriter::calls).collect()
     }
 
-    /// The lists that the functions use, for compilers warn of others.
+    /// Writes the offset tables that the functions use; compilers warn about unused ones.
     fn lists(&self, text: &mut String, functions: &str) {
         let digits = |tail: &str| tail.split(|c: char| !c.is_ascii_digit()).next().and_then(|k| k.parse().ok());
         let used: HashSet<usize> = functions.split(nests::TABLE).skip(1).filter_map(digits).collect();
@@ -146,7 +145,7 @@ impl<'a> Bodies<'a> {
         }
     }
 
-    /// A whole function, by what its name ends with and what it computes.
+    /// Writes a function: the end of its name, and its body.
     fn function(
         &self,
         text: &mut String,
@@ -180,7 +179,7 @@ impl<'a> Bodies<'a> {
     }
 }
 
-/// The helpers that the bodies call; only these, because compilers warn about unused functions.
+/// Writes the helper functions that the bodies call, and only these, because compilers warn about unused functions.
 fn helpers(text: &mut String, calls: &[Op]) {
     let mut functions: Vec<(&str, u8)> = calls.iter().filter_map(|&op| nests::library(op)).collect();
     functions.sort_unstable();
@@ -222,7 +221,7 @@ fn helpers(text: &mut String, calls: &[Op]) {
     text.push('\n');
 }
 
-/// The name of a function that looks into tables.
+/// The name of the C function of a lookup.
 pub(crate) fn looking(lookup: Lookup) -> &'static str {
     match lookup {
         Lookup::Piece => "piece",
@@ -231,7 +230,7 @@ pub(crate) fn looking(lookup: Lookup) -> &'static str {
     }
 }
 
-/// The functions that look into tables.
+/// Writes the C functions of lookups.
 fn lookups(text: &mut String, calls: &[Op]) {
     let calls = |lookup: Lookup| calls.iter().any(|op| op.lookup() == Some(lookup));
     if calls(Lookup::Piece) || calls(Lookup::Cycle) {
@@ -271,7 +270,7 @@ fn lookups(text: &mut String, calls: &[Op]) {
     }
 }
 
-/// Elements of a list on a line.
+/// Number of elements of an array on a line.
 const PER_LINE: usize = 8;
 
 fn initialiser(content: &Content) -> String {
@@ -289,7 +288,7 @@ fn initialiser(content: &Content) -> String {
     }
 }
 
-/// Names of the elements of `out`, where they have any.
+/// Names of the elements of `out`, if they have any.
 fn names(program: &Program, layout: &Layout, role: KernelRole) -> Vec<String> {
     let wanted = match role {
         KernelRole::Initial | KernelRole::Rhs | KernelRole::Tangent | KernelRole::TimeDerivative => "state_names",
@@ -303,13 +302,13 @@ fn names(program: &Program, layout: &Layout, role: KernelRole) -> Vec<String> {
     }
 }
 
-/// How the operands of a call are written.
+/// Writes the operands of a call.
 pub(crate) trait Operands {
     /// The type of an operand.
     type Id: Copy;
     /// An operand as a double.
     fn number(&self, id: Self::Id) -> String;
-    /// Whether an operand is not zero, as an operand of a logical operator.
+    /// An operand of a logical operator: true if the operand is not zero.
     fn condition(&self, id: Self::Id) -> String;
 }
 
@@ -353,7 +352,7 @@ pub(crate) fn call<O: Operands>(operands: &O, op: Op, args: [O::Id; 3]) -> Strin
     }
 }
 
-/// The name under which [`helpers`] declared a library function. Schedules let no expansion through.
+/// The name under which [`helpers`] declared a library function. Expansion has replaced all composite builtins.
 fn callee(builtin: &Builtin) -> String {
     match builtin.lowering {
         Lowering::Libm(name) => format!("call_{name}"),

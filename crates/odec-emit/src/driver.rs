@@ -1,5 +1,5 @@
-//! A C program that calls every function of a compiled model and prints the bits of the results, and what it must print:
-//! with these a test compares C source and object file with machine code. It also shows how the interface is used.
+//! A C program that calls every function of a compiled model and prints the bits of the results, and its expected
+//! output: tests compare C source and object file with machine code. It also shows how to use the interface.
 
 use std::fmt::Write;
 
@@ -15,14 +15,14 @@ pub struct Inputs {
     pub t: f64,
     /// State, of the length in the layout.
     pub y: Vec<f64>,
-    /// Parameters, without the staged values behind them.
+    /// Parameters, without the staged values.
     pub parameters: Vec<f64>,
     /// Direction, as long as the state.
     pub w: Vec<f64>,
 }
 
 /// The C program. It includes `header`, reads the output of [`driver_input`] from standard input (any number of
-/// inputs) and prints the lines of [`driver_transcript`] for each of them.
+/// inputs) and prints the lines of [`driver_transcript`] for each.
 ///
 /// # Errors
 /// [`EmitError::BadPrefix`].
@@ -128,7 +128,7 @@ pub fn driver_input(inputs: &Inputs) -> String {
 
 /// The expected output of the C program for the inputs; `run(role, t, y, p, w, out)` is the reference that computes a
 /// kernel. For `Prepare`, `out` already contains the parameters, and sizes and tables. For a program with index sets,
-/// pass that of [`interface::Settled`].
+/// pass the program of [`interface::Settled`].
 pub fn driver_transcript(
     program: &Program,
     inputs: &Inputs,

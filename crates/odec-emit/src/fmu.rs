@@ -24,21 +24,21 @@ const FUNCTIONS: &str = include_str!("runtime/fmi3.c");
 /// Prefix of the C names in the sources of an FMU.
 const PREFIX: &str = "model";
 
-/// Most variables of an FMU: each is an element of `modelDescription.xml`, which importers read as a whole.
+/// Largest number of variables of an FMU: each is an element of `modelDescription.xml`, which importers load completely.
 pub const MAX_VARIABLES: usize = 100_000;
 
-/// The least nominal value: FMI permits none of 0, which `atol = 0` would give.
+/// Smallest nominal value: FMI does not permit 0, which `atol = 0` would give.
 const MIN_NOMINAL: f64 = 1e-200;
 
-/// The least tolerance of the default experiment: that of solvers in double precision.
+/// Smallest tolerance of the default experiment: that of solvers in double precision.
 const MIN_TOLERANCE: f64 = 1e-13;
 
 /// A unit in base units of the SI.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FmuUnit {
-    /// As the model writes it.
+    /// The unit as written in the model.
     pub name: String,
-    /// Names of base units with their exponents, and the factor; `None` where FMI has no such unit.
+    /// Names of base units with their exponents, and the factor; `None` if FMI has no such unit.
     pub base: Option<(Vec<(&'static str, i64)>, f64)>,
 }
 
@@ -54,13 +54,13 @@ pub struct FmuContext<'a> {
     pub span: [Option<f64>; 2],
     /// The relative tolerance of its run.
     pub rtol: f64,
-    /// The absolute tolerances of the states; one for all, or one for each.
+    /// The absolute tolerances of the states: one for all, or one for each.
     pub atol: Vec<f64>,
 }
 
 impl FmuContext<'_> {
-    /// The nominal value of a state with this absolute tolerance. Importers multiply it by their relative tolerance, some
-    /// also by 0.01: the product is what the model asks for, or stricter.
+    /// The nominal value of a state with this absolute tolerance. Importers multiply it by their relative tolerance,
+    /// some also by 0.01: the product is at most the tolerance of the model.
     fn nominal(&self, atol: f64) -> f64 {
         (atol / self.tolerance()).clamp(MIN_NOMINAL, 1.0 / MIN_NOMINAL)
     }
@@ -75,18 +75,18 @@ impl FmuContext<'_> {
     }
 }
 
-/// The files of an FMU, without what a compiler makes of them.
+/// The files of an FMU, except for compiled ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fmu {
     /// Name of the compiled library, without its extension.
     pub identifier: String,
     /// Paths and texts.
     pub files: Vec<(String, String)>,
-    /// Those of the files that are compiled together.
+    /// The files to compile.
     pub sources: Vec<String>,
 }
 
-/// Writes them. `switching` is what decides the modes of the program, if it has any.
+/// Writes the files of an FMU. `switching` describes the modes of the program, if it has any.
 ///
 /// # Errors
 /// [`EmitError::BadPrefix`], [`EmitError::NotExplicit`], [`EmitError::TooManyVariables`], extents that do not fit.
@@ -131,7 +131,7 @@ pub fn fmu(
     Ok(Fmu { identifier, files: files.to_vec(), sources })
 }
 
-/// The derivatives of outputs along y + w s, t + s.
+/// The derivatives of outputs along the direction (w, 1) in (y, t).
 fn slopes(program: &Program) -> Result<EventFunction, EmitError> {
     let mut changed = program.clone();
     changed.kernels =
@@ -142,7 +142,7 @@ fn slopes(program: &Program) -> Result<EventFunction, EmitError> {
     Ok(EventFunction { suffix: "slopes", doc: "directional derivatives of the outputs along y' = w, t' = 1", settled })
 }
 
-/// A name for exactly these texts (FNV-1a with 128 bits, Fowler, Noll & Vo).
+/// A hash of these texts (FNV-1a with 128 bits, Fowler, Noll & Vo).
 fn token(texts: &[&str]) -> String {
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for byte in texts.iter().flat_map(|text| text.bytes()) {
@@ -161,14 +161,14 @@ struct Variable {
     reference: usize,
 }
 
-/// All that the XML lists.
+/// The variables and lists of the XML.
 struct Description<'a> {
     context: &'a FmuContext<'a>,
     variables: Vec<Variable>,
     outputs: Vec<usize>,
     rates: Vec<usize>,
     indicators: Vec<usize>,
-    /// Those of them that the importer does not set.
+    /// Variables that the importer does not set.
     unknown: Vec<usize>,
 }
 
@@ -221,7 +221,7 @@ impl<'a> Description<'a> {
         }
         let first = 1 + 2 * n + np + discretes.len();
         for (i, name) in recorded.iter().enumerate() {
-            // a state or parameter of this name is there already
+            // a state or parameter of this name already exists
             if names.taken.contains(name) {
                 continue;
             }
@@ -231,7 +231,7 @@ impl<'a> Description<'a> {
             all.outputs.push(first + i);
             all.unknown.push(first + i);
         }
-        // whole numbers that follow a quantity, and their ends, are nothing that the model names
+        // the numbers of counters and the ends of their intervals have no names in the model
         let counters = list(events, "counter_places");
         let first_discrete = settled.layout.p_len() - settled.layout.modes - settled.layout.discretes;
         for (i, name) in discretes.iter().enumerate() {
@@ -344,7 +344,7 @@ fn list<'a>(events: &'a EventInterface, suffix: &str) -> &'a [i32] {
     }
 }
 
-/// Names that variables have, and what the model says about quantities.
+/// The names in use, and the attributes of quantities in the model.
 struct Names {
     taken: HashSet<String>,
     docs: Vec<(String, String)>,
@@ -356,7 +356,7 @@ fn docs(program: &Program) -> Vec<(String, String)> {
     program.arrays.iter().filter(|array| shown(array.role)).filter_map(about).collect()
 }
 
-/// Values of the parameters, and of the states at time 0.
+/// Values of the parameters, and initial values of the states at time 0.
 fn starts(settled: &Settled) -> (Vec<f64>, Vec<f64>) {
     let (program, layout) = (&settled.program, &settled.layout);
     let mut p = vec![0.0; layout.p_len()];
@@ -378,7 +378,7 @@ fn starts(settled: &Settled) -> (Vec<f64>, Vec<f64>) {
     (prepared, y)
 }
 
-/// Which files are compiled.
+/// The build description.
 fn build(identifier: &str, sources: &[String]) -> String {
     let files: String = sources.iter().map(|name| format!("      <SourceFile name=\"{name}\"/>\n")).collect();
     format!(
@@ -388,7 +388,7 @@ fn build(identifier: &str, sources: &[String]) -> String {
     )
 }
 
-/// A number of XML.
+/// A number as text in XML.
 fn number(value: f64) -> String {
     if value.is_nan() {
         "NaN".to_string()
@@ -399,7 +399,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Text in an attribute of XML. Signs that XML does not hold become a space.
+/// Text for an attribute of XML. Characters that XML does not permit become spaces.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for sign in text.chars() {

@@ -1,4 +1,4 @@
-//! The C header: declares what the C source and the object file define, and documents it.
+//! The C header: declares and documents the symbols of the C source and the object file.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! C source of a model with events, and its header: the functions and tables of [`EventInterface`], and for hosts with
+//! C source and header of a model with events: the functions and tables of [`EventInterface`], and for hosts with
 //! their own solver the functions of `runtime/times.h` and `runtime/events.h`, which execute an instant.
 
 use std::fmt::Write;
@@ -28,10 +28,10 @@ pub(crate) fn source_of(settled: &Settled, events: &EventInterface, prefix: &str
     c::source(settled, prefix, &further, &events.constants)
 }
 
-/// The header that goes with it, and with the object file.
+/// The header for this C source and for the object file.
 ///
 /// # Errors
-/// As of [`c_source_with_events`].
+/// See [`c_source_with_events`].
 pub fn c_header_with_events(program: &Program, switching: &Switching, options: &Options) -> Result<String, EmitError> {
     header_of(program, &Settled::of(program)?, &EventInterface::of(program, switching)?, options)
 }
@@ -81,12 +81,12 @@ pub(crate) fn header_of(
     Ok(format!("{}{further}\n{runtime}{}", &plain[..end], &plain[end..]))
 }
 
-/// Text of C for a model named `model`, for one of another name.
+/// Adapts C text for a model named `model` to another name.
 pub(crate) fn named(text: &str, prefix: &str) -> String {
     text.replace("model_", &format!("{prefix}_")).replace("MODEL_", &format!("{}_", prefix.to_ascii_uppercase()))
 }
 
-/// The functions for hosts, with the lengths of their memory in front.
+/// The functions for hosts, preceded by the lengths of their memory.
 fn runtime(lengths: &[(&str, usize)], prefix: &str) -> String {
     let (about, code) =
         RUNTIME.split_at(RUNTIME.find("enum {").unwrap_or_else(|| broken("the runtime has no list of lengths")));
@@ -95,7 +95,7 @@ fn runtime(lengths: &[(&str, usize)], prefix: &str) -> String {
     named(&format!("{about}enum {{\n{}\n}};\n{code}", lines.join(",\n")), prefix)
 }
 
-/// Lengths of the memory of a run.
+/// Lengths of the memory for a run.
 fn lengths(settled: &Settled, events: &EventInterface) -> Vec<(&'static str, usize)> {
     let number = |suffix: &str| match events.constants.iter().find(|c| c.suffix == suffix).map(|c| &c.content) {
         Some(Content::Integer(value)) => *value as usize,
@@ -116,7 +116,7 @@ fn lengths(settled: &Settled, events: &EventInterface) -> Vec<(&'static str, usi
         ("ENTRIES", settled.program.parameter_jacobian.row_idx.len()),
         ("BUFFER", settled.layout.p_len()),
         ("RELATIONS", number("relations")),
-        // two events for each counter: up, and down
+        // two events for each counter: up and down
         ("ALL", number("events") + 2 * counters),
         ("MOST", if counters > 0 { writes.max(3) } else { writes }),
         ("WRITES", number("write_targets") + 6 * counters),

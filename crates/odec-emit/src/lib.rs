@@ -42,19 +42,19 @@ impl Options {
     }
 }
 
-/// Why a program was not written.
+/// The reason why a program was not written.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum EmitError {
-    /// The prefix is not one that identifiers can begin with.
+    /// No identifier can begin with this prefix.
     BadPrefix(String),
     /// The extents or tables do not fit the model.
     NotBound(BindError),
-    /// The model has a mass matrix or algebraic unknowns, and the target holds y' = f alone.
+    /// The model has a mass matrix or algebraic unknowns, but the target supports only y' = f.
     NotExplicit,
     /// The model has this many variables, more than [`MAX_VARIABLES`].
     TooManyVariables(usize),
-    /// The program contradicts itself: one made by hand, for lowering never makes such.
+    /// An inconsistent program, which lowering never makes.
     Malformed(Malformed),
 }
 
@@ -84,7 +84,7 @@ impl From<BindError> for EmitError {
     }
 }
 
-/// A language that programs are written in.
+/// A target language.
 #[derive(Clone, Copy, Debug)]
 pub struct EmitTarget {
     /// Its name on the command line.
@@ -93,7 +93,7 @@ pub struct EmitTarget {
     pub extension: &'static str,
     /// One line of documentation.
     pub about: &'static str,
-    /// Writes it.
+    /// Writes a program.
     pub write: fn(&Program, &Options) -> Result<String, EmitError>,
 }
 
@@ -110,7 +110,7 @@ pub fn targets() -> &'static [EmitTarget] {
     ]
 }
 
-/// Refuses prefixes that no identifier can begin with.
+/// Refuses a prefix that no identifier can begin with.
 fn checked_prefix(options: &Options) -> Result<&str, EmitError> {
     let prefix = options.prefix.as_str();
     if interface::is_prefix(prefix) { Ok(prefix) } else { Err(EmitError::BadPrefix(prefix.to_string())) }

@@ -8,13 +8,13 @@ pub(crate) fn number(value: f64) -> String {
     } else if value.is_infinite() {
         "(double)INFINITY".to_string()
     } else {
-        // The shortest decimal that is nearest to this number and to no other.
+        // The shortest decimal that reads back as this number.
         format!("{:?}", value.abs())
     };
     if value.is_sign_negative() && !value.is_nan() { format!("(-{text})") } else { text }
 }
 
-/// A string in quotes, in ASCII: other bytes in octal, and question marks too, which could form trigraphs.
+/// A quoted string in ASCII: other bytes are octal, and so are question marks, which could form trigraphs.
 pub(crate) fn string(text: &str) -> String {
     let mut literal = String::from("\"");
     for byte in text.bytes() {
@@ -27,7 +27,7 @@ pub(crate) fn string(text: &str) -> String {
     literal
 }
 
-/// Text that can neither end a comment nor begin another.
+/// Text without the start or end of a comment.
 pub(crate) fn comment(text: &str) -> String {
     text.chars().map(|c| if c.is_alphanumeric() || "_'.,()+- ".contains(c) { c } else { '_' }).collect()
 }

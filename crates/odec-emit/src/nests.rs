@@ -1,5 +1,5 @@
-//! Kernels of a program as C: extents, strides and offset tables of its binding stand in the source as numbers and arrays. A kernel
-//! without loops is a list of statements.
+//! Kernels of a program as C: the extents, strides and offset tables of its binding become numbers and arrays in the
+//! source. A kernel without loops is a list of statements.
 
 use std::fmt::Write;
 
@@ -24,11 +24,11 @@ pub(crate) struct KernelWriter<'a> {
     schedule: Schedule,
     /// The words of the argument block.
     words: Words<'a>,
-    /// Where the offset tables of this run begin among those of the file.
+    /// Number of the first offset table of this run in the file.
     tables: usize,
-    /// By node: whether it is a truth value.
+    /// For each node: true if it is a truth value.
     truth: Vec<bool>,
-    /// By node: whether it only says where a table is, so that its value is of no use.
+    /// For each node: true if it only gives the position of a table, so that its value is unused.
     places: Vec<bool>,
 }
 
@@ -53,7 +53,7 @@ impl Operands for KernelWriter<'_> {
 }
 
 impl<'a> KernelWriter<'a> {
-    /// For a kernel with the words of its argument block.
+    /// Prepares a kernel with the words of its argument block.
     pub(crate) fn new(
         program: &'a Program,
         layout: &'a Layout,
@@ -78,7 +78,7 @@ impl<'a> KernelWriter<'a> {
         }
     }
 
-    /// The builtins that it calls.
+    /// The builtins in the kernel.
     pub(crate) fn calls(&self) -> Vec<Op> {
         let live = self.nest.graph.reachable(self.nest.stores.iter().map(|store| store.node));
         let nodes = self.nest.graph.nodes().iter().zip(live).filter(|(_, live)| *live);
@@ -94,11 +94,11 @@ impl<'a> KernelWriter<'a> {
         calls
     }
 
-    /// Writes its statements: with loops in a block; without loops followed by zeros for elements that it does not
-    /// store.
+    /// Writes the statements of the kernel: with loops, in a block; without loops, followed by zeros for elements
+    /// that it does not store.
     ///
     /// # Errors
-    /// If it reads something that is not an input, or a store has no place, which lowering never produces.
+    /// A read of a quantity that is not an input, or a store without a position; lowering never produces either.
     pub(crate) fn write(&self, text: &mut String, names: &[String]) -> Result<(), Malformed> {
         for (_, node) in self.nest.live() {
             if let Node::Read(element) | Node::Direction(element) = node {
@@ -126,7 +126,7 @@ impl<'a> KernelWriter<'a> {
         Ok(())
     }
 
-    /// Where a kernel without loops stores a value.
+    /// The position at which a kernel without loops stores a value.
     fn stored_at(&self, store: Store) -> Result<usize, Malformed> {
         let role = self.nest.role;
         let entry = self.layout.position(self.program, role, store.target);
@@ -217,7 +217,7 @@ impl<'a> KernelWriter<'a> {
         Ok(())
     }
 
-    /// The variables of a reduction before its loop.
+    /// Declares the variables of a reduction before its loop.
     fn begin(
         &self,
         text: &mut String,
@@ -240,7 +240,7 @@ impl<'a> KernelWriter<'a> {
         };
     }
 
-    /// Takes in the term of a round.
+    /// Combines the term of a round.
     fn take(
         &self,
         text: &mut String,
@@ -253,7 +253,7 @@ impl<'a> KernelWriter<'a> {
         let sign = if reduction == ReduceOp::Sum { '+' } else { '*' };
         let stays = if reduction == ReduceOp::ArgMin { "<=" } else { ">=" };
         let _ = match reduction {
-            // The partial result of the next term is the first one.
+            // The partial results rotate, so that the first one is for the next term.
             ReduceOp::Sum | ReduceOp::Product => writeln!(
                 text,
                 "{indent}const double n{id} = a{id} {sign} {term};\n\
@@ -268,13 +268,13 @@ impl<'a> KernelWriter<'a> {
         };
     }
 
-    /// The name of an offset table in the file.
+    /// The name of an offset table.
     fn table(&self, word: u32) -> String {
         let TableId(id) = self.words.table_id(word);
         format!("{TABLE}{}", self.tables + id as usize)
     }
 
-    /// The value of a loop's index, an integer.
+    /// The index of a loop, as an integer.
     fn index(&self, l: LoopId) -> String {
         let place = self.arguments.index[l.0 as usize];
         let first = self.words.integer(place.first);
@@ -305,7 +305,7 @@ impl<'a> KernelWriter<'a> {
         }
     }
 
-    /// A base and strides, without terms that are zero.
+    /// A base plus strides, without zero terms.
     fn offset(&self, base: i64, strides: &[(Counter, Stride)]) -> String {
         let mut text = if base == 0 { String::new() } else { base.to_string() };
         for &(c, stride) in strides {
@@ -334,12 +334,12 @@ fn counter(counter: Counter) -> String {
     }
 }
 
-/// The elements of an offset table; entries that do not exist become -1.
+/// The elements of an offset table; -1 for entries that do not exist.
 pub(crate) fn elements(table: &[u32]) -> Vec<i32> {
     table.iter().map(|&x| if x == DROPPED { -1 } else { x as i32 }).collect()
 }
 
-/// By node: it is read by lookups alone, as the beginning of a table.
+/// For each node: true if only lookups read it, as the start of a table.
 fn places(nest: &Kernel) -> Vec<bool> {
     let (mut tables, mut values) = (vec![false; nest.graph.len()], vec![false; nest.graph.len()]);
     for store in &nest.stores {
@@ -358,7 +358,7 @@ fn places(nest: &Kernel) -> Vec<bool> {
     tables.iter().zip(&values).map(|(table, value)| *table && !value).collect()
 }
 
-/// True for a builtin that the file calls through a pointer.
+/// The library function that the file calls through a pointer for a builtin, if any, and its number of arguments.
 pub(crate) fn library(op: Op) -> Option<(&'static str, u8)> {
     match op.0.lowering {
         Lowering::Libm(name) => Some((name, op.0.arity)),

@@ -15,7 +15,7 @@ pub(crate) const Y: usize = 1;
 pub(crate) const P: usize = 2;
 pub(crate) const W: usize = 3;
 pub(crate) const OUT: usize = 4;
-/// The words of the argument block; a kernel without loops does not look at them.
+/// The words of the argument block; a kernel without loops does not read them.
 pub(crate) const ARGUMENTS: usize = 5;
 /// The argument with the buffer for kept values.
 pub(crate) const BUFFER: usize = 6;
@@ -25,12 +25,12 @@ pub(crate) const BUFFER: usize = 6;
 pub(crate) struct Abi {
     /// Type of an address.
     pub(crate) pointer: Type,
-    /// How C functions are called.
+    /// Calling convention of C functions.
     pub(crate) convention: CallConv,
 }
 
 impl Abi {
-    /// `(t, y, p, w, out)`, as C calls a kernel.
+    /// `(t, y, p, w, out)`, the signature for C callers.
     pub(crate) fn exported(self) -> Signature {
         let mut signature = Signature::new(self.convention);
         signature.params.push(AbiParam::new(types::F64));
@@ -38,14 +38,14 @@ impl Abi {
         signature
     }
 
-    /// `(t, y, p, w, out, arguments, buffer)`, of a kernel and of a part of one.
+    /// `(t, y, p, w, out, arguments, buffer)`, the signature of a kernel or a part of one.
     pub(crate) fn kernel(self) -> Signature {
         let mut signature = self.exported();
         signature.params.extend([AbiParam::new(self.pointer); 2]);
         signature
     }
 
-    /// A function of the C library with that many doubles.
+    /// The signature of a C library function with this number of doubles.
     pub(crate) fn function(self, arity: usize) -> Signature {
         let mut signature = Signature::new(self.convention);
         signature.params.extend((0..arity).map(|_| AbiParam::new(types::F64)));
@@ -54,15 +54,15 @@ impl Abi {
     }
 }
 
-/// Makes the functions that a body calls known to it.
+/// Declares the functions that a body calls.
 pub(crate) trait Imports {
     /// A function of the C library.
     fn function(&mut self, func: &mut Function, name: &'static str, signature: Signature) -> Result<FuncRef, JitError>;
-    /// The part of this number of the kernel that is being written.
+    /// The part with this number of the kernel under construction.
     fn part(&mut self, func: &mut Function, part: usize) -> FuncRef;
 }
 
-/// An entry block with the parameters of the signature.
+/// Creates an entry block with the parameters of the signature.
 pub(crate) fn begin(func: &mut Function) -> (FuncCursor<'_>, Vec<Value>) {
     let types: Vec<Type> = func.signature.params.iter().map(|param| param.value_type).collect();
     let block = func.dfg.make_block();

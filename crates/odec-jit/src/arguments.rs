@@ -1,4 +1,4 @@
-//! Argument blocks of nests in the layout of the code. The code checks nothing at run time, so this module checks all
+//! Argument blocks of nests, as the code reads them. The code checks nothing at run time, so this module checks all
 //! addresses that follow from an argument block once: they lie inside the buffers and offset tables.
 
 use std::collections::HashMap;
@@ -22,14 +22,14 @@ pub(crate) struct Lengths {
     pub(crate) out: usize,
 }
 
-/// The largest offset and the largest position of an entry in each offset table, found once.
+/// The largest offset and the largest position of an entry in each offset table, cached.
 pub(crate) struct OffsetTables<'a> {
     tables: &'a [Vec<u32>],
     largest: HashMap<(u32, bool), Option<u32>>,
 }
 
 impl<'a> OffsetTables<'a> {
-    /// Tables that are not checked yet.
+    /// Tables that have not been checked.
     pub(crate) fn new(tables: &'a [Vec<u32>]) -> OffsetTables<'a> {
         OffsetTables { tables, largest: HashMap::new() }
     }
@@ -38,14 +38,14 @@ impl<'a> OffsetTables<'a> {
         self.tables.get(id as usize).map(Vec::as_slice).ok_or_else(|| fault("an offset table is missing"))
     }
 
-    /// The largest number in an offset table; of entries that may be dropped, the largest position that is not.
+    /// The largest number in an offset table; for entries, dropped ones are ignored.
     fn largest(&mut self, id: TableId, entries: bool) -> Result<Option<u32>, JitError> {
         let table = self.get(id)?;
         let find = || table.iter().copied().filter(|&x| !entries || x != DROPPED).max();
         Ok(*self.largest.entry((id.0, entries)).or_insert_with(find))
     }
 
-    /// The argument block of a run as its code reads it; the offset tables must stay where they are as long as it is used.
+    /// The argument block of a run as its code reads it; the offset tables must not move while it is used.
     pub(crate) fn words(&self, run: &BoundKernel) -> Result<Vec<u64>, JitError> {
         let word = |word: &Word| match *word {
             Word::Integer(value) => Ok(value as u64),
@@ -62,7 +62,7 @@ fn fault(why: &str) -> JitError {
 /// Checks the argument block of a run of a nest.
 ///
 /// # Errors
-/// [`JitError::NotBound`]: it is not that of this nest, or binding made a mistake.
+/// [`JitError::NotBound`]: it does not belong to this nest, or binding made a mistake.
 pub(crate) fn check(
     routine: &Routine,
     run: &BoundKernel,
@@ -123,7 +123,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The words of a run with the meaning that the routine gives them.
+/// The words of a run, interpreted by its routine.
 struct Words<'a> {
     routine: &'a Routine,
     words: &'a [Word],
@@ -156,7 +156,7 @@ impl Words<'_> {
         }
     }
 
-    /// Least and greatest sum of strides; `None` if a loop of them never runs.
+    /// Smallest and largest sum of strides; `None` if one of the loops has no rounds.
     fn range(&self, strides: &[(Counter, Stride)]) -> Result<Option<(i128, i128)>, JitError> {
         let (mut least, mut greatest) = (0, 0);
         for &(counter, stride) in strides {
@@ -171,7 +171,7 @@ impl Words<'_> {
         Ok(Some((least, greatest)))
     }
 
-    /// Refuses an address that leaves its buffer.
+    /// Refuses an address outside its buffer.
     fn inside(&self, address: &Address, tables: &mut OffsetTables<'_>, length: usize) -> Result<(), JitError> {
         let Some((mut least, mut greatest)) = self.range(&address.strides)? else { return Ok(()) };
         if let Some(word) = address.table {
@@ -205,7 +205,7 @@ impl Words<'_> {
         if same { Ok(()) } else { Err(fault("equal subscripts have unequal positions")) }
     }
 
-    /// Refuses two accesses that do not have the stated distance. In a loop that never runs they have no positions.
+    /// Refuses two accesses that do not have the stated distance. In a loop without rounds they have no positions.
     fn beside(&self, access: AccessId, head: AccessId, distance: i64) -> Result<(), JitError> {
         let addresses = &self.routine.arguments.addresses;
         let (Some(a), Some(b)) = (&addresses[access.0 as usize], &addresses[head.0 as usize]) else {

@@ -1,4 +1,4 @@
-//! Functions of C around functions of Rust: for kernels whose code takes more arguments than C callers give.
+//! C functions that call Rust functions: for kernels whose code takes more arguments than C callers pass.
 
 use cranelift_codegen::ir::{AbiParam, InstBuilder};
 use cranelift_jit::{JITBuilder, JITModule};
@@ -10,33 +10,33 @@ use crate::code::{Memory, libcall};
 use crate::host::{self, Effort};
 use crate::unit::finish;
 
-/// What is called: time, state, parameters, direction, result.
+/// The Rust function: time, state, parameters, direction, result.
 type Run = dyn Fn(f64, &[f64], &[f64], &[f64], &mut [f64]) + Send + Sync;
 
-/// Numbers of elements that the pointers of a caller lead to.
+/// Numbers of elements behind the pointers of a caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Extents {
     /// Of the state.
     pub y: usize,
     /// Of the parameters.
     pub p: usize,
-    /// Of the direction; 0 if there is none, and the pointer is not looked at.
+    /// Of the direction; 0 if there is none, and the pointer is ignored.
     pub w: usize,
     /// Of the result.
     pub out: usize,
 }
 
-/// What the code of a callback refers to.
+/// The data that the code of a callback refers to.
 struct Context {
     extents: Extents,
     run: Box<Run>,
 }
 
-/// A function of C that calls a function of Rust. It is immutable: any number of threads may call it.
+/// A C function that calls a Rust function. It is immutable: any number of threads may call it.
 pub struct Callback {
     address: usize,
     _memory: Memory,
-    /// The code has its address.
+    /// The code contains its address.
     _context: Box<Context>,
 }
 
@@ -45,10 +45,10 @@ unsafe impl Sync for Callback {}
 
 impl Callback {
     /// Makes the function `void (double t, const double *y, const double *p, const double *w, double *out)` that calls
-    /// `run`. A panic of `run` ends the process, since no C caller could take it.
+    /// `run`. A panic of `run` ends the process, since a C caller cannot handle it.
     ///
     /// # Errors
-    /// If the operating system refuses memory for code.
+    /// The operating system refuses memory for code.
     pub fn new(
         extents: Extents,
         run: impl Fn(f64, &[f64], &[f64], &[f64], &mut [f64]) + Send + Sync + 'static,
@@ -76,7 +76,7 @@ impl Callback {
         Ok(Callback { address, _memory: memory, _context: context })
     }
 
-    /// Where its code begins. It stays there while this is alive.
+    /// The address of its code, which is valid while this value is alive.
     pub fn address(&self) -> usize {
         self.address
     }

@@ -1,4 +1,4 @@
-//! Machine code in memory: its owner, and the only place that calls it.
+//! Machine code in memory: the owner of the code, and the only place that calls it.
 
 use cranelift_codegen::ir::LibCall;
 use cranelift_jit::{JITBuilder, JITModule};
@@ -8,10 +8,10 @@ use crate::host::Effort;
 use crate::routine::Routine;
 use crate::{JitError, Strategy, host, libm, unit};
 
-/// A compiled kernel: time, state, parameters, direction, result, words of the argument block, buffer for kept values.
+/// A compiled kernel: time, state, parameters, direction, result, words of the argument block, buffer for hoisted values.
 pub(crate) type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64, *const u64, *mut f64);
 
-/// A module whose memory is freed with it: the library's own leaks it.
+/// A module that frees its memory when it is dropped; `JITModule` itself leaks it.
 pub(crate) struct Memory(pub(crate) Option<JITModule>);
 
 impl Drop for Memory {
@@ -84,7 +84,7 @@ impl Code {
         unsafe { (self.entries[routine])(t, y, p, w, out, arguments, buffer) }
     }
 
-    /// Where the code of the only routine begins; to be called while this is alive.
+    /// The address of the only routine; valid while this value is alive.
     pub(crate) fn entry(&self) -> Option<Entry> {
         if let [entry] = *self.entries { Some(entry) } else { None }
     }
@@ -93,14 +93,14 @@ impl Code {
 /// Runs the code of a routine without loops.
 ///
 /// # Safety
-/// As for [`Code::call`], for a `Code` that is alive.
+/// Like [`Code::call`]; the `Code` must be alive.
 #[inline]
 pub(crate) unsafe fn call(entry: Entry, Buffers { t, y, p, w, out }: Buffers) {
     // SAFETY: as this function demands.
     unsafe { entry(t, y, p, w, out, std::ptr::null(), std::ptr::null_mut()) }
 }
 
-/// Names of the functions that the code generator itself may call, where the processor lacks an instruction.
+/// Names of the functions that the code generator may call if the processor lacks an instruction.
 pub(crate) fn libcall(call: LibCall) -> String {
     match call {
         LibCall::FloorF64 => "floor".to_string(),

@@ -1,4 +1,4 @@
-//! A program's kernels as callable machine code.
+//! The kernels of a program as callable machine code.
 
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -28,7 +28,7 @@ pub(crate) const ROLES: usize = 11;
 /// matrix after [`Compiled::load_matrix`]; a clone shares the code and may be loaded with other extents. A program
 /// without index sets is loaded from the start.
 ///
-/// A method that runs a kernel which the program does not have leaves `out` unchanged.
+/// Without a kernel of its role, a method leaves `out` unchanged.
 ///
 /// # Panics
 /// The methods that run a kernel panic if a slice does not have the documented length: this is a mistake of the
@@ -41,12 +41,12 @@ pub struct Compiled {
     loaded: Option<Loaded>,
 }
 
-/// The kernels of a role, whose code is made once.
+/// The kernels of a role, and their code after it has been made.
 pub(crate) struct RoleCode {
     /// Positions in [`Program::kernels`].
     pub(crate) numbers: Vec<usize>,
     pub(crate) routines: Vec<Routine>,
-    /// They add to `out`, which begins at zero.
+    /// True if they add to `out`, which starts at zero.
     adds: bool,
     strategy: Strategy,
     code: OnceLock<Result<Code, JitError>>,
@@ -67,7 +67,7 @@ impl RoleCode {
 }
 
 thread_local! {
-    /// Values that a kernel keeps while it runs. Each thread has its own buffer, which grows to the largest need.
+    /// Hoisted values of a running kernel. Each thread has a buffer, which grows to the largest need.
     static KEPT: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -88,15 +88,15 @@ impl Compiled {
     /// Checks every kernel of a program and prepares its compilation; compiles the right-hand side.
     ///
     /// # Errors
-    /// If a kernel cannot be compiled; see [`JitError`].
+    /// A kernel cannot be compiled; see [`JitError`].
     pub fn new(program: &Program) -> Result<Compiled, JitError> {
         Compiled::with(program, Strategy::default())
     }
 
-    /// [`Compiled::new`] with another strategy than the default one: for measuring.
+    /// Like [`Compiled::new`], with a given strategy: for measurements.
     ///
     /// # Errors
-    /// As [`Compiled::new`].
+    /// See [`Compiled::new`].
     pub fn with(program: &Program, strategy: Strategy) -> Result<Compiled, JitError> {
         let source = Source::new(program, strategy);
         let mut roles = [const { None }; ROLES];
@@ -121,21 +121,21 @@ impl Compiled {
         Ok(compiled)
     }
 
-    /// Takes the positions of a bound program in: from now on its kernels run at those extents. Matrices that were loaded
-    /// before are forgotten.
+    /// Loads the positions of a bound program: from now on its kernels run at these extents. Discards matrices that
+    /// were loaded before.
     ///
     /// # Errors
-    /// [`JitError::NotBound`]: it is not that of this program, or leads to elements that do not exist.
+    /// [`JitError::NotBound`]: it does not belong to this program, or refers to elements that do not exist.
     pub fn load(&mut self, bound: Arc<BoundProgram>) -> Result<(), JitError> {
         self.loaded = None;
         self.loaded = Some(Loaded::new(&self.program, &self.roles, bound)?);
         Ok(())
     }
 
-    /// Takes the positions of the entries of a matrix of the loaded program in.
+    /// Loads the positions of the entries of a matrix of the loaded program.
     ///
     /// # Errors
-    /// As [`Compiled::load`].
+    /// See [`Compiled::load`].
     pub fn load_matrix(&mut self, role: KernelRole, matrix: Arc<BoundMatrix>) -> Result<(), JitError> {
         let Some(loaded) = &mut self.loaded else { return Err(JitError::NotBound("nothing is loaded".to_string())) };
         loaded.load_matrix((&self.program, &self.roles), role, matrix)
@@ -152,17 +152,17 @@ impl Compiled {
         Ok(())
     }
 
-    /// The kernel of this role with its code, compiled now if it was not; `None` where there is none, or with index sets.
+    /// The kernel of this role with its code, compiled if necessary; `None` if there is none, or with index sets.
     pub fn function(&self, role: KernelRole) -> Option<Function> {
         Function::of(role, self.roles[role as usize].as_ref()?)
     }
 
-    /// Whether the program has a kernel of this role.
+    /// True if the program has a kernel of this role.
     pub fn has(&self, role: KernelRole) -> bool {
         self.roles[role as usize].is_some()
     }
 
-    /// Whether the code of this role has been made.
+    /// True if the code of this role has been made.
     pub fn is_made(&self, role: KernelRole) -> bool {
         self.roles[role as usize].as_ref().is_some_and(|code| matches!(code.code.get(), Some(Ok(_))))
     }
@@ -189,7 +189,7 @@ impl Compiled {
         made.flatten().map(|code| code.bytes).sum()
     }
 
-    /// Fills the staged part of the parameter buffer, of [`Compiled::p_len`] elements, from the parameters in it.
+    /// Fills the staged part of the parameter buffer, of [`Compiled::p_len`] elements, from its parameters.
     pub fn prepare(&self, p: &mut [f64]) {
         let Some((code, loaded)) = self.found(KernelRole::Prepare) else { return };
         assert_eq!(p.len(), self.p_len(), "length of p");
@@ -198,8 +198,8 @@ impl Compiled {
             return self.interpret(KernelRole::Prepare, Inputs { t: 0.0, y: &[], p: &given, w: &[] }, p);
         };
         let out = p.as_mut_ptr();
-        // SAFETY: the length was checked; this kernel reads parameters and writes staged values, and planning made sure that
-        // it reads none of these.
+        // SAFETY: the length was checked; this kernel reads parameters and writes staged values, and planning has
+        // checked that it does not read these.
         unsafe { call(machine, loaded, KernelRole::Prepare, Buffers { t: 0.0, y: out, p: out, w: out, out }) }
     }
 
@@ -251,21 +251,21 @@ impl Compiled {
         self.run(KernelRole::MassTimeDerivative, t, Some(y), p, w, out);
     }
 
-    /// Outputs, then conserved, then expected quantities; `w` = y' (n elements) is read where
+    /// Outputs, then conserved, then expected quantities; `w` = y' (n elements) is read if
     /// [`Program::outputs_read_rates`].
     pub fn outputs(&self, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
         assert_eq!(w.len(), self.n(), "length of w");
         self.run(KernelRole::Outputs, t, Some(y), p, w, out);
     }
 
-    /// The kernels of a role, and what they have been loaded with.
+    /// The kernels of a role, and the loaded program.
     fn found(&self, role: KernelRole) -> Option<(&RoleCode, &Loaded)> {
         let code = self.roles[role as usize].as_deref()?;
         assert!(self.loaded.is_some(), "load a bound program before running it");
         Some((code, self.loaded.as_ref()?))
     }
 
-    /// Runs the kernels of a role; `y` is absent where they read none.
+    /// Runs the kernels of a role; `y` is absent if they do not read it.
     fn run(&self, role: KernelRole, t: f64, y: Option<&[f64]>, p: &[f64], w: &[f64], out: &mut [f64]) {
         let Some((code, loaded)) = self.found(role) else { return };
         let y = match y {
@@ -302,13 +302,13 @@ impl Compiled {
 /// Runs the kernels of a role, each with its argument block.
 ///
 /// # Safety
-/// The buffers have the lengths that the argument blocks were loaded for; what may be shorter is not read.
+/// The buffers have the lengths for which the argument blocks were loaded; a shorter buffer is not read.
 unsafe fn call(code: &Code, loaded: &Loaded, role: KernelRole, buffers: Buffers) {
     let (calls, length) = loaded.calls(role);
     with_buffer(length, |buffer| {
         for (routine, arguments) in calls {
-            // SAFETY: as this function demands. The argument block was checked for these lengths, its offset tables live as long as `loaded`,
-            // and the buffer is as long as the kernel that needs most, and this thread's.
+            // SAFETY: as this function demands. The argument block was checked for these lengths, its offset tables
+            // live as long as `loaded`, and the buffer belongs to this thread and is long enough for every kernel.
             unsafe { code.call(*routine, buffers, arguments.as_ptr(), buffer) }
         }
     });

@@ -2,13 +2,13 @@
 
 use odec_ir::KernelRole;
 
-/// Why a program was not turned into machine code.
+/// The reason why a program was not compiled to machine code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JitError {
     /// The code generator does not know this processor or operating system.
     UnsupportedHost(String),
-    /// A builtin asks for a function of the C library that is not in the table of `libm`.
+    /// A builtin calls a function of the C library that is not in the table of `libm`.
     UnknownFunction(String),
     /// A builtin passes another number of arguments than the function of the C library takes.
     WrongArity {
@@ -16,7 +16,7 @@ pub enum JitError {
         function: String,
         /// Arguments it takes.
         takes: usize,
-        /// Arguments it was given.
+        /// Arguments that it was given.
         given: usize,
     },
     /// A buffer of the kernel has more elements than [`MAX_BUFFER`](crate::MAX_BUFFER).
@@ -26,27 +26,28 @@ pub enum JitError {
         /// Elements of the buffer.
         length: usize,
     },
-    /// The kernel keeps more values at a time than [`MAX_SCRATCH`](crate::MAX_SCRATCH).
+    /// The kernel keeps more live values than [`MAX_SCRATCH`](crate::MAX_SCRATCH).
     TooManyLiveValues {
         /// The kernel.
         role: KernelRole,
         /// Number of values.
         values: usize,
     },
-    /// Loops of a nest are nested deeper than [`MAX_LOOPS`](crate::MAX_LOOPS).
+    /// Loops are nested more deeply than [`MAX_LOOPS`](crate::MAX_LOOPS).
     TooManyLoops,
-    /// A bound program or matrix is not that of the compiled program, or none has been loaded.
+    /// A bound program or matrix does not belong to the compiled program, or none has been loaded.
     NotBound(String),
-    /// The program contradicts itself: one made by hand, for lowering never makes such.
+    /// An inconsistent program, which lowering never makes.
     Malformed(String),
-    /// The prefix is not one that C identifiers can begin with.
+    /// No C identifier can begin with this prefix.
     BadPrefix(String),
     /// The code generator failed: out of memory, or its own limits.
     Backend(String),
 }
 
 impl JitError {
-    /// True if odec is to blame, not the model or the computer: lowering and binding never make what this refuses.
+    /// True for a bug in odec, as opposed to a fault of the model or the computer: lowering and binding never make
+    /// such programs.
     pub fn is_bug(&self) -> bool {
         matches!(
             self,
@@ -85,7 +86,7 @@ impl std::fmt::Display for JitError {
     }
 }
 
-/// The meaning of a kernel, in terms of the model.
+/// The purpose of a kernel, in terms of the model.
 fn of(role: KernelRole) -> &'static str {
     match role {
         KernelRole::Prepare => "values of parameters alone",

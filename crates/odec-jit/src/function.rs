@@ -1,4 +1,4 @@
-//! One kernel with its code found beforehand, for callers that run it millions of times.
+//! A kernel with the address of its code, for callers that run it millions of times.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::compiled::RoleCode;
 pub struct Function {
     entry: Entry,
     lengths: Lengths,
-    /// Length of the direction: 0 where the kernel has none.
+    /// Length of the direction; 0 if the kernel has none.
     w: usize,
-    /// Owns the code.
+    /// The owner of the code.
     _code: Arc<RoleCode>,
 }
 
 impl Function {
-    /// The kernel of a role, if it is one without loops whose code could be made.
+    /// The kernel of a role, if it has no loops and its code could be made.
     pub(crate) fn of(role: KernelRole, code: &Arc<RoleCode>) -> Option<Function> {
         let [routine] = &code.routines[..] else { return None };
         let lengths = routine.scalar.as_ref()?.lengths;
@@ -33,8 +33,8 @@ impl Function {
         Some(Function { entry, lengths, w, _code: Arc::clone(code) })
     }
 
-    /// Where its code begins: `void (double t, const double *y, const double *p, const double *w, double *out)`. It stays there while
-    /// this is alive.
+    /// The address of its code: `void (double t, const double *y, const double *p, const double *w, double *out)`;
+    /// valid while this value is alive.
     pub fn address(&self) -> usize {
         self.entry as usize
     }
@@ -43,7 +43,7 @@ impl Function {
     /// the state if the kernel has a direction, and is ignored otherwise.
     ///
     /// # Panics
-    /// If a slice is shorter: this is a mistake of the caller, not of a model.
+    /// A slice is too short: this is a mistake of the caller, not of a model.
     #[inline]
     pub fn call(&self, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
         let given = (y.len() >= self.lengths.y) & (p.len() >= self.lengths.p) & (w.len() >= self.w);

@@ -7,18 +7,18 @@ use cranelift_codegen::settings::{self, Configurable};
 
 use crate::JitError;
 
-/// How much work to spend on a function.
+/// The compile time spent on a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Registers by backtracking: the fastest code; for short functions.
+    /// Register allocation by backtracking: the fastest code; for short functions.
     Best,
-    /// Registers in one pass: linear time; for the parts of long kernels, which wait for memory anyway.
+    /// Register allocation in one pass: linear time; for the parts of long kernels, which wait for memory anyway.
     Quick,
-    /// As `Best`, in code that may be linked anywhere.
+    /// Like `Best`, for code that may be linked anywhere.
     Object,
 }
 
-/// The target of an effort. All that differ are shared, because building one costs a tenth of a small model's compilation.
+/// The target for an effort. Targets are shared, because building one takes a tenth of the compile time of a small model.
 pub(crate) fn isa(effort: Effort) -> Result<Arc<dyn TargetIsa>, JitError> {
     static ISAS: [OnceLock<Result<Arc<dyn TargetIsa>, JitError>>; 3] = [const { OnceLock::new() }; 3];
     ISAS[effort as usize].get_or_init(|| build(effort)).clone()
@@ -35,7 +35,7 @@ fn build(effort: Effort) -> Result<Arc<dyn TargetIsa>, JitError> {
         ("regalloc_algorithm", allocator),
         ("enable_verifier", verify),
         ("is_pic", pic),
-        // Kernels call nothing that unwinds.
+        // Kernels call no function that unwinds.
         ("unwind_info", "false"),
         // Frames that hold a long kernel's intermediate values exceed a page.
         ("enable_probestack", "true"),
@@ -43,7 +43,7 @@ fn build(effort: Effort) -> Result<Arc<dyn TargetIsa>, JitError> {
     ] {
         flags.set(name, value).map_err(|error| backend(&error))?;
     }
-    // An object may be linked and run on another computer of the kind, so it uses the base instruction set.
+    // An object file may run on another computer of this kind, so it uses the base instruction set.
     let builder = cranelift_native::builder_with_options(effort != Effort::Object)
         .map_err(|why| JitError::UnsupportedHost(why.to_string()))?;
     builder.finish(settings::Flags::new(flags)).map_err(|error| backend(&error))

@@ -1,11 +1,12 @@
 //! Turns a program into machine code with Cranelift; the only crate with `unsafe`.
 //!
-//! [`Compiled`] holds the kernels of a program as machine code of this process; [`object`] writes them as an object file
-//! for a linker. Values have the same bits as those of the interpreter (NaN payload apart).
+//! [`Compiled`] holds the kernels of a program as machine code of this process; [`object`] writes them as an object
+//! file for a linker. Values have the same bits as those of the interpreter (except for NaN payloads).
 //!
-//! Every kernel goes one way: `routine` plans it (the order of its steps, the addresses it walks along, the functions it is
-//! cut into), `write` writes the plan as functions of Cranelift's intermediate form, `unit` defines these in a module, and
-//! `code` owns the memory and calls it. A kernel without loops is the case in which all positions are known: it reads no
+//! Every kernel takes the same path: `routine` plans it (order of steps, address sequences, split into functions),
+//! `write` translates the plan to Cranelift's intermediate form, `unit` defines the functions in a module, and `code`
+//! owns the memory and calls it. For a kernel without loops all positions are known: it reads no argument block, is
+//! split if it is long, and computes quotients and roots in pairs.
 //! argument block, is cut where it is long, and does quotients and roots in pairs.
 
 #![allow(unsafe_code, reason = "code that was made here is called, and its memory owned")]
@@ -42,9 +43,9 @@ pub use text::{asm_text, clif_text};
 /// addresses must fit into 31 bits.
 pub const MAX_BUFFER: usize = 1 << 22;
 
-/// Largest number of intermediate values that a kernel keeps at a time from one part of its code to a later one: they
-/// are on the stack of the caller's thread, 512 KiB of it at this limit.
+/// Largest number of intermediate values that a kernel passes from one part of its code to later parts at a time:
+/// they are on the stack of the caller's thread, 512 KiB of it at this limit.
 pub const MAX_SCRATCH: usize = 1 << 16;
 
-/// Most loops that may be nested in one another.
+/// Largest depth of nested loops.
 pub const MAX_LOOPS: usize = 64;

@@ -1,5 +1,5 @@
 //! The functions of the C mathematical library that compiled code may call: the same ones that the methods of `f64`
-//! call, so that machine code and interpreter give the same bits. No other symbol is ever resolved. Processors without
+//! call, so that machine code and interpreter give the same bits. No other symbol is resolved. Processors without
 //! instructions for `floor`, `ceil` and `fma` need these functions.
 
 use std::ffi::c_double;
@@ -42,7 +42,7 @@ pub(crate) enum Function {
 
 use Function::{Binary, Ternary, Unary};
 
-/// Name in C, and where it is; in the order of the alphabet.
+/// Name in C and address, in alphabetical order.
 static TABLE: &[(&str, Function)] = &[
     ("acos", Unary(acos)),
     ("asin", Unary(asin)),
@@ -83,7 +83,7 @@ impl Function {
         }
     }
 
-    /// Where its code is.
+    /// Its address.
     pub(crate) fn address(self) -> *const u8 {
         match self {
             Unary(function) => function as *const u8,

@@ -1,4 +1,5 @@
-//! What binding brings to compiled code: for every kernel of a bound program and of its matrices, the words of its argument block.
+//! The data that binding adds to compiled code: for every kernel of a bound program and of its matrices, the words of
+//! its argument block.
 
 use std::sync::Arc;
 
@@ -10,27 +11,27 @@ use crate::JitError;
 use crate::arguments::{self, Lengths, OffsetTables};
 use crate::compiled::{ROLES, RoleCode};
 
-/// A routine of a role (by its position in [`RoleCode::routines`]) with its argument block.
+/// A routine of a role (its index in [`RoleCode::routines`]) with its argument block.
 type Call = (usize, Vec<u64>);
 
-/// The code of a program, by role.
+/// The code of a program, for each role.
 pub(crate) type Roles = [Option<Arc<RoleCode>>; ROLES];
 
-/// A bound program, and those of its matrices that were bound.
+/// A bound program and its bound matrices.
 #[derive(Clone)]
 pub(crate) struct Loaded {
     pub(crate) bound: Arc<BoundProgram>,
     pub(crate) matrices: [Option<Arc<BoundMatrix>>; ROLES],
-    /// By role; the offset tables that the argument blocks lead to are those of `bound` and `matrices`.
+    /// For each role; the argument blocks refer to offset tables in `bound` and `matrices`.
     calls: [Vec<Call>; ROLES],
-    /// Length of the buffer of kept values, by role.
+    /// For each role: length of the buffer for hoisted values.
     buffers: [usize; ROLES],
 }
 
 impl Loaded {
-    /// Takes a bound program in.
+    /// Loads a bound program.
     pub(crate) fn new(program: &Program, roles: &Roles, bound: Arc<BoundProgram>) -> Result<Loaded, JitError> {
-        // lookups rely on the length of their tables
+        // lookups rely on the lengths of their tables
         let tables = program.arrays_of(Role::Table).filter(|(_, array)| array.axes.is_empty());
         for (id, array) in tables {
             let there = bound.layout.lens().get(id.0 as usize).is_some_and(|length| *length >= array.data.len());
@@ -61,7 +62,7 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Takes a matrix of the bound program in.
+    /// Loads a matrix of the bound program.
     pub(crate) fn load_matrix(
         &mut self,
         (program, roles): (&Program, &Roles),
@@ -90,7 +91,7 @@ impl Loaded {
         self.calls[role] = calls;
     }
 
-    /// The argument blocks of a role, and the length of the longest buffer that one of its kernels needs.
+    /// The argument blocks of a role, and the length of the longest buffer that its kernels need.
     pub(crate) fn calls(&self, role: KernelRole) -> (&[Call], usize) {
         (&self.calls[role as usize], self.buffers[role as usize])
     }
@@ -121,7 +122,7 @@ fn call(
     let position = code.numbers.iter().position(|&number| number == run.kernel).ok_or_else(missing)?;
     let routine = &code.routines[position];
     arguments::check(routine, run, tables, lengths)?;
-    // The code of an entry that is dropped writes to the first one, so a matrix without entries has none that runs.
+    // The code of a dropped entry writes to the first entry, so the kernels of an empty matrix must not run.
     let empty = routine.scalar.is_none() && role.is_matrix() && lengths.out == 0;
     if run.points > 0 && !empty { Ok(Some((position, tables.words(run)?))) } else { Ok(None) }
 }

@@ -25,10 +25,10 @@ pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
     written(program, None, prefix)
 }
 
-/// The same of a program with modes, with the functions and tables of its events.
+/// The object file of a program with modes, with the functions and tables of its events.
 ///
 /// # Errors
-/// As of [`object`].
+/// See [`object`].
 pub fn object_with_events(program: &Program, switching: &Switching, prefix: &str) -> Result<Vec<u8>, JitError> {
     let events = EventInterface::of(program, switching).map_err(|why| JitError::NotBound(why.to_string()))?;
     written(program, Some(&events), prefix)
@@ -60,7 +60,8 @@ fn written(program: &Program, events: Option<&EventInterface>, prefix: &str) -> 
     module.finish().emit().map_err(|error| JitError::Backend(error.to_string()))
 }
 
-/// Defines the function of a role: its only kernel, if that has no loops, else one that runs its kernels, each with its argument block.
+/// Defines the function of a role: its only kernel if that has no loops, otherwise a function that runs its kernels,
+/// each with its argument block.
 fn define(
     module: &mut ObjectModule,
     name: &str,
@@ -74,11 +75,11 @@ fn define(
     let mut calls = Vec::with_capacity(runs.len());
     for run in runs {
         let routine = source.routine(&program.kernels[run.kernel])?;
-        // a kernel without loops is the only one of its role; tables of the program are copied by a function before it
+        // a kernel without loops is the only one of its role; if the program has tables, another function copies them first
         if routine.scalar.is_some() && !has_data {
             return unit::define(module, Some(name), &routine).map(|_| ());
         }
-        // As in memory: a matrix without entries needs none of its kernels.
+        // As in memory: an empty matrix needs none of its kernels.
         if role.is_matrix() && layout.out_len(program, role) == 0 {
             continue;
         }
@@ -95,7 +96,7 @@ fn define(
     unit::define_calls(module, name, first, &calls)
 }
 
-/// Defines the argument block of a run, and the offset tables that it leads to and that are not known yet.
+/// Defines the argument block of a run and its offset tables, unless they exist.
 fn arguments(
     module: &mut ObjectModule,
     run: &BoundKernel,

@@ -1,6 +1,6 @@
-//! The operations that every backend knows, as instructions: on one double, or on two in a vector register.
+//! The primitive operations as instructions: on one double, or on two in a vector register.
 //!
-//! Every operation is one that IEEE 754 or the builtin's row defines, none is fused with another, so the bits are those of
+//! IEEE 754 or the row of the builtin defines every operation, and operations are not fused, so the bits are those of
 //! the interpreter. A truth value is 0 or 1 in a byte, or all bits of a lane.
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value, types};
 use odec_ir::Primitive;
 use odec_ir::builtin::exponential::{HYPOT_LEAST, HYPOT_SCALES};
 
-/// How many values an instruction works on.
+/// The number of values in an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     /// One double.
@@ -19,7 +19,7 @@ pub(crate) enum Width {
     Two,
 }
 
-/// Bit pattern of a double's sign.
+/// The sign bit of a double.
 const SIGN: u64 = 1 << 63;
 
 impl Width {
@@ -35,14 +35,14 @@ impl Width {
         }
     }
 
-    /// Whether a number is not zero (NaN is not).
+    /// True if a number is not zero (NaN is not zero).
     pub(crate) fn truth_of(self, pos: &mut FuncCursor, number: Value) -> Value {
         let zero = self.constant(pos, 0.0);
         self.compare(pos, FloatCC::NotEqual, number, zero)
     }
 
-    /// Compares numbers. Those of a pair are taken into registers first: without AVX the instruction faults at memory that
-    /// is not aligned to 16 bytes, and the code generator would give it the memory that an operand was just loaded from.
+    /// Compares numbers. A pair is loaded into registers first: without AVX the instruction faults on memory that is
+    /// not aligned to 16 bytes, and the code generator could use the memory of a loaded operand directly.
     pub(crate) fn compare(self, pos: &mut FuncCursor, condition: FloatCC, a: Value, b: Value) -> Value {
         let [a, b] = match self {
             Width::One => [a, b],
@@ -80,7 +80,7 @@ impl Width {
         }
     }
 
-    /// `not a` of a truth value.
+    /// The negation of a truth value.
     pub(crate) fn not(self, pos: &mut FuncCursor, truth: Value) -> Value {
         match self {
             Width::One => pos.ins().bxor_imm_u(truth, 1),
@@ -108,11 +108,11 @@ impl Width {
                 }
             },
             // `y < x` selects y, else x, unless y is NaN: the first argument on a tie, and NaN from either side. The
-            // processor's own minimum gives the second argument on NaN, Cranelift's orders the zeros.
+            // processor's minimum returns the second argument for NaN, and Cranelift's minimum orders zeros.
             Primitive::Min => self.extremum(pos, FloatCC::LessThan, x, y),
             Primitive::Max => self.extremum(pos, FloatCC::GreaterThan, x, y),
             Primitive::Hypot => self.hypot(pos, x, y),
-            // These have truth values.
+            // these return truth values
             Primitive::Lt
             | Primitive::Le
             | Primitive::Eq
@@ -120,7 +120,7 @@ impl Width {
             | Primitive::And
             | Primitive::Or
             | Primitive::Not
-            // and these take three operands.
+            // and these take three operands
             | Primitive::Fma
             | Primitive::Select => x,
         }
@@ -172,7 +172,7 @@ impl Width {
         let [large, small] = HYPOT_SCALES.map(|scale| self.constant(pos, scale));
         let short = pos.ins().fcmp(FloatCC::LessThan, sum, least);
         let long = pos.ins().fcmp(FloatCC::Equal, sum, infinity);
-        // In a pair, the length beside may fit: it is not scaled.
+        // In a pair, the other value may not need scaling.
         let one = self.constant(pos, 1.0);
         let [scale, back] = [[large, small], [small, large]].map(|[if_short, if_long]| {
             let scale = self.select(pos, long, if_long, one);
@@ -212,7 +212,7 @@ pub(crate) fn pair(pos: &mut FuncCursor, bits: [u64; 2]) -> Value {
     pos.ins().vconst(types::F64X2, constant)
 }
 
-/// A mask as the operand of an operation on the bits of numbers.
+/// A mask as an operand of bit operations on numbers.
 fn as_number(pos: &mut FuncCursor, mask: Value) -> Value {
     pos.ins().bitcast(types::F64X2, MemFlagsData::new(), mask)
 }

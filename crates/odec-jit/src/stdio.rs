@@ -1,6 +1,6 @@
-//! Whether standard output was there when the process began. The runtime of Rust opens `/dev/null` in place of a closed one before
-//! `main`, and rows would vanish there without an error. So this looks before that runtime does, which takes `unsafe`, and is
-//! here for this reason alone.
+//! Detects whether standard output was closed when the process began. The runtime of Rust opens `/dev/null` in its
+//! place before `main`, so that rows would vanish without an error. The check must run before that runtime; it needs
+//! `unsafe` and is therefore in this crate.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,8 +30,8 @@ mod before_main {
         CLOSED.store(flags == -1, Ordering::Relaxed);
     }
 
-    // SAFETY: the loader calls the functions of this section, one after the other, before `main`; `look` needs nothing that the
-    // runtime sets up, and the arguments that glibc passes are not looked at.
+    // SAFETY: the loader calls the functions of this section, one after the other, before `main`; `look` does not
+    // need the runtime, and ignores the arguments that glibc passes.
     #[used]
     #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
     #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]

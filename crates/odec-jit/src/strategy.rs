@@ -1,16 +1,16 @@
-//! How much compile time goes into the code of a kernel.
+//! The trade-off between compile time and speed of the code.
 
 use crate::host::Effort;
 use crate::routine::Routine;
 
-/// Where the code of a kernel is split, and how much it is optimised. Results do not depend on it.
+/// When the code of a kernel is split, and how much it is optimised. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strategy {
-    /// Steps (operations and stores) up to which a kernel without loops is one function.
+    /// Largest number of steps (operations and stores) of a kernel without loops that is a single function.
     pub whole: usize,
-    /// Steps in a part of a longer kernel.
+    /// Number of steps in a part of a longer kernel.
     pub part: usize,
-    /// Steps up to which registers are allocated by backtracking rather than in a single pass.
+    /// Largest number of steps for which registers are allocated by backtracking instead of in a single pass.
     pub best: usize,
 }
 
@@ -21,11 +21,11 @@ impl Default for Strategy {
     }
 }
 
-/// Steps of a kernel with loops up to which registers are allocated by backtracking: it is one function.
+/// Largest number of steps of a kernel with loops whose registers are allocated by backtracking; it is one function.
 const MAX_BEST_NEST: usize = 1500;
 
 impl Strategy {
-    /// How a routine is compiled into memory.
+    /// The effort of compiling a routine into memory.
     pub(crate) fn effort(self, routine: &Routine) -> Effort {
         let most = if routine.scalar.is_some() { self.best } else { self.best.min(MAX_BEST_NEST) };
         if routine.steps <= most { Effort::Best } else { Effort::Quick }

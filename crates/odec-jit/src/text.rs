@@ -16,7 +16,7 @@ use crate::{JitError, Strategy, host, write};
 /// The functions of every kernel in Cranelift's intermediate form, before register allocation.
 ///
 /// # Errors
-/// As [`Compiled::new`](crate::Compiled::new).
+/// See [`Compiled::new`](crate::Compiled::new).
 pub fn clif_text(program: &Program) -> Result<String, JitError> {
     let mut text = String::new();
     each_function(program, |name, _, context| {
@@ -26,10 +26,10 @@ pub fn clif_text(program: &Program) -> Result<String, JitError> {
     Ok(text)
 }
 
-/// The functions of every kernel as instructions of this computer, as they are run.
+/// The functions of every kernel as the instructions that run on this computer.
 ///
 /// # Errors
-/// As [`Compiled::new`](crate::Compiled::new), and failures of the code generator.
+/// The errors of [`Compiled::new`](crate::Compiled::new), and failures of the code generator.
 pub fn asm_text(program: &Program) -> Result<String, JitError> {
     let mut text = String::new();
     each_function(program, |name, effort, context| {
@@ -45,13 +45,13 @@ pub fn asm_text(program: &Program) -> Result<String, JitError> {
     Ok(text)
 }
 
-/// Names instead of addresses.
+/// Names that replace addresses.
 struct Named {
     abi: Abi,
     kernel: usize,
 }
 
-/// Most characters of a function's name in the intermediate form.
+/// Largest length of a function's name in the intermediate form.
 const MAX_NAME: usize = 16;
 
 impl Imports for Named {

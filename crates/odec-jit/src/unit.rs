@@ -1,4 +1,4 @@
-//! Compiles routines into a module, whatever the module is: in one function each or in parts.
+//! Compiles routines into any kind of module, as one function each or in parts.
 
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
@@ -11,7 +11,7 @@ use crate::abi::{self, Abi, DOUBLE, Imports, OUT};
 use crate::routine::Routine;
 use crate::write;
 
-/// Functions of a module, as seen from the one being written.
+/// The functions of a module, for the function under construction.
 struct Declared<'m, M> {
     module: &'m mut M,
     parts: Vec<FuncId>,
@@ -25,7 +25,7 @@ impl<M: Module> Imports for Declared<'_, M> {
 
     fn part(&mut self, func: &mut Function, part: usize) -> FuncRef {
         let function = self.module.declare_func_in_func(self.parts[part], func);
-        // Pieces need not be near in memory unless the code is position independent, when a linker sees to it.
+        // Functions need not be close in memory unless the code is position independent; then a linker arranges them.
         if !self.module.isa().flags().is_pic() {
             func.dfg.ext_funcs[function].colocated = false;
         }
@@ -33,8 +33,8 @@ impl<M: Module> Imports for Declared<'_, M> {
     }
 }
 
-/// Defines the code of a routine and gives its function and the bytes of its code. With a name it is exported, with the
-/// signature that C knows; a routine with loops has no such signature.
+/// Defines the code of a routine and gives its function and the bytes of its code. With a name it is exported with
+/// the C signature, which a routine with loops does not have.
 pub(crate) fn define<M: Module>(
     module: &mut M,
     name: Option<&str>,
@@ -65,7 +65,7 @@ pub(crate) fn define<M: Module>(
 pub(crate) enum Filling {
     /// This many zeros.
     Zero(usize),
-    /// From an element on, this many numbers of this data.
+    /// This many numbers of this data, starting at an element.
     Copy(DataId, usize, usize),
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn define_calls<M: Module>(
         let routine = module.declare_func_in_func(routine, pos.func);
         let arguments = module.declare_data_in_func(arguments, pos.func);
         let arguments = pos.ins().symbol_value(abi.pointer, arguments);
-        // These keep no values.
+        // These routines have no hoisted values.
         let buffer = pos.ins().iconst(abi.pointer, 0);
         pos.ins().call(routine, &[&args[..], &[arguments, buffer]].concat());
     }

@@ -5,8 +5,8 @@ use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
 use crate::stage::copy;
 
 /// Separates iteration loops from reductions over the same loops: the loop of a reduction became an iteration loop,
-/// and its term contains other reductions that had been merged with it, such as `sum(m: a[m])` in `sum(j: u[j]*(u[j]
-/// > sum(m: a[m])))`.
+/// and its term contains other reductions that had been merged with it, such as `sum(m: a[m])` in
+/// `sum(j: u[j]*(u[j] > sum(m: a[m])))`.
 pub(crate) fn apart(mut kernel: Kernel) -> Kernel {
     for k in 0..kernel.iterates.len() {
         let from = kernel.iterates[k];

@@ -86,7 +86,8 @@ impl Positions<'_> {
     /// Positions from the start of the array of a listed access, row by row over its counters; `absent` if its guard
     /// is zero.
     ///
-    /// # Errors It leaves an axis somewhere, or a table of subscripts does not hold whole numbers.
+    /// # Errors
+    /// It leaves an axis somewhere, or a table of subscripts does not hold whole numbers.
     pub fn table(&self, id: AccessId, absent: u32) -> Result<Vec<u32>, BindError> {
         let counters = self.nest.counters_of(id);
         let length = self.length(id);

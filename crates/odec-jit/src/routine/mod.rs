@@ -1,5 +1,5 @@
-//! A kernel ready to be written as code: the order of its steps, the addresses that it walks along, the parts that it is
-//! cut into.
+//! A kernel planned for code generation: the order of its steps, its address sequences, and the parts it is split
+//! into.
 
 mod scalar;
 mod simd;
@@ -27,10 +27,10 @@ use walks::Walks;
 /// The inputs of routines.
 pub(crate) struct Source<'p> {
     program: &'p Program,
-    /// Where scalars are, in a program without index sets.
+    /// The positions of scalars, in a program without index sets.
     scalars: Option<Arc<Scalars>>,
     strategy: Strategy,
-    /// Callers have a buffer for values that a kernel keeps.
+    /// True if callers pass a buffer for hoisted values.
     buffered: bool,
 }
 
@@ -49,12 +49,12 @@ impl<'p> Source<'p> {
     /// Plans a kernel of the program.
     ///
     /// # Errors
-    /// What no code can be written for.
+    /// A kernel that cannot be compiled.
     pub(crate) fn routine(&self, kernel: &Kernel) -> Result<Routine, JitError> {
         if let Some(scalars) = &self.scalars {
             scalar::check(self.program, &scalars.layout, kernel.role)?;
         }
-        // The argument block is that of the program's kernel, which binding knows: expansion may lose accesses.
+        // The argument block belongs to the program's kernel, which binding uses: expansion may remove accesses.
         let arguments = ArgumentBlock::of(kernel);
         let mut kernel = expand::expanded(kernel);
         readable(self.program, &kernel)?;
@@ -82,20 +82,20 @@ impl<'p> Source<'p> {
     }
 }
 
-/// A kernel ready to be written as code.
+/// A kernel planned for code generation.
 pub(crate) struct Routine {
-    /// The kernel, expanded, without what is hoisted out of its loops.
+    /// The expanded kernel, without the values that are hoisted out of its loops.
     pub(crate) kernel: Kernel,
     pub(crate) arguments: ArgumentBlock,
     pub(crate) schedule: Schedule,
     pub(crate) walks: Walks,
-    /// Steps in all bodies together.
+    /// Number of steps in all bodies.
     pub(crate) steps: usize,
-    /// Values that the code computes first and stores consecutively in a buffer.
+    /// Hoisted values, which the code computes first and stores consecutively in a buffer.
     pub(crate) values: Vec<HoistedValue>,
-    /// How many of the first steps of the schedule do that.
+    /// Number of steps at the start of the schedule that compute them.
     pub(crate) first: usize,
-    /// For a program without index sets: the facts that are known before the kernel runs.
+    /// For a program without index sets: what is known before the kernel runs.
     pub(crate) scalar: Option<ScalarKernel>,
 }
 
@@ -109,28 +109,28 @@ impl Routine {
         }
     }
 
-    /// The position at which the value of a node is kept for later steps, if it is.
+    /// The position in scratch of a node's value, if it is kept for later parts.
     pub(crate) fn scratch(&self, node: NodeId) -> Option<u32> {
         self.scalar.as_ref()?.parts.scratch(node)
     }
 
-    /// True when the kernel reads the direction `w`.
+    /// True if the kernel reads the direction `w`.
     pub(crate) fn reads_direction(&self) -> bool {
         self.kernel.live().any(|(_, node)| matches!(node, Node::Direction(_)))
     }
 
-    /// The position of the kept value that an access reads.
+    /// The hoisted value that an access reads.
     pub(crate) fn kept_at(&self, access: AccessId) -> Option<usize> {
         self.values.iter().position(|value| value.access == access)
     }
 
-    /// Length of the buffer of kept values, from the words of a checked argument block.
+    /// Length of the buffer for hoisted values, from the words of a checked argument block.
     pub(crate) fn kept(&self, words: &[u64]) -> usize {
         let rounds = |value: &HoistedValue| words[self.arguments.rounds(Counter::Loop(value.over)) as usize] as usize;
         self.values.iter().map(rounds).sum()
     }
 
-    /// Whether the code reads the list of indices that this walk goes along.
+    /// True if the code reads the offset table of this walk.
     pub(crate) fn indices_used(&self, walk: u32) -> bool {
         let mut live = walks::live(&self.kernel, &self.values);
         live.any(|(_, node)| matches!(node, Node::Index(l) if self.walks.indices[l.0 as usize] == Some(walk)))
@@ -145,7 +145,7 @@ pub(crate) fn input_buffer(role: Role) -> usize {
     }
 }
 
-/// Steps in all bodies; refuses loops nested too deeply to walk them.
+/// Number of steps in all bodies; refuses loops that are nested too deeply.
 fn size(steps: &[Step], depth: usize) -> Result<usize, JitError> {
     if depth > MAX_LOOPS {
         return Err(JitError::TooManyLoops);
@@ -159,7 +159,7 @@ fn size(steps: &[Step], depth: usize) -> Result<usize, JitError> {
     Ok(sum)
 }
 
-/// Refuses kernels that read what callers do not give them, or that call what must not be called.
+/// Refuses kernels that read data which callers do not pass, or that call unknown functions.
 fn readable(program: &Program, kernel: &Kernel) -> Result<(), JitError> {
     for (id, node) in kernel.live() {
         match node {
@@ -179,7 +179,7 @@ fn readable(program: &Program, kernel: &Kernel) -> Result<(), JitError> {
     Ok(())
 }
 
-/// Whether callers give a kernel of this role an array of that one, or its direction.
+/// True if callers pass this array, or its direction, to a kernel of this role.
 fn is_given(kernel: KernelRole, array: Role, direction: bool) -> bool {
     use KernelRole::{Initial, MassJacobian, MassTimeDerivative, Outputs, Prepare, Tangent};
     let directed = matches!(kernel, Tangent | MassJacobian | MassTimeDerivative | Outputs);
@@ -188,13 +188,13 @@ fn is_given(kernel: KernelRole, array: Role, direction: bool) -> bool {
             !matches!(kernel, Prepare | Initial) && (directed || !direction)
         }
         Role::Parameter | Role::Size | Role::Table | Role::Discrete | Role::Mode => !direction,
-        // What `Prepare` writes, into the buffer that it reads.
+        // `Prepare` writes these into the buffer that it reads.
         Role::Staged => !direction && kernel != Prepare,
         Role::Output | Role::Conserved | Role::Expected | Role::Side => false,
     }
 }
 
-/// Refuses a lookup in what is no table, or in one that is shorter than the code takes it for.
+/// Refuses a lookup in something other than a table, or in a table that is too short for the code.
 fn long_enough(program: &Program, kernel: &Kernel, id: NodeId) -> Result<(), JitError> {
     let fits = kernel.graph.lookup(id).is_some_and(|(_, element, _, length)| {
         let array = &program.arrays[kernel.array(element).0 as usize];
@@ -203,7 +203,7 @@ fn long_enough(program: &Program, kernel: &Kernel, id: NodeId) -> Result<(), Jit
     if fits { Ok(()) } else { Err(JitError::Malformed("a lookup has no table of its length".to_string())) }
 }
 
-/// Refuses a builtin that calls what is not in the table of functions.
+/// Refuses a builtin that calls a function outside the table of functions.
 fn callable(op: Op) -> Result<(), JitError> {
     let name = match op.0.lowering {
         Lowering::Primitive(_) | Lowering::Lookup(_) => return Ok(()),

@@ -1,5 +1,4 @@
-//! Facts about a kernel without loops that are known before it runs: positions, the order of its steps, its division
-//! into functions.
+//! The plan of a kernel without loops: positions, the order of its steps, and its split into functions.
 
 use std::sync::Arc;
 
@@ -12,10 +11,10 @@ use super::{input_buffer, simd};
 use crate::arguments::Lengths;
 use crate::{JitError, MAX_BUFFER, MAX_SCRATCH, Strategy};
 
-/// Where the scalars of a program without index sets are.
+/// The positions of the scalars of a program without index sets.
 pub(super) struct Scalars {
     pub(super) layout: Layout,
-    /// By array: the buffer that it is read from.
+    /// For each array: the buffer that contains it.
     buffers: Vec<usize>,
 }
 
@@ -26,16 +25,16 @@ impl Scalars {
     }
 }
 
-/// Facts about a kernel of a program without index sets.
+/// The plan of a kernel of a program without index sets.
 pub(crate) struct ScalarKernel {
     scalars: Arc<Scalars>,
     /// The number 0.
     pub(super) zero: NodeId,
-    /// By store: its element of `out`. Behind the kernel's stores those elements that it does not store to, which become 0.
+    /// For each store: its element of `out`. The elements that the kernel does not store follow; they become 0.
     positions: Vec<u32>,
     /// Lengths of the buffers.
     pub(crate) lengths: Lengths,
-    /// The functions that the code is cut into.
+    /// The functions that the code is split into.
     pub(crate) parts: SplitKernel,
 }
 
@@ -46,8 +45,8 @@ pub(super) fn check(program: &Program, layout: &Layout, role: KernelRole) -> Res
 }
 
 impl ScalarKernel {
-    /// Finds positions, puts operations side by side that one instruction can do, and cuts the steps. Elements of `out` that
-    /// the kernel does not store are set to zero at the end, except the parameters in `Prepare`.
+    /// Finds positions, pairs operations for SIMD instructions, and splits the steps. Elements of `out` that the
+    /// kernel does not store are set to zero at the end, except the parameters in `Prepare`.
     pub(super) fn of(
         program: &Program,
         scalars: &Arc<Scalars>,
@@ -79,12 +78,12 @@ impl ScalarKernel {
         Ok(ScalarKernel { scalars: Arc::clone(scalars), zero, positions, lengths, parts })
     }
 
-    /// The buffer that a scalar is read from, and its position there.
+    /// The buffer and the position of a scalar.
     pub(crate) fn element(&self, array: ArrayId) -> (usize, usize) {
         (self.scalars.buffers[array.0 as usize], self.scalars.layout.start(array))
     }
 
-    /// Element of `out` of a store.
+    /// The element of `out` that a store sets.
     pub(crate) fn position(&self, store: u32) -> usize {
         self.positions[store as usize] as usize
     }

@@ -6,18 +6,18 @@ use std::collections::HashMap;
 use odec_ir::nest::schedule::Step;
 use odec_ir::{Graph, Lowering, Node, NodeId, Primitive};
 
-/// Largest number of steps between two paired operations: the inputs of the second one are computed this much earlier,
-/// and occupy registers.
+/// Largest number of steps between two paired operations: the inputs of the second one are computed earlier and
+/// occupy registers.
 const REACH: usize = 64;
-/// Most cycles between the moments at which their operands are there, if nothing but latencies counts.
+/// Largest difference in cycles between the times at which their operands are available, counting only latencies.
 const WAIT: u32 = 8;
 
-/// Whether an operation is one that is done in pairs.
+/// True for an operation that is computed in pairs.
 fn pairs(primitive: Primitive) -> bool {
     matches!(primitive, Primitive::Div | Primitive::Sqrt | Primitive::Hypot)
 }
 
-/// The operation of two successive steps that one instruction can do.
+/// The operation of two successive steps, if one instruction can compute both.
 pub(crate) fn pair(graph: &Graph, first: &Step, second: &Step) -> Option<(Primitive, [NodeId; 2])> {
     let (&Step::Compute(first), &Step::Compute(second)) = (first, second) else { return None };
     let (one, other) = (primitive_of(graph, first)?, primitive_of(graph, second)?);
@@ -30,19 +30,19 @@ fn primitive_of(graph: &Graph, node: NodeId) -> Option<Primitive> {
     if let Lowering::Primitive(primitive) = op.0.lowering { Some(primitive) } else { None }
 }
 
-/// Cycles from operands to result, as on a processor of these years.
+/// Approximate latency in cycles on a current processor.
 fn latency(graph: &Graph, node: NodeId) -> u32 {
     match primitive_of(graph, node) {
         Some(Primitive::Div) => 13,
         Some(Primitive::Sqrt) => 20,
         Some(Primitive::Hypot) => 30,
         Some(_) => 4,
-        // a function
+        // a function call
         None => 60,
     }
 }
 
-/// Reorders the steps of a kernel without loops. Each operation is still behind its operands, and results are the same.
+/// Reorders the steps of a kernel without loops. Each operation still follows its operands, and results do not change.
 pub(super) fn beside(graph: &Graph, steps: &mut Vec<Step>) {
     let partners = partners(graph, steps);
     if partners.is_empty() {
@@ -59,11 +59,11 @@ pub(super) fn beside(graph: &Graph, steps: &mut Vec<Step>) {
     *steps = order.steps;
 }
 
-/// The partner of each operation. Both of a pair have the same number of such operations before them on the longest
-/// path from the inputs, so neither depends on the other, nor does a pair with fewer depend on them.
+/// The partner of each operation. On the longest path from the inputs, both have the same number of such operations
+/// before them, so neither depends on the other, and no earlier pair depends on them.
 fn partners(graph: &Graph, steps: &[Step]) -> HashMap<NodeId, NodeId> {
     let (mut depth, mut ready) = (vec![0u32; graph.len()], vec![0u32; graph.len()]);
-    // the last one without a partner, of each kind and depth: its node, its step, the moment at which it may begin
+    // the last one without a partner, for each kind and depth: its node, its step, and the time at which it may start
     let mut alone: HashMap<(u8, u32), (NodeId, usize, u32)> = HashMap::new();
     let mut partners = HashMap::new();
     for (k, step) in steps.iter().enumerate() {
@@ -94,13 +94,13 @@ fn partners(graph: &Graph, steps: &[Step]) -> HashMap<NodeId, NodeId> {
 struct Order<'a> {
     graph: &'a Graph,
     partners: HashMap<NodeId, NodeId>,
-    /// By node.
+    /// For each node.
     written: Vec<bool>,
     steps: Vec<Step>,
 }
 
 impl Order<'_> {
-    /// Appends what a node needs that is not there yet, then the node, with its partner if it has one.
+    /// Appends the missing inputs of a node, then the node, with its partner if it has one.
     fn compute(&mut self, root: NodeId) {
         let mut stack = vec![root];
         while let Some(&node) = stack.last() {

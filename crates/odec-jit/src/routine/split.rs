@@ -15,22 +15,22 @@ use odec_ir::{Graph, NodeId};
 /// the time, and compiling takes no longer (`docs/dev/compile-time.md`).
 pub(crate) const FAR: usize = 32;
 
-/// Not in scratch.
+/// Not stored in scratch.
 const NOWHERE: u32 = u32::MAX;
 
-/// A list of steps in parts.
+/// Steps split into parts.
 pub(crate) struct SplitKernel {
     /// Ranges of the steps.
     pub(crate) ranges: Vec<Range<usize>>,
-    /// By node: scratch element of a value that crosses a cut.
+    /// For each node: the scratch element of a value that crosses a split.
     scratch: Vec<u32>,
     /// Length of the scratch buffer.
     pub(crate) scratch_len: usize,
 }
 
 impl SplitKernel {
-    /// Cuts after every `length` steps. Scratch elements are used again behind the last step that reads them. `results` are
-    /// the nodes of the first stores; those behind them store a number.
+    /// Splits after every `length` steps. Scratch elements are reused after the last step that reads them. `results`
+    /// are the nodes of the first stores; the remaining stores store a constant.
     pub(super) fn of((graph, results): (&Graph, &[NodeId]), steps: &[Step], length: usize) -> SplitKernel {
         let ranges: Vec<Range<usize>> =
             (0..steps.len()).step_by(length).map(|start| start..steps.len().min(start + length)).collect();
@@ -55,13 +55,13 @@ impl SplitKernel {
         parts
     }
 
-    /// The position at which a value is kept for later parts, if any needs it.
+    /// The scratch position of a value that later parts need.
     pub(crate) fn scratch(&self, node: NodeId) -> Option<u32> {
         Some(self.scratch[node.index()]).filter(|&slot| slot != NOWHERE)
     }
 
     fn place(&mut self, steps: &[Step], last_use: &[u32]) {
-        // Elements that become free behind a step.
+        // Scratch elements that become free after each step.
         let mut ending: Vec<Vec<u32>> = vec![Vec::new(); steps.len()];
         let mut free = Vec::new();
         for range in self.ranges.clone() {

@@ -12,26 +12,26 @@ use odec_ir::{Lowering, Node, NodeId, Primitive, Program};
 use super::{Routine, input_buffer};
 use crate::abi::{OUT, W};
 
-/// Where a walk begins.
+/// The start of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
-    /// At the element of this parameter of the function that the word says.
+    /// The element given by this word, in the buffer that is this parameter of the function.
     Buffer(usize, u32),
-    /// At the offset table that the word says.
+    /// The offset table given by this word.
     Table(u32),
 }
 
 /// An address that moves with counters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Walk {
-    /// Where it begins.
+    /// The start.
     pub(crate) origin: Origin,
-    /// How it moves, in elements.
+    /// The strides, in elements.
     pub(crate) strides: Vec<(Counter, Stride)>,
 }
 
 impl Walk {
-    /// Logarithm of the bytes of an element.
+    /// Base-2 logarithm of the size of an element in bytes.
     pub(crate) fn shift(&self) -> u8 {
         match self.origin {
             Origin::Buffer(..) => 3,
@@ -39,7 +39,7 @@ impl Walk {
         }
     }
 
-    /// True when the counter moves it.
+    /// True if the counter moves it.
     pub(crate) fn moves(&self, counter: Counter) -> bool {
         self.strides.iter().any(|&(c, _)| c == counter)
     }
@@ -48,12 +48,12 @@ impl Walk {
 /// The facts that determine the positions of an access with an offset table: subscripts, guard and shape of the array.
 type Positions<'p> = (Vec<Subscript>, Option<NodeId>, &'p [AxisId]);
 
-/// Where an element lies.
+/// The address of an element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site {
-    /// The walk to it, or to the start of its array where an offset table says how much further it is.
+    /// The walk to the element; with an offset table, the walk to the start of its array.
     pub(crate) walk: u32,
-    /// Elements beyond the walk.
+    /// Number of elements after the walk.
     pub(crate) delta: i32,
     /// The walk along the offset table.
     pub(crate) table: Option<u32>,
@@ -67,30 +67,30 @@ pub(crate) enum Use {
     Result = 2,
 }
 
-/// The walks of a kernel, and what goes along which.
+/// The walks of a kernel, and their uses.
 #[derive(Default)]
 pub(crate) struct Walks {
     pub(crate) all: Vec<Walk>,
     index: HashMap<(Origin, usize), u32>,
-    /// By access: as an input, as an element of the direction, as a result.
+    /// For each access: as an input, as an element of the direction, as a result.
     sites: Vec<[Option<Site>; 3]>,
-    /// By store: the walk along the table of its entries.
+    /// For each store: the walk along the table of its entries.
     pub(crate) entries: Vec<Option<u32>>,
-    /// By loop: the walk along the offset table of its indices, in a boundary region.
+    /// For each loop: the walk along the offset table of its indices, in a boundary region.
     pub(crate) indices: Vec<Option<u32>>,
-    /// For each access that shares another one's walk: access, that other one, distance.
+    /// For each access that shares the walk of another: access, the other one, distance.
     pub(crate) shared: Vec<(AccessId, AccessId, i64)>,
-    /// For each access that shares another one's offset table: access, that other one.
+    /// For each access that shares the offset table of another: access, the other one.
     pub(crate) alike: Vec<(AccessId, AccessId)>,
 }
 
-/// The nodes that the code computes: the inputs of stores, and the kept values.
+/// The nodes that the code computes: the inputs of stores, and the hoisted values.
 pub(super) fn live<'a>(kernel: &'a Kernel, values: &'a [HoistedValue]) -> impl Iterator<Item = (NodeId, Node)> + 'a {
     let stores = kernel.stores.iter().map(|store| store.node);
     kernel.graph.live(stores.chain(values.iter().map(|value| value.node)))
 }
 
-/// The elements that a kernel names through accesses, in the order in which their walks are numbered.
+/// The elements that a kernel accesses, in the order of their walks.
 fn uses(kernel: &Kernel, values: &[HoistedValue]) -> Vec<(AccessId, Use)> {
     let mut uses = Vec::new();
     for (_, node) in live(kernel, values) {
@@ -109,15 +109,15 @@ fn uses(kernel: &Kernel, values: &[HoistedValue]) -> Vec<(AccessId, Use)> {
 }
 
 impl Walks {
-    /// Finds the walks of a kernel.
+    /// Determines the walks of a kernel.
     pub(super) fn of(program: &Program, kernel: &Kernel, arguments: &ArgumentBlock, values: &[HoistedValue]) -> Walks {
         let mut walks = Walks { sites: vec![[None; 3]; kernel.space.accesses().len()], ..Walks::default() };
-        // By use and by the access without what may differ: the first such access.
+        // For each use, and each access without the part that may differ: the first such access.
         let mut first: HashMap<(usize, Access), (AccessId, i64)> = HashMap::new();
-        // By subscripts, guard and shape: the first such access and the walk along its offset table.
+        // For each combination of subscripts, guard and shape: the first such access and the walk along its offset table.
         let mut listed: HashMap<Positions<'_>, (AccessId, u32)> = HashMap::new();
         for (access, used) in uses(kernel, values) {
-            // Kept values have no place in the argument block.
+            // Hoisted values have no address in the argument block.
             let Some(Some(place)) = arguments.addresses.get(access.0 as usize) else { continue };
             if walks.sites[access.0 as usize][used as usize].is_some() {
                 continue;
@@ -130,7 +130,7 @@ impl Walks {
             let site = if let Some(table) = place.table {
                 let walk = Walk { origin: Origin::Buffer(buffer, place.base), strides: Vec::new() };
                 let table = Walk { origin: Origin::Table(table), strides: place.strides.clone() };
-                // Positions count from the start of the array, so that arrays of one shape have them in common.
+                // Positions are relative to the start of the array, so arrays of equal shape share them.
                 let Access { array, subs, guard } = kernel.space.access(access).clone();
                 let axes = &program.arrays[array.0 as usize].axes;
                 let (head, known) = *listed.entry((subs, guard, axes)).or_insert_with(|| (access, walks.push(table)));
@@ -167,12 +167,12 @@ impl Walks {
         walks
     }
 
-    /// Where an access of a use lies; there is a place for all that the schedule asks for.
+    /// The address of an access for a use; it exists for all uses in the schedule.
     pub(crate) fn site(&self, element: Element, used: Use) -> Option<Site> {
         self.sites[element.access()?.0 as usize][used as usize]
     }
 
-    /// The buffers that an access is looked for in, as positions of parameters.
+    /// The buffers of an access, as parameters of the function.
     pub(crate) fn buffers_of(&self, access: AccessId) -> impl Iterator<Item = usize> + '_ {
         let sites = self.sites[access.0 as usize].iter().flatten();
         sites.filter_map(|site| match self.all[site.walk as usize].origin {
@@ -186,8 +186,8 @@ impl Walks {
         Site { walk: self.push(walk), delta: 0, table: None }
     }
 
-    /// The number of a walk. Its origin says where it goes: a word is the base of one access alone, whose array has the
-    /// strides of none if an offset table has those.
+    /// The number of a walk. Its origin identifies it: a word is the base of a single access, and with an offset
+    /// table the walk to the array has no strides.
     fn push(&mut self, walk: Walk) -> u32 {
         let next = self.all.len() as u32;
         let known = *self.index.entry((walk.origin, walk.strides.len())).or_insert(next);
@@ -211,7 +211,7 @@ fn neighbourhood(kernel: &Kernel, access: AccessId) -> Option<(Access, i64)> {
 }
 
 impl Routine {
-    /// The walks that steps use, once each: their own, and those of the loops in them.
+    /// The walks that steps use, without duplicates: their own walks, and the walks of loops inside.
     pub(crate) fn walks_of(&self, steps: &[Step]) -> [Vec<u32>; 2] {
         let mut found = [Vec::new(), Vec::new()];
         let mut seen = HashSet::new();
@@ -250,8 +250,8 @@ impl Routine {
         }
     }
 
-    /// True when a body may run two rounds at a time: it has no loop in it and only operations with a form for two, and
-    /// the elements that lie side by side outweigh those that have to be gathered.
+    /// True if a body can run two rounds at a time: it contains no loop and only operations with a vector form, and
+    /// more of its elements are adjacent than have to be gathered.
     pub(crate) fn pairs(&self, body: &Body) -> bool {
         let (mut gain, mut loss) = (0usize, 0usize);
         let mut count = |site: Option<Site>| {
@@ -283,7 +283,7 @@ impl Routine {
         !few && calls > 0 && gain + calls > loss
     }
 
-    /// The number of rounds of a loop whose bounds are numbers.
+    /// The number of rounds of a loop with constant bounds.
     fn rounds(&self, counter: Counter) -> Option<i64> {
         let Counter::Loop(l) = counter else { return None };
         let l = &self.kernel.space.loops()[l.0 as usize];
@@ -298,5 +298,5 @@ impl Routine {
     }
 }
 
-/// A loop of fewer rounds than this is not worth two forms.
+/// Smallest number of rounds for which a loop gets a vectorised form.
 const FEW_ROUNDS: i64 = 8;

@@ -1,4 +1,4 @@
-//! The values that are available in registers while code is written. Values from a loop are discarded at its end.
+//! The values that are available in registers during code generation. Values from a loop are discarded at its end.
 
 use cranelift_codegen::ir::Value;
 use odec_ir::NodeId;
@@ -13,21 +13,21 @@ pub(super) struct AvailableValue {
     pub(super) number: Option<Value>,
     /// As a truth value in a byte.
     pub(super) truth: Option<Value>,
-    /// In two rounds.
+    /// Doubles of two rounds.
     pub(super) pair: Option<Value>,
     /// As a mask for two rounds.
     pub(super) mask: Option<Value>,
-    /// The last step that may use it.
+    /// The last step that may use them.
     pub(super) until: u32,
 }
 
 impl AvailableValue {
-    /// A double, for as long as the body is being written.
+    /// A double, available until the end of the body.
     pub(super) fn number(number: Value) -> AvailableValue {
         AvailableValue { number: Some(number), until: u32::MAX, ..AvailableValue::default() }
     }
 
-    /// Doubles of two rounds, for as long.
+    /// Doubles of two rounds, available until the end of the body.
     pub(super) fn pair(pair: Value) -> AvailableValue {
         AvailableValue { pair: Some(pair), until: u32::MAX, ..AvailableValue::default() }
     }
@@ -36,10 +36,10 @@ impl AvailableValue {
 /// The state of a walk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reached {
-    /// Where it is, in bytes, when the counters in `done` have moved it.
+    /// Its address in bytes, after the counters in `done` have moved it.
     pub(super) address: Option<Value>,
     pub(super) done: Vec<Counter>,
-    /// Bytes by which the innermost loop moves it, where that is no constant.
+    /// Its stride in bytes along the innermost loop, if that is not constant.
     pub(super) stride: Option<Value>,
     /// The entries of the offset table for this round and the next.
     pub(super) listed: [Option<Value>; 2],
@@ -62,7 +62,7 @@ impl FunctionWriter<'_, '_> {
         self.undo.push(Undo::Walk(walk, old));
     }
 
-    /// Forgets what was learnt since the mark: the code there does not come before what follows in every run.
+    /// Discards the values since the mark: the code that computes them does not always run before what follows.
     pub(super) fn forget(&mut self, mark: usize) {
         for undo in self.undo.drain(mark..).rev() {
             match undo {

@@ -1,4 +1,4 @@
-//! Lookups in tables of the parameter buffer: a search without jumps, whose number of steps is known, and reads at its result.
+//! Lookups in tables of the parameter buffer: a branch-free search with a fixed number of steps, and reads of its result.
 
 use cranelift_codegen::cursor::FuncCursor;
 use cranelift_codegen::ir::condcodes::FloatCC;
@@ -13,7 +13,7 @@ use crate::JitError;
 use crate::ops::Width;
 use crate::routine::Use;
 
-/// A table in memory, with the last of its elements.
+/// A table in memory, with the index of its last element.
 #[derive(Clone, Copy)]
 struct Table {
     address: Value,
@@ -33,7 +33,7 @@ impl Table {
         self.at(pos, k)
     }
 
-    /// The last piece that does not begin beyond u.
+    /// The last piece that does not begin after u.
     fn last_below(self, pos: &mut FuncCursor, u: Value) -> Value {
         let mut k = pos.ins().iconst(types::I64, 0);
         let end = pos.ins().iconst(types::I64, self.last as i64 - 1);
@@ -49,13 +49,13 @@ impl Table {
     }
 }
 
-/// A kernel writes nothing that it reads.
+/// A kernel does not write what it reads.
 fn flags() -> MemFlagsData {
     MemFlagsData::new().with_notrap().with_readonly().with_can_move()
 }
 
 impl FunctionWriter<'_, '_> {
-    /// A lookup. Its table is as long as it says: who makes a routine has checked that.
+    /// Writes a lookup. The routine has been checked: the table has the stated length.
     pub(super) fn look_up(&mut self, node: NodeId) -> Result<AvailableValue, JitError> {
         let found = self.routine.kernel.graph.lookup(node);
         let (lookup, element, argument, length) = found.ok_or_else(|| broken("a lookup has no table"))?;
@@ -104,7 +104,7 @@ impl FunctionWriter<'_, '_> {
         Ok(AvailableValue::number(found))
     }
 
-    /// Where the first element of a table is, and an offset to that.
+    /// The address of the first element of a table, and an offset.
     fn table(&mut self, element: Element) -> Result<(Value, i32), JitError> {
         if let (Element::Scalar(array), Some(scalar)) = (element, &self.routine.scalar) {
             let (buffer, at) = scalar.element(array);

@@ -20,14 +20,14 @@ fn arguments(values: &[Value]) -> Vec<BlockArg> {
     values.iter().map(|&value| BlockArg::Value(value)).collect()
 }
 
-/// The rounds of a loop that are written as one form of its body.
+/// The rounds of a loop that one version of its body covers.
 #[derive(Clone, Copy)]
 struct Rounds {
     /// The first.
     from: Value,
-    /// The one behind the last.
+    /// One past the last.
     end: Value,
-    /// How many at a time.
+    /// Number of rounds at a time.
     at_a_time: i64,
 }
 
@@ -67,7 +67,7 @@ impl FunctionWriter<'_, '_> {
         Ok(())
     }
 
-    /// Two rounds at a time, as long as there are two; gives the next round and the state of the reductions before it.
+    /// Writes the rounds in pairs; returns the next round and the state of the reductions before it.
     fn run_pairs(&mut self, body: &Body, end: Value, state: &[Value]) -> Result<(Value, Vec<Value>), JitError> {
         let outside = self.undo.len();
         self.width = Width::Two;
@@ -81,7 +81,7 @@ impl FunctionWriter<'_, '_> {
         Ok((end, self.unpaired(body, &state)))
     }
 
-    /// Some rounds; gives the state of the reductions at the end.
+    /// Writes some rounds; returns the state of the reductions at the end.
     fn run_rounds(
         &mut self,
         body: &Body,
@@ -99,7 +99,7 @@ impl FunctionWriter<'_, '_> {
         let mark = self.undo.len();
         let k = parameters[0];
         self.rounds.push(Round { counter: body.counter, k });
-        // Walks of the loops inside go along with this one.
+        // Walks of inner loops move with this loop too.
         for &walk in nested {
             if routine.walks.all[walk as usize].moves(body.counter) {
                 let (address, _) = self.address(walk, 0);
@@ -128,13 +128,13 @@ impl FunctionWriter<'_, '_> {
         block
     }
 
-    /// Continues in a block; gives its parameters.
+    /// Continues in a block; returns its parameters.
     fn enter(&mut self, block: Block) -> Vec<Value> {
         self.pos.insert_block(block);
         self.pos.func.dfg.block_params(block).to_vec()
     }
 
-    /// Makes what an innermost loop uses and does not compute ready before it.
+    /// Computes the values that an innermost loop uses, but does not compute, before the loop.
     fn keep(&mut self, body: &Body) -> Result<(), JitError> {
         let routine = self.routine;
         let computed = Routine::computed(body);

@@ -1,4 +1,4 @@
-//! Addresses: words of the argument block, walks and their positions, elements, and values kept in the buffer.
+//! Addresses: words of the argument block, walks and their positions, elements, and hoisted values in the buffer.
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use odec_ir::NodeId;
@@ -13,13 +13,13 @@ use crate::ops::Width;
 use crate::routine::{Origin, Site, Use};
 
 impl FunctionWriter<'_, '_> {
-    // What is kept in the buffer.
+    // Hoisted values in the buffer.
 
     fn buffer(&self) -> Result<Value, JitError> {
         self.buffer.ok_or_else(|| broken("a kernel that keeps values has no buffer"))
     }
 
-    /// A value that another part of a long kernel without loops stored, or that was computed long ago.
+    /// Loads a value that another part of a long kernel stored, or that was computed much earlier.
     pub(super) fn load_scratch(&mut self, element: u32) -> Result<Value, JitError> {
         let buffer = self.buffer()?;
         Ok(self.pos.ins().load(types::F64, MemFlagsData::trusted(), buffer, FunctionWriter::offset(element as usize)))
@@ -52,7 +52,7 @@ impl FunctionWriter<'_, '_> {
         Ok(())
     }
 
-    /// Where a value is in this round of its loop, and whether that is the innermost one.
+    /// The address of a hoisted value in this round of its loop, and true if that is the innermost loop.
     fn kept_at(&mut self, value: usize) -> Result<(Value, bool), JitError> {
         let counter = Counter::Loop(self.routine.values[value].over);
         let round = self.rounds.iter().rfind(|round| round.counter == counter).copied();
@@ -62,7 +62,7 @@ impl FunctionWriter<'_, '_> {
         Ok((self.pos.ins().iadd(self.kept[value], bytes), innermost))
     }
 
-    /// Keeps a node if it is one of the values: for one round, or for two.
+    /// Stores a node if it is a hoisted value: for one round or for two.
     pub(super) fn keep_value(&mut self, node: NodeId) -> Result<(), JitError> {
         let routine = self.routine;
         for (k, _) in routine.values.iter().enumerate().filter(|(_, value)| value.node == node) {
@@ -94,7 +94,7 @@ impl FunctionWriter<'_, '_> {
         self.pos.ins().load(types::I64, flags, self.args[ARGUMENTS], FunctionWriter::offset(word as usize))
     }
 
-    /// Where a walk is before the loops that have not moved it yet.
+    /// The address of a walk before the loops that have not moved it yet.
     pub(super) fn start(&mut self, walk: u32) -> Value {
         if let Some(address) = self.reached[walk as usize].address {
             return address;
@@ -112,7 +112,7 @@ impl FunctionWriter<'_, '_> {
         address
     }
 
-    /// Bytes of a stride that is a word of the argument block.
+    /// A stride that is a word of the argument block, in bytes.
     pub(super) fn stride(&mut self, walk: u32, word: u32) -> Value {
         if let Some(stride) = self.reached[walk as usize].stride {
             return stride;
@@ -121,8 +121,8 @@ impl FunctionWriter<'_, '_> {
         self.pos.ins().ishl_imm_u(elements, i64::from(self.routine.walks.all[walk as usize].shift()))
     }
 
-    /// The address that a walk has reached, `ahead` rounds of the innermost loop further on, and an offset to it. Loops inside
-    /// that are still to come do not move it yet.
+    /// The address of a walk `ahead` rounds of the innermost loop later, and an offset. Inner loops that have not
+    /// been entered do not move it yet.
     pub(super) fn address(&mut self, walk: u32, ahead: u32) -> (Value, i32) {
         let routine = self.routine;
         let mut address = self.start(walk);
@@ -152,7 +152,7 @@ impl FunctionWriter<'_, '_> {
         (address, offset)
     }
 
-    /// The address of an element, where every loop that moves it is around the place being written.
+    /// The address of an element after all loops that move it.
     fn whole_address(&mut self, walk: u32, ahead: u32) -> Result<(Value, i32), JitError> {
         let here = |counter: &Counter| self.rounds.iter().any(|round| round.counter == *counter);
         if !self.routine.walks.all[walk as usize].strides.iter().all(|(counter, _)| here(counter)) {
@@ -175,7 +175,7 @@ impl FunctionWriter<'_, '_> {
         Ok(number)
     }
 
-    /// Where an element lies in a round, and an offset to that.
+    /// The address of an element in a round, and an offset.
     pub(super) fn place(&mut self, site: Site, ahead: u32) -> Result<(Value, i32), JitError> {
         let Some(table) = site.table else {
             let (address, offset) = self.whole_address(site.walk, ahead)?;
@@ -187,12 +187,12 @@ impl FunctionWriter<'_, '_> {
         Ok((self.pos.ins().iadd(start, bytes), 0))
     }
 
-    /// Where the kernel finds what an access names.
+    /// The site of an access.
     pub(super) fn site(&self, element: Element, used: Use) -> Result<Site, JitError> {
         self.routine.walks.site(element, used).ok_or_else(|| broken("an element has no place"))
     }
 
-    /// True when two rounds find the element side by side; `None` if the loop does not move it.
+    /// True if two rounds use adjacent elements; `None` if the loop does not move the walk.
     pub(super) fn side_by_side(&self, site: Site) -> Option<bool> {
         let counter = self.rounds.last()?.counter;
         if let Some(table) = site.table {
@@ -202,7 +202,7 @@ impl FunctionWriter<'_, '_> {
         strides.iter().find(|(c, _)| *c == counter).map(|(_, stride)| *stride == Stride::One)
     }
 
-    /// The element of an access, or the kept value that replaces it.
+    /// The element of an access, or the hoisted value that replaces it.
     pub(super) fn element(&mut self, element: Element, used: Use) -> Result<AvailableValue, JitError> {
         if let Some(value) = element.access().and_then(|access| self.routine.kept_at(access)) {
             return self.kept_value(value);
@@ -226,7 +226,7 @@ impl FunctionWriter<'_, '_> {
 
     fn load(&mut self, site: Site, ahead: u32, ty: Type) -> Result<Value, JitError> {
         let (address, offset) = self.place(site, ahead)?;
-        // Nothing that a kernel reads is written while it runs; vectors are not aligned to their size.
+        // A kernel does not write what it reads; vectors are not aligned to their size.
         let flags = MemFlagsData::new().with_notrap().with_readonly().with_can_move();
         Ok(self.pos.ins().load(ty, flags, address, offset))
     }

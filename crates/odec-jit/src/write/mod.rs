@@ -32,16 +32,17 @@ use known::{AvailableValue, Reached, Undo};
 /// keeping it occupies a register, and soon causes a spill.
 const WINDOW: u32 = 48;
 
-/// The loop that is being written.
+/// The loop under construction.
 #[derive(Clone, Copy)]
 struct Round {
     counter: Counter,
-    /// How often it has run; in a vectorised loop, that of the first round of two.
+    /// Number of finished rounds; in a vectorised loop, of the first of two rounds.
     k: Value,
 }
 
-/// Writes the functions of a routine one after another into a context: those of its parts, then the one that is
-/// called, with this signature. After each, `done` takes it; its argument is the number of the part.
+/// Writes the functions of a routine one after another into a context: the functions of its parts, then the function
+/// with this signature that callers use. After each, `done` takes the context; its argument is the number of the
+/// part.
 pub(crate) fn functions<I: Imports>(
     routine: &Routine,
     (abi, signature): (Abi, Signature),
@@ -52,7 +53,7 @@ pub(crate) fn functions<I: Imports>(
     if abi.pointer != types::I64 {
         return Err(JitError::UnsupportedHost("addresses do not have 64 bits".to_string()));
     }
-    // By node; kept from part to part, so that the whole takes linear time.
+    // For each node; reused for all parts, so that the total time is linear.
     let mut known = vec![AvailableValue::default(); routine.kernel.graph.len()];
     let steps = &routine.schedule.steps;
     let parts = routine.scalar.as_ref().map(|scalar| &scalar.parts).filter(|parts| parts.ranges.len() > 1);
@@ -92,7 +93,7 @@ fn scratch_buffer(pos: &mut FuncCursor<'_>, abi: Abi, length: usize) -> Value {
     pos.ins().stack_addr(abi.pointer, slot, 0)
 }
 
-/// Writes one function; `whole`: it is all of the routine.
+/// Writes one function; `whole`: it contains the whole routine.
 fn write(
     func: &mut Function,
     (abi, routine): (Abi, &Routine),
@@ -102,7 +103,7 @@ fn write(
     imports: &mut dyn Imports,
 ) -> Result<(), JitError> {
     let (mut pos, args) = abi::begin(func);
-    // The only part of a routine has its scratch buffer on its own stack.
+    // If a routine has a single part, its scratch buffer is on its own stack.
     let own = routine.scalar.as_ref().map_or(0, |scalar| scalar.parts.scratch_len);
     let buffer = if whole && own > 0 { Some(scratch_buffer(&mut pos, abi, own)) } else { args.get(BUFFER).copied() };
     let mut writer = FunctionWriter {
@@ -134,30 +135,30 @@ fn write(
     Ok(())
 }
 
-/// One function being written.
+/// A function under construction.
 struct FunctionWriter<'a, 'f> {
     routine: &'a Routine,
     abi: Abi,
     imports: &'a mut dyn Imports,
     pos: FuncCursor<'f>,
     args: Vec<Value>,
-    /// The address at which values are kept.
+    /// The address of the buffer for hoisted values.
     buffer: Option<Value>,
     functions: Vec<(&'static str, FuncRef)>,
-    /// By node.
+    /// For each node.
     known: Vec<AvailableValue>,
-    /// By walk.
+    /// For each walk.
     reached: Vec<Reached>,
     undo: Vec<Undo>,
-    /// The loops around the place being written, outermost first.
+    /// The enclosing loops, outermost first.
     rounds: Vec<Round>,
     width: Width,
-    /// In a vectorised loop: stores that have to happen round by round.
+    /// In a vectorised loop: stores that must happen round by round.
     delayed: Vec<(u32, Value)>,
     step: u32,
-    /// Where each of the routine's values begins in the buffer.
+    /// The start of each hoisted value in the buffer.
     kept: Vec<Value>,
-    /// They are being computed.
+    /// True while they are computed.
     keeps: bool,
 }
 
@@ -184,7 +185,7 @@ impl FunctionWriter<'_, '_> {
     }
 }
 
-/// An invariant of planning that does not hold: an error of this program, not of a model.
+/// A violated invariant of planning: a bug in odec, not a fault of the model.
 fn broken(what: &str) -> JitError {
     JitError::Malformed(what.to_string())
 }

@@ -1,6 +1,6 @@
-//! Reductions. The state of a sum or product is its four partial results, starting with that of the next term: by
-//! symmetry the result does not depend on which one that is. The state of an extremum is its value, and its index if
-//! that is needed.
+//! Reductions. The state of a sum or product is its four partial results, starting with the one for the next term; by
+//! symmetry, the result does not depend on the rotation. The state of an extremum is its value, and its index if
+//! needed.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -13,7 +13,7 @@ use super::known::AvailableValue;
 use crate::JitError;
 use crate::ops::Width;
 
-/// How many values the state of a reduction is, where rounds are run one by one or two at a time.
+/// Number of values in the state of a reduction, for rounds one by one or in pairs.
 fn length(reduction: ReduceOp, width: Width) -> usize {
     match (reduction, width) {
         (ReduceOp::Sum | ReduceOp::Product, Width::One) => 4,
@@ -22,7 +22,7 @@ fn length(reduction: ReduceOp, width: Width) -> usize {
     }
 }
 
-/// The reductions of a body, each with its part of their state.
+/// The reductions of a body, each with its part of the state.
 fn shares<'a>(
     body: &'a Body,
     width: Width,
@@ -66,7 +66,7 @@ impl FunctionWriter<'_, '_> {
         state
     }
 
-    /// The state of two rounds at a time.
+    /// The state for pairs of rounds, from the state of single rounds.
     pub(super) fn paired(&mut self, body: &Body, state: &[Value]) -> Vec<Value> {
         let mut paired = Vec::new();
         for (_, mine) in shares(body, Width::One, state) {
@@ -78,7 +78,7 @@ impl FunctionWriter<'_, '_> {
         paired
     }
 
-    /// The state of single rounds, from that of two at a time.
+    /// The state of single rounds, from the state for pairs.
     pub(super) fn unpaired(&mut self, body: &Body, state: &[Value]) -> Vec<Value> {
         let mut single = Vec::new();
         for (reduction, mine) in shares(body, Width::Two, state) {
@@ -94,7 +94,7 @@ impl FunctionWriter<'_, '_> {
         single
     }
 
-    /// Takes in the terms of a round, or of two.
+    /// Combines the terms of a round, or of two.
     pub(super) fn reduction_round(&mut self, body: &Body, state: &[Value], k: Value) -> Result<Vec<Value>, JitError> {
         let width = self.width;
         let mut next = Vec::new();
@@ -135,7 +135,7 @@ impl FunctionWriter<'_, '_> {
         }
     }
 
-    /// The first term that is less than all before it or NaN, and its index.
+    /// The first term that is less than all earlier terms or NaN, and its index.
     fn attain(
         &mut self,
         stays: FloatCC,
@@ -161,7 +161,7 @@ impl FunctionWriter<'_, '_> {
                     let odd = Width::One.arithmetic(&mut self.pos, join(reduction.reduction), b, d);
                     Width::One.arithmetic(&mut self.pos, join(reduction.reduction), even, odd)
                 }
-                // The last one is the index, where that is asked for.
+                // The last one is the index, if requested.
                 _ => mine[mine.len() - 1],
             };
             self.know(reduction.node, AvailableValue::number(number));

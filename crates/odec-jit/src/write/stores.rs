@@ -12,7 +12,7 @@ use crate::ops::Width;
 use crate::routine::Use;
 
 impl FunctionWriter<'_, '_> {
-    /// Does a store, or puts it off until both rounds of a vectorised loop have computed what they store.
+    /// Writes a store, or delays it until both rounds of a vectorised loop have computed their values.
     pub(super) fn store(&mut self, store: u32) -> Result<(), JitError> {
         let routine = self.routine;
         let number = self.number(routine.result(store))?;
@@ -36,7 +36,7 @@ impl FunctionWriter<'_, '_> {
         Ok(())
     }
 
-    /// Does the stores that wait, one round after the other.
+    /// Writes the delayed stores, one round after the other.
     pub(super) fn store_delayed(&mut self) -> Result<(), JitError> {
         let delayed = std::mem::take(&mut self.delayed);
         for round in 0..2 {
@@ -70,8 +70,8 @@ impl FunctionWriter<'_, '_> {
             self.routine.walks.entries[store as usize].ok_or_else(|| broken("a matrix entry has no positions"))?;
         let (mut entry, mut number) = (self.listed(walk, ahead)?, number);
         if self.routine.arguments.entries_of(store as usize).checked {
-            // What is dropped adds -0, which changes no number, to the first entry: a jump for each entry would cut the code
-            // into blocks, between which no register keeps its value in a single pass.
+            // A dropped entry adds -0, which changes no number, to the first entry: a jump for each entry would split
+            // the code into blocks, and single-pass register allocation keeps no values between blocks.
             let dropped = self.pos.ins().icmp_imm_u(IntCC::Equal, entry, i64::from(DROPPED));
             let first = self.pos.ins().iconst(types::I64, 0);
             let nothing = Width::One.constant(&mut self.pos, -0.0);

@@ -13,7 +13,7 @@ use crate::ops::{self, Width};
 use crate::routine::{FAR, Use};
 
 impl FunctionWriter<'_, '_> {
-    /// A node as a number, of as many rounds as the loop runs at a time.
+    /// A node as a number, for all rounds that the loop runs at a time.
     pub(super) fn number(&mut self, node: NodeId) -> Result<Value, JitError> {
         let known = self.known_now(node);
         let number = match self.width {
@@ -46,7 +46,7 @@ impl FunctionWriter<'_, '_> {
         Ok(number)
     }
 
-    /// What may be used of a node at this step.
+    /// The available values of a node at this step.
     fn known_now(&self, node: NodeId) -> AvailableValue {
         let known = self.known[node.index()];
         if known.until < self.step {
@@ -56,7 +56,7 @@ impl FunctionWriter<'_, '_> {
         }
     }
 
-    /// A number that no step computes, or that was computed long ago.
+    /// A number that no step computes, or that was computed much earlier.
     fn again(&mut self, node: NodeId) -> Result<Value, JitError> {
         let kernel = &self.routine.kernel;
         match (kernel.graph.node(node), &self.routine.scalar) {
@@ -75,7 +75,7 @@ impl FunctionWriter<'_, '_> {
         }
     }
 
-    /// Whether a node is not zero (NaN is not).
+    /// True if a node is not zero (NaN is not zero).
     fn truth(&mut self, node: NodeId) -> Result<Value, JitError> {
         let known = self.known_now(node);
         if let Some(truth) = if self.width == Width::One { known.truth } else { known.mask } {
@@ -83,7 +83,7 @@ impl FunctionWriter<'_, '_> {
         }
         let number = self.number(node)?;
         let truth = self.width.truth_of(&mut self.pos, number);
-        // A number that is read again later has its truth computed again with it.
+        // If a number is read again later, its truth value is computed again as well.
         let known = self.known_now(node);
         self.know(
             node,
@@ -123,7 +123,7 @@ impl FunctionWriter<'_, '_> {
         self.keep_result(node, known)
     }
 
-    /// Takes in what was computed at this step.
+    /// Records the result of this step.
     fn keep_result(&mut self, node: NodeId, known: AvailableValue) -> Result<(), JitError> {
         let scratch = self.routine.scratch(node);
         let until = if scratch.is_some() { self.step + FAR as u32 } else { u32::MAX };
@@ -135,9 +135,9 @@ impl FunctionWriter<'_, '_> {
         if self.keeps { self.keep_value(node) } else { Ok(()) }
     }
 
-    /// The same operation of this step and the next, in the lanes of a register.
+    /// Computes the same operation of this step and the next in the lanes of a register.
     pub(super) fn compute_two(&mut self, primitive: Primitive, nodes: [NodeId; 2]) -> Result<(), JitError> {
-        // A root has one operand, which stands for both.
+        // A root has a single operand, which is used twice.
         let [x, y] = [0, 1].map(|k| -> Result<Value, JitError> {
             let [low, high] = nodes.map(|node| match self.routine.kernel.graph.node(node) {
                 Node::Call(_, args) => args[k],
@@ -211,7 +211,7 @@ impl FunctionWriter<'_, '_> {
         Ok(function)
     }
 
-    /// The value of a loop's index: in both rounds, where there are two.
+    /// The index of a loop, for both rounds of a pair.
     fn index(&mut self, l: LoopId) -> Result<AvailableValue, JitError> {
         let first = self.word(self.routine.arguments.index[l.0 as usize].first);
         let round = self.rounds.iter().rfind(|round| round.counter == Counter::Loop(l)).map(|round| round.k);

@@ -5,8 +5,8 @@ use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 const GAMMA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
 
-/// Alexander, *Diagonally implicit Runge-Kutta methods for stiff ODEs*, SIAM J. Numer. Anal. 14 (1977), theorem 5, s
-/// = 2. The embedded solution uses the slope of the first stage for the whole step; the dense output is the only
+/// Alexander, *Diagonally implicit Runge-Kutta methods for stiff ODEs*, SIAM J. Numer. Anal. 14 (1977), theorem 5,
+/// s = 2. The embedded solution uses the slope of the first stage for the whole step; the dense output is the only
 /// quadratic of order 2.
 #[rustfmt::skip]
 pub static TABLEAU: Tableau = Tableau {

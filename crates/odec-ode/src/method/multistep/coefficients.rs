@@ -43,9 +43,9 @@ pub fn harmonic(k: usize) -> f64 {
     (1..=k).map(|j| 1.0 / j as f64).sum()
 }
 
-/// Dimensionless derivatives of the Lagrange basis at the newest node: `a[j] = h * l_j'(0)` for nodes at `offsets[j]
-/// * h` relative to it, oldest first; the newest node, at 0, comes last and is not in `offsets` (which are negative
-/// and distinct). `a` has one entry more than `offsets`. On equal steps these are the numbers of [`EQUAL_STEPS`].
+/// Dimensionless derivatives of the Lagrange basis at the newest node: `a[j] = h * l_j'(0)` for nodes at
+/// `offsets[j] * h` relative to it, oldest first; the newest node, at 0, comes last and is not in `offsets` (which are
+/// negative and distinct). `a` has one entry more than `offsets`. On equal steps these are the numbers of [`EQUAL_STEPS`].
 pub fn derivative_weights(offsets: &[f64], a: &mut [f64]) {
     let s = offsets.len();
     assert_eq!(a.len(), s + 1);

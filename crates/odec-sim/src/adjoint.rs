@@ -1,4 +1,5 @@
-//! The gradient of a function of the rows of a run by any number of parameters and initial values: [`odec_ode::adjoint`] on a model.
+//! The gradient of a function of the rows of a run with respect to any number of parameters and initial values:
+//! [`odec_ode::adjoint`] on a model.
 
 use odec_ir::Span;
 use odec_ir::derive::Variable;
@@ -14,12 +15,12 @@ use crate::executor::{ByParameters, Executor};
 use crate::quantities::{Chosen, Quantities, Quantity};
 use crate::session::{Error, Simulation};
 
-/// The gradient by one name.
+/// The gradient with respect to one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slope {
     /// The name.
     pub name: String,
-    /// Extents of a whole array; none of a single number.
+    /// Extents of a whole array; empty for a single number.
     pub shape: Vec<usize>,
     /// A value for each element.
     pub values: Vec<f64>,
@@ -28,7 +29,7 @@ pub struct Slope {
 /// A gradient.
 #[derive(Clone, Debug, Default)]
 pub struct Gradient {
-    /// In the order of the names.
+    /// The slopes, in the order of the names.
     pub slopes: Vec<Slope>,
     /// Work for the solution.
     pub forward: Stats,
@@ -36,11 +37,11 @@ pub struct Gradient {
     pub backward: Stats,
     /// Evaluations of df/dp for the integrals along them.
     pub integrand: u64,
-    /// Parts that the solution was divided into to fit in memory.
+    /// Number of parts into which the solution was divided to fit in memory.
     pub parts: usize,
 }
 
-/// Rows with the derivatives of the function by their values.
+/// Rows, with the derivatives of the function with respect to their values.
 pub struct RowWeights<'a> {
     /// Times, in the order of the run.
     pub times: &'a [f64],
@@ -48,11 +49,11 @@ pub struct RowWeights<'a> {
     pub weights: &'a [f64],
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 enum Target {
-    /// Places in the parameter buffer.
+    /// Indices in the parameter buffer.
     Parameters(Vec<usize>),
-    /// Places in y, whose initial values they are.
+    /// Indices in y, for initial values.
     Start(Vec<usize>),
 }
 
@@ -74,12 +75,12 @@ impl adjoint::ByParameters for Parameters<'_> {
 }
 
 impl Simulation {
-    /// The gradient of a function of the rows by parameters and initial values. Initial values of states that are single numbers must be among
-    /// [`crate::choices::Choices::open`]. `look` receives the time after each step; if it returns `false`, the work stops,
-    /// and the result is `None`.
+    /// The gradient of a function of the rows with respect to parameters and initial values. Initial values of scalar
+    /// states must be among [`crate::choices::Choices::open`]. `look` receives the time after each step; if it
+    /// returns `false`, the work stops, and the result is `None`.
     ///
     /// # Errors
-    /// A model without such a gradient, names that it does not have, and runs that fail.
+    /// A model without such a gradient, unknown names, and runs that fail.
     pub fn gradient(
         &self,
         names: &[String],
@@ -146,7 +147,7 @@ impl Simulation {
         Ok(Some(Gradient { slopes, forward, backward, integrand, parts }))
     }
 
-    /// Refuses a model whose solution jumps, or is not that of y' = f(t, y) from given values.
+    /// Refuses a model whose solution jumps, or does not solve y' = f(t, y) from given values.
     fn has_gradient(&self) -> Result<(), Error> {
         let (model, bound) = (self.model(), self.bound());
         let refuse = |what: &str, place: Option<(Span, &str)>| {
@@ -192,7 +193,7 @@ impl Simulation {
                 Some(one) if whole(&list.list()[one.quantity], one) => {
                     list.list()[one.quantity].axes.iter().map(|axis| axis.len).collect()
                 }
-                // some elements of an array are a list
+                // a selection of elements of an array is a list
                 _ if count > 1 => vec![count],
                 _ => Vec::new(),
             };
@@ -217,7 +218,7 @@ impl Simulation {
             let report = Diagnostic::error(&codes::E0706, headline).help(format!("it has {known}"));
             return Err(self.error(vec![report]));
         }
-        // what another initial value makes of this one is known of parameters alone
+        // only dependences of initial values on parameters are known
         let reads = |state: &&odec_lang::model::State| state.initial.iter().any(|v| model.level(*v) >= Level::State);
         if let Some(other) = model.states.iter().find(reads) {
             let headline =
@@ -228,7 +229,7 @@ impl Simulation {
         Ok((slope(shape), Target::Start(places)))
     }
 
-    /// The weights of the states at each time, and the derivatives by the wanted parameters that are there without the states.
+    /// The weights of the states at each time, and the direct derivatives with respect to the wanted parameters.
     fn weights(&self, rows: &RowWeights<'_>, wanted: &[usize]) -> Result<(Vec<Weight>, Vec<f64>), Error> {
         let bound = self.bound();
         let (executor, columns) = (&bound.executor, &bound.columns);
@@ -277,7 +278,7 @@ impl Simulation {
         Ok((made, direct))
     }
 
-    /// The states at these times.
+    /// Computes the states at these times.
     fn states_at(&self, times: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
         struct Keep(Vec<Vec<f64>>);
         impl odec_ode::Sink for Keep {
@@ -302,7 +303,7 @@ impl Simulation {
         self.error(vec![Diagnostic::error(&codes::E0718, headline)])
     }
 
-    /// The adjoint equations failed: their unknowns are none of the model, so that little can be said of them.
+    /// The message for a failure of the adjoint equations, whose unknowns are not those of the model.
     fn unsolved(&self, why: &SolveError) -> Error {
         let time = &self.model().time.name;
         let (at, cause) = match why {
@@ -326,7 +327,7 @@ impl Simulation {
     }
 }
 
-/// All elements of an array, or a single number.
+/// True for all elements of an array, or a single number.
 fn whole(quantity: &Quantity, chosen: &Chosen) -> bool {
     chosen.runs.iter().map(std::ops::Range::len).sum::<usize>() == quantity.len
 }

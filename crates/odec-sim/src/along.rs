@@ -7,26 +7,26 @@ use crate::reference::{self, Row, Unfinished};
 use crate::spectrum::{self, Spectrum};
 use crate::stability::{Amplification, C};
 
-/// Points of a run at which eigenvalues are computed.
+/// Number of points of a run at which eigenvalues are computed.
 const POINTS: usize = 400;
-/// Largest excess of |R| over 1 along a run that is not called growth: rounding of the eigenvalues.
+/// Largest excess of |R| over 1 that counts as rounding of the eigenvalues.
 const GROWTH: f64 = 1e-7;
 
-/// The eigenvalues of a run, with the step at each point.
+/// The eigenvalues along a run, with the step at each point.
 pub struct Along {
-    /// At each point.
+    /// The eigenvalues at each point.
     pub spectra: Vec<Spectrum>,
-    /// Steps, of the run's sign.
+    /// The steps, with the sign of the direction.
     pub steps: Vec<f64>,
-    /// Rows whose eigenvalues could not be computed.
+    /// Number of rows whose eigenvalues could not be computed.
     pub skipped: usize,
 }
 
 impl Along {
-    /// With constant steps along the true solution, else along the steps that the method takes.
+    /// With constant steps, along the accurate solution; otherwise along the steps of the method.
     ///
     /// # Errors
-    /// A run that fails, or that the caller stops.
+    /// A run fails, or the caller stops it.
     pub fn of(bound: &Bound, stop: &dyn Fn() -> bool) -> Result<Along, Unfinished> {
         let forward = bound.problem.t_end - bound.problem.t0;
         let (rows, steps): (Vec<Row>, Vec<f64>) = if let Some(h) = bound.options.step.filter(|_| bound.options.fixed) {
@@ -64,7 +64,7 @@ impl Along {
         Ok(along)
     }
 
-    /// All h*lambda.
+    /// All values h*lambda.
     pub fn points(&self) -> impl Iterator<Item = C> + '_ {
         self.spectra.iter().zip(&self.steps).flat_map(|(s, h)| s.values.iter().map(move |v| v * *h))
     }

@@ -26,9 +26,9 @@ use crate::samples::{DEFAULT_SAMPLES, listed_rule, times, with_expectations};
 use crate::select::Sub;
 use crate::start::Moved;
 
-/// Relative tolerance of a run that names none.
+/// Default relative tolerance.
 pub const DEFAULT_RTOL: f64 = 1e-6;
-/// Absolute tolerance of a run that names none.
+/// Default absolute tolerance.
 pub const DEFAULT_ATOL: f64 = 1e-9;
 
 /// Largest number of steps of a run: at a microsecond each, they take three hours.
@@ -41,17 +41,17 @@ pub enum Purpose {
     Rows,
     /// Rows from which a picture selects points.
     Picture,
-    /// The model's expectations: the run reaches every `expect`, and samples there.
+    /// The model's expectations: the run reaches the time of every `expect` and samples there.
     Test,
     /// Properties of one method on the model.
     Method,
-    /// Steps that the host asks for one at a time: there may be no end time, and there are no rows.
+    /// Steps that the host requests one at a time: there may be no end time, and there are no rows.
     Steps,
-    /// Steady states: the run does not start from one.
+    /// Steady states: the run does not start from a steady state.
     Equilibria,
 }
 
-/// The settings of the run block and the caller together; kernels are lowered with its `overrides`.
+/// The settings of run block and caller; kernels are lowered with its `overrides`.
 pub struct RunPlan {
     /// Parameter set and single values.
     pub overrides: Overrides,
@@ -67,7 +67,7 @@ pub struct RunPlan {
 
 /// A model ready to run.
 pub struct Bound {
-    /// The kernels with their parameters. They compare as the text does, so they are correct at every point.
+    /// The kernels with their parameters. They evaluate comparisons as written, so they are correct at every point.
     pub executor: Executor,
     /// The model with modes, if anything in it switches.
     pub located: Option<Located>,
@@ -79,11 +79,11 @@ pub struct Bound {
     pub samples: Samples,
     /// First distance of logarithmic samples from the start.
     pub logarithmic: Option<f64>,
-    /// The rows that show the whole course of the run.
+    /// Whether the rows show the whole course of the run.
     pub spread: Spread,
-    /// The method and why.
+    /// The method and the reason for its choice.
     pub choice: Choice,
-    /// The states, by name and by place in y.
+    /// The states, by name and by position in y.
     pub states: Quantities,
     /// Values of constants and parameters.
     pub values: Values,
@@ -95,21 +95,21 @@ pub struct Bound {
     pub conservation: Vec<ConservedSettings>,
     /// The derivatives of these quantities along the equations, computed on request.
     pub balances: Balances,
-    /// The places of the run block's entries that apply, for messages when a solver refuses them.
+    /// Source locations of the entries of the run block that apply, for messages about refusals.
     pub asked: RunBlockPlaces,
-    /// The model declares algebraic unknowns.
+    /// True if the model declares algebraic unknowns.
     pub guesses: bool,
-    /// Unknowns whose guesses are read by initial values: their places in y, with the initial value that reads them.
+    /// Unknowns whose guesses are read by initial values: their indices in y, and the initial value that reads them.
     pub guesses_read: Vec<(std::ops::Range<usize>, Span)>,
     /// The values that the search for a consistent start changed.
     pub moved: Vec<Moved>,
-    /// The run starts from a steady state.
+    /// True if the run starts from a steady state.
     pub from_steady: bool,
-    /// That state.
+    /// This steady state.
     pub steady: Option<crate::steady::Start>,
 }
 
-/// Places of the entries of the run block that the caller did not replace.
+/// Source locations of the entries of the run block that the caller did not override.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunBlockPlaces {
     /// `method`
@@ -143,13 +143,13 @@ impl RunPlan {
         let counted = matches!(self.sample_rule().0, SampleRule::Count(_));
         match self.span(model) {
             Ok((t0, t_end)) if !counted => self.asked_samples(t0, t_end).map(|_| ()),
-            // a run whose end is given with the command
+            // the end of this run is given on the command line
             Err(d) if d.code != &codes::E0709 => Err(d),
             _ => Ok(()),
         }
     }
 
-    /// The sample times that the settings ask for.
+    /// The sample times according to the settings.
     fn asked_samples(&self, t0: f64, t_end: f64) -> Result<Samples, Diagnostic> {
         let (rule, span) = self.sample_rule();
         times(&rule, t0, t_end).map_err(|why| {
@@ -158,7 +158,7 @@ impl RunPlan {
         })
     }
 
-    /// Compiles the kernels and fixes everything a solver needs: [`RunPlan::compile`] and [`Ready::bind`].
+    /// Compiles the kernels and determines everything that a solver needs: [`RunPlan::compile`] and [`Ready::bind`].
     pub fn bind(self, model: &Model, source: &Source, program: Program) -> Result<Bound, Vec<Diagnostic>> {
         self.compile(model, program)?.bind(model, source)
     }
@@ -166,7 +166,7 @@ impl RunPlan {
     /// Compiles the kernels that the run needs.
     pub fn compile(self, model: &Model, program: Program) -> Result<Ready, Vec<Diagnostic>> {
         let one = |d: Diagnostic| vec![d];
-        // before anything is made that grows with the extents
+        // before anything that grows with the extents is built
         check_arrays(&program).map_err(|e| one(crate::blame::extents(&e, &program)))?;
         let layout = Layout::of(&program);
         let states = Quantities::states(&program, &layout);
@@ -179,7 +179,7 @@ impl RunPlan {
             check_columns(&columns, &settings.samples).map_err(one)?;
         }
         let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
-        // `auto` may never take up a method that needs derivatives, and their code is most of all code.
+        // `auto` may never use a method that needs derivatives, and their code is most of the code.
         let ahead = if settings.choice.method.name == odec_ode::method::auto::METHOD.name {
             Structure { jacobian: false, time_derivative: false }
         } else {
@@ -222,7 +222,7 @@ impl RunPlan {
         Ok(RunSettings { t0, t_end, samples, logarithmic, spread, options, choice })
     }
 
-    /// The size of each parameter that derivatives are taken by, with the values of a parameter buffer; 1 for one that is 0.
+    /// The scale of each parameter of the derivatives, from the values of a parameter buffer; 1 for a parameter that is 0.
     fn scales(&self, program: &Program, layout: &Layout, p: &[f64]) -> Vec<f64> {
         if !self.choices.sensitivities {
             return vec![];
@@ -235,8 +235,8 @@ impl RunPlan {
         self.choices.open.iter().map(size).collect()
     }
 
-    /// Moves a bound model, whose parameters already have these values, to the settings and the start of this plan. The
-    /// caller checks whether the initial values are finite.
+    /// Applies the settings and the start of this plan to a bound model whose parameters already have these values.
+    /// The caller checks whether the initial values are finite.
     pub(crate) fn settle(self, model: &Model, bound: &mut Bound) -> Result<(), Diagnostic> {
         let executor = &bound.executor;
         let scales = self.scales(executor.program(), executor.layout(), executor.parameters());
@@ -257,7 +257,7 @@ impl RunPlan {
         Ok(())
     }
 
-    /// Entries of the run block that count.
+    /// The entries of the run block that apply.
     fn asked(&self) -> RunBlockPlaces {
         let (s, c) = (&self.settings, &self.choices);
         RunBlockPlaces {
@@ -324,7 +324,7 @@ impl RunPlan {
         let setting = |choice: Option<f64>, entry: Option<f64>| choice.or(entry);
         let rtol = setting(self.choices.rtol, self.settings.rtol.map(|s| s.value)).unwrap_or(DEFAULT_RTOL);
         let atol = setting(self.choices.atol, self.settings.atol.map(|s| s.value)).unwrap_or(DEFAULT_ATOL);
-        // One number where all have the same: compiling takes no time that grows with the states.
+        // One number if all states have the same: compile time then does not grow with the states.
         let Settings { atol_for, atol_at, .. } = &self.settings;
         let alike = atol_for.is_empty() && atol_at.is_empty() && self.choices.atol_for.is_empty() && scales.is_empty();
         let mut list = vec![atol; if alike { 1 } else { states.len() }];
@@ -334,14 +334,14 @@ impl RunPlan {
         for (k, at, setting) in atol_at {
             let subs: Vec<Sub> = at.iter().map(|&(first, last)| Sub::Range(first, last)).collect();
             let quantity = &states.list()[*k];
-            // elements that do not exist were refused when the entry was read
+            // elements that do not exist were refused when the entry was parsed
             for run in quantity.runs(&subs).unwrap_or_default() {
                 list[quantity.start + run.start..quantity.start + run.end].fill(setting.value);
             }
         }
         self.chosen_tolerances(states, &mut list)?;
         if !scales.is_empty() {
-            // An error in dx/dk counts as much as the error in x of a change of k by its own size.
+            // An error in dx/dk counts as much as the error in x caused by a change of k by its own size.
             let own = states.list().len() / (scales.len() + 1);
             for (k, series) in states.list().iter().enumerate().skip(own) {
                 let scale = scales[k / own - 1];
@@ -377,7 +377,7 @@ impl RunPlan {
         })
     }
 
-    /// Refuses more constant steps than are permitted, before the first of them is made.
+    /// Refuses too many constant steps before the first one.
     fn countable(&self, options: &Options, span: f64) -> Result<(), Diagnostic> {
         let Some(h) = options.step.filter(|h| options.fixed && *h > 0.0) else { return Ok(()) };
         let most = options.max_steps;
@@ -399,7 +399,7 @@ impl RunPlan {
         ))
     }
 
-    /// Absolute tolerances that the caller chose for single states.
+    /// Applies absolute tolerances that the caller chose for single states.
     fn chosen_tolerances(&self, states: &Quantities, list: &mut [f64]) -> Result<(), Diagnostic> {
         for (name, value) in &self.choices.atol_for {
             let chosen = states.select(name).map_err(|why| crate::blame::misnamed(name, "--atol", &why))?;
@@ -442,7 +442,7 @@ impl RunPlan {
         match rule {
             RecordRule::All => {
                 columns.add_states();
-                // a state that is an output too is one column
+                // a state that is also an output becomes one column
                 columns.add_outputs(false);
             }
             RecordRule::States => columns.add_states(),
@@ -474,7 +474,7 @@ impl RunPlan {
     }
 }
 
-/// A model compiled for a run, to be bound to its extents and parameters.
+/// A model compiled for a run, not yet bound to extents and parameters.
 pub struct Ready {
     plan: RunPlan,
     settings: RunSettings,
@@ -484,7 +484,7 @@ pub struct Ready {
     located: Option<(KernelCode, Switching)>,
 }
 
-/// The course of a run.
+/// The settings of a run that are needed for binding.
 pub(crate) struct RunSettings {
     pub t0: f64,
     pub t_end: f64,
@@ -496,7 +496,7 @@ pub(crate) struct RunSettings {
 }
 
 impl Ready {
-    /// Also compiles the program with modes, which runs use.
+    /// Compiles the program with modes as well, which runs use.
     pub(crate) fn locating(self, located: lower::Located) -> Result<Ready, Vec<Diagnostic>> {
         let lower::Located { program, switching } = located;
         let execution = if self.plan.choices.interpret { Execution::Interpret } else { Execution::Jit };
@@ -508,11 +508,11 @@ impl Ready {
         Ok(Ready { located: Some((code, switching)), ..self })
     }
 
-    /// Finds positions and patterns at the extents of the model, and the state at the start.
+    /// Computes positions and patterns at the extents of the model, and the initial state.
     pub fn bind(self, model: &Model, source: &Source) -> Result<Bound, Vec<Diagnostic>> {
         let Ready { plan, settings, states, columns, code, located } = self;
         if located.is_none() {
-            // nothing runs without its events
+            // no run without its events
             crate::session::without_events(model)?;
         }
         let RunSettings { t0, t_end, samples, logarithmic, spread, mut options, choice } = settings;
@@ -564,7 +564,7 @@ impl Ready {
     }
 }
 
-/// The values that override those of the model.
+/// The values that replace those of the model.
 pub(crate) fn overrides(run: Option<&Run>, choices: &Choices) -> Overrides {
     Overrides {
         values: choices.set.clone(),

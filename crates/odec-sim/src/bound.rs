@@ -5,7 +5,7 @@ use crate::executor::Unfit;
 use crate::hybrid::Located;
 
 impl Bound {
-    /// Gives parameters other values; see [`crate::executor::Executor::change`].
+    /// Changes the values of parameters; see [`crate::executor::Executor::change`].
     pub(crate) fn change(&mut self, change: impl Fn(&mut [f64])) -> Result<(), Unfit> {
         if let Some(located) = &mut self.located {
             located.machine_mut().change(&change)?;
@@ -13,7 +13,7 @@ impl Bound {
         self.executor.change(change)
     }
 
-    /// The absolute tolerance of the state at a place in y.
+    /// The absolute tolerance of the state at this index in y.
     pub fn atol(&self, place: usize) -> f64 {
         self.options.atol_at(place)
     }

@@ -1,6 +1,6 @@
 //! A long straight-line kernel without machine code: a list of its operations, interpreted one by one, with the same
-//! bits as machine code. It is used until compiling pays: interpreting an operation takes about a nanosecond, and
-//! compiling it a thousand times as long.
+//! bits as machine code. It is used until compiling pays: an operation takes about a nanosecond to interpret and a
+//! thousand times as long to compile.
 
 use std::sync::{LazyLock, Mutex, TryLockError};
 
@@ -9,7 +9,7 @@ use odec_ir::nest::schedule::{Schedule, Step, is_known};
 use odec_ir::{KernelRole, Layout, Lowering, Malformed, Node, Op, Primitive, Program, Role, broken, expand};
 use pulp::{Arch, Simd, WithSimd};
 
-/// The features of the processor: with a fused multiply-add, rounded once, the list takes a fraction of the time.
+/// The features of the processor: with a fused multiply-add instruction, the list takes a fraction of the time.
 static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
 /// An operation on three registers.
@@ -24,18 +24,18 @@ enum Action {
     /// The first register plus a sequence of products: the range of [`Replay::products`] from the second number to the
     /// third.
     Sum,
-    /// A builtin of [`Replay::others`]: the number is in the action, the arguments are the registers.
+    /// The builtin with this index in [`Replay::others`]; the registers are its arguments.
     Other(u16),
 }
 
-/// One operation; its result goes to the register behind that of the one before.
+/// An operation; its result goes to the register after that of the previous operation.
 #[derive(Clone, Copy)]
 struct Operation {
     action: Action,
     from: [u32; 3],
 }
 
-/// A kernel as a list.
+/// A kernel as a list of operations.
 pub(crate) struct Bytecode {
     /// `y`, `p`, constants, results.
     registers: Vec<f64>,
@@ -44,7 +44,7 @@ pub(crate) struct Bytecode {
     p_len: usize,
     first: usize,
     operations: Vec<Operation>,
-    /// Registers of the factors of each product that is added to a sum.
+    /// Registers of the factors of the products that are added to sums.
     products: Vec<[u32; 2]>,
     others: Vec<Op>,
     /// Element of `out`, register.
@@ -55,7 +55,7 @@ impl Bytecode {
     /// The outputs kernel of a program, which reads neither time nor directions.
     ///
     /// # Errors
-    /// What is wrong with the program.
+    /// The program is malformed.
     pub(crate) fn of(program: &Program) -> Result<Bytecode, Malformed> {
         let layout = Layout::of(program);
         let Some(kernel) = program.kernel(KernelRole::Outputs) else {
@@ -96,7 +96,7 @@ impl Bytecode {
             node.operands().iter().for_each(|a| uses[a.index()] += 1);
         }
         kernel.stores.iter().for_each(|store| uses[store.node.index()] += 1);
-        // the value of the last operation, if nothing else may need it than an operation that adds to it
+        // the last operation, if only an adding operation may need its value
         let mut open = None;
         for step in &steps {
             match *step {
@@ -158,7 +158,7 @@ impl Bytecode {
         match self.spare.try_lock() {
             Ok(mut registers) => self.run_on(&mut registers, y, p, out),
             Err(TryLockError::Poisoned(poisoned)) => self.run_on(&mut poisoned.into_inner(), y, p, out),
-            // another thread is at it
+            // another thread is using the registers
             Err(TryLockError::WouldBlock) => self.run_on(&mut self.registers.clone(), y, p, out),
         }
     }
@@ -182,7 +182,7 @@ struct Pass<'a> {
 impl WithSimd for Pass<'_> {
     type Output = ();
 
-    // a function that is called would be code for any processor, where a fused multiplication is a call
+    // a function that is not inlined would be compiled for any processor, where a fused multiply-add is a call
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Pass { bytecode, registers } = self;

@@ -1,4 +1,4 @@
-//! The caller's choices that override the run block. An absent choice means the value of the model.
+//! The caller's choices that override the run block. An absent choice means the setting of the model.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,36 +9,36 @@ use odec_ode::linear::LinearSolver;
 
 use crate::bind::Purpose;
 
-/// Steps, when the caller speaks of them.
+/// The step size, if the caller chooses it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepChoice {
-    /// The error decides.
+    /// Error control chooses the steps.
     Auto,
     /// Constant steps of this size.
     Fixed(f64),
 }
 
-/// Which times become rows.
+/// The times of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SampleRule {
     /// Each accepted step.
     Steps,
-    /// The end alone.
+    /// Only the end.
     End,
     /// The start and this many evenly spaced times after it; the last one is the end.
     Count(u64),
     /// The start, and `count` times from `first` after it to the end, evenly spaced in their logarithm.
     Log {
-        /// How many.
+        /// Number of times after the start.
         count: u64,
-        /// Distance of the first from the start.
+        /// Distance of the first one from the start.
         first: f64,
     },
     /// These times.
     Times(Vec<f64>),
 }
 
-/// Which quantities become columns.
+/// The quantities that become columns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordRule {
     /// States and outputs.
@@ -47,37 +47,37 @@ pub enum RecordRule {
     States,
     /// Outputs only.
     Outputs,
-    /// These, in this order.
+    /// These quantities, in this order.
     Names(Vec<String>),
 }
 
 /// Overrides of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Choices {
-    /// Which run block; `None` is the unnamed one.
+    /// The run block; `None` is the unnamed one.
     pub run: Option<String>,
-    /// Which set of parameters.
+    /// The parameter set.
     pub params: Option<String>,
     /// Single values: parameters, constants, initial values.
     pub set: Vec<(String, f64)>,
-    /// Units in which values of `set` are given, by their positions there; of others, the model's.
+    /// Units of values in `set`, by their index there; other values are in the units of the model.
     pub set_units: Vec<(usize, String)>,
-    /// Parameters and initial values that vary between runs, or that derivatives are taken by.
+    /// Parameters and initial values that vary between runs, or with respect to which derivatives are computed.
     pub open: Vec<String>,
-    /// Compute the derivatives of states and outputs by what is open; the program is that of
+    /// True to compute the derivatives of states and outputs with respect to `open`; the program then comes from
     /// [`odec_lang::lower_sensitivities`].
     pub sensitivities: bool,
     /// Values of tables that come from files, by name, in row-major order.
     pub tables: HashMap<String, Vec<f64>>,
-    /// Files that take the place of those of inputs, by the name of the input. The last one counts.
+    /// Files that replace those of inputs, by the name of the input. The last one for a name applies.
     pub data: Vec<(String, String)>,
-    /// Curves of inputs that come from files, by name.
+    /// Curves of inputs from files, by name.
     pub inputs: HashMap<String, Arc<Curve>>,
     /// Start.
     pub t0: Option<f64>,
     /// End.
     pub t_end: Option<f64>,
-    /// Units in which start and end are given, if they are not those of the model.
+    /// Units of start and end, if they are not those of the model.
     pub time_units: [Option<String>; 2],
     /// Method, or `auto`.
     pub method: Option<String>,
@@ -95,22 +95,23 @@ pub struct Choices {
     pub record: Option<RecordRule>,
     /// Largest step.
     pub max_step: Option<f64>,
-    /// First step of a run whose error decides on the others; `None`: chosen.
+    /// First step of an adaptive run; `None`: chosen automatically.
     pub first_step: Option<f64>,
     /// Budget of steps.
     pub max_steps: Option<u64>,
     /// Solver of linear systems.
     pub linear: LinearSolver,
-    /// Start from a steady state.
+    /// True to start from a steady state.
     pub steady: bool,
-    /// Interpret instead of compiling.
+    /// True to interpret instead of compile.
     pub interpret: bool,
-    /// Bytes of memory that a run may take by the estimate of [`crate::memory`]; `None`: as many as there are.
+    /// Memory limit of a run in bytes, by the estimate of [`crate::memory`]; `None`: no limit.
     pub max_memory: Option<u64>,
 }
 
 impl Choices {
-    /// Whether a run with the settings of the text starts from a steady state. A search for these starts from the initial values.
+    /// True if a run with the settings of the text starts from a steady state. A search for steady states starts from
+    /// the initial values.
     pub(crate) fn starts_steady(&self, settings: &Settings, purpose: Purpose) -> bool {
         (settings.steady.is_some() || self.steady) && purpose != Purpose::Equilibria
     }

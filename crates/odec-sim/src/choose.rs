@@ -1,4 +1,4 @@
-//! Chooses the method of a run that names none.
+//! Chooses the method of a run.
 
 use odec_lang::diagnostic::Diagnostic;
 use odec_ode::method::auto::{self, Traits};
@@ -10,9 +10,9 @@ use odec_ode::problem::Refusal;
 pub struct Choice {
     /// The method.
     pub method: &'static Method,
-    /// Derivatives that it uses, or that the methods which it takes up use.
+    /// Derivatives that the method may use, including the methods that it switches to.
     pub needs: Structure,
-    /// True if neither the model nor the caller named it.
+    /// True if neither the model nor the caller named the method.
     pub automatic: bool,
 }
 
@@ -31,7 +31,7 @@ pub fn choose(name: Option<&str>, traits: &Traits, single: bool) -> Result<Choic
 /// Methods by their names.
 ///
 /// # Errors
-/// A name that no method has.
+/// A name of no method.
 pub fn named(names: &[&str]) -> Result<Vec<&'static Method>, Diagnostic> {
     names
         .iter()

@@ -1,4 +1,4 @@
-//! The columns of the rows: which elements of which arrays, without storing a name for each.
+//! The columns of the rows: elements of arrays, without a stored name for each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::quantities::{Chosen, Quantities, Quantity};
 
 /// Largest number of columns.
 pub const MAX_COLUMNS: usize = 1 << 20;
-/// Largest number of values of all rows together, if the number of rows is known beforehand (about 40 GB as text). Rows are
-/// written as the run makes them; a caller that stores them checks [`crate::memory::Need`].
+/// Largest total number of values in all rows, if the number of rows is known beforehand (about 40 GB as text). Rows
+/// are written as the run makes them; a caller that stores them checks [`crate::memory::Need`].
 pub const MAX_VALUES: usize = 2_000_000_000;
 
-/// Where a column is.
+/// The position of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// The independent variable.
@@ -35,18 +35,18 @@ enum Buffer {
     Output,
 }
 
-/// Columns that lie next to each other in their buffer.
+/// Adjacent columns of one buffer.
 #[derive(Clone, Debug)]
 struct Piece {
     buffer: Buffer,
-    /// Position of the array.
+    /// Index of the array.
     quantity: usize,
-    /// Its first element that is a column.
+    /// The first element that is a column.
     element: usize,
-    /// Place of that element.
+    /// Index of this element in the buffer.
     place: usize,
     len: usize,
-    /// Columns before it.
+    /// Number of columns before the piece.
     before: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct Columns {
 pub type Titles = Arc<BTreeMap<String, String>>;
 
 impl Columns {
-    /// The independent variable alone.
+    /// Only the independent variable.
     pub fn new(time: &str, states: Quantities, outputs: Quantities) -> Columns {
         let piece = Piece { buffer: Buffer::Time, quantity: 0, element: 0, place: 0, len: 1, before: 0 };
         Columns { time: time.to_string(), states, outputs, pieces: vec![piece], len: 1, titles: Titles::default() }
@@ -88,7 +88,7 @@ impl Columns {
         }
     }
 
-    /// Adds the outputs; outputs that are states only if `again`.
+    /// Adds the outputs; outputs that are also states only if `again`.
     pub fn add_outputs(&mut self, again: bool) {
         for k in 0..self.outputs.list().len() {
             let output = &self.outputs.list()[k];
@@ -98,7 +98,7 @@ impl Columns {
         }
     }
 
-    /// Adds the columns that a text names: a state, an output, an array of them, or some elements of one.
+    /// Adds the columns that a text names: a state, an output, a whole array, or some elements of an array.
     ///
     /// # Errors
     /// E0706; `flag` is the origin of the text.
@@ -131,7 +131,7 @@ impl Columns {
         self.len
     }
 
-    /// True if there is no column; there is always the independent variable.
+    /// True if there is no column; the independent variable is always one.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -161,7 +161,7 @@ impl Columns {
         self.titles.get(&name).cloned().unwrap_or(name)
     }
 
-    /// The same columns with these titles instead of names.
+    /// The same columns, with these titles as names.
     pub fn titled(self, titles: Titles) -> Columns {
         Columns { titles, ..self }
     }
@@ -171,7 +171,7 @@ impl Columns {
         (0..self.len).map(|k| self.name(k))
     }
 
-    /// Where a column is.
+    /// The position of a column.
     pub fn at(&self, k: usize) -> Option<Column> {
         let piece = self.piece(k)?;
         let place = piece.place + k - piece.before;
@@ -190,7 +190,7 @@ impl Columns {
     /// The columns that a text names, in their order.
     ///
     /// # Errors
-    /// E0706, also for what the rows do not have.
+    /// E0706, also for names that are not in the rows.
     pub fn find(&self, text: &str, flag: &str) -> Result<Vec<usize>, Diagnostic> {
         if text == self.time {
             return Ok(vec![0]);
@@ -220,7 +220,7 @@ impl Columns {
         Ok(found)
     }
 
-    /// Fills a row; `row` has one place for each column.
+    /// Fills a row with one value for each column.
     pub fn fill(&self, t: f64, y: &[f64], outputs: &[f64], row: &mut [f64]) {
         for p in &self.pieces {
             let values = &mut row[p.before..p.before + p.len];

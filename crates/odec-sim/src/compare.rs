@@ -1,4 +1,4 @@
-//! One method on one model, measured against an accurate run: error, drift of what is conserved, growth beyond all bounds, cost.
+//! Measures one method on one model against an accurate run: error, drift of conserved quantities, blow-up, cost.
 
 use odec_ode::method::Method;
 use odec_ode::problem::{Options, Refusal, Samples, SolveError, Stats, Stop};
@@ -8,7 +8,7 @@ use crate::bind::Bound;
 use crate::reference::{Reference, Row, Unfinished, error, run, scales};
 use crate::sample::Derivatives;
 
-/// A solution that exceeds the true one by this factor has blown up.
+/// A solution has blown up if it exceeds the accurate one by this factor.
 const BLOWN_UP: f64 = 1e3;
 
 /// How a run ended.
@@ -16,11 +16,11 @@ const BLOWN_UP: f64 = 1e3;
 pub enum End {
     /// At the end time.
     Reached,
-    /// It continued, but from this time on a value exceeded a thousand times the true ones.
+    /// The run continued, but after this time a value exceeded a thousand times the accurate ones.
     BlewUp(f64),
     /// It failed at this time.
     Failed(f64),
-    /// The method does not take this model or these options.
+    /// The method refuses this model or these options.
     Refused(Refusal),
 }
 
@@ -31,7 +31,7 @@ pub struct Measurement {
     pub end: End,
     /// Largest error; infinite if rows are missing.
     pub error: f64,
-    /// Largest distance of each conserved quantity from its start, with its sign.
+    /// Largest deviation of each conserved quantity from its start, with its sign.
     pub drifts: Vec<f64>,
     /// Counts.
     pub stats: Stats,
@@ -42,13 +42,12 @@ pub fn conserved(bound: &Bound) -> Vec<String> {
     bound.conservation.iter().map(|c| c.name.clone()).collect()
 }
 
-/// Compiles everything in advance, so that a timed run compiles nothing except what the first of several runs shares
-/// with the others.
+/// Compiles all code in advance, so that a timed run compiles nothing, except for code that several runs share.
 pub fn warm(bound: &Bound) {
     bound.executor.expect_many_runs();
     let (n, system) = (bound.problem.y0.len(), &bound.executor);
     let mut out = vec![0.0; n];
-    // what these say about the start is said again by the runs
+    // the runs report faults at the start again
     if let Some(pattern) = system.jacobian().pattern() {
         let mut values = vec![0.0; pattern.entries()];
         let _ = system.jacobian_values(bound.problem.t0, &bound.problem.y0, &mut values);
@@ -59,7 +58,7 @@ pub fn warm(bound: &Bound) {
 /// Runs a method.
 ///
 /// # Errors
-/// Only when asked to stop; all else is a measurement.
+/// The caller stops; any other result is a measurement.
 pub fn measure(
     bound: &Bound,
     method: &'static Method,

@@ -24,8 +24,8 @@ impl Grid {
         Grid { xs, ys, values }
     }
 
-    /// The closed curves about the region where the value is at most 0, which lies to their left; where the region leaves the
-    /// grid they follow its edge. A value that is not a number lies outside.
+    /// The closed curves around the region where the value is at most 0, which is on their left; at the edge of the
+    /// grid they follow the edge. A value that is NaN is outside the region.
     pub fn region(&self) -> Vec<Vec<(f64, f64)>> {
         let (nx, ny) = (self.xs.len(), self.ys.len());
         let mut xs = vec![self.xs[0]];
@@ -34,7 +34,7 @@ impl Grid {
         let mut ys = vec![self.ys[0]];
         ys.extend(&self.ys);
         ys.push(self.ys[ny - 1]);
-        // the frame lies on the edge and outside of the region, so that every curve closes
+        // the frame is outside the region, so that every curve closes
         let mut values = vec![1.0; (nx + 2) * (ny + 2)];
         for j in 0..ny {
             for i in 0..nx {
@@ -44,11 +44,11 @@ impl Grid {
         Grid { xs, ys, values }.curves()
     }
 
-    /// The curves on which the value is 0, open where they leave the grid.
+    /// The curves on which the value is 0; they are open if they leave the grid.
     pub fn curves(&self) -> Vec<Vec<(f64, f64)>> {
         const NONE: usize = usize::MAX;
         let (nx, ny) = (self.xs.len(), self.ys.len());
-        // the edge from point k to the right is 2k, the one upwards 2k + 1
+        // the edge from point k to the right has number 2k, the edge upwards 2k + 1
         let mut next = vec![NONE; 2 * nx * ny];
         let mut entered = vec![false; 2 * nx * ny];
         for j in 0..ny - 1 {
@@ -84,7 +84,7 @@ impl Grid {
             }
         }
         let mut curves = vec![];
-        // those that begin at the edge first; the rest are closed
+        // first the curves that start at the edge; the remaining ones are closed
         for open in [true, false] {
             for start in 0..next.len() {
                 if next[start] == NONE || (open && entered[start]) {
@@ -103,7 +103,7 @@ impl Grid {
         curves
     }
 
-    /// Where the value crosses 0 on an edge.
+    /// The point of an edge at which the value crosses 0.
     fn crossing(&self, edge: usize) -> (f64, f64) {
         let nx = self.xs.len();
         let (a, b) = (edge / 2, if edge.is_multiple_of(2) { edge / 2 + 1 } else { edge / 2 + nx });
@@ -114,7 +114,7 @@ impl Grid {
     }
 }
 
-/// Area to the left of a closed curve, negative if it runs about a hole.
+/// Area to the left of a closed curve, negative if it encloses a hole.
 pub fn area(curve: &[(f64, f64)]) -> f64 {
     let pairs = curve.iter().zip(curve.iter().cycle().skip(1));
     0.5 * pairs.map(|(a, b)| a.0 * b.1 - b.0 * a.1).sum::<f64>()

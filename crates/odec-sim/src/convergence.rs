@@ -6,31 +6,31 @@ use odec_ode::problem::{Options, Samples, SolveError, Stop};
 use crate::bind::Bound;
 use crate::reference::{Reference, Unfinished, accurate, error, even_times, run, scales};
 
-/// Times at which errors are measured, at the ends of steps of every length.
+/// Number of times at which errors are measured; each is the end of a step for all step sizes.
 pub const TIMES: usize = 20;
-/// Most steps between two of them.
+/// Largest number of steps between two of these times.
 const MOST: u64 = 1 << 15;
-/// Errors above this are not asymptotic yet ...
+/// Errors above this are not yet asymptotic ...
 const LARGEST: f64 = 1e-3;
-/// ... and below this rounding.
+/// ... and errors below this are dominated by rounding.
 const SMALLEST: f64 = 1e-11;
-/// Errors must exceed that of the reference by this factor.
+/// Errors must exceed the error of the reference by this factor.
 const ABOVE_REFERENCE: f64 = 20.0;
-/// Points within the bounds that are enough.
+/// Number of points within the bounds that is enough.
 const ENOUGH: usize = 8;
-/// The line is fitted to this many errors, those of the smallest steps, where the leading term dominates.
+/// The line is fitted to the errors of this many smallest steps, where the leading term dominates.
 const FITTED: usize = 4;
-/// Fewer points give no line.
+/// Smallest number of points for a line.
 const FEWEST: usize = 3;
-/// Relative tolerance of what is solved within a step, so that the step alone makes the error.
+/// Relative tolerance of iterations within a step, so that only the step size determines the error.
 const WITHIN_STEP: f64 = 1e-12;
 
 /// One run.
 #[derive(Clone, Debug)]
 pub struct StepRun {
-    /// Steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Their size.
+    /// Step size.
     pub h: f64,
     /// Largest error; infinite if the run failed.
     pub error: f64,
@@ -43,25 +43,25 @@ pub struct Fit {
     pub order: f64,
     /// ln(error) at h = 1.
     pub constant: f64,
-    /// Positions of the first and the last point.
+    /// Indices of the first and the last fitted point.
     pub range: (usize, usize),
 }
 
-/// The result of the study.
+/// The result of a convergence study.
 #[derive(Clone, Debug)]
 pub struct Study {
     /// The accurate run.
     pub reference: Reference,
-    /// From long to short steps.
+    /// From large to small steps.
     pub points: Vec<StepRun>,
-    /// The line, if there are points enough.
+    /// The line, if there are enough points.
     pub fit: Option<Fit>,
 }
 
-/// Halves the step until the errors show the order, or rounding.
+/// Halves the step size until the errors show the order, or rounding.
 ///
 /// # Errors
-/// If the model cannot be solved accurately, or the method refuses it.
+/// The model cannot be solved accurately, or the method refuses it.
 pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) -> Result<Study, Unfinished> {
     let times = even_times(bound, TIMES);
     let span = (bound.problem.t_end - bound.problem.t0).abs();
@@ -73,7 +73,7 @@ pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) ->
         atol: scales.iter().map(|s| s * WITHIN_STEP).collect(),
         ..Options::default()
     };
-    // what is refused is refused before the reference takes its time
+    // a method that refuses the model does so before the reference run
     let tiny = bound.problem.t0 + (bound.problem.t_end - bound.problem.t0) * 1e-12;
     if let (_, Err(SolveError::Refused(refusal))) =
         run(bound, method, &options(TIMES as u64), &Samples::Times(vec![tiny]), &|| true)

@@ -1,4 +1,4 @@
-//! The symbolic derivatives of a program against two oracles, dual numbers and differences, at a few points.
+//! Compares the symbolic derivatives of a program with two references, dual numbers and differences, at a few points.
 
 use odec_ir::derive::{Variable, compare as compare_at};
 use odec_ir::interpret::{Inputs, Interpreter};
@@ -9,31 +9,31 @@ use odec_ir::{Element, Graph, Kernel, KernelRole, Node, Program, Role};
 
 use crate::quantities::Quantities;
 
-/// Points at which derivatives are compared: the start, and others around it.
+/// Number of points at which derivatives are compared: the start, and points around it.
 pub const POINTS: usize = 5;
-/// Largest permitted difference to dual numbers, relative to the entry.
+/// Largest permitted deviation from dual numbers, relative to the entry.
 const DUAL: f64 = 1e-10;
-/// Largest permitted difference to differences, relative to the entry.
+/// Largest permitted deviation from differences, relative to the entry.
 const DIFFERENCE: f64 = 1e-5;
 /// Rounding error of a row relative to its terms, for entries that are small because of cancellation.
 const ROUNDING: f64 = 1e-13;
-/// The same for differences, which divide the rounding errors of two values by their small distance.
+/// Rounding error of a row for differences, which divide the rounding errors of two values by their small distance.
 const DIFFERENCE_ROUNDING: f64 = 1e-9;
 
-/// The entry with the largest difference to an oracle.
+/// The entry with the largest deviation from a reference.
 #[derive(Clone, Debug, Default)]
 pub struct Worst {
-    /// Difference divided by what is permitted; at most 1 is right.
+    /// Deviation divided by the permitted one; at most 1 passes.
     pub excess: f64,
-    /// Difference relative to the entry, or to the terms that cancel in it.
+    /// Deviation relative to the entry, or to the terms that cancel in it.
     pub size: f64,
-    /// The row that is differentiated.
+    /// The differentiated row.
     pub row: String,
-    /// With respect to what.
+    /// The variable of the derivative.
     pub column: String,
     /// Symbolic value.
     pub found: f64,
-    /// Value of the oracle.
+    /// Value of the reference.
     pub expected: f64,
 }
 
@@ -51,14 +51,14 @@ pub struct DerivativeTable {
     pub name: &'static str,
     /// Entries that are not identically zero.
     pub entries: usize,
-    /// Against dual numbers.
+    /// Compared with dual numbers.
     pub dual: Worst,
-    /// Against differences.
+    /// Compared with differences.
     pub difference: Worst,
 }
 
 impl DerivativeTable {
-    /// True if both oracles agree.
+    /// True if both references agree.
     pub fn passes(&self) -> bool {
         self.dual.passes() && self.difference.passes()
     }
@@ -68,7 +68,7 @@ impl DerivativeTable {
 /// compares some of them ([`odec_ir::derive::MAX_ROWS`]).
 ///
 /// # Errors
-/// If the extents do not fit, or a matrix has too many entries to be stored.
+/// The extents do not fit, or a matrix has too many entries.
 pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, BindError> {
     let (bound, interpreter) = (BoundProgram::of(program)?, Interpreter::new(program));
     let layout = &bound.layout;
@@ -94,7 +94,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, Bi
             Variable::Parameter(j) => p[j],
             Variable::Time => t,
         };
-        // the size of a row: what its terms may add up to before they cancel
+        // the size of a row: the sum of the magnitudes of its terms
         let mut size: Vec<f64> = f.iter().map(|v| v.abs()).collect();
         for e in &entries {
             size[e.row] += (e.symbolic * value(e.col)).abs();
@@ -108,7 +108,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, Bi
                 Variable::Parameter(_) => 2,
             };
             counts[kind] += 1;
-            // where the value itself is not finite there is nothing to compare
+            // a row that is not finite cannot be compared
             if !f[e.row].is_finite() {
                 continue;
             }
@@ -116,7 +116,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, Bi
             let judge = |worst: &mut Worst, expected: f64, relative: f64, rounding: f64| {
                 let distance = (e.symbolic - expected).abs();
                 let entry = e.symbolic.abs().max(expected.abs());
-                // where an entry is small by cancellation its difference is relative to its terms
+                // if an entry is small because of cancellation, the deviation is relative to its terms
                 let excess = if distance == 0.0 { 0.0 } else { distance / (relative * entry + rounding * lost) };
                 if !(excess <= worst.excess) {
                     let (row, column) = (names.rate(e.row), names.variable(e.col));
@@ -136,7 +136,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, Bi
     Ok(tables)
 }
 
-/// The start, and points around it where hardly any value is special.
+/// The start, and points around it with generic values.
 fn point(k: usize, start: &[f64]) -> (f64, Vec<f64>) {
     if k == 0 {
         return (0.0, start.to_vec());
@@ -156,14 +156,14 @@ struct Magnitudes<'a> {
     rhs: Option<Slopes<'a>>,
     program: &'a Program,
     layout: &'a Layout,
-    /// The column that is known, by rows.
+    /// The cached column, by rows.
     column: Option<(Variable, Vec<f64>)>,
 }
 
-/// The operations of a kernel with the absolute values of their derivatives at a point.
+/// The operations of a kernel, with the absolute values of their derivatives at a point.
 struct Slopes<'a> {
     kernel: &'a Kernel,
-    /// For each node its operands and |d node/d operand|.
+    /// For each node, its operands and |d node/d operand|.
     operands: Vec<Vec<(usize, f64)>>,
 }
 
@@ -197,7 +197,7 @@ impl<'a> Slopes<'a> {
         Slopes { kernel, operands }
     }
 
-    /// By a variable, of every node; `seed` gives those of the leaves.
+    /// The derivative of every node with respect to a variable; `seed` gives those of the leaves.
     fn column(&self, seed: impl Fn(&Node) -> f64) -> Vec<f64> {
         let mut sums: Vec<f64> = Vec::with_capacity(self.operands.len());
         for (node, operands) in self.kernel.graph.nodes().iter().zip(&self.operands) {
@@ -250,7 +250,7 @@ impl<'a> Magnitudes<'a> {
     fn rows(&self, by: Variable) -> Vec<f64> {
         let (arrays, layout) = (&self.program.arrays, self.layout);
         let one = |is: bool| if is { 1.0 } else { 0.0 };
-        // what is staged follows from parameters
+        // staged values depend on parameters
         let mut staged = vec![0.0; layout.p_len()];
         if let (Variable::Parameter(k), Some(prepare)) = (by, &self.prepare) {
             let sums = prepare.column(|node| match node {

@@ -1,4 +1,4 @@
-//! A program with its extents and parameters, compiled or interpreted, as the `System` that solvers step. Both executors
+//! A program with its extents and parameters, compiled or interpreted, as the `System` for solvers. Both executors
 //! give the same bits.
 
 mod beyond;
@@ -37,7 +37,7 @@ enum Backend {
     Interpreter(Box<Interpreter>),
 }
 
-/// Which executor to use.
+/// The requested executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Execution {
     /// Machine code.
@@ -46,12 +46,12 @@ pub enum Execution {
     Interpret,
 }
 
-/// Why a program cannot run.
+/// The reason why a program cannot run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unfit {
-    /// It cannot be compiled.
+    /// The program cannot be compiled.
     Code(JitError),
-    /// Its extents or tables do not fit it.
+    /// Extents or tables do not fit the program.
     Extents(BindError),
 }
 
@@ -67,11 +67,11 @@ impl From<BindError> for Unfit {
     }
 }
 
-/// A program ready to be bound: its code, which knows no extent and no parameter.
+/// A program ready to be bound: its code, which does not depend on extents and parameters.
 pub struct KernelCode {
     program: Program,
     backend: Backend,
-    /// That of [`Program::invariants`].
+    /// The code of [`Program::invariants`].
     invariants: Option<Box<KernelCode>>,
 }
 
@@ -113,7 +113,7 @@ impl KernelCode {
 struct MatrixCode {
     pattern: Pattern,
     matrix: Arc<BoundMatrix>,
-    /// The code with these positions loaded.
+    /// The code loaded with these positions.
     code: Option<Box<Compiled>>,
 }
 
@@ -122,7 +122,7 @@ pub struct Executor {
     program: Program,
     layout: Layout,
     backend: Backend,
-    /// Parameters, then what is staged, then sizes and tables.
+    /// Parameters, staged values, sizes and tables.
     p: Vec<f64>,
     /// Positions.
     bound: Arc<BoundProgram>,
@@ -133,28 +133,28 @@ pub struct Executor {
     mass: BoundMass,
     calls: Calls,
     autonomous: bool,
-    /// Without index sets.
+    /// True without index sets.
     scalar: bool,
     eliminations: Arc<Eliminations>,
     series: Arc<SeriesKernels>,
     steps: Arc<Steps>,
-    /// The terms of t alone, once a run asks for their pulses.
+    /// The terms that depend only on t, listed when a run asks for their pulses.
     timetable: OnceLock<Arc<Timetable>>,
-    /// Further results whose terms of t are analysed too: the sides of conditions.
+    /// Further results whose terms of t are analysed as well: the sides of conditions.
     watched: Option<Arc<(Program, Arc<BoundProgram>)>>,
-    /// The pulses that were found last.
+    /// The pulses found last.
     looked: Mutex<Looked>,
-    /// Kernels that the program has: of a huge model some are left out, and what is missing must not pass for zero.
+    /// Existing kernels: huge models lack some, and a missing kernel must not count as zero.
     has_jacobian: bool,
     has_time_derivative: bool,
     has_tangent: bool,
     /// Functions that stay zero along a solution.
     kept: Option<Box<BoundFunctions>>,
-    /// As of [`Accelerated::groups`].
+    /// See [`Accelerated::groups`].
     groups: usize,
 }
 
-/// The kernels that a step calls several times, found once; none of a program of nests, or where kernels are interpreted.
+/// The kernels that a step calls several times, looked up once; absent for programs with loops or interpreted kernels.
 #[derive(Clone, Default)]
 struct Calls {
     rhs: OnceLock<Option<Function>>,
@@ -162,7 +162,7 @@ struct Calls {
     time_derivative: OnceLock<Option<Function>>,
 }
 
-/// The mass matrix at these parameters.
+/// The mass matrix for the current parameters.
 #[derive(Clone)]
 enum BoundMass {
     Identity,
@@ -171,10 +171,10 @@ enum BoundMass {
 }
 
 impl Executor {
-    /// Compiles and binds, for a method of this structure.
+    /// Compiles and binds a program for a method with these requirements.
     ///
     /// # Errors
-    /// What cannot be compiled or bound.
+    /// The program cannot be compiled or bound.
     pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Executor, Unfit> {
         Executor::bind(KernelCode::new(program, execution, needs)?, needs.jacobian)
     }
@@ -184,7 +184,7 @@ impl Executor {
     /// Jacobian with too many entries is not bound, see [`Jacobian::Products`].
     ///
     /// # Errors
-    /// If extents or tables do not fit the model.
+    /// Extents or tables do not fit the model.
     pub fn bind(code: KernelCode, jacobian: bool) -> Result<Executor, Unfit> {
         let KernelCode { program, mut backend, invariants } = code;
         let kept = invariants.map(|code| BoundFunctions::bind(*code, program.invariants.as_deref())).transpose()?;
@@ -233,7 +233,7 @@ impl Executor {
         Ok(executor)
     }
 
-    /// Fills what follows from parameters alone.
+    /// Computes the staged values.
     fn stage(&mut self) {
         match &self.backend {
             Backend::Jit(code) => code.prepare(&mut self.p),
@@ -246,7 +246,7 @@ impl Executor {
         }
     }
 
-    /// Finds the entries of a matrix.
+    /// Binds a matrix.
     fn bind_matrix(&self, role: KernelRole) -> Result<MatrixCode, Unfit> {
         let matrix = Arc::new(self.bound.matrix(&self.program, role, MAX_ENTRIES)?);
         let code = match &self.backend {
@@ -281,7 +281,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Runs a kernel; `matrix` is that of its role.
+    /// Runs a kernel; `matrix` is the matrix of its role.
     fn run(&self, role: KernelRole, matrix: Option<&MatrixCode>, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {
         let code = match (&self.backend, matrix.and_then(|m| m.code.as_deref())) {
             (_, Some(code)) => code,
@@ -307,7 +307,7 @@ impl Executor {
         }
     }
 
-    /// Runs a kernel of those that are found once.
+    /// Runs a kernel that is looked up once; false if it has no code.
     #[inline]
     fn call(&self, found: &OnceLock<Option<Function>>, role: KernelRole, t: f64, y: &[f64], out: &mut [f64]) -> bool {
         let find = || match &self.backend {
@@ -336,7 +336,7 @@ impl Executor {
         &self.program
     }
 
-    /// Where things are in y and p.
+    /// Positions in y and p.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -346,14 +346,14 @@ impl Executor {
         &self.p
     }
 
-    /// The state at the start.
+    /// The initial state.
     pub fn initial(&self, t0: f64) -> Vec<f64> {
         let mut y = vec![0.0; self.layout.n];
         self.start(t0, &mut y);
         y
     }
 
-    /// The state at the start, into `y`.
+    /// Writes the initial state to `y`.
     pub fn start(&self, t0: f64, y: &mut [f64]) {
         self.run(KernelRole::Initial, None, t0, &[], &[], y);
     }
@@ -381,7 +381,7 @@ impl Executor {
         }
     }
 
-    /// Says that the program has sensitivities, as of [`Accelerated::groups`].
+    /// Sets the number of groups of a program with sensitivities; see [`Accelerated::groups`].
     pub fn set_groups(&mut self, groups: usize) {
         self.groups = groups;
     }
@@ -390,7 +390,7 @@ impl Executor {
     /// again.
     ///
     /// # Errors
-    /// If the entries of a mass matrix do not fit, as for [`Executor::bind`].
+    /// The entries of a mass matrix do not fit, as in [`Executor::bind`].
     pub fn change(&mut self, change: impl FnOnce(&mut [f64])) -> Result<(), Unfit> {
         change(&mut self.p);
         self.stage();
@@ -401,7 +401,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Gives discretes and modes other values, as [`Executor::change`] does with parameters. No mass matrix depends on them.
+    /// Changes discretes and modes, like [`Executor::change`] for parameters. Mass matrices do not depend on them.
     pub(crate) fn switch(&mut self, change: impl FnOnce(&mut [f64])) {
         change(&mut self.p);
         self.stage();
@@ -421,7 +421,7 @@ impl Executor {
         self.run(KernelRole::Outputs, None, t, y, w, out);
     }
 
-    /// df/dy takes no code that is not there yet: a run needed it, or kernels are interpreted.
+    /// True if df/dy needs no further code: a run has used it, or kernels are interpreted.
     pub fn has_made_jacobian(&self) -> bool {
         let made = match &self.backend {
             Backend::Jit(code) => code.is_made(KernelRole::Jacobian),
@@ -430,7 +430,7 @@ impl Executor {
         made && matches!(self.jacobian.get(), Some(Ok(_)))
     }
 
-    /// True when f does not depend on time.
+    /// True if f does not depend on time.
     pub fn is_autonomous(&self) -> bool {
         self.autonomous
     }
@@ -443,13 +443,14 @@ impl Executor {
         }
     }
 
-    /// Says that this model will be run many times: then code is made for steps of larger systems too. Results do not depend on it.
+    /// Announces many runs of this model: code is then made for fused steps of larger systems too. Results do not
+    /// depend on it.
     pub fn expect_many_runs(&self) {
         self.steps.expect_many_runs();
         self.eliminations.expect_many_runs();
     }
 
-    /// The source of machine code for eliminations, which caches the code for further runs.
+    /// The eliminator, which caches its code for further runs.
     pub fn eliminator(&self) -> odec_ode::problem::Code {
         odec_ode::problem::Code(self.eliminations.clone())
     }
@@ -462,7 +463,7 @@ impl Executor {
         }
     }
 
-    /// Entries of the Jacobian, once it is bound.
+    /// Number of entries of the Jacobian, if it is bound.
     pub fn jacobian_entries(&self) -> Option<usize> {
         self.jacobian.get()?.as_ref().ok().map(|bound| bound.pattern.row_idx.len())
     }
@@ -481,7 +482,7 @@ impl Executor {
     }
 }
 
-/// The same pattern in the solver's type. The two crates do not depend on each other.
+/// The pattern in the type of the solver. The two crates do not depend on each other.
 pub(crate) fn pattern_of(p: &odec_ir::Pattern) -> Pattern {
     Pattern { rows: p.rows, col_ptr: p.col_ptr.clone(), row_idx: p.row_idx.clone() }
 }
@@ -516,7 +517,7 @@ impl System for Executor {
         Ok(())
     }
 
-    /// By the tangent kernel; of a huge model that has none, by the assembled Jacobian.
+    /// Uses the tangent kernel; a huge model without it uses the assembled Jacobian.
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         if self.has_tangent {
             self.run(KernelRole::Tangent, None, t, y, w, out);

@@ -14,7 +14,7 @@ use crate::sample::Observations;
 pub enum ExpectationKind {
     /// A value at a time.
     Expect {
-        /// When.
+        /// The time.
         at: f64,
         /// The expected value.
         expected: f64,
@@ -23,36 +23,36 @@ pub enum ExpectationKind {
     Conserve,
 }
 
-/// An expectation and what became of it.
+/// An expectation and its result.
 #[derive(Clone, Debug)]
 pub struct Expectation {
     /// Text of the quantity.
     pub name: String,
     /// The kind of expectation.
     pub kind: ExpectationKind,
-    /// True if the run reached the time of an `expect`.
+    /// For an `expect`: true if the run reached its time.
     pub reached: bool,
-    /// When an event had ended the run, before that time, and where this event is written.
+    /// If an event ended the run before that time: when, and the source location of the event.
     pub stopped: Option<(f64, Span)>,
-    /// Events that were executed.
+    /// Number of executed events.
     pub events: u64,
-    /// The value found; of a conserved quantity its drift.
+    /// The value found; for a conserved quantity, its drift.
     pub found: f64,
-    /// Distance from what is promised.
+    /// Distance from the expected value.
     pub distance: f64,
     /// Largest permitted distance.
     pub within: Option<f64>,
-    /// `None` if the line only reports.
+    /// True if the expectation holds; `None` if the line only reports.
     pub kept: Option<bool>,
     /// The derivative of a conserved quantity that drifts.
     pub balance: Balance,
-    /// The run took steps of a fixed length.
+    /// True if the step size is constant.
     pub fixed_steps: bool,
-    /// The statement.
+    /// Source location of the statement.
     pub span: Span,
 }
 
-/// Relative tolerance of an `expect` that names none.
+/// Default relative tolerance of an `expect`.
 pub const DEFAULT_RELATIVE: f64 = 1e-3;
 
 /// All expectations of a run.
@@ -106,7 +106,7 @@ pub fn of(model: &Model, bound: &Bound, seen: &Observations) -> Vec<Expectation>
 }
 
 impl Expectation {
-    /// The message for an expectation that does not hold.
+    /// The message for a violated expectation.
     pub fn diagnostic(&self, time: &str) -> Diagnostic {
         let within = number(self.within.unwrap_or(0.0));
         match self.kind {
@@ -159,7 +159,7 @@ impl Expectation {
     }
 }
 
-/// Whether the model or the tolerance is at fault, and what to do.
+/// Explains whether the model or the tolerance is at fault, and what to do.
 pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool, events: u64) -> String {
     let tighten = if fixed_steps {
         "use a smaller `step`, or a method of higher order"

@@ -1,4 +1,4 @@
-//! The run of a model as other simulators need it: its time span and its tolerances.
+//! Time span and tolerances of a model's run, for other simulators.
 
 use odec_ir::Program;
 use odec_ir::layout::Layout;
@@ -11,16 +11,16 @@ use crate::quantities::Quantities;
 /// Time span and tolerances of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// Start and end, as far as the model says.
+    /// Start and end, if the model gives them.
     pub span: [Option<f64>; 2],
     /// Relative tolerance.
     pub rtol: f64,
-    /// Absolute tolerances by place in y; one for all, or one for each state.
+    /// Absolute tolerances by index in y: one for all states, or one for each.
     pub atol: Vec<f64>,
 }
 
 impl RunPlan {
-    /// The run of a program of this model. Its end may be missing.
+    /// The time span and tolerances for a program of this model. The end may be missing.
     pub(crate) fn experiment(&self, program: &Program) -> Result<Experiment, Diagnostic> {
         let states = Quantities::states(program, &Layout::of(program));
         let Options { rtol, atol, .. } = self.options(&states, &[])?;

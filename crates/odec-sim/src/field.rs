@@ -14,17 +14,17 @@ use crate::stability::C;
 
 pub use crate::outline::Point;
 
-/// Points at which Newton's method starts, along each side.
+/// Number of starting points of Newton's method along each side of the window.
 const STARTS: usize = 20;
-/// Its most iterations.
+/// Largest number of Newton iterations.
 const ITERATIONS: usize = 50;
-/// Equilibria that are found are this exact, and this far apart, relative to the window.
+/// Accuracy of equilibria, and their smallest distance, relative to the window.
 const EXACT: f64 = 1e-11;
 const APART: f64 = 1e-6;
-/// With more equilibria than this, or more degenerate ones than the second number, they form a line.
+/// If there are more equilibria, or more degenerate ones than the second number, they form a line.
 const MOST: usize = 40;
 const MOST_DEGENERATE: usize = 3;
-/// Real parts and eigenvalues that are this small relative to the others count as zero.
+/// Real parts and eigenvalues below this size relative to the others count as zero.
 const ZERO: f64 = 1e-8;
 
 /// A rectangle.
@@ -37,7 +37,7 @@ pub struct PlaneWindow {
 }
 
 impl PlaneWindow {
-    /// True for a point in it.
+    /// True for a point in the rectangle.
     pub fn holds(&self, (x, y): Point) -> bool {
         x >= self.x.0 && x <= self.x.1 && y >= self.y.0 && y <= self.y.1
     }
@@ -48,28 +48,28 @@ impl PlaneWindow {
     }
 }
 
-/// Two unknowns of a system at a time, with the state that gives the others.
+/// Two unknowns of a system, with a state that fixes the others.
 pub struct Plane<'a> {
     /// The system.
     pub system: &'a dyn System,
     /// Time.
     pub t: f64,
-    /// State, in which the two are replaced.
+    /// State; the two unknowns are replaced.
     pub y: Vec<f64>,
-    /// Places of the two.
+    /// Indices of the two unknowns.
     pub axes: (usize, usize),
 }
 
-/// A point at which the two do not change.
+/// A point at which the two unknowns are at rest.
 #[derive(Clone, Debug)]
 pub struct Equilibrium {
-    /// Where it is.
+    /// The point.
     pub at: Point,
     /// Its type.
     pub kind: EquilibriumType,
     /// Eigenvalues in the plane.
     pub values: Vec<C>,
-    /// The other unknowns do not change there either.
+    /// True if the other unknowns are at rest as well.
     pub at_rest: bool,
 }
 
@@ -88,12 +88,12 @@ pub enum EquilibriumType {
     UnstableFocus,
     /// A complex pair on the imaginary axis: the linearisation does not determine the nonlinear behaviour.
     Centre,
-    /// An eigenvalue is zero.
+    /// One eigenvalue is zero.
     Degenerate,
 }
 
 impl EquilibriumType {
-    /// The type that eigenvalues tell.
+    /// The type that follows from the eigenvalues.
     pub fn of(values: &[C]) -> EquilibriumType {
         let size = values.iter().fold(0.0f64, |m, v| m.max(v.norm()));
         let (Some(a), Some(b)) = (values.first(), values.last()) else { return EquilibriumType::Degenerate };
@@ -136,18 +136,18 @@ impl Plane<'_> {
         state
     }
 
-    /// The direction of motion; `None` where there is none.
+    /// The vector of the field; `None` if it cannot be evaluated.
     pub fn at(&self, point: Point) -> Option<Point> {
         let f = rates(self.system, self.t, &self.state(point))?;
         Some((f[self.axes.0], f[self.axes.1]))
     }
 
-    /// The linearisation in the plane.
+    /// The Jacobian in the plane.
     fn slope(&self, point: Point) -> Option<[[f64; 2]; 2]> {
         let (i, j) = self.axes;
         let state = self.state(point);
         if matches!(self.system.mass(), Mass::Identity) {
-            // two products: of a large model the whole matrix would be too much
+            // two products: the full matrix of a large model would be too expensive
             let column = |k: usize| {
                 let mut direction = vec![0.0; state.len()];
                 let mut slope = vec![0.0; state.len()];
@@ -162,7 +162,7 @@ impl Plane<'_> {
         Some([[a[(i, i)], a[(i, j)]], [a[(j, i)], a[(j, j)]]])
     }
 
-    /// Curves on which the first and on which the second of the two does not change.
+    /// The nullclines of the first and of the second unknown.
     pub fn nullclines(&self, window: &PlaneWindow, columns: usize, rows: usize) -> [Vec<Vec<Point>>; 2] {
         let (xs, ys) = (even(window.x.0, window.x.1, columns), even(window.y.0, window.y.1, rows));
         let field = |axis: usize| {
@@ -197,7 +197,7 @@ impl Plane<'_> {
                 }
                 let Some([[a, b], [c, d]]) = self.slope(at) else { continue };
                 let Some(values) = eigenvalues(&DMatrix::from_row_slice(2, 2, &[a, b, c, d])) else { continue };
-                // where the rates have no values, nothing says that the other states rest
+                // if the rates cannot be evaluated, it is unknown whether the other states are at rest
                 let rests = |(k, v): (usize, &f64)| {
                     k == self.axes.0 || k == self.axes.1 || v.abs() <= ZERO * (1.0 + self.y[k].abs())
                 };
@@ -228,7 +228,7 @@ impl Plane<'_> {
             if !(dx.is_finite() && dy.is_finite()) {
                 return None;
             }
-            // no longer than a fifth of the window
+            // at most a fifth of the window
             let shorter = (0.2 / ((dx / w).abs().max((dy / h).abs()))).min(1.0);
             (x, y) = (x + shorter * dx, y + shorter * dy);
             if (dx / w).abs() < EXACT && (dy / h).abs() < EXACT {
@@ -238,15 +238,15 @@ impl Plane<'_> {
         None
     }
 
-    /// A coordinate that is zero but for rounding is zero, if the field agrees.
+    /// Sets coordinates to zero if they are zero up to rounding and the field agrees.
     fn rounded((x, y): Point, window: &PlaneWindow) -> Point {
         let (w, h) = window.size();
         let clean = |v: f64, size: f64| if v.abs() < EXACT * size { 0.0 } else { v };
         (clean(x, w), clean(y, h))
     }
 
-    /// The integral curve through a point, forwards and backwards, as long as it stays in the window; lengths are measured with
-    /// the window's sides as units. With the position of the point among those of the curve.
+    /// The integral curve through a point, forwards and backwards, while it stays in the window; lengths are relative
+    /// to the sides of the window. Also returns the index of the point on the curve.
     pub fn curve(&self, through: Point, window: &PlaneWindow, length: f64) -> (Vec<Point>, usize) {
         let (mut curve, mut place): (Vec<Point>, usize) = (vec![], 0);
         for sign in [-1.0, 1.0] {
@@ -257,7 +257,7 @@ impl Plane<'_> {
             let options =
                 Options { rtol: 1e-6, atol: vec![1e-8], max_step: Some(0.01), max_steps: 4000, ..Options::default() };
             if let Ok(dopri5) = method::find("dopri5") {
-                // a curve that ends at a singular point is as good as one that leaves the window
+                // a curve may also end at a singular point
                 let _ = solve(&unit, &problem, dopri5, &options, &Samples::Steps, &mut path);
             }
             let points = path.points.into_iter().map(|p| unit.unscaled(p));
@@ -277,14 +277,14 @@ impl Plane<'_> {
     }
 }
 
-/// The median size of finite values, times a generous factor.
+/// The median magnitude of finite values, times a large factor.
 fn typical(values: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = values.iter().map(|v| v.abs()).filter(|v| v.is_finite()).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.get(sizes.len() / 2).copied().unwrap_or(0.0) * 2.0
 }
 
-/// The field as directions of length 1, in units of the window; slower next to equilibria, where they have none.
+/// The field normalised to length 1 in units of the window; slower close to equilibria, which have no direction.
 struct Unit<'a> {
     plane: &'a Plane<'a>,
     window: PlaneWindow,
@@ -330,7 +330,7 @@ impl System for Unit<'_> {
     }
 }
 
-/// A curve in units of the window, until it leaves it or comes back to its start.
+/// A curve in units of the window, until it leaves the window or returns to its start.
 struct Path {
     points: Vec<Point>,
     back: bool,

@@ -1,9 +1,9 @@
-//! Runs a model: binds parameters, picks backend and method, samples, finds the source of a failure.
+//! Runs a model: binds parameters, chooses executor and method, samples, finds the source of a failure.
 //!
-//! [`session`] is the door: [`Session`] loads a text or takes a model, [`Loaded::simulate`] compiles and binds it,
-//! [`Simulation`] runs it. Behind it: [`bind::RunPlan::new`] (what the run block and the caller say), `odec_lang::lower` (kernels),
-//! [`bind::RunPlan::bind`] (machine code, initial values, options), [`sample::solve`] (rows). No step touches files, clock or
-//! terminal.
+//! [`session`] is the entry point: [`Session`] loads a text or takes a model, [`Loaded::simulate`] compiles and binds
+//! it, [`Simulation`] runs it. Behind it: [`bind::RunPlan::new`] (what the run block and the caller say),
+//! `odec_lang::lower` (kernels), [`bind::RunPlan::bind`] (machine code, initial values, options), [`sample::solve`]
+//! (rows). No step touches files, clock or terminal.
 
 pub mod adjoint;
 pub mod along;
@@ -53,7 +53,7 @@ pub use session::{Error, Loaded, Session, Simulation, Solution, Stepper};
 use odec_ir::Span;
 use odec_lang::diagnostic::{Code, Diagnostic, Label};
 
-/// A diagnostic of this crate; a place is given where there is one.
+/// A diagnostic of this crate, with a source location if there is one.
 pub(crate) fn error(
     code: &'static Code,
     headline: String,

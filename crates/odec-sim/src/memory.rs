@@ -1,5 +1,5 @@
-//! How much memory a run takes: an estimate from sizes that are known before it begins, and a refusal where that is more than
-//! the host gives.
+//! The memory that a run needs: an estimate from sizes that are known before it starts, and a refusal if it exceeds
+//! the limit of the host.
 
 use odec_ir::layout::Layout;
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -9,20 +9,20 @@ use crate::columns::Columns;
 
 /// Bytes of a number.
 const NUMBER: u64 = 8;
-/// Vectors of the length of the state that a method, its step-size controller and its dense output need: `auto` holds
-/// an explicit and an implicit method.
+/// Number of vectors of the length of the state that a method, its step-size controller and its dense output need:
+/// `auto` holds an explicit and an implicit method.
 const VECTORS: u64 = 60;
-/// Copies of parameters and tables: in the program, in the buffer of the kernels, and while they are read.
+/// Number of copies of parameters and tables: in the program, in the parameter buffer, and while they are read.
 const COPIES: u64 = 3;
-/// Bytes for each entry of the Jacobian: its place in the pattern, its position in the buffer, and its value, in J and in the
-/// iteration matrix.
+/// Bytes for each entry of the Jacobian: its place in the pattern, its position in the buffer, and its value in J and
+/// in the iteration matrix.
 const ENTRY: u64 = 60;
-/// Bytes for each entry of the factors: its value and its row.
+/// Bytes for each entry of the factors: value and row.
 const FACTOR: u64 = 12;
 /// Entries of the factors for each entry of the matrix: about the fill-in of a grid in two dimensions with a hundred
 /// thousand unknowns.
 const FILL: u64 = 8;
-/// Bytes that every process takes: its own code, the text of the model, machine code.
+/// Bytes that every process needs: its code, the text of the model, machine code.
 const PROCESS: u64 = 30 << 20;
 
 /// The parts of the memory, in bytes.
@@ -32,7 +32,7 @@ pub struct Need {
 }
 
 impl Need {
-    /// Adds what takes some.
+    /// Adds `count` items of `each` bytes.
     fn and(mut self, what: String, count: u64, each: u64) -> Need {
         if count > 0 {
             self.parts.push((what, count.saturating_mul(each)));
@@ -40,7 +40,7 @@ impl Need {
         self
     }
 
-    /// That of a run with these sizes.
+    /// The memory of a run with these sizes.
     pub(crate) fn of_sizes(layout: &Layout, columns: &Columns) -> Need {
         let data = layout.p_len() as u64;
         Need::default()
@@ -53,13 +53,13 @@ impl Need {
             .and("outputs and columns".to_string(), (layout.outputs_len() + columns.len()) as u64, COPIES * NUMBER)
     }
 
-    /// That of a run of a bound model, matrices included.
+    /// The memory of a run of a bound model, including matrices.
     pub fn of_run(bound: &Bound) -> Need {
         let executor = &bound.executor;
         let need = Need::of_sizes(executor.layout(), &bound.columns);
         let implicit = bound.choice.needs.jacobian;
         let entries = executor.jacobian_entries().filter(|_| implicit).unwrap_or(0) as u64;
-        // beyond this size an iteration is taken, whose factors have the pattern of the matrix
+        // above this size an iterative solver is used, whose factors have the pattern of the matrix
         let fill = if executor.layout().n > odec_ode::linear::ANALYSED { 1 } else { FILL };
         let factors = entries.saturating_mul(fill).min(odec_ode::linear::MAX_FILL);
         need.and(format!("{entries} entries of the Jacobian"), entries, ENTRY).and(
@@ -69,7 +69,7 @@ impl Need {
         )
     }
 
-    /// The memory of `threads` runs at a time that each keep `rows` rows until they are written.
+    /// The memory of `threads` simultaneous runs that each store `rows` rows until they are written.
     pub(crate) fn times(mut self, threads: u64, rows: u64, columns: u64) -> Need {
         for (_, bytes) in &mut self.parts {
             *bytes = bytes.saturating_mul(threads);
@@ -77,17 +77,17 @@ impl Need {
         self.keeping(rows, columns)
     }
 
-    /// Adds the memory of `rows` kept rows with `columns` columns each.
+    /// Adds the memory of `rows` stored rows with `columns` columns each.
     pub fn keeping(self, rows: u64, columns: u64) -> Need {
         self.and(format!("{rows} rows in memory"), rows, columns.saturating_mul(NUMBER))
     }
 
-    /// Bytes together.
+    /// Total number of bytes.
     pub fn total(&self) -> u64 {
         self.parts.iter().fold(PROCESS, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
-    /// Refuses what takes more than the budget; without a budget nothing is refused.
+    /// Refuses a need that exceeds the budget; without a budget nothing is refused.
     ///
     /// # Errors
     /// E0720.
@@ -107,7 +107,7 @@ impl Need {
     }
 }
 
-/// Bytes with a unit, two digits or three.
+/// A number of bytes with a unit, two or three digits.
 pub fn bytes(n: u64) -> String {
     match n {
         n if n < 10_000 => format!("{n} bytes"),

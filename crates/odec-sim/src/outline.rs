@@ -16,7 +16,7 @@ pub fn kept(places: &[Point], advancing: bool, within: f64) -> Vec<usize> {
     let mut k = 0;
     while k < places.len() {
         if !finite(k) {
-            // one of them separates as well as many
+            // one separator is enough
             if kept.last().is_none_or(|last: &usize| finite(*last)) {
                 kept.push(k);
             }
@@ -51,9 +51,9 @@ fn columns(places: &[Point], piece: std::ops::Range<usize>) -> Vec<usize> {
     kept
 }
 
-/// Drops points between a kept point and a later one (Williams, Comput. Graph. Image Process. 8 (1978)
-/// 286-293): the directions in which all of them are within reach form a wedge, which narrows from point to point. A
-/// line that turns back keeps the point where it does so.
+/// Drops points between a kept point and a later one (Williams, Comput. Graph. Image Process. 8 (1978) 286-293): the
+/// directions in which all of them are within tolerance form a wedge, which narrows from point to point. A line that
+/// turns back keeps the turning point.
 fn scalar(places: &[Point], piece: &[usize], within: f64, kept: &mut Vec<usize>) {
     let Some((&first, rest)) = piece.split_first() else { return };
     kept.push(first);
@@ -85,11 +85,11 @@ fn scalar(places: &[Point], piece: &[usize], within: f64, kept: &mut Vec<usize>)
     }
 }
 
-/// Directions, by their middle and half width in radians.
+/// A wedge of directions: its middle and half width in radians.
 struct Wedge {
     low: f64,
     high: f64,
-    /// Angles are measured from here.
+    /// Angles are relative to this one.
     base: f64,
 }
 
@@ -100,7 +100,7 @@ impl Wedge {
     }
 }
 
-/// Takes a point into account; one within reach of the start restricts nothing.
+/// Restricts the wedge by a point; a point close to the start restricts nothing.
 fn narrow(wedge: &mut Option<Wedge>, dx: f64, dy: f64, within: f64) {
     let distance = dx.hypot(dy);
     if distance <= within {

@@ -1,9 +1,9 @@
-//! The points of a sweep: a grid of ranges, or points drawn from them. A point is a function of its number alone, so that
-//! any thread can make any of them.
+//! The points of a sweep: a grid of ranges, or points drawn from them. A point depends only on its number, so that
+//! any thread can compute any of them.
 
-/// Largest number of runs of one process.
+/// Largest number of runs in one process.
 pub const MAX_RUNS: u64 = 100_000_000;
-/// Largest number of runs of a sweep in parts.
+/// Largest number of runs of a sweep that is divided into parts.
 pub const MAX_POINTS: u64 = 1_000_000_000_000;
 
 /// The spacing of the values of a range.
@@ -15,7 +15,7 @@ pub enum Spacing {
     Logarithmic,
 }
 
-/// The values that a parameter or an initial value takes.
+/// The range of values of a parameter or an initial value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
     /// Its name.
@@ -24,7 +24,7 @@ pub struct Range {
     pub low: f64,
     /// The last value, or the other end.
     pub high: f64,
-    /// Number of values on a grid. A grid of one value has the first.
+    /// Number of values on a grid. A grid with one value has the first.
     pub count: u64,
     /// The spacing of the values.
     pub spacing: Spacing,
@@ -55,13 +55,13 @@ impl Range {
 /// How a sweep chooses its points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// All combinations of the values of the ranges, the last range varying fastest.
+    /// All combinations of the values of the ranges, where the last range varies fastest.
     Grid,
     /// Points drawn from the ranges, each coordinate independently: uniformly, or uniformly in the logarithm.
     Random {
         /// Number of points.
         runs: u64,
-        /// Other seeds give other points.
+        /// The seed of the random numbers.
         seed: u64,
     },
 }
@@ -90,8 +90,8 @@ impl Points {
         (len <= MAX_POINTS).then_some(Points { ranges, design, first: 0, len, whole: len, listed: Vec::new() })
     }
 
-    /// The points of a list: `values` has the coordinates of one point after the other, in the order of `names`. `None` if there are
-    /// more than [`MAX_RUNS`], or coordinates of an incomplete point.
+    /// The points of a list: `values` has the coordinates point by point, in the order of `names`. `None` if there
+    /// are more than [`MAX_RUNS`] points, or if the last point is incomplete.
     pub fn listed(names: &[String], values: Vec<f64>) -> Option<Points> {
         let each = names.len();
         let len = values.len().checked_div(each)? as u64;
@@ -107,14 +107,14 @@ impl Points {
         Some(Points { ranges, design: Design::Grid, first: 0, len, whole: len, listed: values })
     }
 
-    /// Part `k`, from 0, of `n` parts of nearly equal size. It has the points and the ranges of the whole sweep.
+    /// Part `k` (from 0) of `n` parts of nearly equal size. It has the same points and ranges as the whole sweep.
     pub fn part(self, k: u64, n: u64) -> Points {
-        // a product of two numbers of 64 bits fits
+        // the product of two 64-bit numbers fits
         let border = |k: u64| (u128::from(k) * u128::from(self.len) / u128::from(n.max(1))) as u64;
         let (begin, end) = (border(k), border(k + 1));
         let each = self.ranges.len();
         let listed = self.listed.get(begin as usize * each..end as usize * each).unwrap_or_default().to_vec();
-        // a list has its own points alone
+        // a list contains only its own points
         let first = if self.listed.is_empty() { self.first + begin } else { 0 };
         Points { first, len: end - begin, listed, ..self }
     }
@@ -188,8 +188,8 @@ impl Points {
     }
 }
 
-/// Number `k` of a sequence of uniform numbers in [0, 1): SplitMix64 (Steele, Lea and Flood 2014) started at a scrambled seed,
-/// whose k-th state is known without those before it.
+/// Number `k` of a sequence of uniform numbers in [0, 1): SplitMix64 (Steele, Lea and Flood 2014) with a scrambled
+/// seed. Its k-th state can be computed directly.
 pub(crate) fn uniform(seed: u64, k: u64) -> f64 {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let state = scrambled(seed).wrapping_add(GOLDEN.wrapping_mul(k.wrapping_add(1)));
@@ -305,7 +305,7 @@ mod tests {
         let of = |count| Points::new(vec![range(0.0, 1.0, count, Spacing::Even)], Design::Grid);
         assert!(of(MAX_POINTS).is_some());
         assert!(of(MAX_POINTS + 1).is_none());
-        // the parts of a long sweep are its points, to the last one
+        // the parts of a long sweep are its points, up to the last one
         let parts = 12_345;
         let last = of(MAX_POINTS).map(|points| points.part(parts - 1, parts)).expect("a part");
         let (mut end, mut before) = ([0.0], [0.0]);

@@ -5,22 +5,22 @@ use crate::contour::even;
 use crate::field::{Plane, PlaneWindow, Point};
 use crate::reference::{Row, Unfinished, even_times, ordinary};
 
-/// Rows of the run that are drawn.
+/// Number of rows of the run that are drawn.
 const ROWS: usize = 1000;
-/// Cells that hold at most one integral curve each, and the length of a curve in sides of the window.
+/// Number of cells, each with at most one integral curve, and length of a curve in sides of the window.
 const CELLS: (usize, usize) = (20, 15);
 const LENGTH: f64 = 2.5;
 /// Shorter pieces of curves are not drawn.
 const SHORT: f64 = 0.1;
-/// Room about the run, as a part of its extent.
+/// Margin around the run, as a fraction of its extent.
 const ROOM: f64 = 0.3;
-/// Room below zero for a state that stays above it.
+/// Margin below zero for a state that stays nonnegative.
 const POSITIVE: f64 = 0.08;
 
-/// The run, with a row at the start and at the time of the field.
+/// The run, with rows at the start and at the time of the field.
 ///
 /// # Errors
-/// When no method reaches the end, or the caller stops.
+/// No method reaches the end, or the caller stops.
 pub fn run(bound: &Bound, at: Option<f64>, stop: &dyn Fn() -> bool) -> Result<Vec<Row>, Unfinished> {
     let mut times = even_times(bound, ROWS);
     times.extend(at);
@@ -32,7 +32,7 @@ pub fn run(bound: &Bound, at: Option<f64>, stop: &dyn Fn() -> bool) -> Result<Ve
     Ok(rows)
 }
 
-/// A range with room about these values.
+/// A range with a margin around these values.
 pub fn about(values: impl Iterator<Item = f64>) -> Point {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for v in values {
@@ -40,20 +40,20 @@ pub fn about(values: impl Iterator<Item = f64>) -> Point {
     }
     let size = low.abs().max(high.abs());
     let extent = if high - low > 1e-9 * size { high - low } else { size.max(1.0) };
-    // of what cannot be negative a little is shown of where it would be
+    // a quantity that cannot be negative gets a small margin below zero
     let positive = low >= 0.0 && low < ROOM * extent;
     (if positive { -POSITIVE * extent } else { low - ROOM * extent }, high + ROOM * extent)
 }
 
 impl Plane<'_> {
-    /// True if there is a field somewhere.
+    /// True if the field can be evaluated somewhere.
     pub fn seen(&self, window: &PlaneWindow) -> bool {
         let (xs, ys) = (even(window.x.0, window.x.1, 9), even(window.y.0, window.y.1, 9));
         xs.iter().any(|x| ys.iter().any(|y| self.at((*x, *y)).is_some()))
     }
 
-    /// Integral curves with a distance between them: each begins in a cell that no other has touched, and ends where
-    /// it meets another.
+    /// Evenly spaced integral curves: each starts in a cell that no other curve has touched, and ends where it meets
+    /// another.
     pub fn curves(&self, window: &PlaneWindow, stop: &dyn Fn() -> bool) -> Vec<Vec<Point>> {
         let (columns, rows) = CELLS;
         let (w, h) = window.size();
@@ -66,7 +66,7 @@ impl Plane<'_> {
         };
         let mut taken = vec![false; columns * rows];
         let mut curves = vec![];
-        // a step without a common factor visits all cells, near ones far apart in time
+        // a stride without a common factor visits all cells, and neighbours at very different times
         let count = columns * rows;
         let stride = (count as f64 * 0.618) as usize | 1;
         for k in 0..count {

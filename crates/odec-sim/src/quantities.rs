@@ -31,9 +31,9 @@ impl IndexRange {
 pub struct Quantity {
     /// The name of the whole array in the model: `u`, `x'`, `p'.x`.
     pub name: String,
-    /// Its index sets; none for a scalar. The last varies fastest.
+    /// Its index sets; empty for a scalar. The last one varies fastest.
     pub axes: Vec<IndexRange>,
-    /// Place of its first element in y, or in the outputs.
+    /// Index of its first element in y, or in the outputs.
     pub start: usize,
     /// Number of elements.
     pub len: usize,
@@ -45,7 +45,7 @@ pub struct Quantity {
 
 impl Quantity {
     fn new(name: String, axes: Vec<IndexRange>, start: usize, len: usize, unit: Option<String>) -> Quantity {
-        // of `d(p'.x)/d(k)` subscripts follow the p
+        // in `d(p'.x)/d(k)`, subscripts follow the p
         let derivative = name.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));
         let stem = match derivative {
             Some((own, _)) => "d(".len() + names::split(own).0.len(),
@@ -64,7 +64,7 @@ impl Quantity {
         &self.name[self.stem..]
     }
 
-    /// Places in its buffer.
+    /// Indices in its buffer.
     pub fn places(&self) -> Range<usize> {
         self.start..self.start + self.len
     }
@@ -86,7 +86,7 @@ impl Quantity {
         indices
     }
 
-    /// The name of an element: `u[3]`, `p[3,4]'.x`; of a scalar its name.
+    /// The name of an element: `u[3]`, `p[3,4]'.x`; for a scalar, its name.
     pub fn element(&self, element: usize) -> String {
         if self.axes.is_empty() {
             return self.name.clone();
@@ -103,9 +103,9 @@ impl Quantity {
         format!("{}{}{component}", names::element(self.stem(), &indices), "'".repeat(primes))
     }
 
-    /// Runs of elements that lie next to each other, in their order; `subs` has one entry for each axis.
+    /// Runs of adjacent elements, in order; `subs` has one entry for each axis.
     pub(crate) fn runs(&self, subs: &[Sub]) -> Result<Vec<Range<usize>>, Misnamed> {
-        // one element of no axis yet; each axis splits what there is
+        // start with a single run; each axis splits the runs
         let mut runs: Vec<Range<usize>> = std::iter::once(0..1).collect();
         for (k, axis) in self.axes.iter().enumerate() {
             let (low, high) = match subs.get(k) {
@@ -124,7 +124,7 @@ impl Quantity {
             let (low, count) = ((low - axis.first) as usize, (high - low + 1) as usize);
             let mut next = vec![];
             for run in runs {
-                // a run that is whole rows of this axis stays one run
+                // a run of whole rows along this axis remains one run
                 if count == axis.len {
                     next.push(run.start * axis.len..run.end * axis.len);
                 } else {
@@ -140,19 +140,19 @@ impl Quantity {
 /// Some elements of one array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// Position of the array in its list.
+    /// Index of the array in its list.
     pub quantity: usize,
-    /// Runs of its elements, counted from 0.
+    /// Runs of its elements, numbered from 0.
     pub runs: Vec<Range<usize>>,
 }
 
-/// Arrays of one buffer.
+/// The arrays of one buffer.
 #[derive(Clone, Debug, Default)]
 pub struct Quantities {
     list: Vec<Quantity>,
-    /// Elements before each array in the order of the text; one more than there are arrays.
+    /// Number of elements before each array in the order of the text; the last entry is the total.
     before: Vec<usize>,
-    /// Positions of the arrays, by their place in the buffer.
+    /// Indices of the arrays, sorted by their position in the buffer.
     by_place: Vec<usize>,
     by_name: HashMap<String, usize>,
     by_stem: HashMap<String, Vec<usize>>,
@@ -201,12 +201,12 @@ impl Quantities {
         Quantities::of(program.arrays_of(Role::Parameter).map(|(id, _)| quantity(program, layout, id)).collect())
     }
 
-    /// The discretes, by their places in the parameter buffer.
+    /// The discretes, by their positions in the parameter buffer.
     pub fn discretes(program: &Program, layout: &Layout) -> Quantities {
         Quantities::of(program.arrays_of(Role::Discrete).map(|(id, _)| quantity(program, layout, id)).collect())
     }
 
-    /// Number of elements of all arrays.
+    /// Total number of elements.
     pub fn len(&self) -> usize {
         self.before.last().copied().unwrap_or(0)
     }
@@ -226,32 +226,32 @@ impl Quantities {
         self.list.iter().map(|s| s.name.as_str())
     }
 
-    /// The array that has this place, and the number of the element there.
+    /// The array at this index in the buffer, and its element there.
     pub fn at(&self, place: usize) -> Option<(&Quantity, usize)> {
         let after = self.by_place.partition_point(|&k| self.list[k].start <= place);
-        // empty arrays share their place with the next one
+        // empty arrays share their position with the next array
         let owner = self.by_place[..after].iter().rev().map(|&k| &self.list[k]).find(|s| s.len > 0)?;
         owner.places().contains(&place).then(|| (owner, place - owner.start))
     }
 
-    /// The name of the element at a place; empty if there is none.
+    /// The name of the element at this index in the buffer; empty if there is none.
     pub fn name(&self, place: usize) -> String {
         self.at(place).map_or(String::new(), |(quantity, element)| quantity.element(element))
     }
 
-    /// Position of a place in the order of the text, elements counted one by one.
+    /// Rank of an element in the order of the text.
     pub fn rank(&self, place: usize) -> usize {
         let found = self.list.iter().position(|s| s.places().contains(&place));
         found.map_or(0, |k| self.before[k] + place - self.list[k].start)
     }
 
-    /// The place of each element, in the order of the text.
+    /// The buffer index of each element, in the order of the text.
     pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
         self.list.iter().flat_map(Quantity::places)
     }
 
-    /// The elements that a text names: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`, and `p[3]` for all components. Empty if
-    /// no array has the name.
+    /// The elements that a text names: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`, and `p[3]` for all components.
+    /// Empty if no array has this name.
     ///
     /// # Errors
     /// Subscripts that the array does not have.
@@ -260,7 +260,7 @@ impl Quantities {
             let runs = self.list[k].runs(&[])?;
             return Ok(vec![Chosen { quantity: k, runs }]);
         }
-        // a derivative by a parameter has the indices of what it is the derivative of: `d(u[3])/d(k)`
+        // a derivative with respect to a parameter has the indices of its quantity: `d(u[3])/d(k)`
         let derivative = text.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));
         let (own, by) = derivative.map_or((text, String::new()), |(own, by)| (own, format!(")/d({by}")));
         let mut selector = Selector::parse(own)?;
@@ -299,7 +299,7 @@ impl Quantities {
         Ok(chosen)
     }
 
-    /// The place of a single element.
+    /// The buffer index of a single element.
     ///
     /// # Errors
     /// Subscripts that the array does not have.
@@ -318,7 +318,7 @@ fn quantity(program: &Program, layout: &Layout, id: ArrayId) -> Quantity {
     let array = &program.arrays[id.0 as usize];
     let axes = array.axes.iter().map(|&axis| {
         let (first, last) = program.ends(axis);
-        // an index set without an index has an end before its beginning
+        // an empty index set ends before its start
         let len = usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or(0);
         IndexRange { name: program.axes[axis.0 as usize].name.clone(), first, len }
     });

@@ -8,29 +8,30 @@ use odec_ode::solve;
 
 use crate::bind::Bound;
 
-/// Methods for accurate runs of models that are not stiff. The first one that applies and succeeds is used.
+/// Methods for accurate runs of nonstiff models. The first one that applies and succeeds is used.
 const NONSTIFF: [&str; 3] = ["dop853", "vern7", "dopri5"];
-/// The same for everything else.
+/// Methods for accurate runs of all other models.
 const STIFF: [&str; 3] = ["radau5", "rodas5p", "rodas4"];
-/// Steps after which a model counts as stiff for an explicit method.
+/// Number of steps of an explicit method after which a model counts as stiff.
 const PATIENCE: u64 = 100_000;
-/// Steps of any accurate run.
+/// Largest number of steps of an accurate run.
 const BUDGET: u64 = 2_000_000;
-/// Relative tolerances, tried in this order: some models cannot be solved at the first.
+/// Relative tolerances, tried in this order: some models cannot be solved with the first.
 const TIGHT: [f64; 3] = [1e-13, 1e-12, 1e-11];
 
-/// An accurate run this good is taken as it is; else one with the other kind of method is made too, and the better one taken.
+/// An accurate run with at most this error is accepted; otherwise a method of the other kind runs too, and the better
+/// run is used.
 const GOOD: f64 = 1e-11;
 
-/// A state with its time.
+/// A time and the state there.
 pub type Row = (f64, Vec<f64>);
 
-/// Why a run, or several, gave no result.
+/// The reason why a run, or several, gave no result.
 #[derive(Debug)]
 pub enum Unfinished {
-    /// The caller asked to stop.
+    /// The caller stopped the run.
     Interrupted,
-    /// No run succeeded; this is what became of the last.
+    /// All runs failed; this is the error of the last one.
     Failed(SolveError),
 }
 
@@ -50,7 +51,7 @@ impl Sink for KeptStates<'_> {
     }
 }
 
-/// Runs a model with a method. The rows come with an error too: those before it are valid.
+/// Runs a model with a method. After an error, the rows before it are valid.
 pub fn run(
     bound: &Bound,
     method: &'static Method,
@@ -63,7 +64,7 @@ pub fn run(
     (keep.rows, result)
 }
 
-/// `count` times after the start, evenly spaced, the last one the end; the start is not among them.
+/// `count` evenly spaced times after the start; the last one is the end.
 pub fn even_times(bound: &Bound, count: usize) -> Vec<f64> {
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
     let mut times: Vec<f64> = (1..count).map(|i| t0 + (t_end - t0) * (i as f64 / count as f64)).collect();
@@ -78,8 +79,8 @@ pub fn scales(bound: &Bound) -> Vec<f64> {
     (0..bound.problem.y0.len()).map(|k| atol(k) / bound.options.rtol).collect()
 }
 
-/// The error of rows: the largest |y - ref| / (|ref| + atol/rtol) over all unknowns and rows; infinite where rows are missing
-/// or have no number.
+/// The error of rows: the largest |y - ref| / (|ref| + atol/rtol) over all unknowns and rows; infinite if rows are
+/// missing or not finite.
 pub fn error(rows: &[Row], reference: &[Row], scales: &[f64]) -> f64 {
     if rows.len() != reference.len() {
         return f64::INFINITY;
@@ -106,16 +107,16 @@ pub struct Reference {
     pub method: &'static str,
     /// Its relative tolerance.
     pub rtol: f64,
-    /// Its distance from a run at ten times the tolerance: about its own error, rather too large.
+    /// Its difference to a run with ten times the tolerance: an estimate of its error, usually too large.
     pub error: f64,
     /// Its rows.
     pub rows: Vec<Row>,
 }
 
-/// Solves a model as accurately as can be, with rows at `times`.
+/// Solves a model as accurately as possible, with rows at `times`.
 ///
 /// # Errors
-/// When no method reaches the end.
+/// No method reaches the end.
 pub fn accurate(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result<Reference, Unfinished> {
     let scales = scales(bound);
     let samples = Samples::Times(times.to_vec());
@@ -123,7 +124,7 @@ pub fn accurate(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result
     let mut best: Option<Reference> = None;
     for rtol in TIGHT {
         for (names, budget) in [(NONSTIFF, PATIENCE), (STIFF, BUDGET)] {
-            // a second opinion must not take for ever
+            // the run for comparison has a limited budget
             let budget = if best.is_some() { PATIENCE } else { budget };
             let Some(method) = names.iter().find_map(|name| method::find(name).ok()) else { continue };
             let attempt = |rtol: f64| {
@@ -156,10 +157,10 @@ pub fn accurate(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result
     Err(last.unwrap_or(Unfinished::Interrupted))
 }
 
-/// A quick run of ordinary accuracy, with rows at `times`, whatever the model's own method makes of it.
+/// A fast run of ordinary accuracy, with rows at `times`, independent of the method of the model.
 ///
 /// # Errors
-/// When no method reaches the end.
+/// No method reaches the end.
 pub fn ordinary(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result<Vec<Row>, Unfinished> {
     const RTOL: f64 = 1e-6;
     let mut last = None;

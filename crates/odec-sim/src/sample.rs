@@ -23,17 +23,17 @@ pub trait Recorder {
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
-    /// An instant at which events of the model were executed, if [`Recorder::logs`].
+    /// Receives an instant at which events of the model were executed, if [`Recorder::logs`].
     fn instant(&mut self, _instant: &Instant) {}
-    /// True if the sink records instants.
+    /// True if the recorder receives instants.
     fn logs(&self) -> bool {
         false
     }
-    /// True if the run is watched for results that are finite but wrong.
+    /// True if a monitor watches the run for results that are finite but wrong.
     fn watched(&self) -> bool {
         true
     }
-    /// Receives a finding that is worth a report before the run ends.
+    /// Receives findings that are worth a report before the run ends.
     fn alarm(&mut self, _findings: &Findings) {}
 }
 
@@ -49,11 +49,11 @@ pub struct Instant {
 /// An event that was executed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Executed {
-    /// Element of the events of the model.
+    /// Index of the event among those of the model.
     pub event: usize,
     /// Values of its indices.
     pub at: Vec<i64>,
-    /// Those of one round read the same values.
+    /// Number of the round; events of one round read the same values.
     pub round: u32,
     /// The changes: name, and values before and after the instant.
     pub changes: Vec<(String, f64, f64)>,
@@ -62,24 +62,24 @@ pub struct Executed {
 /// The effects of events in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventCounts {
-    /// Events that were executed.
+    /// Number of executed events.
     pub executed: u64,
-    /// Instants at which a mode changed or an event was executed.
+    /// Number of instants at which a mode changed or an event was executed.
     pub instants: u64,
-    /// The event that ended the run, element of the events of the model, and when.
+    /// The event that ended the run (its index in the model), and the time.
     pub stopped: Option<(usize, f64)>,
-    /// Elements of events with times, none of which occurred.
+    /// Indices of events with times, none of which occurred.
     pub never: Vec<usize>,
 }
 
-/// How far a conserved quantity moved from its start.
+/// The drift of a conserved quantity.
 #[derive(Clone, Debug)]
 pub struct Drift {
     /// Its name or text.
     pub name: String,
     /// Value at the start.
     pub start: f64,
-    /// Largest distance from it over the rows, with its sign; NaN if a value was not finite.
+    /// Largest deviation over the rows, with its sign; NaN if a value was not finite.
     pub largest: f64,
     /// Time of that row.
     pub at: f64,
@@ -94,7 +94,7 @@ pub struct Observations {
     pub drifts: Vec<Drift>,
     /// The first output that was not finite: index among the outputs, time, state, value.
     pub not_finite: Option<(usize, f64, Vec<f64>, f64)>,
-    /// Values of the expected quantities, in the order of [`Bound::expectations`]; NaN where the run did not reach.
+    /// Values of the expected quantities, in the order of [`Bound::expectations`]; NaN if the run did not reach the time.
     pub found: Vec<f64>,
     /// The findings of the monitor.
     pub findings: Findings,
@@ -102,19 +102,19 @@ pub struct Observations {
     pub events: Option<EventCounts>,
     /// The corrections that kept states within their bounds.
     pub pushes: Option<hybrid::Pushes>,
-    /// By event of the run: it was executed.
+    /// For each event of the run: true if it was executed.
     pub(crate) happened: Vec<bool>,
-    /// The discretes where an output was not finite.
+    /// The discretes at the time when an output was not finite.
     pub(crate) discretes: Vec<f64>,
 }
 
 impl Observations {
-    /// Before the start.
+    /// The observations before the start.
     pub(crate) fn of(bound: &Bound) -> Observations {
         Observations { found: vec![f64::NAN; bound.expectations.len()], ..Observations::default() }
     }
 
-    /// Looks at a state with all outputs there. The first one is the start.
+    /// Observes a state with all outputs there. The first one is the start.
     pub(crate) fn watch(&mut self, bound: &Bound, t: f64, y: &[f64], outputs: &[f64]) {
         let layout = bound.executor.layout();
         let conserved = &outputs[layout.outputs..][..layout.conserved];
@@ -150,8 +150,8 @@ pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, Sol
     solve_again(bound, &mut None, recorder)
 }
 
-/// As [`solve`], bit for bit, with what is made ready for a run kept for further ones. It must be empty where the method, the
-/// options or the sizes are others than those of the run before.
+/// Like [`solve`], bit for bit; keeps the runner for further runs. The cache must be empty if the method, the options
+/// or the sizes have changed since the last run.
 pub fn solve_again(
     bound: &Bound,
     driver: &mut Option<Driver>,
@@ -199,7 +199,7 @@ pub fn solve_again(
     (result, seen)
 }
 
-/// A failure with what the discretes were then.
+/// Adds the discretes to a failure.
 fn error_with(mut error: SolveError, model: &Located) -> SolveError {
     if let SolveError::Failed(failure) = &mut error {
         failure.discretes = model.discretes().to_vec();
@@ -207,7 +207,7 @@ fn error_with(mut error: SolveError, model: &Located) -> SolveError {
     error
 }
 
-/// The outcome of a run, and the effects of events.
+/// The outcome of a run, after recording the effects of events.
 fn ended(made: HybridOutcome, model: &Located, seen: &mut Observations) -> Result<Outcome, SolveError> {
     let HybridOutcome { end, instants, landings, executed, ref pushes, doubtful, .. } = made;
     (seen.findings.doubtful, seen.findings.landings) = (doubtful, landings);
@@ -235,19 +235,19 @@ pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
     Ok(outcome)
 }
 
-/// y' for outputs that hold derivatives which coupled equations give.
+/// y' for outputs that read derivatives which coupled equations determine.
 pub(crate) struct Derivatives<'a> {
-    /// `None` where outputs hold none.
+    /// `None` if outputs read none.
     solver: Option<(Evaluator<'a>, RateSource)>,
     /// Unused if there is no solver.
     values: Vec<f64>,
 }
 
-/// How the coupled equations give y'.
+/// How y' follows from the coupled equations.
 enum RateSource {
     /// M(t, y)^-1 f(t, y).
     Regular(Rates),
-    /// With algebraic unknowns, whose derivatives follow from the equations without one.
+    /// With algebraic unknowns, whose derivatives follow from the equations without a derivative.
     Unknowns(Box<Consistent>),
 }
 
@@ -264,7 +264,7 @@ impl RateSource {
 }
 
 impl<'a> Derivatives<'a> {
-    /// For the outputs of a model.
+    /// Prepares for the outputs of a model.
     pub(crate) fn of(bound: &'a Bound) -> Result<Self, Refusal> {
         let executor = &bound.executor;
         let values = vec![0.0; executor.layout().n];
@@ -288,12 +288,12 @@ impl<'a> Derivatives<'a> {
         Ok(Derivatives { solver: Some((Evaluator::new(executor), way)), values })
     }
 
-    /// None of them is known.
+    /// Derivatives that are all NaN.
     pub(crate) fn unknown(bound: &'a Bound) -> Self {
         Derivatives { solver: None, values: vec![f64::NAN; bound.executor.layout().n] }
     }
 
-    /// As [`Derivatives::at`], of an executor with modes.
+    /// Like [`Derivatives::at`], for an executor with modes.
     pub(crate) fn of_machine(&mut self, executor: &Executor, t: f64, y: &[f64]) -> &[f64] {
         if let Some((_, way)) = &mut self.solver {
             way.solve(&mut Evaluator::new(executor), t, y, &mut self.values);
@@ -301,7 +301,7 @@ impl<'a> Derivatives<'a> {
         &self.values
     }
 
-    /// The values at a row; NaN if there is no value, so that the outputs that use them have none either.
+    /// The derivatives at a row; NaN if they cannot be computed, so that outputs that use them are NaN as well.
     pub(crate) fn at(&mut self, t: f64, y: &[f64]) -> &[f64] {
         if let Some((eval, way)) = &mut self.solver {
             way.solve(eval, t, y, &mut self.values);
@@ -317,12 +317,12 @@ struct Sampler<'a> {
     outputs: Vec<f64>,
     row: Vec<f64>,
     seen: Observations,
-    /// Of a run that is watched.
+    /// The monitor of a watched run.
     monitor: Option<Monitor>,
 }
 
 impl Sampler<'_> {
-    /// A row whose outputs are there.
+    /// Records a row whose outputs have been computed.
     fn record(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
         if !self.outputs.is_empty() {
             self.seen.watch(self.bound, t, y, &self.outputs);

@@ -5,29 +5,28 @@ use odec_ode::problem::Samples;
 
 use crate::choices::SampleRule;
 
-/// Whether rows should show the whole course of a run. A list of times, each step or the end alone is an explicit
+/// Whether the rows show the whole course of the run. A list of times, each step or only the end is an explicit
 /// request, and pictures and expectations have their own rows.
-/// somebody asked for, and pictures and expectations have rows of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// This many evenly spaced times after the start.
     Even(u64),
-    /// Times that are even in their logarithm.
+    /// Logarithmically spaced times.
     Logarithmic,
-    /// Others.
+    /// Other times.
     #[default]
     Other,
 }
 
-/// Rows after the first of an adaptive run that says nothing about them.
+/// Default number of rows of an adaptive run after the first one.
 pub const DEFAULT_SAMPLES: u64 = 200;
-/// Largest number of evenly spaced samples. They take no memory.
+/// Largest number of evenly spaced samples, which take no memory.
 pub const MAX_EVEN_SAMPLES: u64 = 1_000_000_000;
 /// Largest number of other sample times: they are stored in memory, 8 bytes each.
 pub const MAX_SAMPLES: u64 = 20_000_000;
 
-/// The times of `rule` on `t0..t_end` (either direction), the start included, the last one exactly the end. Times of a
-/// list that lie outside, or are not ordered, are answered with a sentence.
+/// The times of `rule` on `t0..t_end` (in either direction), including the start; the last one is exactly the end.
+/// The error is a sentence about times that lie outside or are not in order.
 pub fn times(rule: &SampleRule, t0: f64, t_end: f64) -> Result<Samples, String> {
     let span = t_end - t0;
     let many = |n: u64, limit: u64| format!("{n} sample times exceed the limit of {limit}");
@@ -67,7 +66,7 @@ pub(crate) fn listed_rule(entry: &Listed) -> SampleRule {
     }
 }
 
-/// The times of the `expect` lines, among evenly spaced ones for conserved quantities.
+/// The times of the `expect` lines, merged with evenly spaced ones for conserved quantities.
 pub(crate) fn with_expectations(expectations: &[Expectation], t0: f64, t_end: f64) -> Samples {
     let even = Samples::Even(DEFAULT_SAMPLES);
     let mut list: Vec<f64> = (0..=DEFAULT_SAMPLES).filter_map(|k| even.time(k, t0, t_end)).collect();

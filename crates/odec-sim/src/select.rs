@@ -1,22 +1,22 @@
-//! Names of elements as people type them: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`, `c[3].V`.
+//! Parses names of elements as users type them: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`, `c[3].V`.
 
 use odec_ir::names;
 
-/// Which indices along an axis.
+/// The selected indices along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sub {
     /// All.
     All,
-    /// From the first to the last of these.
+    /// The indices between these, inclusive.
     Range(i64, i64),
 }
 
-/// Why a text names no element.
+/// The reason why a text does not name elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misnamed {
-    /// It cannot be read.
+    /// The text is malformed.
     Unreadable,
-    /// The array takes another number of subscripts.
+    /// The array has another number of subscripts.
     Rank {
         /// The array.
         name: String,
@@ -36,23 +36,23 @@ pub enum Misnamed {
     },
 }
 
-/// A name taken apart.
+/// The parts of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
     /// The name of the array in the model.
     pub stem: String,
-    /// Between brackets; `None` without them.
+    /// Subscripts; `None` without brackets.
     pub subs: Option<Vec<Sub>>,
-    /// How many primes.
+    /// Number of primes.
     primes: usize,
-    /// Behind a dot; without one all components.
+    /// Component after the dot; `None` for all components.
     component: Option<String>,
-    /// As typed, with empty brackets and without primes.
+    /// The name as typed, with empty brackets and without primes.
     form: String,
 }
 
 impl Selector {
-    /// Takes a text apart.
+    /// Parses a text.
     ///
     /// # Errors
     /// [`Misnamed::Unreadable`].
@@ -68,7 +68,7 @@ impl Selector {
                     let list = inside.split(',').map(sub).collect::<Option<Vec<Sub>>>().ok_or(Misnamed::Unreadable)?;
                     form.push_str(&format!("[{}]", ",".repeat(list.len() - 1)));
                     subs.get_or_insert_with(Vec::new).extend(list);
-                    // nothing but primes or a dot follows a bracket
+                    // only primes or a dot may follow a bracket
                     if !after.is_empty() && !after.starts_with(['\'', '.']) {
                         return Err(Misnamed::Unreadable);
                     }
@@ -94,7 +94,7 @@ impl Selector {
         Ok(Selector { stem, subs, primes, component: None, form })
     }
 
-    /// With what stands behind the last dot as a component: `p.x` as the x of p.
+    /// Takes the part after the last dot as a component: `p.x` as the x of p.
     pub(crate) fn with_component(self) -> Selector {
         match self.stem.rsplit_once('.') {
             Some((stem, component)) => {
@@ -104,7 +104,7 @@ impl Selector {
         }
     }
 
-    /// True where brackets stand as in the name of an array.
+    /// True if the brackets have the same positions as in the name of an array.
     pub(crate) fn is_formed_as(&self, name: &str) -> bool {
         let name = name.replace('\'', "");
         name == self.form || self.component.is_none() && names::split(&name).0 == self.form
@@ -133,7 +133,7 @@ fn sub(text: &str) -> Option<Sub> {
     }
 }
 
-/// Cuts a list at the commas outside of brackets.
+/// Splits a list at the commas outside brackets.
 pub fn names(text: &str) -> Vec<String> {
     let mut depth = 0;
     let mut list = vec![String::new()];

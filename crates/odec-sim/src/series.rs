@@ -1,4 +1,4 @@
-//! Taylor coefficients of a model's solution: recurrences once, one kernel for each requested order.
+//! Taylor coefficients of a model's solution: the recurrences are derived once, with one kernel for each requested order.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -13,18 +13,17 @@ use odec_ode::step::FusedStep;
 use crate::executor::Execution;
 use crate::steps::Native;
 
-/// Largest number of nodes of a fused step with a series. Compiling it may take a few milliseconds at most, because
-/// nobody asked for it, and for long series the rest of the step matters less.
-/// is around the series counts for less where that is long.
+/// Largest number of nodes of a fused Taylor step. Compiling it may take a few milliseconds at most, because the user
+/// did not request it; for long series, the rest of the step matters less.
 const MAX_STEP: usize = 4_000;
-/// In one function with the registers of the best allocator, which takes 4 % off a step.
+/// One function, with registers allocated by backtracking, which saves 4 % of a step.
 const STRATEGY: Strategy = Strategy { whole: 2 * MAX_STEP, part: 2 * MAX_STEP, best: 2 * MAX_STEP };
 
 /// The coefficients of one order.
 enum Kernel {
-    /// Machine code of the coefficients written out.
+    /// Machine code of the unrolled coefficients.
     Code(Box<Compiled>),
-    /// The same, interpreted.
+    /// Unrolled coefficients, interpreted.
     Written(Box<(Program, Interpreter)>),
     /// Too large to be unrolled, or with loops.
     Looped(Box<Looped>),
@@ -34,26 +33,26 @@ enum Kernel {
 enum Step {
     /// Machine code.
     Code(Box<Native>),
-    /// The same, interpreted, and the length of its results.
+    /// An interpreted step, and the length of its results.
     Written(Box<(Program, Interpreter, usize)>),
 }
 
-/// Loops over the order, with room for the coefficients of runs that go on at the same time.
+/// Loops over the order, with buffers for simultaneous runs.
 struct Looped {
     table: SeriesTable,
     room: Mutex<Vec<Vec<f64>>>,
 }
 
-/// Kernels by order, compiled on first use.
+/// Kernels for each order, compiled on first use.
 pub(crate) struct SeriesKernels {
     recurrences: OnceLock<Result<Recurrences, Unsuited>>,
     kernels: [OnceLock<Kernel>; MAX_ORDER + 1],
-    /// None where it would be long.
+    /// `None` inside for a step that would be too long.
     steps: [OnceLock<Option<Step>>; MAX_ORDER + 1],
 }
 
 impl SeriesKernels {
-    /// Nothing made yet.
+    /// No kernels.
     pub(crate) fn new() -> SeriesKernels {
         SeriesKernels {
             recurrences: OnceLock::new(),
@@ -62,7 +61,7 @@ impl SeriesKernels {
         }
     }
 
-    /// Makes the kernel of an order; the error says what stands in the way.
+    /// Prepares the kernel of an order; the error gives the reason if that is impossible.
     pub(crate) fn prepare(
         &self,
         (program, bound): (&Program, &BoundProgram),
@@ -91,29 +90,29 @@ impl SeriesKernels {
         slot.get_or_init(make).is_some()
     }
 
-    /// True where no operation of the equations jumps or bends.
+    /// True if no operation of the equations has a jump or a kink.
     pub(crate) fn is_smooth(&self, program: &Program) -> bool {
         self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().is_ok_and(Recurrences::smooth)
     }
 
-    /// True where a function of the equations may come and go within a step.
+    /// True if a function in the equations may be large inside a step and vanish at its ends.
     pub(crate) fn fades(&self, program: &Program) -> bool {
         self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().is_ok_and(Recurrences::fades)
     }
 
-    /// True where the code of fused steps of an order is short and without branches. If so it is made.
+    /// True if the code of fused steps of an order is short and branch-free; it is then compiled.
     pub(crate) fn is_short(&self, program: &Program, execution: Execution, order: usize) -> bool {
         let Ok(recurrences) = self.recurrences.get_or_init(|| Recurrences::of(program)) else { return false };
         recurrences.smooth() && self.prepare_step(program, execution, order)
     }
 
-    /// A whole step; false if the order was not prepared.
+    /// Makes a fused step; false if the order was not prepared.
     #[inline]
     pub(crate) fn step(&self, inputs: Inputs<'_, f64>, order: usize, out: &mut [f64]) -> bool {
         match self.steps.get(order).and_then(OnceLock::get) {
             Some(Some(Step::Code(code))) => code.run(inputs.t, inputs.y, inputs.p, inputs.w, out),
             Some(Some(Step::Written(written))) => {
-                // what lies behind the results is for the next step
+                // the part after the results is for the next step
                 let (program, interpreter, length) = &**written;
                 interpreter.run_straight(program, KernelRole::Outputs, inputs, &mut out[..*length]);
             }
@@ -122,7 +121,7 @@ impl SeriesKernels {
         true
     }
 
-    /// Makes a kernel: written out if it has at most [`MAX_UNROLLED`] nodes, a table beyond.
+    /// Creates a kernel: unrolled if it has at most [`MAX_UNROLLED`] nodes, otherwise loops.
     fn make(
         &self,
         (program, bound): (&Program, &BoundProgram),
@@ -149,7 +148,7 @@ impl SeriesKernels {
                 Kernel::Written(Box::new((written, interpreter)))
             }
         };
-        // another thread may have been first, with the same kernel
+        // another thread may have stored the same kernel first
         let _ = slot.set(kernel);
         Ok(())
     }

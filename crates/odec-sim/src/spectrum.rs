@@ -1,4 +1,4 @@
-//! Eigenvalues of a system along a run, from the exact Jacobian, and the step sizes that they permit.
+//! Eigenvalues of a system along a run, from the exact Jacobian, and the stable step sizes.
 
 use nalgebra::{Complex, DMatrix, DVector, Schur};
 use odec_ode::evaluator::all_finite;
@@ -7,9 +7,9 @@ use odec_ode::system::{Mass, System};
 
 use crate::stability::{Amplification, C, ITERATIONS};
 
-/// Most unknowns whose eigenvalues are computed: the work grows with the third power.
+/// Largest number of unknowns whose eigenvalues are computed: the work grows with the third power.
 pub const MAX_UNKNOWNS: usize = 500;
-/// Real parts that are this small relative to the eigenvalue are rounding errors.
+/// Real parts below this size relative to the eigenvalue are rounding errors.
 const ROUNDING: f64 = 1e-9;
 /// An eigenvalue of the inverse pencil below this, relative to the largest, belongs to an algebraic equation.
 const ALGEBRAIC: f64 = 1e-12;
@@ -28,7 +28,7 @@ pub struct Spectrum {
 /// M y' = f linearised: M w' = J w, both dense.
 pub(crate) struct Pencil {
     pub jacobian: DMatrix<f64>,
-    /// None where M = I.
+    /// `None` if M = I.
     pub mass: Option<DMatrix<f64>>,
 }
 
@@ -40,7 +40,7 @@ fn dense(n: usize, pattern: &Pattern, values: &[f64]) -> DMatrix<f64> {
     matrix
 }
 
-/// M at (t, y), dense; `None` where M = I.
+/// M at (t, y), dense; `None` if M = I.
 fn mass(system: &dyn System, t: f64, y: &[f64]) -> Option<DMatrix<f64>> {
     let n = system.shape().n;
     match system.mass() {
@@ -54,7 +54,7 @@ fn mass(system: &dyn System, t: f64, y: &[f64]) -> Option<DMatrix<f64>> {
     }
 }
 
-/// y' at (t, y); `None` where the equations do not give it.
+/// y' at (t, y); `None` if the equations do not determine it.
 pub fn rates(system: &dyn System, t: f64, y: &[f64]) -> Option<Vec<f64>> {
     let mut f = vec![0.0; y.len()];
     system.rhs(t, y, &mut f).ok()?;
@@ -64,7 +64,7 @@ pub fn rates(system: &dyn System, t: f64, y: &[f64]) -> Option<Vec<f64>> {
     all_finite(&f).then_some(f)
 }
 
-/// The matrix A of the linearised system w' = A w; `None` where the equations do not give it.
+/// The matrix A of the linearised system w' = A w; `None` if the equations do not determine it.
 pub fn linearised(system: &dyn System, t: f64, y: &[f64]) -> Option<DMatrix<f64>> {
     let pencil = Pencil::at(system, t, y)?;
     match pencil.mass {
@@ -91,9 +91,9 @@ impl Pencil {
         finite.then_some(Pencil { jacobian, mass })
     }
 
-    /// (J - shift M)^-1 M with its shift, whose eigenvalues are 1/(lambda - shift).
+    /// (J - shift M)^-1 M and its shift; its eigenvalues are 1/(lambda - shift).
     fn inverse(&self, mass: &DMatrix<f64>) -> Option<(DMatrix<f64>, f64)> {
-        // a number that is hardly an eigenvalue, of the size of the smaller ones
+        // a number unlikely to be an eigenvalue, of the size of the smaller ones
         let size = self.jacobian.amax();
         let shift = 0.618_033_988_749_895 * if size > 0.0 { size } else { 1.0 };
         Some(((&self.jacobian - mass * shift).lu().solve(mass)?, shift))
@@ -122,7 +122,7 @@ impl Pencil {
     }
 }
 
-/// Eigenvalues of a real matrix; `None` if the iteration does not end.
+/// Eigenvalues of a real matrix; `None` if the iteration does not converge.
 pub fn eigenvalues(matrix: &DMatrix<f64>) -> Option<Vec<C>> {
     if !all_finite(matrix.as_slice()) {
         return None;
@@ -131,16 +131,16 @@ pub fn eigenvalues(matrix: &DMatrix<f64>) -> Option<Vec<C>> {
     Some(schur.complex_eigenvalues().iter().copied().collect())
 }
 
-/// The spectrum at a point of a run; `None` where values are not finite.
+/// The spectrum at a point of a run; `None` if values are not finite.
 pub fn at(system: &dyn System, t: f64, y: &[f64]) -> Option<Spectrum> {
     let values = Pencil::at(system, t, y)?.eigenvalues()?;
     Some(Spectrum { t, y: y.to_vec(), values })
 }
 
-/// Right and left eigenvectors of an eigenvalue, by inverse iteration; `None` where they cannot be told.
+/// Right and left eigenvectors of an eigenvalue, by inverse iteration; `None` if they cannot be determined.
 fn vectors(pencil: &Pencil, lambda: C) -> Option<[DVector<C>; 2]> {
     let n = pencil.jacobian.nrows();
-    // next to the eigenvalue, so that one solve gives the eigenvector to almost all digits
+    // close to the eigenvalue, so that one solve gives the eigenvector to almost all digits
     let matrix = pencil.shifted(lambda * C::new(1.0 + 1e-10, 3e-11));
     let start = DVector::from_fn(n, |i, _| C::new(1.0, 0.1 + i as f64 / n as f64));
     let vector = |matrix: DMatrix<C>| -> Option<DVector<C>> {
@@ -162,7 +162,7 @@ pub fn participation(system: &dyn System, spectrum: &Spectrum, lambda: C) -> Vec
     Pencil::at(system, spectrum.t, &spectrum.y).map_or(vec![], |pencil| shared(&pencil, lambda))
 }
 
-/// The same for an eigenvalue of a matrix.
+/// The participation of each unknown, for an eigenvalue of a matrix.
 pub fn shares(matrix: &DMatrix<f64>, lambda: C) -> Vec<f64> {
     shared(&Pencil { jacobian: matrix.clone(), mass: None }, lambda)
 }
@@ -174,11 +174,12 @@ fn shared(pencil: &Pencil, lambda: C) -> Vec<f64> {
     if largest > 0.0 && largest.is_finite() { products.iter().map(|v| v / largest).collect() } else { vec![] }
 }
 
-/// The entries of df/dy, as rows and columns, that make most of an eigenvalue: of w_i J_ij v_j / (w^T M v), which add up
-/// to it, those that go farthest in its direction, the first one farthest. w and v are the left and right eigenvectors, so
-/// that no choice of units matters. The rows of positions, which only repeat velocities, are left out.
+/// The entries of df/dy (row, column) that contribute most to an eigenvalue. The contributions w_i J_ij v_j / (w^T M
+/// v) add up to the eigenvalue; the entries are sorted by their contribution in the direction `toward`, the largest
+/// first. w and v are the left and right eigenvectors, so the choice of units does not matter. Rows of positions,
+/// which only repeat velocities, are left out.
 pub fn dominant_entries(system: &dyn System, spectrum: &Spectrum, lambda: C, toward: C) -> Vec<(usize, usize)> {
-    /// Parts that are this much of the largest are as large: the entries of a cycle have equal parts.
+    /// Contributions above this fraction of the largest count as equal: the entries of a cycle contribute equally.
     const EQUAL: f64 = 0.95;
     let Some(pencil) = Pencil::at(system, spectrum.t, &spectrum.y) else { return vec![] };
     let Some([right, left]) = vectors(&pencil, lambda) else { return vec![] };
@@ -203,29 +204,29 @@ pub fn dominant_entries(system: &dyn System, spectrum: &Spectrum, lambda: C, tow
     parts.into_iter().map(|(_, place)| place).collect()
 }
 
-/// The step that linear stability permits along a run.
+/// The largest linearly stable step along a run.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// The largest step at which no decaying or oscillating mode is amplified; 0 if every step amplifies one.
+    /// The largest step that amplifies no decaying or oscillating mode; 0 if every step amplifies one.
     pub step: f64,
-    /// The eigenvalue that sets it.
+    /// The eigenvalue that limits it.
     pub lambda: C,
-    /// Its place among the spectra.
+    /// Index of its spectrum.
     pub index: usize,
 }
 
-/// The largest stable step over all spectra; `None` if there is no limit. Eigenvalues with a positive real part belong to
-/// solutions that grow, and do not count.
+/// The largest stable step over all spectra; `None` if there is no limit. Eigenvalues with a positive real part
+/// belong to growing solutions and do not count.
 pub fn limit(amplification: &Amplification, spectra: &[Spectrum]) -> Option<Limit> {
     const SECTORS: usize = 90;
-    /// Number of candidates that are evaluated exactly.
+    /// Number of candidates that are evaluated accurately.
     const EXACT: usize = 12;
     let mut table = vec![None; SECTORS + 1];
     let mut candidates: Vec<(f64, C, usize)> = vec![];
     for (index, spectrum) in spectra.iter().enumerate() {
         for &lambda in &spectrum.values {
             let Some(direction) = decaying(lambda).filter(|d| amplification.defined(*d)) else { continue };
-            // 0 on the negative real axis, SECTORS on the imaginary one
+            // 0 on the negative real axis, SECTORS on the imaginary axis
             let place = (std::f64::consts::PI - direction.im.abs().atan2(direction.re)) * SECTORS as f64
                 / std::f64::consts::FRAC_PI_2;
             let mut ray = |k: usize| {
@@ -238,7 +239,7 @@ pub fn limit(amplification: &Amplification, spectra: &[Spectrum]) -> Option<Limi
             candidates.push((estimate / lambda.norm(), lambda, index));
         }
     }
-    // among equals the fastest (where nothing is stable all are equal), and then the first in time
+    // of equal ones, the fastest first (all are equal if nothing is stable), then the earliest
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.norm().total_cmp(&a.1.norm())).then(a.2.cmp(&b.2)));
     let mut found: Option<Limit> = None;
     for (_, lambda, index) in candidates.into_iter().filter(|c| c.0.is_finite()).take(EXACT) {
@@ -251,7 +252,7 @@ pub fn limit(amplification: &Amplification, spectra: &[Spectrum]) -> Option<Limi
     found
 }
 
-/// The direction of an eigenvalue that does not grow, on the axis if it is next to it; of length 1.
+/// The direction (of length 1) of an eigenvalue that does not grow; it is moved to an axis that is close.
 pub fn decaying(lambda: C) -> Option<C> {
     let size = lambda.norm();
     if !(size > 0.0 && size.is_finite()) || lambda.re > ROUNDING * size {
@@ -345,14 +346,14 @@ mod tests {
         let spectrum = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
         assert_eq!(dominant_entries(&system, &spectrum, C::from(-1e3), C::from(-1.0)), [(0, 0)]);
         assert_eq!(dominant_entries(&system, &spectrum, C::from(-1.0), C::from(-1.0)), [(1, 1)]);
-        // x' = 2 y, y' = 2 x - 0.1 y grows by the products, not by the damping
+        // x' = 2 y, y' = 2 x - 0.1 y grows because of the coupling, not the damping
         let system = Dense::new(&[0.0, 2.0, 2.0, -0.1], None);
         let spectrum = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
         let largest = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re)).expect("two of them");
         let mut entries = dominant_entries(&system, &spectrum, largest, C::from(1.0));
         entries.sort_unstable();
         assert_eq!(entries, [(0, 1), (1, 0)]);
-        // an oscillation turns by its spring and grows by its damping
+        // an oscillation whose spring sets its frequency, and whose (negative) damping makes it grow
         let system = Dense::new(&[0.0, 1.0, -1.0, 0.1], None);
         let spectrum = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
         assert_eq!(dominant_entries(&system, &spectrum, spectrum.values[0], C::from(1.0)), [(1, 1)]);
@@ -360,7 +361,7 @@ mod tests {
 
     #[test]
     fn the_state_of_an_eigenvalue_takes_part_whatever_the_units() {
-        // a fast state that a slow one of huge size follows
+        // a fast state that follows a slow state of huge size
         let system = Dense::new(&[-1e3, 0.0, 1e9, -1.0], None);
         let spectrum = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
         for (lambda, expected) in [(-1e3, 0), (-1.0, 1)] {

@@ -1,4 +1,4 @@
-//! Linear stability of the methods, measured with their own code: the factor of one step on y' = lambda y.
+//! Linear stability of the methods, measured with their code: the amplification factor of one step on y' = lambda y.
 
 use nalgebra::{Complex, DMatrix, Schur};
 use odec_ode::method::multistep::abm::{MAX_ORDER, integrals};
@@ -11,28 +11,28 @@ use odec_ode::system::{EvalError, Jacobian, Shape, System};
 
 use crate::contour::{Grid, even};
 
-/// A point of the plane of z = h lambda.
+/// A point in the plane of z = h lambda.
 pub type C = Complex<f64>;
 
-/// Excess of |R| over 1 that is rounding.
+/// Excess of |R| over 1 that counts as rounding.
 const ROUNDING: f64 = 1e-13;
-/// The same for the double roots of methods on x''.
+/// The same for the double roots of methods for x''.
 const DOUBLE_ROOT: f64 = 1e-10;
-/// Rays are followed from here ...
+/// Rays are followed from this radius ...
 const NEAR: f64 = 1e-3;
-/// ... to here; a method that is stable all the way has no limit there.
+/// ... to this one; a method that is stable along the whole ray has no limit.
 const FAR: f64 = 1e4;
-/// The same for methods on x'': beyond, rounding decides.
+/// The end for methods for x'': above it, rounding dominates.
 const FAR_SECOND_ORDER: f64 = 1e3;
 /// Ratio of successive points on a ray.
 const STRIDE: f64 = 1.03;
-/// A limit below this on a ray without damping is a rounding error: the solution grows at any step.
+/// A limit below this on a ray without damping is a rounding error: the solution grows for every step size.
 const NO_LIMIT: f64 = 0.1;
 /// Orders of `abm` whose regions are drawn.
 const ADAMS_ORDERS: [usize; 5] = [2, 3, 4, 6, 9];
 /// Orders of `taylor` whose regions are drawn: those for rtol 1e-4, 1e-6, 1e-8, 1e-11 and 1e-13.
 const SERIES_ORDERS: [usize; 5] = [6, 8, 11, 14, 16];
-/// Most iterations of the eigenvalue solver.
+/// Largest number of iterations of the eigenvalue solver.
 pub(crate) const ITERATIONS: usize = 10_000;
 
 /// The amplification of a method as a function of z = h lambda.
@@ -44,24 +44,24 @@ pub struct Amplification {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// |R(z)| by one step of the code on the real 2 x 2 system of y' = z y.
+    /// |R(z)|, from one step of the code on the real 2 x 2 system of y' = z y.
     OneStep,
-    /// Spectral radius of one step of the code on x'' = 2 Re z x' - |z|^2 x, whose eigenvalues are z and its conjugate.
+    /// Spectral radius, from one step of the code on x'' = 2 Re z x' - |z|^2 x, whose eigenvalues are z and its conjugate.
     SecondOrder,
-    /// The same with Re z = 0, of a method that takes no force that depends on the velocity.
+    /// The same with Re z = 0, for a method that does not permit forces that depend on the velocity.
     Undamped,
     /// Largest root of sum a_j r^j = z r^s.
     Multistep(Vec<f64>),
-    /// |1 + z + ... + z^p/p!|, p the order.
+    /// |1 + z + ... + z^p/p!|, where p is the order.
     Series(usize),
-    /// Spectral radius of predictor of order k, evaluation, corrector of order k + 1, evaluation.
+    /// Spectral radius of the scheme: predictor of order k, evaluation, corrector of order k + 1, evaluation.
     Adams(usize),
 }
 
-/// The amplifications to draw for a method, with their names: one, or one for each order of a method that varies it.
+/// The amplifications of a method, with their names: one, or one for each order of a method of variable order.
 ///
 /// # Errors
-/// A method whose formula is not one of those, or a name that is none.
+/// A method without an amplification of these kinds.
 pub fn of(method: &'static Method) -> Result<Vec<(String, Amplification)>, Refusal> {
     if matches!(method.family, Family::Automatic) {
         return Err(Refusal::Unsuitable {
@@ -139,8 +139,8 @@ fn spectral_radius(matrix: DMatrix<C>) -> f64 {
     }
 }
 
-/// The map of a step with a predictor of order k on the state y and the backward differences of h f, of order 1 to k -
-/// 1; the difference of order 0 is z y.
+/// The matrix of one step with a predictor of order k, acting on the state y and the backward differences of h f of
+/// order 1 to k - 1; the difference of order 0 is z y.
 fn adams(k: usize, z: C) -> DMatrix<C> {
     let mut gamma = [0.0; MAX_ORDER + 2];
     let nodes: [f64; MAX_ORDER + 1] = std::array::from_fn(|j| -(j as f64));
@@ -168,22 +168,22 @@ impl Amplification {
         self.method
     }
 
-    /// True for methods that only apply to x'' without velocities: then only the imaginary axis matters.
+    /// True for methods that only apply to x'' without velocities: only the imaginary axis matters for them.
     pub fn second_order(&self) -> bool {
         matches!(self.kind, Kind::SecondOrder | Kind::Undamped)
     }
 
-    /// True where the method has an amplification at all: everywhere, or on the imaginary axis only.
+    /// True if the amplification is defined at z: everywhere, or on the imaginary axis only.
     pub fn defined(&self, z: C) -> bool {
         !matches!(self.kind, Kind::Undamped) || z.re == 0.0
     }
 
-    /// Excess of |R| over 1 that is rounding; roots of methods on x'' lie together where they are largest.
+    /// Excess of |R| over 1 that counts as rounding; roots of methods for x'' coincide where they are largest.
     fn rounding(&self) -> f64 {
         if self.second_order() { DOUBLE_ROOT } else { ROUNDING }
     }
 
-    /// By how much a step multiplies the solution in the long run; infinite where the step has no solution.
+    /// Amplification factor of a step after many steps; infinite if the step has no solution.
     pub fn at(&self, z: C) -> f64 {
         match &self.kind {
             Kind::OneStep => match step(&Linear::first_order(z), self.method, [1.0, 0.0]) {
@@ -199,7 +199,7 @@ impl Amplification {
                         let (square, terms) = (half * half, (a[0] * b[1]).abs() + (b[0] * a[1]).abs());
                         let discriminant = square - determinant;
                         if discriminant <= DOUBLE_ROOT * (square + terms) {
-                            // a pair, or twice the same root but for rounding
+                            // a conjugate pair, or a double root up to rounding
                             determinant.max(0.0).sqrt()
                         } else {
                             half.abs() + discriminant.sqrt()
@@ -209,7 +209,8 @@ impl Amplification {
                 }
             }
             Kind::Adams(k) => spectral_radius(adams(*k, z)),
-            // as the method sums it, and as any Runge-Kutta method of order p with p stages would
+            // in the order of summation of the method, which is also that of any Runge-Kutta method with p stages and
+            // order p
             Kind::Series(p) => (1..=*p).rev().fold(C::from(1.0), |sum, k| sum * z / k as f64 + 1.0).norm(),
             Kind::Multistep(a) => {
                 let s = a.len() - 1;
@@ -227,7 +228,7 @@ impl Amplification {
         }
     }
 
-    /// True where errors do not grow.
+    /// True if errors do not grow.
     pub fn stable(&self, z: C) -> bool {
         self.at(z) <= 1.0 + self.rounding()
     }
@@ -257,11 +258,11 @@ impl Amplification {
         if low < NO_LIMIT && !damped { 0.0 } else { low }
     }
 
-    /// ln |R| on a grid, symmetric about the real axis: `rows` points on each side of it and one on it.
+    /// ln |R| on a grid that is symmetric about the real axis: `rows` points on each side, and one on the axis.
     pub fn sample(&self, window: &Window, columns: usize, rows: usize) -> Grid {
         let (xs, ys) = (even(window.left, window.right, columns), even(-window.top, window.top, 2 * rows + 1));
         let half = Grid::sample(xs.clone(), ys[rows..].to_vec(), |x, y| match self.kind {
-            // a line has no inside
+            // a line has no interior
             Kind::Undamped => 1.0,
             _ => self.at(C::new(x, y)).ln().clamp(-20.0, 20.0),
         });
@@ -271,10 +272,10 @@ impl Amplification {
     }
 }
 
-/// The part of the plane that is drawn: from `left` to `right`, and `top` above and below the real axis.
+/// The part of the plane that is drawn: from `left` to `right`, and up to `top` above and below the real axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// Least real part.
+    /// Smallest real part.
     pub left: f64,
     /// Largest real part.
     pub right: f64,
@@ -283,7 +284,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// The part of the plane where something happens: beyond it each direction is stable or not once and for all.
+    /// The part of the plane that contains the boundaries of the regions: outside it, stability depends only on the
+    /// direction.
     pub fn about(regions: &[&Amplification], aspect: f64) -> Window {
         let mut window = Window { left: -1.0, right: 1.0, top: 1.0 };
         for region in regions {
@@ -295,7 +297,7 @@ impl Window {
         window.widened(aspect)
     }
 
-    /// The window with room about it, at this ratio of width to height.
+    /// The window with a margin, at this ratio of width to height.
     fn widened(self, aspect: f64) -> Window {
         const ROOM: f64 = 0.15;
         let (mut width, mut height) = (self.right - self.left, 2.0 * self.top);
@@ -310,14 +312,14 @@ impl Window {
     }
 }
 
-/// Bounds of the boundary of one region.
+/// The bounds of one region's boundary.
 fn about(region: &Amplification) -> Window {
     const SECTORS: usize = 24;
     const RADII: [f64; 5] = [4.0, 8.0, 16.0, 32.0, 64.0];
     let pattern = |r: f64| -> Vec<bool> {
         (0..=SECTORS)
             .map(|k| {
-                // between the axes, on which some methods are stable and others not by the last bit
+                // avoid the axes, on which the last bit decides for some methods
                 let angle = std::f64::consts::PI * (k as f64 + 0.003) / (SECTORS as f64 + 0.01);
                 region.at(C::from_polar(r, angle)) <= 1.0 + 1e-9
             })
@@ -341,13 +343,13 @@ fn about(region: &Amplification) -> Window {
         top = top.max(region.limit(C::new(0.0, 1.0)).min(radius));
     }
     if right - left < 0.5 {
-        // a half-plane, or an interval of the imaginary axis
+        // a half-plane, or an interval on the imaginary axis
         (left, right) = (-0.75 * radius, 0.75 * radius);
     }
     Window { left, right, top: top.max(1.0) }
 }
 
-/// y' = z y as a real system of two, or the x'' with the eigenvalues z and its conjugate.
+/// y' = z y as a real system of two equations, or x'' with the eigenvalues z and its conjugate.
 struct Linear {
     matrix: [[f64; 2]; 2],
     second: usize,
@@ -412,7 +414,7 @@ impl Sink for Ignore {
     }
 }
 
-/// One step of length 1 of the method's code.
+/// One step of length 1 with the method's code.
 fn step(system: &Linear, method: &'static Method, y0: [f64; 2]) -> Result<[f64; 2], SolveError> {
     let problem = Problem { t0: 0.0, t_end: 1.0, y0: y0.to_vec() };
     let options = Options { step: Some(1.0), fixed: true, rtol: 1e-13, atol: vec![1e-13], ..Options::default() };
@@ -444,7 +446,7 @@ mod tests {
             assert!((r.limit(left) - real).abs() < 1e-6, "{name}: {}", r.limit(left));
             assert!((r.limit(up) - imaginary).abs() < 1e-4, "{name}: {}", r.limit(up));
         }
-        // on x'': the closed forms
+        // methods for x'': compare with the closed forms
         for (name, limit) in [("symplectic-euler", 2.0), ("velocity-verlet", 2.0), ("newmark", f64::INFINITY)] {
             let found = find(name).limit(up);
             assert!(found == limit || (found - limit).abs() < 1e-4, "{name}: {found}");

@@ -1,4 +1,4 @@
-//! The state at the start of a run: initial values, and consistent values of algebraic unknowns.
+//! The initial state of a run: initial values, and consistent values of algebraic unknowns.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -15,25 +15,26 @@ use crate::blame::{self, number};
 use crate::executor::Executor;
 use crate::steady::{NoSteady, Search, Start};
 
-/// Why a run has no start.
+/// The reason why a run has no start.
 #[derive(Clone, Debug)]
 pub enum NoStart {
-    /// An initial value is not finite: where in y.
+    /// An initial value is not finite: its index in y.
     NotFinite(usize),
     /// No consistent values were found.
     Inconsistent(Box<Failure>),
-    /// The initial values do not satisfy the constraints: each state that would have to change, and its new value.
+    /// The initial values do not satisfy the constraints: the states that would have to change, and their new values.
     NotKept(Vec<Moved>),
-    /// An initial value reads the guess of an unknown, which starts elsewhere: what moved, and the initial value.
+    /// An initial value reads the guess of an unknown that starts with another value: the unknown, and the source
+    /// location of the initial value.
     ReadsGuess(Moved, Span),
-    /// The run is to start from a steady state, and none was found.
+    /// The run should start from a steady state, but none was found.
     NotSteady(NoSteady),
 }
 
 /// An unknown that was moved to a consistent value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moved {
-    /// Where in y.
+    /// Index in y.
     pub place: usize,
     /// The guess, or the initial value.
     pub from: f64,
@@ -42,12 +43,13 @@ pub struct Moved {
 }
 
 impl Bound {
-    /// Puts the start of the run for the parameters as they are. A model that declares no unknown, but whose equations do not give
-    /// every derivative, starts from what it says where no consistent values are found: a warning has told what is wrong with it.
+    /// Computes the initial state for the current parameters. If a model declares no unknown, but its equations do
+    /// not determine all derivatives, and no consistent values are found, the run starts from the given values; a
+    /// warning has explained the fault.
     ///
     /// # Errors
-    /// A value that is not finite; algebraic equations without a solution near the guesses, `problem.y0` then holds the guesses; no
-    /// steady state where the run is to start from one.
+    /// A value that is not finite; algebraic equations without a solution near the guesses (`problem.y0` then holds
+    /// the guesses); no steady state to start from.
     pub fn start(&mut self) -> Result<(), NoStart> {
         self.steady = None;
         self.put_start()?;
@@ -61,7 +63,7 @@ impl Bound {
         Ok(())
     }
 
-    /// Refuses initial values beyond the bounds that the model gives its states.
+    /// Refuses initial values outside the bounds of their states.
     ///
     /// # Errors
     /// The first such value.
@@ -78,7 +80,7 @@ impl Bound {
     /// Sets the initial values, and solves for consistent values of algebraic unknowns.
     fn put_start(&mut self) -> Result<(), NoStart> {
         if let Some(located) = self.located.as_ref().filter(|_| self.executor.layout().discretes > 0) {
-            // they may depend on the parameters, and initial values on them
+            // they may depend on the parameters, and initial values may depend on them
             located.start_discretes(self.problem.t0, &mut self.executor);
         }
         let (t0, y0) = (self.problem.t0, &mut self.problem.y0);
@@ -95,7 +97,7 @@ impl Bound {
                 return Err(why);
             }
         }
-        // a method that takes no Jacobian refuses the model by name
+        // a method that needs no Jacobian refuses the model itself
         let Ok(Some(mut consistent)) = Consistent::of(&self.executor, &self.options) else { return Ok(()) };
         let mut eval = Evaluator::new(&self.executor);
         let guess = y0.clone();
@@ -117,7 +119,7 @@ impl Bound {
         Ok(())
     }
 
-    /// How many elements of the state are algebraic unknowns.
+    /// Number of elements of the state that are algebraic unknowns.
     pub fn unknowns(&self, model: &Model) -> usize {
         let algebraic = |name: &str| model.states.iter().any(|state| state.algebraic && state.derivative(0) == name);
         self.states.list().iter().filter(|states| algebraic(&states.name)).map(|states| states.places().len()).sum()
@@ -139,7 +141,7 @@ impl Bound {
 }
 
 impl Bound {
-    /// Notes which initial values read the guesses of unknowns.
+    /// Records which initial values read the guesses of unknowns.
     pub(crate) fn note_guesses(&mut self, model: &Model) {
         let places = |unknown: usize| {
             let name = model.states[unknown].derivative(0);
@@ -149,7 +151,7 @@ impl Bound {
         self.guesses_read = read.filter_map(|(unknown, span)| Some((places(unknown)?, span))).collect();
     }
 
-    /// An initial value that was computed with a guess.
+    /// The message for an initial value that was computed from a guess.
     fn reads_guess(&self, moved: Moved, span: Span) -> Diagnostic {
         let (name, from, to) = (self.states.name(moved.place), number(moved.from), shortest(moved.to));
         let headline =
@@ -160,13 +162,13 @@ impl Bound {
     }
 }
 
-/// The shortest text of a number.
+/// The shortest decimal form of a number.
 fn shortest(v: f64) -> String {
     let text = format!("{v:?}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// Moves a start onto the constraints that were differentiated, and says which states it moved.
+/// Projects an initial state onto differentiated constraints; returns the states that moved.
 fn onto_constraints(executor: &Executor, t0: f64, y0: &mut [f64]) -> Result<Vec<Moved>, NoStart> {
     let (Some(mut projection), Some(kept)) = (Projection::of(executor), executor.invariants()) else {
         return Ok(Vec::new());
@@ -181,7 +183,7 @@ fn onto_constraints(executor: &Executor, t0: f64, y0: &mut [f64]) -> Result<Vec<
     let (mut moved, mut far) = (Vec::new(), false);
     for stage in stages {
         let (off, is_far) = invariants::moved(residual, stage, &given, y0);
-        // derivatives of a start that meets the constraints are those of the projection; elsewhere they are not
+        // derivatives of a consistent start follow from the projection, those of another start do not
         far |= is_far || !derived.is_empty() && !off.is_empty();
         moved.extend(off.into_iter().map(|Deviation { place, from, to }| Moved { place, from, to }));
     }

@@ -1,5 +1,5 @@
-//! Many runs of one compiled model: threads take blocks of points, results come back in the order of the points. Each run
-//! is what it would be alone, so the number of threads changes nothing but the time.
+//! Many runs of one compiled model: threads take blocks of points, and results arrive in the order of the points.
+//! Each run is the same as a single run, so the number of threads affects only the time.
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -25,16 +25,16 @@ use crate::start::NoStart;
 
 /// Largest number of threads of a sweep.
 pub const MAX_THREADS: usize = 1024;
-/// Runs from which on code is made for steps of larger systems.
+/// From this number of runs on, fused steps of larger systems are compiled.
 const MANY: u64 = 32;
-/// Most runs that a thread takes at a time.
+/// Largest number of runs in a block.
 const MAX_BLOCK: u64 = 64;
-/// Smallest number of blocks per thread, so that only few threads wait for the last block.
+/// Smallest number of blocks per thread, so that few threads wait for the last block.
 const SHARES: u64 = 8;
-/// Blocks that may be done before the oldest one is delivered, for each thread.
+/// Number of blocks per thread that may be finished before the oldest one is delivered.
 const AHEAD: u64 = 4;
 
-/// The job of a sweep.
+/// The task of a sweep.
 pub struct Job<'a> {
     /// The model.
     pub model: &'a Model,
@@ -42,17 +42,17 @@ pub struct Job<'a> {
     pub source: &'a Source,
     /// The model, compiled and bound with every range among `Choices::open` and with the first value of each.
     pub bound: &'a Bound,
-    /// The choices with which it is bound.
+    /// The choices that it is bound with.
     pub choices: &'a Choices,
     /// The points.
     pub points: &'a Points,
-    /// Returns true when the sweep should end.
+    /// Returns true to stop the sweep.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Seconds since some moment.
+    /// Seconds since an arbitrary moment.
     pub clock: &'a (dyn Fn() -> f64 + Sync),
 }
 
-/// Why a run has no result.
+/// The reason why a run has no result.
 #[derive(Clone, Debug)]
 pub enum NoValues {
     /// Its settings are invalid, or a value is outside its bounds.
@@ -61,20 +61,20 @@ pub enum NoValues {
     Start(NoStart),
     /// It failed before its end.
     Failed(Box<Failure>),
-    /// The solver refuses it.
+    /// The solver refuses the run.
     Refused(Refusal),
 }
 
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// Its rows. The last row of a failed run has the time that it reached, and NaN otherwise.
+    /// Its number of rows. The last row of a failed run has the time that it reached, and NaN otherwise.
     pub rows: usize,
     /// The work of the run.
     pub stats: Stats,
     /// The time of the solution in seconds.
     pub seconds: f64,
-    /// What went wrong.
+    /// The reason of a failure.
     pub trouble: Option<NoValues>,
     /// The warnings of a run that reached its end.
     pub warnings: Vec<Diagnostic>,
@@ -85,19 +85,19 @@ pub trait Collector {
     /// Run `k` with its point and its rows, [`crate::columns::Columns::len`] values each. Runs come in order. `Break` ends the
     /// sweep.
     fn run(&mut self, k: u64, point: &[f64], rows: &[f64], done: &Done) -> ControlFlow<()>;
-    /// Now and then, with the number of runs done, delivered or not; `idle` when there is none to deliver.
+    /// Called now and then with the number of finished runs, delivered or not; `idle` if none can be delivered.
     fn tick(&mut self, _done: u64, _idle: bool) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
 
-/// Runs that were made by one thread.
+/// Runs made by one thread.
 struct Block {
     values: Vec<f64>,
     runs: Vec<Done>,
 }
 
-/// The state that the threads share.
+/// State shared by the threads.
 struct Shared {
     next: AtomicU64,
     done: AtomicU64,
@@ -108,7 +108,7 @@ struct Shared {
 
 impl Shared {
     fn halt(&self) {
-        // under the lock: no thread is between its check and its wait
+        // with the lock held, no thread is between its check and its wait
         let _lock = self.delivered.lock().unwrap_or_else(PoisonError::into_inner);
         self.halted.store(true, Ordering::Relaxed);
         self.moved.notify_all();
@@ -131,10 +131,10 @@ impl Drop for Alarm<'_> {
 }
 
 impl Job<'_> {
-    /// Refuses ranges with ends outside the bounds of their parameters.
+    /// Refuses ranges outside the bounds of their parameters.
     ///
     /// # Errors
-    /// As of [`Model::values`].
+    /// See [`Model::values`].
     pub fn check(&self) -> Result<(), Vec<Diagnostic>> {
         let run = self.model.run(self.choices.run.as_deref()).ok().flatten();
         let ends = |last: bool| -> Vec<f64> {
@@ -153,24 +153,24 @@ impl Job<'_> {
         choices
     }
 
-    /// The number of threads to start if `threads` are asked for, and the points that each takes at a time.
+    /// The number of threads to start, if `threads` are requested, and the size of a block.
     fn shares(&self, threads: usize) -> (u64, u64) {
         let len = self.points.len();
         let threads = (threads.clamp(1, MAX_THREADS) as u64).min(len.max(1));
         (threads, (len / (SHARES * threads)).clamp(1, MAX_BLOCK))
     }
 
-    /// The memory that a sweep on this many threads needs.
+    /// The memory of a sweep on this many threads.
     pub fn need(&self, threads: usize) -> Need {
         let (threads, size) = self.shares(threads);
         let each = self.bound.samples.count().unwrap_or(1);
         Need::of_run(self.bound).times(threads, threads * AHEAD * size * each, self.bound.columns.len() as u64)
     }
 
-    /// Runs all points on this many threads. True if the collector or the caller ended it early.
+    /// Runs all points on this many threads. True if the collector or the caller stopped it early.
     pub fn run(&self, threads: usize, collector: &mut dyn Collector) -> bool {
         let len = self.points.len();
-        // of the whole sweep, so that a part is made by the same code
+        // the size of the whole sweep decides, so that all parts use the same code
         if self.points.whole() >= MANY {
             self.bound.executor.expect_many_runs();
         }
@@ -210,7 +210,7 @@ impl Job<'_> {
         })
     }
 
-    /// Hands blocks to the collector in their order; true if not all of them came.
+    /// Delivers blocks to the collector in order; true if some are missing.
     fn deliver(
         &self,
         receiver: &mpsc::Receiver<(u64, Block)>,
@@ -227,7 +227,7 @@ impl Job<'_> {
             match receiver.try_recv() {
                 Ok((block, runs)) => drop(waiting.insert(block, runs)),
                 Err(TryRecvError::Empty) => idle = true,
-                // what came last is still to be delivered
+                // the last blocks must still be delivered
                 Err(TryRecvError::Disconnected) => over = true,
             }
             while let Some(block) = waiting.remove(&(delivered / size)) {
@@ -257,14 +257,14 @@ impl Job<'_> {
                 shared.halt();
                 return true;
             }
-            // the end of the threads is seen above
+            // the end of the threads is handled above
             if idle && let Ok((block, runs)) = receiver.recv() {
                 waiting.insert(block, runs);
             }
         }
     }
 
-    /// The parts of the parameter buffer that each range sets.
+    /// The indices in the parameter buffer that each range sets.
     fn places(&self) -> Vec<Vec<Range<usize>>> {
         let executor = &self.bound.executor;
         let parameters = Quantities::parameters(executor.program(), executor.layout());
@@ -279,7 +279,7 @@ impl Job<'_> {
         self.points.names().map(places).collect()
     }
 
-    /// The message about a run that failed.
+    /// The message about a failed run.
     pub fn explain(&self, k: u64, trouble: &NoValues) -> Vec<Diagnostic> {
         let mut bound = self.bound.fork();
         let mut point = vec![0.0; self.points.ranges().len()];
@@ -287,7 +287,7 @@ impl Job<'_> {
         if let NoValues::Settings(list) = trouble {
             return list.clone();
         }
-        // the point was run, so its settings make sense
+        // the point has run before, so its settings are valid
         if let Err(NoValues::Settings(list)) = self.vary(&mut bound, &self.places(), &point, true) {
             return list;
         }
@@ -299,7 +299,7 @@ impl Job<'_> {
         }
     }
 
-    /// Moves a bound model to a point; `settings` says whether to read the run block again.
+    /// Moves a bound model to a point; `settings` is true if the run block must be evaluated again.
     fn vary(
         &self,
         bound: &mut Bound,
@@ -328,17 +328,17 @@ impl Job<'_> {
 struct Worker<'a> {
     job: &'a Job<'a>,
     places: &'a [Vec<Range<usize>>],
-    /// The run block depends on what varies.
+    /// True if the run block depends on the varying quantities.
     dependent: bool,
     shared: &'a Shared,
     bound: Bound,
     point: Vec<f64>,
-    /// Reused from run to run while the settings are the same.
+    /// Reused for further runs while the settings are the same.
     runner: Option<Driver>,
 }
 
 impl Worker<'_> {
-    /// The number of the next block, once it is not too far ahead of what is delivered; `None` at the end.
+    /// The number of the next block, after waiting until it is close enough to the delivered ones; `None` at the end.
     fn take(&self, blocks: u64, ahead: u64) -> Option<u64> {
         let block = self.shared.next.fetch_add(1, Ordering::Relaxed);
         if block >= blocks {
@@ -351,7 +351,7 @@ impl Worker<'_> {
         (!self.shared.halted()).then_some(block)
     }
 
-    /// Runs some points; fewer if the sweep ends meanwhile.
+    /// Runs some points; fewer if the sweep is stopped.
     fn block(&mut self, runs: Range<u64>) -> Block {
         let mut block = Block { values: vec![], runs: Vec::with_capacity((runs.end - runs.start) as usize) };
         for k in runs {
@@ -366,7 +366,7 @@ impl Worker<'_> {
         block
     }
 
-    /// One run, whose rows go behind `values`; `None` if it was stopped.
+    /// Makes one run and appends its rows to `values`; `None` if it was stopped.
     fn one(&mut self, k: u64, values: &mut Vec<f64>) -> Option<Done> {
         let Worker { bound, point, runner, .. } = self;
         let before = values.len();
@@ -412,7 +412,7 @@ impl Worker<'_> {
     }
 }
 
-/// Gathers the rows of a run.
+/// Collects the rows of a run.
 struct Keep<'a> {
     values: &'a mut Vec<f64>,
     stop: &'a (dyn Fn() -> bool + Sync),

@@ -1,7 +1,7 @@
-//! Finds the times at which terms of t alone change rapidly: pulses, fronts, poles.
+//! Finds the times at which terms that depend only on t change rapidly: pulses, fronts, poles.
 //!
-//! Every stage of a long step sees 0 for `exp(-((t - 50)/0.01)^2)`, and no error estimate detects what lies between
-//! them. But the middle of such a pulse is where an expression that is linear in t, here `(t - 50)/0.01`, passes
+//! Every stage of a long step sees 0 for `exp(-((t - 50)/0.01)^2)`, and no error estimate detects the pulse
+//! between them. But the middle of such a pulse is where an expression that is linear in t, here `(t - 50)/0.01`, passes
 //! through 0, and nearby values determine its width. So the terms of f that depend only on t and parameters are stored
 //! as a list, each after its operands, and analysed before a run. A state with a constant rate (`p' = 1`) is linear in
 //! t until an event changes it, and counts as t. The sides of conditions that a run locates are treated like f.
@@ -30,19 +30,19 @@ use odec_ode::accelerated::Narrow;
 use form::{Form, Inner};
 use view::View;
 
-/// Values of terms that are computed to look at them, some tenths of a second; middles beyond that are left out.
+/// Largest number of evaluated terms, which take some tenths of a second; further middles are left out.
 const MAX_VALUES: usize = 20_000_000;
-/// A term of t alone, or a part of one.
+/// A term that depends only on t, or a part of one.
 #[derive(Clone, Copy)]
 enum Term {
     Number(f64),
-    /// At this position of the parameter buffer.
+    /// The parameter at this index of the parameter buffer.
     Parameter(usize),
     Time,
-    /// A state that counts time, at this position of the state, and the term that is its rate.
+    /// A state that counts time: its index in the state, and the term of its rate.
     Clock(usize, u32),
     Call(Op, [u32; 3]),
-    /// In a table of this length, from this position of the parameter buffer on.
+    /// A lookup in a table of this length that starts at this index of the parameter buffer.
     Lookup(Lookup, (usize, u32), [u32; 1]),
 }
 
@@ -55,7 +55,7 @@ impl Term {
         }
     }
 
-    /// What a call is, but for its operands.
+    /// The identity of a call, except for its operands.
     fn identity(&self) -> [u64; 3] {
         match *self {
             Term::Call(op, _) => [0, std::ptr::from_ref(op.0) as usize as u64, 0],
@@ -64,7 +64,7 @@ impl Term {
         }
     }
 
-    /// The value of a call at the values of its operands.
+    /// The value of a call, from the values of its operands.
     fn value(&self, p: &[f64], arguments: &[f64]) -> f64 {
         match *self {
             Term::Call(op, _) => (op.0.value)(arguments),
@@ -74,21 +74,21 @@ impl Term {
     }
 }
 
-/// The terms of f, and of the sides of conditions, that depend on t and parameters alone.
+/// The terms of f, and of the sides of conditions, that depend only on t and parameters.
 #[derive(Default)]
 pub(crate) struct Timetable {
     terms: Vec<Term>,
-    /// The place of each term in the source, if known.
+    /// Source location of each term, if known.
     spans: Vec<Option<Span>>,
-    /// Depends on t.
+    /// True if the term depends on t.
     varies: Vec<bool>,
-    /// True if something that is not a term of t uses it.
+    /// True if a node that is not a term uses it.
     exits: Vec<bool>,
-    /// Where the terms that use each begin in `users`, and where the last ones end.
+    /// Start of each term's users in `users`; the last entry is the end.
     first_user: Vec<u32>,
-    /// The terms that use each, in order.
+    /// The users of each term, in order.
     users: Vec<u32>,
-    /// Terms that are not listed, because there are too many.
+    /// Number of terms that are not listed, because there are too many.
     unlisted: usize,
 }
 
@@ -96,10 +96,10 @@ pub(crate) struct Timetable {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RapidChanges {
     pub narrow: Vec<Narrow>,
-    /// The first oscillation with too many cycles to end steps: its place in the source, its period, its quarter
-    /// turns.
+    /// The first oscillation with too many cycles to end steps: its source location, its period, its number of
+    /// quarter turns.
     pub fast: Option<(Option<Span>, f64, f64)>,
-    /// Numbers of middles that were not analysed because there are too many, and of those that were.
+    /// Number of middles that were not analysed because there are too many, and of those that were.
     pub left: (usize, usize),
 }
 
@@ -111,19 +111,19 @@ impl RapidChanges {
     }
 }
 
-/// What was found before: an event changes few terms, and the others need not be analysed again.
+/// Cached results: an event changes few terms, and the others need not be analysed again.
 #[derive(Default)]
 pub(crate) struct Looked {
     span: (f64, f64),
     forms: Vec<Form>,
-    /// By term that passes through 0 or has an extremum.
+    /// Results for each term that passes through 0 or has an extremum.
     by_term: HashMap<usize, RapidChanges>,
     all: RapidChanges,
 }
 
 impl Timetable {
-    /// The terms of f, and of further results over the same inputs; none where all of them are linear in t, waves, or
-    /// sums of these.
+    /// The terms of f, and of further results over the same inputs; empty if all are linear in t, waves, or sums of
+    /// these.
     pub(crate) fn of(program: &Program, bound: &BoundProgram, further: Option<(&Program, &BoundProgram)>) -> Timetable {
         terms::table(program, bound, further)
     }
@@ -160,7 +160,7 @@ impl Timetable {
     }
 
     /// The rapid changes of the terms between two times, the second of which may be infinite; `at` is a time and the
-    /// state there. Takes from `before` what has not changed.
+    /// state there. Reuses unchanged results in `before`.
     pub(crate) fn look(&self, p: &[f64], at: (f64, &[f64]), span: (f64, f64), before: &mut Looked) -> RapidChanges {
         if self.terms.is_empty() {
             return RapidChanges { left: (self.unlisted, 0), ..RapidChanges::default() };
@@ -198,13 +198,13 @@ impl Timetable {
         }
         all.narrow.sort_by(|a, b| a.t.total_cmp(&b.t).then(a.width.total_cmp(&b.width)));
         all.narrow.dedup_by_key(|narrow| (narrow.t, narrow.every));
-        // what was found from an earlier time on holds from there on
+        // results from an earlier start remain valid
         let span = if holds { before.span } else { span };
         *before = Looked { span, forms, by_term, all: all.clone() };
         all
     }
 
-    /// Terms with another form than before, and those that depend on them.
+    /// Terms whose form has changed, and those that depend on them.
     fn changed(&self, before: &[Form], now: &[Form]) -> Vec<bool> {
         let mut changed: Vec<bool> = Vec::with_capacity(now.len());
         for (k, term) in self.terms.iter().enumerate() {
@@ -264,7 +264,7 @@ impl Timetable {
         forms
     }
 
-    /// The nodes that depend on t only through one term, without that term, in order.
+    /// The nodes that depend on t only through one term, without this term, in order.
     fn cone(&self, u: usize) -> Vec<usize> {
         let mut cone: Vec<usize> = Vec::new();
         let mut next: BinaryHeap<Reverse<u32>> = self.users_of(u).iter().copied().map(Reverse).collect();
@@ -283,7 +283,7 @@ impl Timetable {
     }
 }
 
-/// Whether the builtins that [`Form`] knows are there under their names.
+/// Checks that the builtins that [`Form`] refers to exist under their names.
 #[cfg(test)]
 mod tests {
     use odec_ir::builtin;

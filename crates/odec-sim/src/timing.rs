@@ -1,5 +1,5 @@
-//! What solving a model costs, method by method and tolerance by tolerance: time of the solution alone, counts, and the error
-//! reached. The host gives the clock.
+//! The cost of solving a model, for each method and tolerance: time of the solution, counts, and the error. The host
+//! supplies the clock.
 
 use std::ops::ControlFlow;
 
@@ -12,31 +12,31 @@ use crate::compare::{self, End, Measurement};
 use crate::reference::{Reference, Unfinished, accurate, even_times};
 use crate::work::{Watch, at_tolerance};
 
-/// Methods unless others are named: the default of a run, and one of each family that is used for its speed.
+/// Default methods: the default of a run, and the fast methods of each family.
 pub const DEFAULT: [&str; 7] = ["auto", "rodas4", "rodas5p", "radau5", "bdf", "tsit5", "vern7"];
-/// Relative tolerances unless others are given.
+/// Default relative tolerances.
 pub const RTOLS: [f64; 3] = [1e-4, 1e-6, 1e-8];
-/// Repetitions of a run end after this many seconds, even if more were asked for.
+/// Repetitions of a run end after this many seconds, even if more were requested.
 pub const LONGEST: f64 = 10.0;
-/// Times at which errors are measured.
+/// Number of times at which errors are measured.
 const TIMES: usize = 100;
-/// Steps of one run, unless the caller asks for others; a method that needs more is out of place.
+/// Default limit on the steps of a run; a method that needs more is unsuitable.
 const BUDGET: u64 = 1_000_000;
 
-/// The measurements to make.
+/// The measurements to be made.
 #[derive(Clone, Debug)]
 pub struct Measurements {
     /// The methods.
     pub methods: Vec<&'static Method>,
     /// Relative tolerances; the absolute ones change in proportion.
     pub rtols: Vec<f64>,
-    /// Runs of each, fewer where they take longer than [`LONGEST`] together.
+    /// Number of runs of each; fewer if they take longer than [`LONGEST`] in total.
     pub repeat: usize,
-    /// Steps of one run.
+    /// Limit on the steps of one run.
     pub budget: Option<u64>,
 }
 
-/// What one method costs at one tolerance.
+/// The cost of one method at one tolerance.
 #[derive(Clone, Debug)]
 pub struct Cost {
     /// The method.
@@ -45,9 +45,9 @@ pub struct Cost {
     pub rtol: f64,
     /// How its run ended.
     pub end: End,
-    /// Largest error at the times of comparison, relative with a floor of atol/rtol; infinite where there is none.
+    /// Largest error at the times of comparison, relative with a floor of atol/rtol; infinite if there is no result.
     pub error: f64,
-    /// Seconds of each run, the shortest first; none if the end was not reached.
+    /// Seconds of each run, the shortest first; empty if the end was not reached.
     pub seconds: Vec<f64>,
     /// Counts of one run.
     pub stats: Stats,
@@ -59,13 +59,13 @@ impl Cost {
         self.seconds.first().copied()
     }
 
-    /// Seconds of the run in the middle.
+    /// Seconds of the median run.
     pub fn median(&self) -> Option<f64> {
         self.seconds.get(self.seconds.len() / 2).copied()
     }
 }
 
-/// Looks at nothing, but stops when asked to.
+/// An observer that only stops on request.
 struct Ends<'a>(&'a dyn Fn() -> bool);
 
 impl Sink for Ends<'_> {
@@ -81,7 +81,7 @@ impl Sink for Ends<'_> {
 /// Measures every method at every tolerance, compiled beforehand, against an accurate run.
 ///
 /// # Errors
-/// A model that cannot be solved accurately; an interrupt.
+/// The model cannot be solved accurately; an interrupt.
 pub fn costs(bound: &Bound, schedule: &Measurements, watch: Watch<'_>) -> Result<(Reference, Vec<Cost>), Unfinished> {
     let reference = accurate(bound, &even_times(bound, TIMES), watch.stop)?;
     compare::warm(bound);

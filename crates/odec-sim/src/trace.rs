@@ -25,36 +25,36 @@ use pen::{Pen, Ruler, bulge};
 
 pub use crate::outline::Point;
 
-/// Distance in pixels of a curve from the line through its points at which no more points are taken.
+/// Distance in pixels between a curve and the line through its points below which no more points are added.
 const STRAIGHT: f64 = 0.08;
-/// Places inside every step.
+/// Positions of the test points inside every step.
 const PROBES: [f64; 3] = [0.25, 0.5, 0.75];
-/// How often an interval is halved at most: a curve that fills the picture is straight long before.
+/// Largest number of times that an interval is halved: a curve that fills the picture is straight long before.
 const HALVINGS: usize = 12;
-/// How often at the edge of a place without values.
+/// The same at the edge of a region without values.
 const HALVINGS_AT_EDGE: usize = 5;
-/// Most points of one step.
+/// Largest number of points in one step.
 const MOST_IN_STEP: usize = 1 << 14;
-/// Points of a curve above which it is thinned.
+/// Number of points above which a curve is thinned.
 const MANY: usize = 1 << 17;
 /// Distance in pixels by which thinning may move a curve.
 const THINNED: f64 = 0.06;
 
-/// The axis that a quantity is drawn on.
+/// The axis of a quantity.
 #[derive(Clone, Debug)]
 pub struct Scale {
     /// Its length in pixels.
     pub pixels: f64,
-    /// Logarithmic.
+    /// True for a logarithmic axis.
     pub log: bool,
-    /// Ends that are known beforehand; else they are those of the values.
+    /// Ends that are known beforehand; `None` for the range of the values.
     pub ends: Option<Range<f64>>,
 }
 
 /// The quantities on the axes.
 #[derive(Clone, Debug)]
 pub struct AxisQuantities {
-    /// Columns of the rows: the horizontal one, and the vertical one.
+    /// Columns of the rows: horizontal and vertical.
     pub columns: (usize, usize),
     /// Their axes.
     pub scales: (Scale, Scale),
@@ -69,7 +69,7 @@ pub struct Grid {
     pub times: Vec<f64>,
 }
 
-/// The data that a picture needs from a run.
+/// The data that a picture requests from a run.
 pub struct Request<'a> {
     /// Curves.
     pub curves: &'a [AxisQuantities],
@@ -80,13 +80,13 @@ pub struct Request<'a> {
 /// Time and values of a row.
 pub type Row = (f64, Vec<f64>);
 
-/// The result, which is valid however the run ended.
+/// The result, which is valid for any end of the run.
 pub struct Traced {
-    /// The points of each curve, in the order of the run. Those that are not finite interrupt it.
+    /// The points of each curve, in the order of the run. Points that are not finite interrupt it.
     pub curves: Vec<Vec<Point>>,
-    /// The rows of each grid. A run that ended before the first of them has that of its end.
+    /// The rows of each grid. A run that ended before the first of them has a row at its end.
     pub rows: Vec<Vec<Row>>,
-    /// How far the run came.
+    /// The time that the run reached.
     pub reached: f64,
     /// How the run ended.
     pub result: Result<Outcome, SolveError>,
@@ -94,7 +94,7 @@ pub struct Traced {
     pub seen: Observations,
 }
 
-/// Runs, and follows the curves. `stop` ends the run.
+/// Runs the model and follows the curves. `stop` ends the run.
 pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> Traced {
     let mut tracer = match Tracer::new(bound, request) {
         Ok(tracer) => tracer,
@@ -133,23 +133,23 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
     Traced { curves, rows: tracer.rows, reached, result, seen: Observations { findings, ..tracer.seen } }
 }
 
-/// The first sample of a run after its start; where logarithmic axes of time begin.
+/// The first sample of a run after its start, where logarithmic time axes begin.
 pub fn first_sample(bound: &Bound) -> Option<f64> {
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
     (0..).map_while(|k| bound.samples.time(k, t0, t_end)).find(|t| *t != t0)
 }
 
-/// Points inside of a step, in the order of the run.
+/// Points inside a step, in the order of the run.
 #[derive(Default)]
 struct Points {
     times: Vec<f64>,
-    /// As many for each point as there are quantities.
+    /// The quantities of each point, one after another.
     values: Vec<f64>,
 }
 
-/// A step to evaluate: states inside it, and outputs at any state.
+/// A step that can be evaluated: states inside it, and outputs at any state.
 trait Looked {
-    /// The state at a time of the step; its end where there is no step.
+    /// Writes the state at a time of the step; the end of the step if there is none.
     fn state(&mut self, t: f64, y: &mut [f64]);
     /// The executor of the outputs.
     fn executor(&self) -> &Executor;
@@ -158,7 +158,7 @@ trait Looked {
 /// A step of a run without modes.
 struct SmoothStep<'a> {
     executor: &'a Executor,
-    /// None where the state is put already.
+    /// `None` if the state has been set already.
     runner: Option<&'a mut Runner>,
 }
 
@@ -176,7 +176,7 @@ impl Looked for SmoothStep<'_> {
     }
 }
 
-/// A step of a run with modes, which are those of the step.
+/// A step of a run with the modes of the step.
 struct Switched<'a, 'b> {
     made: &'a mut AcceptedStep<'b>,
     view: &'a Located,
@@ -200,7 +200,7 @@ impl Looked for Switched<'_, '_> {
 struct Watch<'t, 'a> {
     tracer: &'t mut Tracer<'a>,
     view: &'t mut Located,
-    /// The last point; none before the first step, whose modes are those of the start.
+    /// The last point; `None` before the first step, whose modes are the initial ones.
     before: Option<(f64, Vec<f64>)>,
     stop: &'t dyn Fn() -> bool,
 }
@@ -249,7 +249,7 @@ struct Tracer<'a> {
     grids: Vec<Vec<Column>>,
     next: Vec<usize>,
     rows: Vec<Vec<Row>>,
-    /// Where time is logarithmic: the first one drawn.
+    /// With a logarithmic time axis: the first time drawn.
     log_from: Option<f64>,
     outputs: Vec<f64>,
     y: Vec<f64>,
@@ -297,7 +297,7 @@ impl<'a> Tracer<'a> {
         runner.begin(executor, problem)?;
         let mut before = self.start(&mut SmoothStep { executor, runner: None });
         loop {
-            // values inside of the step will be asked for
+            // values inside the step will be requested
             let inside = if problem.t_end > problem.t0 { before.0.next_up() } else { before.0.next_down() };
             let reached = runner.advance(executor, Ahead { stop: None, sample: Some(inside) })?;
             let now = runner.time();
@@ -314,7 +314,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// A run with modes.
+    /// Runs a model with modes.
     fn run_located(&mut self, hybrid: &mut Hybrid, stop: &dyn Fn() -> bool) -> Result<Outcome, SolveError> {
         let bound = self.bound;
         hybrid.begin(bound)?;
@@ -324,7 +324,7 @@ impl<'a> Tracer<'a> {
         made.map_err(SolveError::from).and_then(crate::sample::outcome)
     }
 
-    /// The first point.
+    /// Records the first point.
     fn start(&mut self, step: &mut dyn Looked) -> (f64, Vec<f64>) {
         let problem = &self.bound.problem;
         self.y.copy_from_slice(&problem.y0);
@@ -338,7 +338,7 @@ impl<'a> Tracer<'a> {
         (problem.t0, first)
     }
 
-    /// The state after an event: rows of its time hold it, and curves go on from it.
+    /// Records the state after an event: rows at its time contain it, and curves continue from it.
     fn jump(&mut self, step: &mut dyn Looked, t: f64, y: &[f64]) -> (f64, Vec<f64>) {
         self.y.copy_from_slice(y);
         for k in 0..self.grids.len() {
@@ -364,7 +364,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The state that was put as a row of a grid.
+    /// Records the current state as a row of a grid.
     fn row(&mut self, step: &mut dyn Looked, k: usize, t: f64) {
         self.observe(step, t);
         let values = self.grids[k].iter().map(|column| self.value(*column, t)).collect();
@@ -372,7 +372,7 @@ impl<'a> Tracer<'a> {
         self.next[k] += 1;
     }
 
-    /// Outputs at the state that was put.
+    /// Computes outputs at the current state.
     fn observe(&mut self, step: &mut dyn Looked, t: f64) {
         if !self.outputs.is_empty() {
             let rates = self.rates.of_machine(step.executor(), t, &self.y);
@@ -389,7 +389,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The quantities at the state that was put.
+    /// The quantities at the current state.
     fn values(&mut self, step: &mut dyn Looked, t: f64) -> Vec<f64> {
         self.observe(step, t);
         self.quantities.iter().map(|column| self.value(*column, t)).collect()
@@ -404,7 +404,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Follows the curves over the last step, from the point before it.
+    /// Follows the curves over the last step, starting from the previous point.
     fn step(&mut self, step: &mut dyn Looked, before: (f64, Vec<f64>), now: f64) -> (f64, Vec<f64>) {
         if self.pens.is_empty() {
             return (now, before.1);
@@ -425,7 +425,7 @@ impl<'a> Tracer<'a> {
             }
         }
         let width = self.quantities.len();
-        // the rows of such a run are the ends of its steps, and nothing between them
+        // the rows of such a run are the ends of its steps, with nothing between them
         let joined = self.bound.options.fixed && matches!(self.bound.samples, Samples::Steps);
         for s in PROBES.iter().filter(|_| !joined) {
             self.add(step, &mut points, self.between(start, now, *s));
@@ -454,7 +454,7 @@ impl<'a> Tracer<'a> {
         (now, points.values[last..].to_vec())
     }
 
-    /// Between two times: evenly on the axis of time.
+    /// A time between two times: evenly spaced on the time axis.
     fn between(&self, a: f64, b: f64, s: f64) -> f64 {
         let t = match self.log_from {
             Some(_) if a > 0.0 && b > 0.0 => a * (b / a).powf(s),
@@ -470,12 +470,12 @@ impl<'a> Tracer<'a> {
         points.values.extend(values);
     }
 
-    /// The intervals in which some curve is not straight.
+    /// Marks the intervals in which some curve is not straight.
     fn bent(&self, points: &Points, level: usize) -> Vec<bool> {
         let (n, width) = (points.times.len(), self.quantities.len());
         let mut bent = vec![false; n.saturating_sub(1)];
         let finite = |p: Point| p.0.is_finite() && p.1.is_finite();
-        // along the axis of time, where middles are middles
+        // in the coordinate of the time axis, where midpoints are evenly spaced
         let even = |t: &f64| if self.log_from.is_some() && *t > 0.0 { t.ln() } else { *t };
         let times: Vec<f64> = points.times.iter().map(even).collect();
         for pen in &self.pens {
@@ -500,7 +500,7 @@ impl<'a> Tracer<'a> {
         bent
     }
 
-    /// The points with the middles of these intervals between them.
+    /// The points, with midpoints inserted in these intervals.
     fn halved(&mut self, step: &mut dyn Looked, points: &Points, bent: &[bool]) -> Points {
         let width = self.quantities.len();
         let mut finer = Points::default();

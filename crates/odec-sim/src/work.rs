@@ -9,42 +9,42 @@ use crate::compare::{self, End, Measurement};
 use crate::memory::Need;
 use crate::reference::{Reference, Unfinished, accurate, even_times};
 
-/// Methods that are compared unless others are named: some of each family.
+/// Default methods: some of each family.
 pub const DEFAULT: [&str; 9] =
     ["euler", "rk4", "dopri5", "backward-euler", "trapezoidal", "rodas4", "radau5", "bdf2", "bdf"];
-/// Stands for all methods in a list of names.
+/// The name that stands for all methods in a list.
 pub const ALL: &str = "all";
-/// Times at which errors are measured; with constant steps they are ends of steps.
+/// Number of times at which errors are measured; with constant steps they are ends of steps.
 const TIMES: usize = 100;
-/// Sets of rows in memory at a time: two accurate runs, the best one so far, and the run that is measured.
+/// Number of sets of rows in memory at a time: two accurate runs, the best one so far, and the measured run.
 const KEPT: u64 = 4;
 /// The longest steps divide the run into at least this many.
 const COARSEST: f64 = 5.0;
-/// Short runs are repeated for this many seconds, others this often, unless it takes too long; the shortest time
+/// Short runs are repeated for this many seconds, longer ones this many times if the time permits; the shortest time
 /// counts.
 const REPEAT: f64 = 0.02;
 const REPEATS: u32 = 3;
 const TOO_LONG: f64 = 0.5;
-/// Errors that are nearer to that of the reference belong to no curve.
+/// Errors below this multiple of the error of the reference are left out.
 const ABOVE_REFERENCE: f64 = 2.0;
-/// Settings of the curves: factors on the relative tolerance, and on the step.
+/// Settings along the curves: factors on the relative tolerance, and on the step size.
 const TOLERANCES: [f64; 8] = [1e2, 1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
 const STEPS: [f64; 8] = [4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125];
-/// Methods of order 1 are not run at smaller relative tolerances than this: they would take all day.
+/// Smallest relative tolerance of methods of order 1: smaller ones would take too long.
 const LOW_ORDER: f64 = 1e-8;
-/// Bounds of the tolerances that are tried.
+/// Range of the tolerances.
 const TOLERANCE: (f64, f64) = (1e-12, 0.05);
-/// Most steps of a run of a curve; runs with more are left out.
+/// Largest number of steps of a run of a curve; runs with more are left out.
 const BUDGET: u64 = 300_000;
-/// Larger errors belong to no curve.
+/// Larger errors are left out.
 const LARGEST: f64 = 10.0;
 
 /// The functions that the host supplies for a measurement.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// Seconds since some moment.
+    /// Seconds since an arbitrary moment.
     pub clock: &'a dyn Fn() -> f64,
-    /// True once the measurement is to end.
+    /// True to end the measurement.
     pub stop: &'a dyn Fn() -> bool,
 }
 
@@ -59,7 +59,7 @@ pub struct Compared {
     pub seconds: f64,
 }
 
-/// A run of a curve of work against precision.
+/// A run of a work-precision curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorkPoint {
     /// Largest error.
@@ -72,7 +72,7 @@ pub struct WorkPoint {
     pub steps: u64,
 }
 
-/// Methods side by side.
+/// A comparison of methods.
 pub struct Comparison<'a> {
     bound: &'a Bound,
     watch: Watch<'a>,
@@ -84,7 +84,7 @@ pub struct Comparison<'a> {
     pub rows: Vec<Compared>,
 }
 
-/// The memory that a measurement of a model takes: a run, and the rows that are compared.
+/// The memory of a measurement of a model: a run, and the compared rows.
 pub fn need(bound: &Bound) -> Need {
     Need::of_run(bound).keeping(KEPT * TIMES as u64, bound.problem.y0.len() as u64)
 }
@@ -92,7 +92,7 @@ pub fn need(bound: &Bound) -> Need {
 /// The methods of a list of names, of [`ALL`], or of none.
 ///
 /// # Errors
-/// A name that no method has.
+/// A name of no method.
 pub fn methods(names: &[&str]) -> Result<Vec<&'static Method>, odec_lang::diagnostic::Diagnostic> {
     match names {
         [] => crate::choose::named(&DEFAULT),
@@ -106,7 +106,7 @@ impl<'a> Comparison<'a> {
     /// change in proportion.
     ///
     /// # Errors
-    /// If the model cannot be solved accurately, or the user interrupts.
+    /// The model cannot be solved accurately, or the user interrupts.
     pub fn new(
         bound: &'a Bound,
         methods: &[&'static Method],
@@ -128,7 +128,7 @@ impl<'a> Comparison<'a> {
         Ok(comparison)
     }
 
-    /// Error and work of each method that takes the model, over a range of tolerances or of steps, the coarsest first.
+    /// Error and work of each method that accepts the model, over a range of tolerances or steps, the coarsest first.
     ///
     /// # Errors
     /// An interrupt.
@@ -170,7 +170,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The options of the points of a curve, the coarsest first.
+/// The options for the points of a curve, the coarsest first.
 fn settings(bound: &Bound, own: &Options) -> Vec<Options> {
     if let Some(h) = own.step.filter(|_| own.fixed) {
         let span = (bound.problem.t_end - bound.problem.t0).abs();
@@ -182,12 +182,12 @@ fn settings(bound: &Bound, own: &Options) -> Vec<Options> {
     list.map(|rtol| Options { max_steps: BUDGET, ..at_tolerance(own, rtol) }).collect()
 }
 
-/// The same options at another tolerance, with the absolute ones in proportion.
+/// The options at another relative tolerance, with proportional absolute tolerances.
 pub(crate) fn at_tolerance(own: &Options, rtol: f64) -> Options {
     Options { rtol, atol: own.atol.iter().map(|a| a * (rtol / own.rtol)).collect(), ..own.clone() }
 }
 
-/// Times at which errors are measured: where constant steps are compared, ends of steps of every size.
+/// Times at which errors are measured: if constant steps are compared, these are ends of steps for all step sizes.
 fn times(bound: &Bound, settings: &[Options]) -> Vec<f64> {
     let longest = settings.first().filter(|o| o.fixed).and_then(|o| o.step);
     let Some(h) = longest else { return even_times(bound, TIMES) };
@@ -196,7 +196,7 @@ fn times(bound: &Bound, settings: &[Options]) -> Vec<f64> {
     let whole = ((t_end - t0) / h * (1.0 + 1e-9)).floor() as usize;
     let every = whole.div_ceil(TIMES).max(1);
     let mut times: Vec<f64> = (1..=whole / every).map(|k| t0 + (k * every) as f64 * h).collect();
-    // the last step is shortened to the end, or ends there but for rounding
+    // the last step may be shorter than the others, or end there up to rounding
     times.retain(|t| (t_end - t) / h > 1e-6);
     times.push(t_end);
     times

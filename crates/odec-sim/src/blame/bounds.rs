@@ -10,15 +10,15 @@ use crate::hybrid::bounds::{terms, text};
 
 /// A run that reached a bound of a state.
 pub(super) struct BoundCrossing {
-    /// Number of the element among all that are bounded.
+    /// Index of the element among all bounded elements.
     pub element: usize,
     pub beyond: f64,
-    /// How fast the state changes on the bound, where its equation leads out.
+    /// The rate of the state on the bound, if its equation leads out.
     pub rate: Option<f64>,
 }
 
 impl BoundCrossing {
-    /// Which terms lead out, the largest first.
+    /// The message, which names the terms that lead out, the largest first.
     pub fn diagnostic(&self, model: &Model, source: &Source, bound: &Bound, at: (f64, &[f64])) -> Diagnostic {
         let place = bound.located.as_ref().and_then(|located| located.bound_of(self.element));
         let when = format!("at {} = {}", model.time.name, number(at.0));
@@ -51,7 +51,7 @@ impl BoundCrossing {
     }
 }
 
-/// An initial value that lies beyond its bound: the row of it and its bound.
+/// The message for an initial value outside its bound, from its row and bound.
 pub(crate) fn start(
     model: &Model,
     bound: &crate::hybrid::Located,

@@ -10,10 +10,10 @@ use super::{declared, number};
 use crate::bind::Bound;
 use crate::start::Moved;
 
-/// Most constraints or states that a report shows.
+/// Largest number of constraints or states in a report.
 const MAX_SHOWN: usize = 6;
 
-/// The constraints of a model, with how often each was differentiated.
+/// The constraints of a model, with the number of differentiations of each.
 fn constraints(bound: &Bound) -> &[(Span, u32)] {
     bound.executor.program().invariants.as_ref().map_or(&[], |invariants| &invariants.constraints)
 }
@@ -55,7 +55,7 @@ pub fn not_kept(model: &Model, bound: &Bound, moved: &[Moved]) -> Diagnostic {
     with_constraints(report, bound).help(format!("the nearest consistent start has {}{more}", shown.join(", ")))
 }
 
-/// Events set values that do not satisfy the constraints.
+/// Events set values that violate the constraints.
 pub(super) fn unmet(bound: &Bound, off: &[Deviation], events: &[usize], when: &str) -> Diagnostic {
     if events.is_empty() {
         return jump(bound, off, when);
@@ -98,7 +98,7 @@ pub fn unkept(bound: &Bound, when: &str, state: &str) -> Diagnostic {
     ))
 }
 
-/// Constraints that say the same.
+/// Constraints that depend on each other.
 pub fn dependent(bound: &Bound, when: &str) -> Diagnostic {
     let headline = format!("the constraints are dependent {when}");
     with_constraints(Diagnostic::error(&codes::E0636, headline), bound).help(
@@ -107,7 +107,7 @@ pub fn dependent(bound: &Bound, when: &str) -> Diagnostic {
     )
 }
 
-/// The derivatives of the constraints do not determine the unknowns; `None` of a model whose constraints were not differentiated.
+/// The derivatives of the constraints do not determine the unknowns; `None` for a model without differentiated constraints.
 pub fn undetermined(bound: &Bound, when: &str) -> Option<Diagnostic> {
     if constraints(bound).is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Messages about runs that an event ended: which one, and what to write.
+//! Messages about runs that failed because of an event: which event, and what to write.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -92,7 +92,7 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
     })
 }
 
-/// An event that leads back to its own condition at this comparison.
+/// Adds the comparison through which an event triggers itself.
 fn returns(report: Diagnostic, relation: Option<Span>) -> Diagnostic {
     let text = "the event makes both sides equal, and the equations lead back across the limit";
     with(report, relation.into_iter().collect(), text).help(

@@ -21,7 +21,7 @@ pub fn not_compiled(unfit: &Unfit, program: Option<&Program>) -> Diagnostic {
     }
 }
 
-/// Extents or tables that do not fit a model. The language has judged most of this before, with the same codes.
+/// Extents or tables that do not fit a model. The front end has checked most of this before, with the same codes.
 pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
     match error {
         BindError::Empty { axis, range: (first, last) } => {
@@ -90,7 +90,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
     }
 }
 
-/// The values of the extents that the bounds of index sets use.
+/// The values of the extents in the bounds of index sets.
 fn sizes<'a>(program: &Program, ends: impl IntoIterator<Item = &'a Affine>, what: &str) -> String {
     let mut used: Vec<u32> = ends.into_iter().flat_map(|e| e.extents.iter().map(|(id, _)| id.0)).collect();
     used.sort_unstable();
@@ -103,7 +103,7 @@ fn sizes<'a>(program: &Program, ends: impl IntoIterator<Item = &'a Affine>, what
     if list.is_empty() { what.to_string() } else { format!("{what}; here {}", list.join(", ")) }
 }
 
-/// Where an access is written.
+/// Source location of an access.
 fn place(nest: &Kernel, access: AccessId) -> Option<Span> {
     let nodes = nest.graph.nodes().iter().enumerate();
     let reads = nodes.filter(|(_, node)| **node == Node::Read(odec_ir::Element::At(access)));

@@ -11,14 +11,15 @@ use odec_ode::problem::{Cause, Failure};
 use super::{MAX_VALUES, Names, advice, constraints, in_order, number, with_equation, with_state, with_term};
 use crate::bind::Bound;
 
-/// Factor on an absolute tolerance that lets a quantity become negative.
+/// Suggested factor on the absolute tolerance of a quantity that became negative.
 const FINER: f64 = 1e-6;
-/// Steps of fewer spacings of t are as short as steps can be.
+/// A step of fewer spacings of t counts as the shortest possible.
 const CROWDED: f64 = 16.0;
-/// Part of a run that the spacing of t has to be until it is the reason: a solution that ends takes steps as short.
+/// The spacing of t is the cause only if it exceeds this fraction of the run: near the end of a solution, steps get
+/// as short.
 const COARSE: f64 = 1e-10;
 
-/// Distance of an unknown from the last accepted step, relative to its size there, that no solution covers in a step.
+/// A distance of an unknown from the last accepted step, relative to its size there, that no solution covers in one step.
 const FAR: f64 = 1e6;
 
 /// A run that failed.
@@ -41,7 +42,7 @@ struct Failed<'a> {
     source: &'a Source,
     bound: &'a Bound,
     failure: &'a Failure,
-    /// Everything else there, discretes included.
+    /// All other values at that time, including discretes.
     values: Values,
     names: Names<'a>,
     /// Time and state of the failure.
@@ -79,7 +80,7 @@ impl Failed<'_> {
         }
     }
 
-    /// Modes or events.
+    /// A failure of modes or events.
     fn instant(&self) -> Diagnostic {
         match self.failure.instant.as_deref() {
             Some(HybridCause::Bound { bound, beyond, rate }) => {
@@ -100,7 +101,7 @@ impl Failed<'_> {
         blame(self.model, self.source, what, at).or_else(|| blame_beyond(self.model, self.source, what, at))
     }
 
-    /// With the term that has no finite value; `help` where the term does not tell.
+    /// The message with the term that is not finite; `help` is used if the term gives no advice.
     fn by_term(&self, d: Diagnostic, what: FailedQuantity, row: usize, help: &str) -> Diagnostic {
         match self.search(what) {
             Some(blame) => with_term(d, &blame).help(advice(&blame).unwrap_or(help)),
@@ -122,7 +123,7 @@ impl Failed<'_> {
             let (name, when) = (self.names.state(unknown), &self.when);
             let headline = format!("a step led the unknown `{name}` to {} {when}", number(self.y[unknown]));
             let report = Diagnostic::error(&codes::E0601, headline);
-            // the term shows where the step led, so that advice about the term would mislead
+            // the term is only where the step led, and advice about it would mislead
             let report = match self.search(what) {
                 Some(blame) => with_term(report, &blame),
                 None => self.by_equation(report, row, "this equation has no finite value there"),
@@ -137,7 +138,7 @@ impl Failed<'_> {
         self.by_term(Diagnostic::error(&codes::E0601, headline), what, row, help)
     }
 
-    /// The algebraic unknown that the failed step moved most, if it moved it beyond all bounds.
+    /// The algebraic unknown that the failed step moved most, if it moved it by far too much.
     fn far_off(&self) -> Option<usize> {
         let moved = |k: usize| (self.y[k] - self.failure.y[k]).abs() / (1.0 + self.failure.y[k].abs());
         let rows = 0..self.y.len().min(self.failure.y.len());
@@ -161,7 +162,7 @@ impl Failed<'_> {
         )
     }
 
-    /// The derivative by a state, or by time.
+    /// A derivative with respect to a state or time that is not finite.
     fn no_derivative(&self, row: usize, col: Option<usize>) -> Diagnostic {
         let (rate, rank) = (self.names.rate(row), self.names.rank(row));
         let (code, by, what, help) = match col {
@@ -267,8 +268,8 @@ impl Failed<'_> {
         ))
     }
 
-    /// Advice about a quantity that fell below zero, first the one in question. Velocities and positions may be
-    /// negative.
+    /// Advice about a quantity that became negative, starting with the row in question. Velocities and positions may
+    /// be negative.
     fn fell_below_zero(&self, row: usize) -> Option<String> {
         let (y0, options) = (&self.bound.problem.y0, &self.bound.options);
         let atol = |k: usize| options.atol_at(k);

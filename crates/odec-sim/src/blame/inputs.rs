@@ -7,13 +7,13 @@ use odec_lang::model::Model;
 use super::{number, with_term};
 use crate::bind::Bound;
 
-/// Says that it is beyond its data; `None` for the blame of another term.
+/// The message for an input outside its data; `None` if another term is to blame.
 pub(super) fn beyond(model: &Model, bound: &Bound, blame: &Blame) -> Option<Diagnostic> {
     let index = blame.input?;
     let input = model.inputs.get(index)?;
     let (first, last) = bound.values.inputs.get(index)?.as_deref()?.span;
     let (name, time) = (&input.name, &model.time.name);
-    // the operand is left out where it is a number in the text
+    // a number in the text has no operand
     let at = blame.operands.first().map(|operand| operand.value).filter(|value| value.is_finite())?;
     let (edge, at_edge) = if at - first < last - at { ("begin", first) } else { ("end", last) };
     let headline = format!("the run reads `{name}` outside its data, which {edge} at {}", number(at_edge));

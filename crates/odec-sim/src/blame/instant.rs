@@ -1,4 +1,4 @@
-//! Messages about runs that modes or events ended: which comparison of the text, at which rates.
+//! Messages about runs that failed because of modes or events: which comparison, and at which rates.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, Label, codes};
@@ -8,13 +8,13 @@ use super::number;
 use crate::bind::{Bound, MAX_STEPS};
 use crate::hybrid::Located;
 
-/// Most places that a message shows.
+/// Largest number of source locations in a message.
 const MAX_PLACES: usize = 4;
 
 /// Help for a derivative that does not exist.
 const DIFFERENCES: &str = "choose other values that avoid this point, or run without `--sens`";
 
-/// Why no modes agree with the motion, or why instants do not end.
+/// The message if no modes agree with the motion, or if instants do not end.
 pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> Diagnostic {
     if let Some(report) = super::events::events(cause, bound, t, when) {
         return report;
@@ -96,7 +96,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
     }
 }
 
-/// A list of known times that has more of them than the run may take steps.
+/// A list of known times with more entries than the run may take steps.
 fn too_many_times(bound: &Bound, list: usize, count: f64, budget: u64) -> Diagnostic {
     let (end, asked) = (number(bound.problem.t_end), budget < MAX_STEPS);
     let permitted = if asked { "`max_steps` permits" } else { "one run can take" };
@@ -108,7 +108,7 @@ fn too_many_times(bound: &Bound, list: usize, count: f64, budget: u64) -> Diagno
     report.help(format!("use a longer period, end the run earlier{rest}"))
 }
 
-/// The report with these places, each once: the text at the first.
+/// Adds these locations to the report, without duplicates; the first one gets the text.
 pub(super) fn with(mut report: Diagnostic, mut places: Vec<Span>, text: &str) -> Diagnostic {
     places.sort_unstable();
     places.dedup();

@@ -1,4 +1,4 @@
-//! Run-time failures in the model's terms: the place in the source, the values, and what to try.
+//! Run-time failures in terms of the model: the source location, the values, and what to try.
 
 pub(crate) mod bounds;
 pub mod constraints;
@@ -29,18 +29,18 @@ use crate::quantities::Quantities;
 
 /// Number of values of a state that a message shows; for a larger model it shows the first ones.
 const MAX_VALUES: usize = 8;
-/// Beyond this a product or power overflows easily.
+/// Above this, a product or power overflows easily.
 const HUGE: f64 = 1e150;
-/// Longest text of a term that is repeated in a message.
+/// Longest term that a message repeats.
 const MAX_TEXT: usize = 60;
 
-/// Names by places in y.
+/// The names of the states by their index in y.
 struct Names<'a> {
     bound: &'a Bound,
 }
 
 impl Names<'_> {
-    /// Rank of the state in the order of the text.
+    /// Rank of a state in the order of the text.
     fn rank(&self, at: usize) -> usize {
         self.bound.states.rank(at)
     }
@@ -55,7 +55,7 @@ impl Names<'_> {
     }
 }
 
-/// The innermost term that is not finite, with its operands and the way to it.
+/// Adds the innermost term that is not finite, with its operands and the enclosing terms.
 fn with_term(mut d: Diagnostic, blame: &Blame) -> Diagnostic {
     let what = match blame.fault {
         Fault::Value => format!("this is {}", number(blame.value)),
@@ -64,7 +64,7 @@ fn with_term(mut d: Diagnostic, blame: &Blame) -> Diagnostic {
     };
     d = d.label(blame.span, what);
     for operand in &blame.operands {
-        // a number stands for itself
+        // a literal needs no value
         if operand.span != blame.span && operand.text.trim().parse::<f64>().is_err() {
             d = d.label(operand.span, format!("{} = {}", short(&operand.text), number(operand.value)));
         }
@@ -75,7 +75,7 @@ fn with_term(mut d: Diagnostic, blame: &Blame) -> Diagnostic {
     d
 }
 
-/// Advice for the term.
+/// Advice about the term.
 fn advice(blame: &Blame) -> Option<&'static str> {
     let text = blame.text.trim_start();
     let negative = blame.operands.iter().any(|o| o.value < 0.0);
@@ -108,12 +108,12 @@ fn short(text: &str) -> String {
     text.chars().take(MAX_TEXT - 1).chain(['…']).collect()
 }
 
-/// The name of the derivative of what is at a place of y: `x'`, `u[3]'`, `p[3]''.x`.
+/// The name of the derivative of the element at this index in y: `x'`, `u[3]'`, `p[3]''.x`.
 fn rate(states: &Quantities, at: usize) -> String {
     states.at(at).map_or(String::new(), |(quantity, element)| quantity.rate(element))
 }
 
-/// Constants, parameters and inputs with the discretes of a run; without any, with what these start from.
+/// Constants, parameters and inputs with the discretes of a run; without discretes, with their initial values.
 fn values_at(model: &Model, bound: &Bound, discretes: &[f64]) -> Values {
     let mut values = bound.values.clone();
     if let Some(located) = &bound.located {
@@ -122,21 +122,21 @@ fn values_at(model: &Model, bound: &Bound, discretes: &[f64]) -> Values {
     values
 }
 
-/// States in the order of the text, which blaming wants.
+/// States in the order of the text, as blame needs them.
 pub(crate) fn in_order(bound: &Bound, y: &[f64]) -> Vec<f64> {
     bound.states.places().map(|k| y.get(k).copied().unwrap_or(f64::NAN)).collect()
 }
 
-/// Position of the state that the model declares for what is at a place of y.
+/// Index of the declared state of the element at this index in y.
 pub(crate) fn declared(model: &Model, states: &Quantities, at: usize) -> Option<usize> {
     let (series, _) = states.at(at)?;
-    // the equation of a derivative by a parameter is that of its state
+    // the equation of a derivative with respect to a parameter is that of its state
     let derivative = series.name.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));
     let name = derivative.map_or(series.name.as_str(), |(own, _)| own);
     model.states.iter().position(|s| (0..s.order).any(|k| s.derivative(k) == name))
 }
 
-/// The equation that gives a row, or else the declaration of its state.
+/// Adds the equation of a row, or otherwise the declaration of its state.
 fn with_equation(d: Diagnostic, model: &Model, names: &Names, row: usize, text: &str) -> Diagnostic {
     let Some(k) = declared(model, &names.bound.states, row) else { return d };
     let own = |e: &&Equation| e.target == Some(k) || (model.states[k].algebraic && e.owner == Some(k));
@@ -164,7 +164,7 @@ fn with_state(mut d: Diagnostic, model: &Model, bound: &Bound, failure: &Failure
     d
 }
 
-/// An initial value that is not finite, at a place of y.
+/// The message for an initial value that is not finite, at this index in y.
 pub fn start_value(
     model: &Model,
     source: &Source,
@@ -187,7 +187,7 @@ pub fn start_value(
     d.help("correct the value, or the parameters that it depends on")
 }
 
-/// Six significant digits, short.
+/// A number with six significant digits, in its shortest form.
 pub fn number(v: f64) -> String {
     let rounded: f64 = format!("{v:.5e}").parse().unwrap_or(v);
     let plain = format!("{rounded}");

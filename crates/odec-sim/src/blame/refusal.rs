@@ -1,4 +1,4 @@
-//! Messages about what a solver refuses before it starts, and about names that do not exist.
+//! Messages about refusals of a solver, and about names that do not exist.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -11,7 +11,7 @@ use crate::bind::{Bound, RunBlockPlaces};
 use crate::quantities::Quantities;
 use crate::select::Misnamed;
 
-/// A method that cannot be found. `span` is the entry of the run block that asks for it, if one does.
+/// A method that cannot be found. `span` is the entry of the run block that names it, if any.
 pub fn unknown_method(refusal: &Refusal, span: Option<Span>) -> Diagnostic {
     explain(refusal, &Quantities::default(), &RunBlockPlaces { method: span, ..RunBlockPlaces::default() })
 }
@@ -103,12 +103,12 @@ fn explain(refusal: &Refusal, states: &Quantities, asked: &RunBlockPlaces) -> Di
     }
 }
 
-/// The flag or call from which a name comes; none if a program supplied the name.
+/// The flag or call that contains a name; empty if a program supplied it.
 fn place(name: &str, flag: &str) -> String {
     if flag.is_empty() { String::new() } else { format!("`{flag} {name}`: ") }
 }
 
-/// A name on the command line that is no state, where only states count.
+/// A name on the command line that is not a state, where only states are permitted.
 pub fn unknown_state(name: &str, flag: &str, states: &[&str]) -> Diagnostic {
     let d = Diagnostic::error(&codes::E0706, format!("{}the model has no state `{name}`", place(name, flag)));
     match suggest::nearest(name, states.iter().copied()).first() {
@@ -117,7 +117,7 @@ pub fn unknown_state(name: &str, flag: &str, states: &[&str]) -> Diagnostic {
     }
 }
 
-/// A name on the command line that is no state and no output.
+/// A name on the command line that is neither a state nor an output.
 pub fn unknown_name(name: &str, flag: &str, known: &[&str]) -> Diagnostic {
     let d =
         Diagnostic::error(&codes::E0706, format!("{}the model has no quantity `{name}` to record", place(name, flag)));

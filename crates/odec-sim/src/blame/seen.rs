@@ -1,4 +1,4 @@
-//! Messages about runs that failed for a reason that earlier steps had shown.
+//! Messages about failed runs whose cause earlier steps had shown.
 
 use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_ode::problem::{Cause, Failure};
@@ -6,8 +6,8 @@ use odec_ode::problem::{Cause, Failure};
 use super::{failed, number};
 use crate::monitor::report::{self, Judged};
 
-/// As [`failed`], with the cause that was seen on the way in the place of a guess. Of a warning that was given already, `said`, only
-/// the code is named.
+/// Like [`failed`], but with the cause that the monitor saw instead of a guess. For a warning in `said`, which was
+/// already given, only the code is named.
 pub fn failed_seen(judged: &Judged<'_>, failure: &Failure, said: &[&'static Code]) -> Diagnostic {
     let d = failed(judged.model, judged.source, judged.bound, failure);
     let explains = |warning: &Diagnostic| {
@@ -34,7 +34,7 @@ pub fn failed_seen(judged: &Judged<'_>, failure: &Failure, said: &[&'static Code
     }
 }
 
-/// Adds what grew out of its tolerance with the error that it had there: what failed then may be no solution of the model.
+/// Adds the growth of an error beyond its tolerance: the failure may not belong to a solution of the model.
 fn with_tolerance(mut d: Diagnostic, warning: Diagnostic) -> Diagnostic {
     let state = shown_state(d.help.take());
     let lines = [Some(format!("before that, {}", warning.headline)), warning.help, state];
@@ -52,7 +52,7 @@ fn outgrown(warning: &Diagnostic, failure: &Failure) -> bool {
     !matches!(failure.cause, Cause::TooManySteps { .. }) && warning.code == &codes::W0605
 }
 
-/// Names the warning that was given where the guess stands.
+/// Replaces the guess by the code of a warning that was already given.
 fn with_code(mut d: Diagnostic, warning: &Diagnostic, failure: &Failure, judged: &Judged<'_>) -> Diagnostic {
     if outgrown(warning, failure) {
         let time = &judged.model.time.name;
@@ -64,7 +64,7 @@ fn with_code(mut d: Diagnostic, warning: &Diagnostic, failure: &Failure, judged:
     d
 }
 
-/// Puts what was seen where the guess stands; the last line of the help, which shows the state, stays.
+/// Replaces the guess by the observed cause; keeps the last line of the help, which shows the state.
 fn with_cause(mut d: Diagnostic, warning: Diagnostic, failure: &Failure, judged: &Judged<'_>) -> Diagnostic {
     let time = &judged.model.time.name;
     let state = shown_state(d.help.take());

@@ -1,4 +1,4 @@
-//! Messages about steady states: why there is no search or no result, and starts that the motion does not approach.
+//! Messages about steady states: why there is no search or no result, and starts that the solution does not approach.
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -65,7 +65,7 @@ pub fn sum(terms: &[(usize, f64)], name: impl Fn(usize) -> String) -> String {
     sum
 }
 
-/// Points at the entry of the run block.
+/// Points to the entry of the run block.
 fn at_entry(report: Diagnostic, bound: &Bound) -> Diagnostic {
     match bound.asked.start {
         Some(span) if bound.from_steady => report.label(span, "the run starts from a steady state"),
@@ -118,7 +118,7 @@ pub fn repeated(model: &Model) -> Option<Diagnostic> {
     ))
 }
 
-/// A state at rest on a constraint solves other equations.
+/// Refuses a model with constraints: a steady state on a constraint satisfies other equations.
 fn constrained(bound: &Bound) -> Diagnostic {
     let headline = "odec cannot find steady states of a model whose constraints must be differentiated";
     let report = at_entry(Diagnostic::error(&codes::E0322, headline), bound);
@@ -127,7 +127,7 @@ fn constrained(bound: &Bound) -> Diagnostic {
     report.help("write the constraint in its differentiated form, or choose coordinates that need no constraint")
 }
 
-/// Warns about a run that starts from an unstable steady state, or from one that its solution does not approach.
+/// Warns about a run that starts from an unstable steady state, or from a steady state that its solution does not approach.
 pub fn unsettled(bound: &Bound) -> Option<Diagnostic> {
     let start = bound.steady.as_ref()?;
     let steady = &start.steady;

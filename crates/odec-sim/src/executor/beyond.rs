@@ -1,4 +1,4 @@
-//! Capabilities of an executor beyond f and its derivatives: whole steps, Taylor coefficients, the pulses of terms of
+//! Capabilities of an executor beyond f and its derivatives: fused steps, Taylor coefficients, the pulses of terms of
 //! t.
 
 use std::sync::{Arc, PoisonError};
@@ -14,12 +14,12 @@ use super::Executor;
 use crate::timetable::{RapidChanges, Timetable};
 
 impl Executor {
-    /// Says that steps must not miss the pulses of these results either.
+    /// Adds results whose pulses steps must not miss.
     pub(crate) fn watch(&mut self, program: &Program, bound: &Arc<BoundProgram>) {
         self.watched = Some(Arc::new((program.clone(), bound.clone())));
     }
 
-    /// The pulses between two times of terms that depend only on t, or on states that count time, for the current
+    /// The pulses, between two times, of terms that depend only on t, or on states that count time, for the current
     /// parameters and a time and state.
     pub(crate) fn pulses(&self, at: (f64, &[f64]), span: (f64, f64)) -> RapidChanges {
         let table = self.timetable.get_or_init(|| {
@@ -74,7 +74,7 @@ impl Series for Executor {
     }
 
     fn coefficients(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
-        // the kernel reads no direction, but takes one of this length
+        // the kernel reads no direction, but needs a slice of this length
         let inputs = Inputs { t, y, p: &self.p, w: y };
         let found =
             self.series.run(inputs, order, out) || (self.prepare(order).is_ok() && self.series.run(inputs, order, out));

@@ -6,7 +6,7 @@ use odec_ode::invariants::{self, Stage};
 
 use super::{Executor, KernelCode, Unfit};
 
-/// The functions, bound.
+/// The bound functions.
 pub(super) struct BoundFunctions {
     executor: Executor,
     stages: Vec<Stage>,
@@ -43,7 +43,7 @@ impl BoundFunctions {
         invariants::Invariants { residual: executor, stages, derived, unknowns, direct }
     }
 
-    /// Parameters and what events change, as they are in the other program. The arrays that both have come first in both.
+    /// Copies parameters, discretes and modes from the other program. Arrays in both programs come first in both.
     pub(super) fn take_parameters(&mut self, from: &Executor) {
         let Executor { program, layout, p, .. } = &mut self.executor;
         for (k, array) in program.arrays.iter().enumerate() {

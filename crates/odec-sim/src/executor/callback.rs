@@ -1,11 +1,11 @@
-//! Kernels as functions of C for other hosts, also of models with arrays, in the order of states that the host has.
+//! Kernels as C functions for other hosts, also for models with arrays, in the order of states of the host.
 
 use odec_ir::KernelRole;
 use odec_jit::{Callback, Extents};
 
 use super::{Backend, Executor};
 
-/// The element k of `values` goes to the place k.
+/// Moves element k of `values` to index `places[k]`.
 fn moved(values: &[f64], places: &[usize]) -> Vec<f64> {
     let mut own = vec![0.0; values.len()];
     for (value, place) in values.iter().zip(places) {
@@ -15,9 +15,9 @@ fn moved(values: &[f64], places: &[usize]) -> Vec<f64> {
 }
 
 impl Executor {
-    /// f, its product with a direction, or df/dt as a function of C, which is called with the parameter buffer as `p`. `places`
-    /// has the position in y of each element of the caller's vectors, if the orders differ. `None` without machine code,
-    /// and for a kernel that the program does not have.
+    /// f, its tangent, or df/dt as a C function, which is called with the parameter buffer as `p`. If the orders
+    /// differ, `places` gives the index in y of each element of the caller's vectors. `None` without machine code,
+    /// and if the program has no such kernel.
     pub fn callback(&self, role: KernelRole, places: Option<Vec<usize>>) -> Option<Callback> {
         let Backend::Jit(code) = &self.backend else { return None };
         let n = self.layout.n;

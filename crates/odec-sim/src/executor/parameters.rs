@@ -1,4 +1,4 @@
-//! Features for hosts that no solver uses: derivatives with respect to parameters, and kernels as C functions.
+//! Features for hosts, not for solvers: derivatives with respect to parameters, and kernels as C functions.
 
 use odec_ir::KernelRole;
 use odec_ir::derive::Columns;
@@ -7,12 +7,12 @@ use odec_ode::pattern::Pattern;
 
 use super::{Backend, Executor, MatrixCode, Unfit};
 
-/// The matrix of the derivatives of f by the parameters, bound to the extents of an executor.
+/// The matrix of derivatives of f with respect to the parameters, bound to the extents of an executor.
 #[derive(Clone)]
 pub struct ByParameters(MatrixCode);
 
 impl ByParameters {
-    /// Where its entries are: a row for each row of f, a column for each place of the parameters in [`Executor::parameters`].
+    /// The pattern: a row for each row of f, a column for each parameter in [`Executor::parameters`].
     pub fn pattern(&self) -> &Pattern {
         &self.0.pattern
     }
@@ -22,7 +22,7 @@ impl Executor {
     /// Binds df/dp; `None` for a program without it.
     ///
     /// # Errors
-    /// If the matrix has too many entries or cannot be compiled.
+    /// The matrix has too many entries or cannot be compiled.
     pub fn by_parameters(&self) -> Result<Option<ByParameters>, Unfit> {
         if !self.program.has(KernelRole::ParameterJacobian) {
             return Ok(None);
@@ -30,22 +30,22 @@ impl Executor {
         self.bind_matrix(KernelRole::ParameterJacobian).map(|matrix| Some(ByParameters(matrix)))
     }
 
-    /// [`Executor::by_parameters`], bound when it is first asked for; `None` also where it cannot be bound.
+    /// Like [`Executor::by_parameters`], bound on first use; `None` if it cannot be bound.
     pub(crate) fn kept_by_parameters(&self) -> Option<&ByParameters> {
         self.by_parameters.get_or_init(|| self.by_parameters().ok().flatten()).as_ref()
     }
 
-    /// The entries of df/dp, which this executor or one that it was forked from has bound.
+    /// Computes the entries of df/dp; `of` was bound by this executor or by one that it was forked from.
     pub fn parameter_derivatives(&self, of: &ByParameters, t: f64, y: &[f64], values: &mut [f64]) {
         self.run(KernelRole::ParameterJacobian, Some(&of.0), t, y, &[], values);
     }
 
-    /// Derivatives of initial values and outputs, by one variable at a time.
+    /// Derivatives of initial values and outputs, with respect to one variable at a time.
     pub(crate) fn derivatives(&self) -> Columns<'_> {
         Columns::new(&self.program, &self.bound)
     }
 
-    /// A kernel as a function of C, if its code is one without loops. It takes [`Executor::parameters`].
+    /// A kernel as a C function, if it has no loops and has code. It takes [`Executor::parameters`].
     pub fn function(&self, role: KernelRole) -> Option<Function> {
         match &self.backend {
             Backend::Jit(code) => code.function(role),

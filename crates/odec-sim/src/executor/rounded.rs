@@ -1,4 +1,4 @@
-//! f of a bound program over other numbers than f64, by the interpreter: with bounds of its rounding error, and without rounding.
+//! Interpreted f of a bound program over other number types: with bounds on its rounding error, and modulo a prime.
 
 use odec_ir::KernelRole;
 use odec_ir::interpret::{Inputs, Interpreter};
@@ -8,15 +8,15 @@ use odec_ir::rounded::Rounded;
 
 use super::Executor;
 
-/// The right-hand side of an executor over another type of numbers, at its parameters as they are.
+/// The right-hand side of an executor over another number type, for its current parameters.
 pub struct RhsOver<'a, T> {
     executor: &'a Executor,
     interpreter: Interpreter,
-    /// The parameter buffer; its staged values are computed with numbers of this type.
+    /// The parameter buffer; its staged values are computed in this type.
     p: Vec<T>,
 }
 
-/// f with bounds of its rounding error.
+/// f with bounds on its rounding error.
 pub type RoundedRhs<'a> = RhsOver<'a, Rounded>;
 /// f modulo a prime.
 pub type ExactRhs<'a> = RhsOver<'a, Residue>;
@@ -45,7 +45,7 @@ impl<'a, T: Number> RhsOver<'a, T> {
 }
 
 impl RoundedRhs<'_> {
-    /// f(t, y) at a state that counts as exact.
+    /// f(t, y) at a state without rounding error.
     pub fn bounded(&self, t: f64, y: &[f64]) -> Vec<Rounded> {
         let y: Vec<Rounded> = y.iter().map(|y| Rounded::exact(*y)).collect();
         self.at(t, &y)

@@ -67,7 +67,7 @@ pub struct Checked {
     pub times: Vec<f64>,
     /// Measured quantities.
     pub names: Vec<String>,
-    /// Series by series, each in the given order of times.
+    /// The data, series by series, each in the given order of times.
     pub data: Vec<Datum>,
     /// True if all standard deviations are known.
     pub known: bool,

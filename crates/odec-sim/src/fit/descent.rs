@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 
 /// Largest number of evaluations in one descent.
 pub const MAX_EVALUATIONS: u32 = 400;
-/// Singular values below this fraction of the largest are ignored in a step.
+/// Singular values below this fraction of the largest are ignored in steps.
 const NEGLIGIBLE: f64 = 1e-11;
 /// If a full Gauss-Newton step promises to reduce the sum of squares by less than this fraction, it is not worth an
 /// evaluation: each parameter is then within 1e-6 of its standard error.
@@ -56,7 +56,7 @@ pub enum Ended {
     Minimum,
     /// No step reduced the sum of squares, although the derivatives promise a reduction.
     Stuck,
-    /// After [`MAX_EVALUATIONS`] evaluations.
+    /// After the limit of [`MAX_EVALUATIONS`] evaluations.
     Evaluations,
 }
 

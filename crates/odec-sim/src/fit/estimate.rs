@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use super::descent::{Evaluation, Interval, decomposed};
 use super::quantile::two_sided;
 
-/// A combination names the parameters with at least this coefficient.
+/// A message names the parameters of a combination with at least this coefficient.
 const NAMED: f64 = 0.1;
 /// A parameter with more than this coefficient in an undetermined combination has an infinite standard error.
 const TOUCHED: f64 = 1e-3;

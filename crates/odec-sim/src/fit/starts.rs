@@ -1,5 +1,5 @@
-//! Several starts. The first is that of the model. The others are drawn from the ranges and depend only on their
-//! number, so any thread on any machine can compute any of them.
+//! Several starting points. The first one comes from the model. The others are drawn from the ranges and depend only
+//! on their number, so any thread on any machine can compute any of them.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Its final sum of squares.
+    /// The final sum of squares.
     pub fn squares(&self) -> Option<f64> {
         self.end.as_ref().ok().map(|descent| descent.evaluation.squares())
     }

@@ -24,7 +24,7 @@ impl Error {
         Error { class: first.map_or(Class::Internal, Diagnostic::class), diagnostics, source }
     }
 
-    /// Place and words of a diagnostic: `decay.ode:2:6: error[E0201]: ...`.
+    /// Writes location and text of a diagnostic: `decay.ode:2:6: error[E0201]: ...`.
     fn lines(&self, f: &mut fmt::Formatter<'_>, d: &Diagnostic) -> fmt::Result {
         if let (Some(source), Some(span)) = (&self.source, d.span()) {
             let (name, line, column) = source.place(span);

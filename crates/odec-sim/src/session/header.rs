@@ -21,7 +21,7 @@ pub(crate) struct Column<'a> {
     pub place: Span,
 }
 
-/// `flow [m^3/s]` as a name and a unit.
+/// Splits `flow [m^3/s]` into name and unit.
 pub(crate) fn parted(field: &str) -> (String, Option<String>) {
     match field.split_once('[') {
         Some((name, rest)) if rest.trim_end().ends_with(']') => {
@@ -36,7 +36,7 @@ impl Column<'_> {
     /// warning says that the unit of the column has no effect.
     ///
     /// # Errors
-    /// The headline and the help, if no factor does that.
+    /// Headline and help, if no such factor exists.
     pub fn factor(&self, model: &Model, warnings: &mut Vec<Diagnostic>) -> Result<f64, (String, String)> {
         let Some(unit) = self.unit else { return Ok(1.0) };
         let (units, time) = (&model.units, &model.time.name);

@@ -1,4 +1,4 @@
-//! Turns a text, or a model built in Rust, into a checked model, and that into programs and simulations.
+//! Checks a text, or a model built in Rust, and makes programs and simulations of it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,12 +45,12 @@ impl Session {
         Session { files: Arc::new(files), ..self }
     }
 
-    /// The same session with a clock, which times the stages.
+    /// The same session with a clock, which measures the stages.
     pub fn with_clock(self, clock: Clock) -> Session {
         Session { clock: Some(clock), ..self }
     }
 
-    /// Reads and checks a text; messages call it `name`.
+    /// Parses and checks a text; messages call it `name`.
     ///
     /// # Errors
     /// The text is not a valid model.
@@ -68,7 +68,7 @@ impl Session {
         source.with_files(&Parts(&*self.files), used)
     }
 
-    /// Reads and checks a text with its parts. Returns the tree even if the text is not a valid model.
+    /// Parses and checks a text with its parts. Returns the tree even if the text is not a valid model.
     pub fn check(&self, source: Source) -> (odec_lang::syntax::tree::Tree, Result<Loaded, Error>) {
         let mut laps = Laps::new(self.clock);
         let source = self.with_parts(source);
@@ -78,7 +78,7 @@ impl Session {
         diagnostics.extend(more);
         let wrong = diagnostics.iter().any(Diagnostic::is_error);
         match &model {
-            // what is wrong is looked at once more: idioms of other languages, and fixes that were tried
+            // an invalid text is checked again for idioms of other languages, and for fixes that work
             _ if wrong => diagnostics = odec_lang::check(&source).diagnostics,
             Some(model) => diagnostics.extend(odec_lang::lint::lint(&tree, &source, model)),
             None => {}
@@ -99,15 +99,14 @@ impl Session {
                     titles,
                 })
             }
-            // whatever a text says wrongly is the fault of the text
+            // errors in a text always have the class of the model
             None => Err(Error { class: Class::Model, ..Error::new(Some(source), diagnostics) }),
         };
         (tree, loaded)
     }
 
-    /// Takes a model that was not compiled from text here. `source` is the text to which its places point. For a model
-    /// that was built from parts, it is the `source` that the builder returns, so that messages list the labels of the
-    /// parts.
+    /// Accepts a model that was built elsewhere. `source` is the text of its source locations. For a model that was
+    /// built from parts, it is the `source` that the builder returns, so that messages list the labels of the parts.
     pub fn adopt(&self, source: Source, model: Model) -> Loaded {
         let (source, model) = (Arc::new(source), Arc::new(model));
         let (warnings, times, titles) = (vec![], Times::default(), Titles::default());
@@ -150,7 +149,7 @@ impl Loaded {
     /// The program with the values of `choices`, and warnings, for `emit` and `dump`.
     ///
     /// # Errors
-    /// If values are invalid, tables cannot be read, or equations cannot be solved for their derivatives.
+    /// Invalid values, unreadable tables, or equations that cannot be solved for their derivatives.
     pub fn program(&self, choices: &Choices) -> Result<Lowered, Error> {
         let (choices, doubtful) = self.with_tables(self.in_units_of_model(choices)?, None)?;
         let overrides = overrides(None, &choices);
@@ -159,10 +158,11 @@ impl Loaded {
         Ok(lowered)
     }
 
-    /// The values of the parameters and the initial values, and the names of those that `choices` and the unnamed run set.
+    /// The values of the parameters and the initial values, and the names of those that `choices` and the unnamed run
+    /// set.
     ///
     /// # Errors
-    /// As of [`Loaded::program`].
+    /// See [`Loaded::program`].
     pub fn values(&self, choices: &Choices) -> Result<(Values, BTreeSet<String>), Error> {
         let (choices, _) = self.with_tables(self.in_units_of_model(choices)?, None)?;
         let run = self.model.runs.iter().find(|run| run.name.is_none());
@@ -192,7 +192,7 @@ impl Loaded {
         Ok((lowered, located))
     }
 
-    /// An error of this model that the host has found.
+    /// An error about this model that the host has found.
     pub fn refuse(&self, diagnostic: Diagnostic) -> Error {
         self.error(&Choices::default(), vec![diagnostic])
     }
@@ -208,12 +208,12 @@ impl Loaded {
     /// Time span and tolerances of the unnamed run, for callers that solve a program of this model themselves.
     ///
     /// # Errors
-    /// Values and settings that make no sense.
+    /// Invalid values and settings.
     pub fn experiment(&self, choices: &Choices, program: &Program) -> Result<Experiment, Error> {
         let (choices, _) = self.with_tables(self.in_units_of_model(choices)?, None)?;
         let mut model = self.model.clone();
         if model.run(None).is_err() {
-            // of several runs with names, none is meant
+            // only the unnamed run counts
             Arc::make_mut(&mut model).runs.clear();
         }
         let plan = RunPlan::new(&model, &choices, Purpose::Steps);
@@ -221,10 +221,10 @@ impl Loaded {
         experiment.map_err(|list| self.error(&choices, list))
     }
 
-    /// Checks all run blocks with the values of `choices`, without compiling anything.
+    /// Checks all run blocks with the values of `choices`, without compiling.
     ///
     /// # Errors
-    /// Values and settings that make no sense, sample times outside of their run.
+    /// Invalid values and settings, sample times outside their run.
     pub fn check_runs(&self, choices: &Choices) -> Result<(), Error> {
         let choices = &self.in_units_of_model(choices)?;
         for run in &self.model.runs {
@@ -246,10 +246,10 @@ impl Loaded {
             .map_err(|error| self.error(&Choices::default(), vec![blame::extents(&error, program)]))
     }
 
-    /// Compiles the model and binds it to its values and settings; those of `choices` take precedence.
+    /// Compiles the model and binds it to its values and settings; `choices` take precedence.
     ///
     /// # Errors
-    /// As of [`Loaded::program`], and settings of the run that make no sense.
+    /// The errors of [`Loaded::program`], and invalid settings of the run.
     pub fn simulate(&self, choices: &Choices, purpose: Purpose) -> Result<Simulation, Error> {
         let choices = &self.in_units_of_model(choices)?;
         let run = self.model.run(choices.run.as_deref()).map_err(|d| self.error(choices, vec![d]))?;
@@ -257,7 +257,7 @@ impl Loaded {
         let wrong = |list| self.error(&choices, list);
         let mut model = self.model.clone();
         if purpose != Purpose::Test && !model.expects.is_empty() {
-            // expectations are about the sizes that the model was written for: with others, their elements may not exist
+            // expectations refer to the original sizes: with other sizes their elements may not exist
             Arc::make_mut(&mut model).expects.clear();
         }
         let mut laps = Laps::new(self.session.clock);
@@ -296,7 +296,7 @@ impl Loaded {
         Ok(Simulation::new(loaded, bound, choices, purpose, times))
     }
 
-    /// Converts the numbers with units to the units of the model.
+    /// Converts numbers with units to the units of the model.
     pub(crate) fn in_units_of_model(&self, choices: &Choices) -> Result<Choices, Error> {
         let mut converted = choices.clone();
         let (units, time) = (&self.model.units, &self.model.time.name);
@@ -314,7 +314,7 @@ impl Loaded {
         Ok(converted)
     }
 
-    /// With the tables and samples of the model, unless they are there already, and what is doubtful about them.
+    /// Adds the tables and samples of the model, unless they exist, and warnings about them.
     fn with_tables(
         &self,
         mut choices: Choices,
@@ -336,8 +336,8 @@ impl Loaded {
         Ok((choices, doubtful))
     }
 
-    /// The diagnostics, and their class. If a value of the caller is outside the bounds in the model, the place of the
-    /// message is in the model, but the class is that of the caller.
+    /// The diagnostics, and their class. If a value of the caller violates bounds in the model, the message points to
+    /// the model, but the class is that of the caller.
     pub(super) fn error(&self, choices: &Choices, list: Vec<Diagnostic>) -> Error {
         let out_of_bounds = list.first().is_some_and(|d| d.code == &codes::E0407);
         let asked = out_of_bounds && !choices.set.is_empty() && self.model.values(&Overrides::default()).is_ok();
@@ -346,7 +346,7 @@ impl Loaded {
     }
 }
 
-/// Refuses a model with bounds where steps would not keep them.
+/// Refuses a model with bounds, for operations whose steps do not enforce them.
 fn without_bounds(model: &Model) -> Result<(), Vec<Diagnostic>> {
     let Some(bound) = model.states.iter().flat_map(|state| &state.bounds).next() else { return Ok(()) };
     let report = Diagnostic::error(&codes::E0504, "this command does not support bounds on states");

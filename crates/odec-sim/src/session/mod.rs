@@ -1,4 +1,4 @@
-//! The interface for programs that embed odec: text or a model goes in, runs come out. Nothing here opens a file,
+//! The interface for programs that embed odec: it takes text or a model, and returns runs. Nothing here opens a file,
 //! reads the clock or the environment, or writes to a terminal; the host supplies these resources.
 //!
 //! ```text
@@ -28,7 +28,7 @@ pub use solution::Solution;
 pub use stepper::Stepper;
 pub use tables::{Files, NoFiles, Opened, Unreadable};
 
-/// The host's clock: nanoseconds since some moment.
+/// The host's clock: nanoseconds since an arbitrary moment.
 pub type Clock = fn() -> u64;
 
 /// The seconds that each stage took; zeros if the host has no clock.
@@ -46,7 +46,7 @@ pub struct Times {
     pub bind: f64,
 }
 
-/// Reads a clock, if there is one, from lap to lap.
+/// Measures laps with a clock, if there is one.
 struct Laps {
     clock: Option<Clock>,
     last: u64,

@@ -15,11 +15,11 @@ use super::tables::{Ended, Files, MAX_SHOWN, Opened, Unreadable, may_be_cut, num
 /// Largest size of a file of samples in bytes.
 pub const MAX_BYTES: u64 = 1 << 29;
 
-/// Curves by the name of the input.
+/// Curves, by the name of the input.
 pub type Curves = HashMap<String, Arc<Curve>>;
 
-/// Reads the samples of every input that a file defines; the files in `given` replace those of the model. Possible mistakes
-/// go to `warnings`.
+/// Reads the samples of every input that a file defines; the files in `given` replace those of the model. Warnings
+/// about possible mistakes go to `warnings`.
 ///
 /// # Errors
 /// E0701, E0705, E0714, E0719.
@@ -72,21 +72,21 @@ struct Samples<'a> {
     model: &'a Model,
     input: &'a Input,
     column: Option<&'a str>,
-    /// The file replaces the one that the model names.
+    /// True if the file replaces the one that the model names.
     given: bool,
 }
 
-/// Which columns are read, and what they are called.
+/// The columns to read, and their names.
 struct Columns {
     value: usize,
     count: usize,
     names: Option<Vec<String>>,
-    /// Factors to the units of the model: of the times, and of the values.
+    /// Factors to the units of the model, for times and for values.
     factors: [f64; 2],
 }
 
 impl Columns {
-    /// A column in words.
+    /// Describes a column.
     fn name(&self, k: usize) -> String {
         match self.names.as_ref().and_then(|names| names.get(k)) {
             Some(name) => format!("column `{name}`"),
@@ -116,7 +116,7 @@ impl Samples<'_> {
             .from_reader(Ended::new(&mut bytes));
         let mut list = List::default();
         let result = self.gather(&shown, &mut rows, &mut list, warnings);
-        // what is wrong in a last row that no line end closes was cut off there
+        // an error in a last line without a newline means that the file is truncated
         let read = result.is_ok() || !rows.read_record(&mut csv::StringRecord::new()).unwrap_or(true);
         let torn = !rows.get_ref().closed();
         if bytes.limit() == 0 {
@@ -187,7 +187,7 @@ impl Samples<'_> {
         if list.times.is_empty() { Err(self.wrong(format!("`{name}` contains no samples"))) } else { Ok(()) }
     }
 
-    /// The columns, by the first row.
+    /// Finds the columns from the first row.
     fn columns(&self, name: &str, row: &csv::StringRecord, warnings: &mut Vec<Diagnostic>) -> Outcome<Columns> {
         let header = row.iter().next().is_some_and(|field| number(field).is_none());
         if row.len() == 1 && row.iter().any(|field| field.contains([';', '\t'])) {
@@ -281,13 +281,13 @@ impl Samples<'_> {
     }
 }
 
-/// The values read so far.
+/// The samples read so far.
 #[derive(Default)]
 struct List {
     times: Vec<f64>,
     values: Vec<f64>,
     lines: Vec<u32>,
-    /// The line that was read last.
+    /// The number of the last line.
     line: u64,
 }
 

@@ -22,10 +22,10 @@ use crate::sample::{self, Observations, Recorder};
 use crate::sweep::Job;
 use crate::trace;
 
-/// Warnings that say why all rows are wrong.
+/// Warnings that all rows are wrong.
 const WRONG: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
 
-/// Places in the parameter buffer that have one value.
+/// Indices in the parameter buffer that get one value.
 type Places = (Range<usize>, f64);
 
 /// A model compiled and bound to values. It is immutable, so threads can share it. Simulations made from it by
@@ -62,7 +62,7 @@ impl Simulation {
         self.loaded.model()
     }
 
-    /// Warnings about the equations with these values.
+    /// Warnings about the equations for these values.
     pub fn remarks(&self) -> &[Diagnostic] {
         self.loaded.warnings()
     }
@@ -85,7 +85,7 @@ impl Simulation {
         &self.choices
     }
 
-    /// How long the stages took.
+    /// Duration of each stage.
     pub fn times(&self) -> Times {
         self.times
     }
@@ -94,7 +94,7 @@ impl Simulation {
     /// the machine code; other constants and initial values need a new program.
     ///
     /// # Errors
-    /// Names that the model does not have, values out of their bounds.
+    /// Unknown names, and values outside their bounds.
     pub fn with(&self, values: &[(&str, f64)]) -> Result<Simulation, Error> {
         let mut choices = self.choices.clone();
         choices.set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
@@ -108,12 +108,12 @@ impl Simulation {
         self.moved(choices, plan, &places)
     }
 
-    /// The same with other settings of the run: its times, rows, columns, tolerances and method, and values of parameters and of what
-    /// is among [`Choices::open`]. `choices` say all that is asked over the model. The machine code is shared unless they change
-    /// the program: then it is made anew.
+    /// The same simulation with other settings of the run (times, rows, columns, tolerances, method) and other values
+    /// of parameters and of quantities in [`Choices::open`]. `choices` contain all requested changes of the model.
+    /// The machine code is shared, unless the choices change the program.
     ///
     /// # Errors
-    /// As of [`Loaded::simulate`].
+    /// See [`Loaded::simulate`].
     pub fn again(&self, choices: &Choices) -> Result<Simulation, Error> {
         let mut choices = choices.clone();
         if choices.tables.is_empty() {
@@ -126,7 +126,7 @@ impl Simulation {
         let (now, before) = (choices.set.clone(), own.set.clone());
         let (places, others) = self.places(now.iter().map(|(name, value)| (name.as_str(), *value)));
         let (_, fixed) = self.places(before.iter().map(|(name, value)| (name.as_str(), *value)));
-        // what a parameter was set to must not outlive its choice
+        // a value of a parameter must not outlive its choice
         let covered = before.iter().all(|(name, _)| now.iter().any(|(other, _)| other == name));
         let plain = |c: &Choices| c.set_units.is_empty() && c.time_units == [None, None];
         let same = (&choices.run, &choices.params, &choices.open, &choices.data, choices.interpret)
@@ -143,8 +143,8 @@ impl Simulation {
         self.moved(choices, plan, &places)
     }
 
-    /// Initial values that vary are given in both lists, or in neither: the program takes one that is given as it is, and adds one that is
-    /// not to that of the text.
+    /// True if both lists contain the same initial values that vary: the program uses a given value as it is, and
+    /// adds the offset of another one to the value in the text.
     fn as_open(&self, now: &[(String, f64)], before: &[(String, f64)]) -> bool {
         let model = self.model();
         let of_state = |name: &str| {
@@ -155,7 +155,7 @@ impl Simulation {
         self.choices.open.iter().filter(|name| of_state(name)).all(|name| gives(now, name) == gives(before, name))
     }
 
-    /// Where the parameter buffer has these values, and those that are no parameters of the program.
+    /// The indices in the parameter buffer for these values, and the values that are not parameters of the program.
     fn places<'v>(&self, given: impl Iterator<Item = (&'v str, f64)>) -> (Vec<Places>, Vec<(&'v str, f64)>) {
         let executor = &self.bound.executor;
         let parameters = Quantities::parameters(executor.program(), executor.layout());
@@ -175,7 +175,7 @@ impl Simulation {
         (places, others)
     }
 
-    /// A copy with these values at these places of the parameter buffer, and the settings of `plan`.
+    /// A copy with these values at these indices of the parameter buffer, and the settings of `plan`.
     fn moved(&self, choices: Choices, plan: RunPlan, places: &[Places]) -> Result<Simulation, Error> {
         let wrong = |list: Vec<Diagnostic>| self.loaded.error(&choices, list);
         let mut bound = self.bound.fork();
@@ -209,18 +209,18 @@ impl Simulation {
     /// Runs the model and stores all rows.
     ///
     /// # Errors
-    /// If the run is refused or fails. [`Simulation::run`] keeps the rows of a run that fails.
+    /// The run is refused or fails. [`Simulation::run`] keeps the rows of a run that fails.
     pub fn solve(&self) -> Result<Solution, Error> {
         Solution::of(self)
     }
 
-    /// Runs the model and follows curves between the ends of its steps as finely as a picture shows them. `stop` ends the
-    /// run.
+    /// Runs the model and follows curves between the ends of its steps with the resolution of a picture. `stop` ends
+    /// the run.
     pub fn trace(&self, request: &trace::Request<'_>, stop: &dyn Fn() -> bool) -> trace::Traced {
         trace::trace(&self.bound, request, stop)
     }
 
-    /// A stepper at the start of the run, for a host that asks for the steps.
+    /// A stepper at the start of the run, for a host that requests the steps.
     ///
     /// # Errors
     /// The method cannot solve this model.
@@ -263,7 +263,7 @@ impl Simulation {
     pub fn warnings_of_rows(&self, seen: &Observations, stop: &dyn Fn() -> bool) -> Vec<Diagnostic> {
         let mut list = self.warnings(seen);
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
-        // what is said of wrong rows already has another reason
+        // wrong rows already have a warning with another reason
         if !list.iter().any(|d| WRONG.iter().any(|code| d.code == *code)) {
             list.extend(monitor::amplified::found(&Judged { model, source, bound, findings }, stop));
         }
@@ -284,7 +284,7 @@ impl Simulation {
         self.error(vec![blame::failed_seen(&Judged { model, source, bound, findings }, failure, said)])
     }
 
-    /// Why a run failed, in terms of the model.
+    /// Explains why a run failed, in terms of the model.
     pub fn explain(&self, why: &SolveError) -> Error {
         let d = match why {
             SolveError::Refused(refusal) => blame::refused(refusal, &self.bound),
@@ -293,7 +293,7 @@ impl Simulation {
         self.error(vec![d])
     }
 
-    /// Why the solver refuses to begin.
+    /// Explains why the solver refuses the run.
     pub fn refused(&self, refusal: &Refusal) -> Error {
         self.error(vec![blame::refused(refusal, &self.bound)])
     }

@@ -13,7 +13,7 @@ use crate::sample::Recorder;
 #[derive(Clone, Debug)]
 pub struct Solution {
     names: Vec<String>,
-    /// Row after row, [`Solution::columns`] values each.
+    /// The rows one after another, [`Solution::columns`] values each.
     values: Vec<f64>,
     /// Counts of the work.
     pub stats: Stats,

@@ -1,8 +1,8 @@
-//! A run that its host advances: to a time, then to the next time, possibly with other values.
+//! A run that its host advances from time to time, possibly with changed values.
 //!
-//! The solver chooses its own steps, usually past the time that the host asks for. The state at that time comes from
-//! the step, like a row of a run. So the requested times do not change the steps: a run in frames is the same as a run
-//! in one call. Only if the host changes a value does the solver go back to that time and restart from there.
+//! The solver chooses its own steps, usually beyond the requested time. The state at that time comes from the
+//! interpolant, like a row of a run. So the requested times do not change the steps: a run in frames equals a run in
+//! one call. Only if the host changes a value does the solver return to that time and restart there.
 
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::Overrides;
@@ -20,33 +20,33 @@ use crate::choices::Choices;
 use crate::quantities::{Chosen, Quantities};
 use crate::sample::Derivatives;
 
-/// A run whose steps the host asks for.
+/// A run whose host requests the steps.
 pub struct Stepper {
     loaded: Loaded,
     bound: Bound,
     parameters: Quantities,
     outputs: Quantities,
     runner: Runner,
-    /// The end of the run in the model or in the host's choices; the start if they have none.
+    /// The end of the run according to the model or the host; the start if neither gives an end.
     end: f64,
-    /// The target of the runner's current run; `None` before the first step, and if the run must begin again.
+    /// The target of the runner's current run; `None` before the first step, and if the run must restart.
     heading: Option<Heading>,
-    /// A value was set since the last step.
+    /// True if a value was set since the last step.
     changed: bool,
     t: f64,
     y: Vec<f64>,
-    /// Counts of the runs before the runner's current one.
+    /// Counts of the runs before the current one.
     before: Stats,
 }
 
-/// Where a run goes to.
+/// The target of a run.
 #[derive(Clone, Copy)]
 struct Heading {
     t_end: f64,
     forward: bool,
 }
 
-/// Where a value is.
+/// The position of a value.
 enum Place {
     Time,
     State(usize),
@@ -87,7 +87,7 @@ impl Stepper {
         self.t
     }
 
-    /// The states in the solver's order; [`Stepper::get`] has them by name.
+    /// The states in the order of the solver; [`Stepper::get`] returns them by name.
     pub fn state(&self) -> &[f64] {
         &self.y
     }
@@ -99,10 +99,11 @@ impl Stepper {
         stats
     }
 
-    /// Continues exactly to a time, forwards or backwards. The limit on steps applies to each call.
+    /// Advances exactly to a time, forwards or backwards. The limit on steps applies to each call.
     ///
     /// # Errors
-    /// A time that is not finite; a run that fails. It stands at the last accepted step then, and may go on from there with
+    /// A time that is not finite; a failure of the run. The stepper is then at the last accepted step, and can
+    /// continue from there with other values.
     /// other values.
     pub fn advance_to(&mut self, t: f64) -> Result<(), Error> {
         if t == self.t {
@@ -121,7 +122,7 @@ impl Stepper {
         })
     }
 
-    /// Goes on to a finite time that is not the one reached.
+    /// Advances to a finite time other than the current one.
     fn reach(&mut self, t: f64) -> Result<(), SolveError> {
         let forward = t > self.t;
         self.runner.renew_budget();
@@ -147,7 +148,7 @@ impl Stepper {
             if let Err(why) = self.runner.advance(&self.bound.executor, ahead) {
                 self.t = self.runner.time();
                 self.y.copy_from_slice(self.runner.state());
-                // its steps fell to nothing: with other values it has to find new ones
+                // the step size has collapsed: with other values it must be chosen again
                 self.heading = None;
                 return Err(why);
             }
@@ -157,7 +158,7 @@ impl Stepper {
         Ok(())
     }
 
-    /// Algebraic unknowns follow the values that the host has set.
+    /// Solves for algebraic unknowns with the values that the host has set.
     fn settle(&mut self) -> Result<(), SolveError> {
         let executor = &self.bound.executor;
         let Ok(Some(mut consistent)) = Consistent::of(executor, &self.bound.options) else { return Ok(()) };
@@ -180,7 +181,7 @@ impl Stepper {
         })
     }
 
-    /// Begins a run at the time and state reached, towards a time: to the end that is known, or without an end.
+    /// Starts a run at the current time and state, towards a time: to the known end, or without an end.
     fn begin(&mut self, t: f64) -> Result<(), SolveError> {
         let inside = (self.end - t) * (t - self.t) >= 0.0;
         let t_end = if inside { self.end } else { f64::INFINITY.copysign(t - self.t) };
@@ -196,10 +197,10 @@ impl Stepper {
         Ok(())
     }
 
-    /// Continues for a length of time.
+    /// Advances by a time span.
     ///
     /// # Errors
-    /// As of [`Stepper::advance_to`].
+    /// See [`Stepper::advance_to`].
     pub fn advance(&mut self, by: f64) -> Result<(), Error> {
         self.advance_to(self.t + by)
     }
@@ -207,7 +208,7 @@ impl Stepper {
     /// The value of a state, output, parameter or the independent variable: `x`, `x'`, `u[3]`.
     ///
     /// # Errors
-    /// If the model does not have this name, or it means more than one number.
+    /// The model does not have this name, or it stands for more than one number.
     pub fn get(&self, name: &str) -> Result<f64, Error> {
         match self.place(name)? {
             Place::Time => Ok(self.t),
@@ -227,7 +228,7 @@ impl Stepper {
     /// Algebraic unknowns are solved for when the run continues; a value given to one of them is a guess.
     ///
     /// # Errors
-    /// If the name is neither, or the value is not finite or outside the bounds of the model.
+    /// The name is neither, or the value is not finite or outside the bounds of the model.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
             let headline = format!("`{name}` cannot be {value}: it needs a finite number");
@@ -248,7 +249,7 @@ impl Stepper {
                 let changed = self.bound.executor.change(|p| p[k] = value);
                 self.changed = true;
                 if before != constant_mass(&self.bound) {
-                    // solvers take a constant mass matrix once
+                    // solvers read a constant mass matrix only once
                     self.heading = None;
                 }
                 changed.map_err(|unfit| self.error(blame::not_compiled(&unfit, Some(self.bound.executor.program()))))
@@ -260,7 +261,7 @@ impl Stepper {
         }
     }
 
-    /// Bounds of the parameter, if it has some.
+    /// Checks the bounds of the parameter, if it has any.
     fn check_bounds(&self, name: &str, value: f64) -> Result<(), Error> {
         let model = self.loaded.model();
         if model.parameters.iter().all(|given| given.bounds.is_none()) {
@@ -310,7 +311,7 @@ impl Stepper {
     }
 }
 
-/// Values of the mass matrix, where it is constant.
+/// The values of a constant mass matrix.
 fn constant_mass(bound: &Bound) -> Option<Vec<f64>> {
     match bound.executor.mass() {
         Mass::Constant(_, values) => Some(values.to_vec()),

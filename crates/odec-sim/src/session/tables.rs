@@ -13,15 +13,15 @@ use super::header::{Column, parted};
 
 /// Longest text of a field that is repeated in a message.
 pub(super) const MAX_SHOWN: usize = 40;
-/// Bytes that a file may have in addition to its values: a header line, comments.
+/// Number of bytes that a file may have besides its values: a header line, comments.
 const MAX_BESIDE: u64 = 1 << 20;
-/// Bytes that a file may have for each value that the table takes from it: other columns, blanks, digits.
+/// Number of bytes that a file may have for each value of the table: other columns, blanks, digits.
 const MAX_BYTES_PER_VALUE: u64 = 1 << 10;
 
 /// Data by the name of the constant or parameter.
 pub type Tables = HashMap<String, Vec<f64>>;
 
-/// The files that a model names. The host implements it; odec reads files in no other way.
+/// The files that a model names, implemented by the host; odec opens files in no other way.
 pub trait Files: Send + Sync {
     /// Opens a file by its name in the model, usually a path relative to the model's folder.
     ///
@@ -29,7 +29,7 @@ pub trait Files: Send + Sync {
     /// The reason, for a message.
     fn open(&self, name: &str) -> Result<Opened, Unreadable>;
 
-    /// Opens a file that the caller named instead of one of the model. The restrictions on what the model may read do
+    /// Opens a file that the caller named to replace a file of the model. The restrictions on the files of models do
     /// not apply.
     ///
     /// # Errors
@@ -38,11 +38,11 @@ pub trait Files: Send + Sync {
         self.open(name)
     }
 
-    /// The file with a part that a file of the model uses. `folder` is that of the file, empty for the model itself; the
-    /// answer says which folder the part lies in.
+    /// Opens a file with a part that a file of the model uses. `folder` is the folder of that file, empty for the
+    /// model itself; the result includes the folder of the part.
     ///
     /// # Errors
-    /// As of [`Files::open`].
+    /// See [`Files::open`].
     fn open_part(&self, folder: &str, name: &str) -> Result<(Opened, String), Unreadable> {
         let path = super::parts::joined(folder, name);
         Ok((self.open(&path)?, super::parts::folder_of(&path)))
@@ -53,18 +53,18 @@ pub trait Files: Send + Sync {
 pub struct Opened {
     /// Its name in messages.
     pub shown: String,
-    /// Its bytes. odec reads only as many as the table can need.
+    /// Its bytes. odec reads only as many as the table needs.
     pub bytes: Box<dyn Read>,
 }
 
-/// Why odec cannot read a file.
+/// The reason why odec cannot read a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     /// One sentence.
     pub headline: String,
     /// Advice to the user.
     pub help: Option<String>,
-    /// True if the host does not permit models to read it.
+    /// True if the host does not permit models to read the file.
     pub forbidden: bool,
 }
 
@@ -80,10 +80,10 @@ impl Unreadable {
     }
 }
 
-/// The headline for a file whose text is not CSV.
+/// The headline for a file that is not valid CSV.
 ///
 /// # Errors
-/// odec cannot read the file.
+/// The file cannot be read.
 pub(super) fn unread(name: &str, e: &csv::Error) -> Result<String, Unreadable> {
     match e.kind() {
         csv::ErrorKind::Io(e) => {
@@ -109,7 +109,7 @@ impl Files for NoFiles {
     }
 }
 
-/// Files that are in memory, by the name that the model uses.
+/// Files in memory, by the name in the model.
 impl<S: BuildHasher + Send + Sync> Files for HashMap<String, Vec<u8>, S> {
     fn open(&self, name: &str) -> Result<Opened, Unreadable> {
         let Some(bytes) = self.get(name) else {
@@ -121,7 +121,7 @@ impl<S: BuildHasher + Send + Sync> Files for HashMap<String, Vec<u8>, S> {
     }
 }
 
-/// Reads every file that a constant or parameter of the model names. What may be wrong goes to `warnings`.
+/// Reads every file that a constant or parameter of the model names. Warnings about possible mistakes go to `warnings`.
 ///
 /// # Errors
 /// E0701, E0714, E0719, each at the place that names the file.
@@ -135,7 +135,7 @@ pub fn read(
     if !model.constants.iter().chain(&model.parameters).any(|given| named(&given.table)) {
         return Ok(Tables::new());
     }
-    // index sets have their sizes before a table is read
+    // sizes of index sets must be known before tables are read
     let values = model.values(overrides)?;
     let mut tables = Tables::new();
     let mut errors = vec![];
@@ -180,14 +180,14 @@ impl TableRequest<'_> {
         why.diagnostic(self.span, "named here")
     }
 
-    /// The numbers of a file, row by row: of one column, or of all.
+    /// The numbers of a file, row by row: of one column, or of all columns.
     fn values(&self, file: &str, files: &dyn Files, warnings: &mut Vec<Diagnostic>) -> Numbers {
         let Opened { shown, bytes } = files.open(file).map_err(|why| self.unreadable(why))?;
         let limit = MAX_BESIDE + MAX_BYTES_PER_VALUE * self.count.min(MAX_ELEMENTS);
         let mut bytes = bytes.take(limit + 1);
         let result = self.numbers(&shown, &mut bytes, warnings);
         if bytes.limit() == 0 {
-            // what was found wrong may be the torn end
+            // the error may be caused by truncation
             let headline = format!(
                 "`{shown}` is longer than {limit} bytes, but `{}` has {} elements",
                 self.given.name, self.count
@@ -212,7 +212,7 @@ impl TableRequest<'_> {
             warnings.push(may_be_cut(name, row.position().map_or(0, csv::Position::line), self.span));
         }
         gathered.map_err(|why| {
-            // what is wrong in a last row that no line end closes was cut off there
+            // an error in a last line without a newline means that the file is truncated
             let line = row.position().map_or(0, csv::Position::line);
             let over = !rows.read_record(&mut row).unwrap_or(true);
             if !over || rows.get_ref().closed() {
@@ -232,7 +232,7 @@ impl TableRequest<'_> {
     ) -> Numbers {
         let mut values = vec![];
         let mut width = None;
-        // position of the column, once the header line is read
+        // the index of the column, after the header line has been read
         let mut chosen = None;
         let mut factors = vec![];
         let mut first = true;
@@ -245,7 +245,7 @@ impl TableRequest<'_> {
                     factors = self.factors(name, row, k..k + 1, warnings)?;
                     continue;
                 }
-                // a header line, if nothing in it is a number
+                // a line without any number is a header line
                 if row.iter().all(|field| number(field).is_none()) {
                     factors = self.factors(name, row, 0..row.len(), warnings)?;
                     continue;
@@ -268,7 +268,7 @@ impl TableRequest<'_> {
         if values.is_empty() { Err(self.wrong(format!("`{name}` contains no numbers"))) } else { Ok(values) }
     }
 
-    /// For each of these columns, the factor to the unit of the quantity in the model.
+    /// For each of these columns, the factor to the unit of the model.
     fn factors(
         &self,
         file: &str,
@@ -309,21 +309,21 @@ impl TableRequest<'_> {
     }
 }
 
-/// A file whose last line has no end.
+/// Warns about a file whose last line has no newline.
 pub(super) fn may_be_cut(name: &str, line: u64, place: Span) -> Diagnostic {
     let headline = format!("`{name}` does not end with a newline: its last row, line {line}, may be incomplete");
     let report = Diagnostic::warning(&codes::W0513, headline).label(place, "read here");
     report.help("if the file is complete, add a newline at its end; otherwise write it again")
 }
 
-/// Bytes, with the last one remembered.
+/// A reader that stores the last byte.
 pub(super) struct Ended<'a> {
     bytes: &'a mut dyn Read,
     last: u8,
 }
 
 impl<'a> Ended<'a> {
-    /// Reads from the first byte.
+    /// Reads `bytes` from the first byte.
     pub fn new(bytes: &'a mut dyn Read) -> Ended<'a> {
         Ended { bytes, last: b'\n' }
     }
@@ -344,7 +344,7 @@ impl Read for Ended<'_> {
     }
 }
 
-/// A finite number.
+/// Parses a finite number.
 pub(super) fn number(field: &str) -> Option<f64> {
     field.parse::<f64>().ok().filter(|v| v.is_finite())
 }

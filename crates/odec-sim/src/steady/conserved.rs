@@ -1,7 +1,8 @@
 //! Linear combinations of the equations that vanish at every state: w^T f = 0, so w^T M y is constant.
 //!
-//! They are found without rounding, modulo a prime: the vectors w that take f at random states to zero. A loss that is 1e-16 of the
-//! fastest rate is a loss. Coefficients that are no simple fractions are taken from the singular values of df/dy.
+//! They are computed without rounding, modulo a prime: the vectors w that make w^T f zero at random states. So a loss
+//! of 1e-16 of the fastest rate still counts as a loss. Coefficients that are not simple fractions come from the
+//! singular values of df/dy.
 
 use nalgebra::{DMatrix, DVector};
 use odec_ir::residue::{self, Residue};
@@ -13,35 +14,35 @@ use super::{NoSteady, Search};
 use crate::points::uniform;
 use crate::spectrum::Pencil;
 
-/// States beyond the number of unknowns at which f is formed without rounding.
+/// Number of states, in addition to the number of unknowns, at which f is computed without rounding.
 const MORE: usize = 3;
-/// States at which coefficients are formed with rounding, and others at which they are tried.
+/// Number of states at which coefficients are computed with rounding, and of other states at which they are tested.
 const LOOKS: u64 = 4;
 const TRIES: u64 = 5;
 /// With more states than this, coefficients are computed at the start and at one other state.
 const MANY: usize = 100;
-/// Singular values below this part of the largest one are zero.
+/// Singular values below this fraction of the largest one count as zero.
 const SINGULAR: f64 = 1e-10;
-/// Coefficients that are smaller than this relative to the largest one are zero.
+/// Coefficients below this fraction of the largest one count as zero.
 const COEFFICIENT: f64 = 1e-9;
-/// Largest whole number of a combination.
+/// Largest integer coefficient.
 const LARGEST: i128 = 1_000_000;
-/// A combination whose coefficients are no whole numbers has to cancel to this part of its terms.
+/// A combination with other coefficients must cancel to this fraction of its terms.
 const CANCELS: f64 = 1e-12;
-/// Bounds of the rounding error within which a sum is zero.
+/// Number of error bounds within which a sum counts as zero.
 const SLACK: f64 = 4.0;
 
 /// A linear combination of the states that is constant.
 #[derive(Clone, Debug)]
 pub struct Conserved {
-    /// Place and coefficient.
+    /// Index of the state, and its coefficient.
     pub terms: Vec<(usize, f64)>,
     /// Its initial value.
     pub value: f64,
 }
 
 impl Search<'_> {
-    /// Finds what is conserved. The start has to have values.
+    /// Finds the conserved combinations. f must be defined at the start.
     pub(super) fn find_conserved(&mut self) -> Result<(), NoSteady> {
         let n = self.y0.len();
         let (Some(first), Some(f)) = (Pencil::at(self.executor, self.t, &self.y0), self.f(&self.y0)) else {
@@ -65,7 +66,7 @@ impl Search<'_> {
             let weights = (w.transpose() * &mass).transpose();
             let largest = weights.amax();
             if largest == 0.0 {
-                // a combination of equations that hold no derivative
+                // a combination of equations without a derivative
                 continue;
             }
             let rows = self.null.nrows();
@@ -82,7 +83,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// f modulo a prime at states drawn at random. An equation that has no value at one of them is `None` in all.
+    /// f modulo a prime at states drawn at random. An equation that is undefined at one of them is `None` in all.
     fn without_rounding(&self) -> Vec<Vec<Option<u64>>> {
         let n = self.y0.len();
         let state = |k: usize| (0..n).map(|i| Residue::drawn((k * n + i) as u64)).collect::<Vec<_>>();
@@ -98,7 +99,8 @@ impl Search<'_> {
         columns
     }
 
-    /// Combinations by the left null space of df/dy and f at several states, by singular values of rows of equal size.
+    /// Combinations from the left null space of df/dy and f at several states, by the singular values of the
+    /// equilibrated matrix.
     fn with_rounding(&self, first: &Pencil, f: DVector<f64>) -> Vec<DVector<f64>> {
         let mut columns: Vec<DVector<f64>> = first.jacobian.column_iter().map(nalgebra::Matrix::into_owned).collect();
         columns.push(f);
@@ -111,7 +113,7 @@ impl Search<'_> {
         left_null_space(&DMatrix::from_columns(&columns)).into_iter().filter(|w| self.cancels(w)).collect()
     }
 
-    /// w^T f at a state, with what rounding may make of zero; `None` where f has no value.
+    /// w^T f at a state, and its rounding error; `None` if f cannot be evaluated.
     fn along(&self, w: &DVector<f64>, y: &[f64]) -> Option<(f64, f64)> {
         let f = self.rounded.bounded(self.t, y);
         if f.iter().any(|f| !f.is_finite()) {
@@ -127,7 +129,7 @@ impl Search<'_> {
         Some((sum, if exact { SLACK * error } else { SLACK * error + CANCELS * size }))
     }
 
-    /// A state about the start in which no component is zero.
+    /// A state near the start in which no component is zero.
     fn beside(&self, look: u64) -> Vec<f64> {
         let largest = self.y0.iter().fold(0.0f64, |most, y| most.max(y.abs()));
         let largest = if largest > 0.0 { largest } else { 1.0 };
@@ -140,7 +142,7 @@ impl Search<'_> {
         self.y0.iter().enumerate().map(value).collect()
     }
 
-    /// Whether w^T f is zero within rounding wherever it is tried.
+    /// True if w^T f is zero within rounding at all tested states.
     fn cancels(&self, w: &DVector<f64>) -> bool {
         let tried: Vec<(f64, f64)> =
             (LOOKS..LOOKS + TRIES).filter_map(|look| self.along(w, &self.beside(look))).collect();
@@ -186,7 +188,7 @@ fn without_growth(
     Err(NoSteady::Grows(in_terms(&(w.transpose() * mass).transpose()), w.dot(f)))
 }
 
-/// Places and coefficients of what is not zero.
+/// Indices and coefficients of the nonzero elements.
 fn in_terms(weights: &DVector<f64>) -> Vec<(usize, f64)> {
     let largest = weights.amax();
     weights.iter().copied().enumerate().filter(|(_, c)| c.abs() > COEFFICIENT * largest).collect()
@@ -208,7 +210,7 @@ fn in_fractions(w: &[u64]) -> Option<DVector<f64>> {
     Some(DVector::from_iterator(w.len(), whole.iter().map(|c| *c as f64)))
 }
 
-/// The vectors w with w^T A = 0 to rounding.
+/// The vectors w with w^T A = 0 up to rounding.
 fn left_null_space(a: &DMatrix<f64>) -> Vec<DVector<f64>> {
     let n = a.nrows();
     let mut a = a.clone();
@@ -228,7 +230,7 @@ fn left_null_space(a: &DMatrix<f64>) -> Vec<DVector<f64>> {
             }
         }
     }
-    // A has more columns than rows, so that all left vectors are formed
+    // A has more columns than rows, so that the SVD computes all left vectors
     let svd = a.svd(true, false);
     let Some(u) = svd.u else { return Vec::new() };
     let largest = svd.singular_values.max();
@@ -239,7 +241,7 @@ fn left_null_space(a: &DMatrix<f64>) -> Vec<DVector<f64>> {
     basis.row_iter().map(|row| row.transpose()).collect()
 }
 
-/// Gauss-Jordan elimination of the rows, with coefficients that are 0 but for rounding set to 0.
+/// Gauss-Jordan elimination of the rows; coefficients that are zero up to rounding become 0.
 fn reduce(rows: &mut DMatrix<f64>) {
     for mut row in rows.row_iter_mut() {
         let size = row.amax();
@@ -273,7 +275,7 @@ fn reduce(rows: &mut DMatrix<f64>) {
     }
 }
 
-/// Rows of whole numbers as simple as they can be made, then the others.
+/// Rows with the simplest possible integers first, then the others.
 fn simplest(rows: Vec<DVector<f64>>) -> Vec<DVector<f64>> {
     let (whole, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.iter().all(|x| x.fract() == 0.0));
     let mut basis: Vec<Vec<i128>> = whole.iter().map(|row| row.iter().map(|x| *x as i128).collect()).collect();

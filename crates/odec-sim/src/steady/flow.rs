@@ -11,25 +11,26 @@ use odec_ode::{Method, Runner};
 use super::Search;
 use crate::spectrum::Pencil;
 
-/// Most steps of the solution.
+/// Largest number of steps of the solution.
 pub const MAX_STEPS: u64 = 5_000;
-/// Its tolerances, as a fraction of those of the run: near the border between two basins, errors decide the side.
+/// Its tolerances, as a fraction of those of the run: near the boundary between two basins of attraction, errors
+/// decide the result.
 const CLOSER: f64 = 1e-3;
 const LEAST_RTOL: f64 = 1e-12;
 /// Number of steps between two checks whether the solution has come to rest, at first and as a fraction of all steps
 /// so far.
 const LOOK: u64 = 5;
 const LATER: u64 = 10;
-/// A steady state is near if each component is this near, relative to it, or within this many absolute tolerances.
+/// A steady state is near if each component is within this relative distance, or within this many absolute tolerances.
 const NEAR: f64 = 1e-3;
 const NEAR_ATOL: f64 = 1e3;
-/// Steps of the continuation.
+/// Number of steps of the continuation.
 const LONG: usize = 300;
-/// The first of them, as a part of the least time constant.
+/// The first step, as a fraction of the smallest time constant.
 const FIRST: f64 = 0.1;
-/// Most and least growth of a step.
+/// Smallest and largest growth of a step.
 const GROWTH: (f64, f64) = (0.5, 4.0);
-/// Long steps at rest, and how much longer than the time behind they are at first, and each than the last.
+/// Number of long steps at rest; their first length relative to the elapsed time, and their growth.
 const RESTS: usize = 4;
 const REST: f64 = 1e3;
 
@@ -75,7 +76,7 @@ impl Search<'_> {
     }
 
     /// The steady state near y in which the solution will end, after the solution has continued for a time; `None` if
-    /// none is near, or if the solution only passes by.
+    /// none is near, or if the solution only passes close to it.
     fn at_rest(&self, y: &[f64], elapsed: f64) -> Option<Vec<f64>> {
         let near = |there: &[f64]| {
             let close = |(k, (a, b)): (usize, (&f64, &f64))| {
@@ -92,7 +93,7 @@ impl Search<'_> {
                 return Some(found);
             }
         }
-        // along a line of steady states Newton's step is not determined: a long implicit step is
+        // along a line of steady states Newton's step is undetermined, but a long implicit step is not
         let mut there = y.to_vec();
         for k in 0..RESTS {
             let pencil = Pencil::at(self.executor, self.t, &there)?;
@@ -108,7 +109,7 @@ impl Search<'_> {
             .enumerate()
             .all(|(k, (a, b))| (a - b).abs() <= self.options.rtol * b.abs() + self.atol(k));
         let found = self.accepted(there).filter(|_| moved)?;
-        // an unstable one that the solution passes by slowly is no end
+        // the solution may pass slowly by an unstable steady state
         let kind = self.judged(found.clone(), false).kind;
         (kind == Some(crate::field::EquilibriumType::Degenerate)).then_some(found)
     }

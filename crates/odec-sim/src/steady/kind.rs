@@ -15,12 +15,12 @@ use crate::stability::C;
 
 /// Relative change of the entries.
 const CHANGE: f64 = 2e-14;
-/// How often they are changed, and how many times the largest move the error is.
+/// Number of perturbations, and the factor from the largest move to the error.
 const CHANGES: u64 = 3;
 const SAFETY: f64 = 8.0;
 
 impl Search<'_> {
-    /// A steady state with its eigenvalues and type. Those eigenvalues that are zero because something is conserved are left out.
+    /// A steady state with its eigenvalues and type. Zero eigenvalues of conserved quantities are left out.
     pub(super) fn judged(&self, y: Vec<f64>, reached: bool) -> Steady {
         let values = self.eigenvalues(&y).unwrap_or_default();
         let kind = (!values.is_empty()).then(|| kind(&values));
@@ -45,7 +45,7 @@ impl Search<'_> {
             if changed.len() != values.len() {
                 return None;
             }
-            // the nearest ones belong together, the most isolated first
+            // assign the nearest eigenvalues to each other, the most isolated first
             for (value, error) in &mut values {
                 let nearest = (0..changed.len())
                     .min_by(|a, b| (changed[*a] - *value).norm().total_cmp(&(changed[*b] - *value).norm()))?;
@@ -64,7 +64,7 @@ impl Search<'_> {
 }
 
 impl Pencil {
-    /// Eigenvalues after each entry changed by a few units of rounding.
+    /// The eigenvalues after each entry was perturbed by a few units of rounding.
     fn eigenvalues_changed(&self, turn: u64) -> Option<Vec<C>> {
         let n = self.jacobian.nrows() as u64;
         let change = |matrix: &DMatrix<f64>, seed: u64| {
@@ -76,7 +76,7 @@ impl Pencil {
     }
 }
 
-/// The type that eigenvalues with their errors tell.
+/// The type that follows from eigenvalues with their errors.
 pub fn kind(values: &[(C, f64)]) -> EquilibriumType {
     let falls = |(v, error): &&(C, f64)| v.re < -error;
     let grows = |(v, error): &&(C, f64)| v.re > *error;

@@ -33,25 +33,25 @@ pub use conserved::Conserved;
 
 /// Largest number of starting points.
 pub const MAX_STARTS: u64 = 100_000;
-/// Steady states that are nearer to each other than this, relative to each component, are one.
+/// Steady states whose components differ by less than this, relatively, are the same.
 const APART: f64 = 1e-6;
-/// More degenerate ones than this form a line.
+/// If there are more degenerate steady states than this, they form a line.
 const MOST_DEGENERATE: usize = 3;
 
-/// Why steady states are not looked for, or none was found.
+/// The reason why there is no search for steady states, or no result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoSteady {
     /// f depends on time.
     Time,
-    /// The model has constraints that were differentiated.
+    /// The model has differentiated constraints.
     Constrained,
-    /// This many unknowns are too many.
+    /// The model has too many unknowns; their number.
     Large(usize),
-    /// f or its derivatives have no value at the start.
+    /// f or its derivatives cannot be evaluated at the start.
     NoValue,
-    /// A combination of the states, by places and coefficients, changes at this rate whatever the state.
+    /// A combination of the states (indices and coefficients) that changes at this rate in every state.
     Grows(Vec<(usize, f64)>, f64),
-    /// None was found.
+    /// No steady state was found.
     None,
 }
 
@@ -60,9 +60,9 @@ pub enum NoSteady {
 pub struct Steady {
     /// The state, n values.
     pub y: Vec<f64>,
-    /// Eigenvalues but for those of what is conserved, the largest real part first, with how far rounding may move them.
+    /// Eigenvalues, without those of conserved quantities, the largest real part first; and their errors.
     pub values: Vec<(C, f64)>,
-    /// The type that the eigenvalues imply; `None` without values.
+    /// The type that follows from the eigenvalues; `None` without eigenvalues.
     pub kind: Option<EquilibriumType>,
     /// The largest component of f there.
     pub residual: f64,
@@ -71,7 +71,7 @@ pub struct Steady {
 }
 
 impl Steady {
-    /// All real parts are negative beyond rounding.
+    /// True if all real parts are negative by more than their error.
     pub fn is_stable(&self) -> bool {
         matches!(self.kind, Some(EquilibriumType::StableNode | EquilibriumType::StableFocus))
     }
@@ -80,26 +80,26 @@ impl Steady {
 /// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct SteadyResult {
-    /// Distinct steady states: that which the solution reaches, then by their values.
+    /// Distinct steady states: first the one that the solution reaches, the others sorted by value.
     pub list: Vec<Steady>,
-    /// Number of further degenerate ones, which belong to a line or surface of them.
+    /// Number of further degenerate steady states, which belong to a line or surface.
     pub more: usize,
-    /// Starts from which none was found.
+    /// Number of starts from which none was found.
     pub failed: u64,
-    /// Solutions of f = 0 that lie beyond the bounds of the states.
+    /// Number of solutions of f = 0 outside the bounds of the states.
     pub beyond: u64,
 }
 
-/// The steady state that a run starts from.
+/// The steady state from which a run starts.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// The steady state.
     pub steady: Steady,
-    /// The values that the text gives.
+    /// The initial values in the text.
     pub given: Vec<f64>,
 }
 
-/// The equations of a model at one time, with what they conserve.
+/// The equations of a model at one time, with their conserved quantities.
 pub struct Search<'a> {
     executor: &'a Executor,
     rounded: RoundedRhs<'a>,
@@ -112,16 +112,16 @@ pub struct Search<'a> {
     conserved: Vec<Conserved>,
     /// Rows w with w^T f = 0 at every state.
     null: DMatrix<f64>,
-    /// w^T M, and its product with the state at the start.
+    /// w^T M, and its product with the initial state.
     weights: DMatrix<f64>,
     totals: DVector<f64>,
 }
 
 impl<'a> Search<'a> {
-    /// From the start of a bound model, whose discretes keep the values that they have there.
+    /// Prepares a search from the start of a bound model; discretes keep their initial values.
     ///
     /// # Errors
-    /// All that [`NoSteady`] says but [`NoSteady::None`].
+    /// Any [`NoSteady`] except [`NoSteady::None`].
     pub fn new(bound: &'a Bound) -> Result<Search<'a>, NoSteady> {
         let executor = &bound.executor;
         let n = executor.layout().n;
@@ -161,8 +161,8 @@ impl<'a> Search<'a> {
         &self.conserved
     }
 
-    /// From the initial values, and from `count` states that are drawn: from `ranges` (by place in y), else about the initial
-    /// values.
+    /// Searches from the initial values, and from `count` drawn states: from `ranges` (by index in y), otherwise
+    /// around the initial values.
     pub fn find(&self, count: u64, seed: u64, ranges: &[(usize, Range)], stop: &dyn Fn() -> bool) -> SteadyResult {
         let mut found = SteadyResult::default();
         if let Some(y) = self.flow(stop) {
@@ -179,7 +179,7 @@ impl<'a> Search<'a> {
                 None => found.failed += 1,
             }
             if jumped && let Some(y) = self.newton_by(start, false, &mut false) {
-                // without jumps a multiple root is not found exactly
+                // without jumps, a multiple root is not computed accurately
                 let simple = self.judged(y.clone(), false).values.iter().all(|(v, error)| v.norm() > *error);
                 if simple {
                     self.keep(&mut found, y, false);
@@ -242,19 +242,19 @@ impl<'a> Search<'a> {
         self.options.atol_at(place)
     }
 
-    /// How exact a component has to be.
+    /// The required accuracy of a component.
     fn tolerance(&self, place: usize, y: f64) -> f64 {
         if y.is_finite() { newton::EXACT * y.abs() + newton::SMALL * self.atol(place) } else { 0.0 }
     }
 
-    /// f at a state; `None` where it has no finite value.
+    /// f at a state; `None` if it is not finite.
     fn f(&self, y: &[f64]) -> Option<DVector<f64>> {
         let mut f = DVector::zeros(y.len());
         self.executor.rhs(self.t, y, f.as_mut_slice()).ok()?;
         all_finite(f.as_slice()).then_some(f)
     }
 
-    /// M at a state, where it is constant; the identity where there is none.
+    /// A constant M at a state; the identity without a mass matrix.
     fn constant_mass(&self) -> Option<DMatrix<f64>> {
         let n = self.y0.len();
         match self.executor.mass() {
@@ -271,8 +271,8 @@ impl<'a> Search<'a> {
     }
 
     /// A random state with the totals of the start. States with bounds are drawn within them, states with a range in
-    /// `ranges` from this range. Every third start has the signs of the initial values, every third any signs, every
-    /// third sizes far from them.
+    /// `ranges` from this range. One third of the starts has the signs of the initial values, one third arbitrary
+    /// signs, and one third very different sizes.
     fn drawn(&self, seed: u64, k: u64, ranges: &[(usize, Range)], found: &[Steady]) -> Vec<f64> {
         let known = || std::iter::once(&self.y0).chain(found.iter().map(|s| &s.y));
         let largest = known().flatten().fold(0.0f64, |most, y| most.max(y.abs()));

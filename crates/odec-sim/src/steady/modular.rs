@@ -3,7 +3,7 @@
 use odec_ir::residue::{PRIME, invert, multiply, subtract};
 
 /// The vectors w of length n with w^T a = 0 for each column a, with as many zeros as elimination gives. An element
-/// that is `None` (which it then is in all columns) has the coefficient 0.
+/// that is `None` in all columns gets the coefficient 0.
 pub fn left_null_space(columns: &[Vec<Option<u64>>], n: usize) -> Vec<Vec<u64>> {
     let known: Vec<usize> = (0..n).filter(|i| columns.iter().all(|column| column[*i].is_some())).collect();
     let mut rows: Vec<Vec<u64>> =
@@ -35,7 +35,7 @@ pub fn left_null_space(columns: &[Vec<Option<u64>>], n: usize) -> Vec<Vec<u64>> 
     free.map(vector).collect()
 }
 
-/// w^T a, without what is `None`.
+/// w^T a, where `None` counts as 0.
 pub fn product(w: &[u64], a: &[Option<u64>]) -> u64 {
     w.iter().zip(a).fold(0, |sum, (w, a)| (sum + multiply(*w, a.unwrap_or(0))) % PRIME)
 }

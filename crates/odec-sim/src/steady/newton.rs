@@ -11,29 +11,29 @@ use odec_ode::evaluator::all_finite;
 use super::Search;
 use crate::spectrum::Pencil;
 
-/// Most Newton steps.
+/// Largest number of Newton steps.
 const STEPS: usize = 200;
-/// Shortest part of a Newton step.
+/// Smallest damping factor of a Newton step.
 const SHORTEST: f64 = 1e-6;
 /// The last Newton step changes a component by at most this fraction of it, or by this fraction of its absolute
 /// tolerance.
 pub(super) const EXACT: f64 = 1e-8;
 pub(super) const SMALL: f64 = 1e-3;
-/// Steps that are smaller than this part of the tolerances go on only while they shrink.
+/// Steps smaller than this fraction of the tolerances continue only while they shrink.
 const CLOSE: f64 = 1e-2;
-/// Bounds of the rounding error within which f is zero.
+/// Number of error bounds within which f counts as zero.
 const SLACK: f64 = 8.0;
-/// A matrix with rows and columns of equal size is singular where its least singular value is below this part of the largest.
+/// An equilibrated matrix is singular if its smallest singular value is below this fraction of the largest.
 const SINGULAR: f64 = 1e-13;
-/// Steps that shrink by ratios between these, so often in a row, go to a multiple root.
+/// Steps that shrink by ratios in this range, this many times in a row, converge to a multiple root.
 const SLOW: (f64, f64) = (0.3, 0.9);
 const OFTEN: usize = 3;
-/// Left null vectors are this exact.
+/// Accuracy of left null vectors.
 const VECTORS: f64 = 1e-12;
-/// Times that rows and columns are divided by their sizes.
+/// Number of equilibrations of rows and columns.
 const SWEEPS: usize = 3;
 
-/// The linear system of a Newton step, with rows and columns of equal size, factored.
+/// The factored linear system of a Newton step, with equilibrated rows and columns.
 struct Linear {
     lu: LU<f64, Dyn, Dyn>,
     rows: Vec<f64>,
@@ -41,7 +41,7 @@ struct Linear {
 }
 
 impl Linear {
-    /// The step for a right side.
+    /// The step for a right-hand side.
     fn solve(&self, right: &DVector<f64>, n: usize) -> Option<DVector<f64>> {
         let scaled = DVector::from_iterator(right.len(), right.iter().zip(&self.rows).map(|(b, s)| b / s));
         let mut x = self.lu.solve(&scaled)?;
@@ -51,7 +51,7 @@ impl Linear {
     }
 }
 
-/// Divides rows and columns by their sizes, which are returned.
+/// Equilibrates rows and columns; returns the divisors.
 fn equalise(matrix: &mut DMatrix<f64>) -> (Vec<f64>, Vec<f64>) {
     let (mut rows, mut cols) = (vec![1.0; matrix.nrows()], vec![1.0; matrix.ncols()]);
     for _ in 0..SWEEPS {
@@ -84,7 +84,7 @@ impl Search<'_> {
         Some(matrix)
     }
 
-    /// Minus f, and what the totals are off by.
+    /// The right-hand side: -f, and the deviations of the totals.
     fn right(&self, y: &[f64]) -> Option<DVector<f64>> {
         let f = self.f(y)?;
         let off = &self.totals - &self.weights * DVector::from_column_slice(y);
@@ -97,12 +97,12 @@ impl Search<'_> {
         all_finite(matrix.as_slice()).then(|| Linear { lu: matrix.lu(), rows, cols })
     }
 
-    /// The Newton step at y; `None` where it has no finite value.
+    /// The Newton step at y; `None` if it is not finite.
     pub(super) fn newton_step(&self, y: &[f64]) -> Option<DVector<f64>> {
         self.linear(y)?.solve(&self.right(y)?, y.len())
     }
 
-    /// How far f and its rounding leave a steady state open, by Newton's step; `None` where that is not determined.
+    /// The uncertainty of a steady state because of f and its rounding, as a Newton step; `None` if it is undetermined.
     pub(super) fn blur(&self, y: &[f64]) -> Option<DVector<f64>> {
         let mut right = self.right(y)?;
         for (right, f) in right.iter_mut().zip(self.rounded.bounded(self.t, y)) {
@@ -111,7 +111,7 @@ impl Search<'_> {
         self.linear(y)?.solve(&right, y.len())
     }
 
-    /// A step in tolerances, as a root mean square.
+    /// The size of a step in tolerances, as a root mean square.
     pub(super) fn size(&self, step: &DVector<f64>, y: &[f64]) -> f64 {
         let weight = |(k, y): (usize, &f64)| self.options.rtol * y.abs() + self.atol(k) + f64::MIN_POSITIVE;
         let sum: f64 = step.iter().zip(y.iter().enumerate()).map(|(s, y)| (s / weight(y)).powi(2)).sum();
@@ -123,8 +123,9 @@ impl Search<'_> {
         self.newton_by(y, true, &mut false)
     }
 
-    /// Newton's method from a state, with or without jumps to where a multiple root seems to be; whether there was one. Simple roots
-    /// that lie near each other look like one multiple root from afar, and a jump may end at any of them.
+    /// Newton's method from a state, with or without jumps to the estimated position of a multiple root; sets
+    /// `jumped_once` after a jump. Close simple roots look like one multiple root from afar, and a jump may end at
+    /// any of them.
     pub(super) fn newton_by(&self, mut y: Vec<f64>, jumps: bool, jumped_once: &mut bool) -> Option<Vec<f64>> {
         let n = y.len();
         let (mut before, mut slow) = (f64::INFINITY, 0);
@@ -159,7 +160,7 @@ impl Search<'_> {
         self.accepted(y)
     }
 
-    /// The part of the Newton step after which the next one, with the same matrix, is shorter.
+    /// The damping factor of the Newton step: the next step with the same matrix is shorter.
     fn damped(&self, linear: &Linear, y: &[f64], step: &DVector<f64>, size: f64) -> Option<(Vec<f64>, f64)> {
         let mut part = 1.0;
         while part >= SHORTEST {
@@ -175,8 +176,8 @@ impl Search<'_> {
         None
     }
 
-    /// Where steps that shrink by an equal ratio lead to: a root of order m has the ratio 1 - 1/m. Only where f is smaller there than
-    /// after the step.
+    /// The limit of steps that shrink by a constant ratio: a root of order m has the ratio 1 - 1/m. `None` unless f
+    /// is smaller there than after the step.
     fn beyond(&self, y: &[f64], step: &DVector<f64>, ratio: f64) -> Option<Vec<f64>> {
         let order = (1.0 / (1.0 - ratio)).round();
         let at = |part: f64| y.iter().zip(step.iter()).map(|(y, s)| y + part * s).collect::<Vec<f64>>();
@@ -185,7 +186,7 @@ impl Search<'_> {
         (there.amax() <= here.amax()).then_some(jumped)
     }
 
-    /// y if it is a steady state, with components that are zero but for rounding set to zero where that makes f no larger.
+    /// Returns y if it is a steady state; components that are zero up to rounding become zero if f does not grow.
     pub(super) fn accepted(&self, mut y: Vec<f64>) -> Option<Vec<f64>> {
         if !self.is_steady(&y)? {
             return None;
@@ -203,8 +204,9 @@ impl Search<'_> {
         Some(y)
     }
 
-    /// Whether y is a steady state: f is zero but for rounding and what the tolerances of the states make of it; and Newton's step from
-    /// there is within the tolerances, or, where the matrix is singular, f has no part that no step can take away.
+    /// True if y is a steady state: f is zero up to rounding and the effect of the tolerances of the states, and
+    /// Newton's step is within the tolerances; if the matrix is singular, f has no component that a step cannot
+    /// remove.
     fn is_steady(&self, y: &[f64]) -> Option<bool> {
         let n = y.len();
         let f = self.rounded.bounded(self.t, y);

@@ -1,4 +1,4 @@
-//! The forms of terms that say where a term of t is 0 or has an extremum: numbers, linear functions of t, waves.
+//! The forms of terms that determine where a term of t is 0 or has an extremum: numbers, linear functions of t, waves.
 
 /// The form of a term at given parameters.
 #[derive(Clone, Copy, PartialEq)]
@@ -25,7 +25,7 @@ pub(super) enum Inner {
 }
 
 impl Form {
-    /// Equal to all bits, so that NaN equals itself.
+    /// Bitwise equality, so that NaN equals itself.
     pub fn same(self, other: Form) -> bool {
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
         match (self, other) {

@@ -1,5 +1,5 @@
-//! The terms of t of the kernels of a program, one for each element: indices, tables and positions are known, so that
-//! loops and reductions are written out.
+//! The terms of t in the kernels of a program, one for each element: indices, tables and positions are known, so that
+//! loops and reductions are unrolled.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,19 @@ use odec_ir::{ArrayId, Element, Kernel, KernelRole, Node, NodeId, Program, Role,
 
 use super::{Term, Timetable};
 
-/// Terms that are listed at most. Those of a node with more elements than there is room for are left out, and told.
+/// Largest number of listed terms. Nodes with more elements than that are left out, and reported.
 pub(super) const MAX_TERMS: u64 = 400_000;
 
-/// How a node depends on time.
+/// The dependence of a node on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// On indices and parameters alone.
+    /// Depends only on indices and parameters.
     Fixed,
-    /// On t, as what [`super::form::Form`] may hold, whatever the parameters are.
+    /// Depends on t in a form that [`super::form::Form`] represents for all parameters.
     Plain,
-    /// On t in another way.
+    /// Depends on t in another form.
     Curved,
-    /// On states that do not count time.
+    /// Depends on states that do not count time.
     Foreign,
 }
 
@@ -37,26 +37,26 @@ struct Nest<'a> {
     words: Words<'a>,
     arguments: ArgumentBlock,
     kinds: Vec<Kind>,
-    /// By node: the counters that it depends on, as places in `counts`, ascending.
+    /// For each node: the counters that it depends on, as indices in `counts`, ascending.
     depends: Vec<Vec<usize>>,
     /// Rounds of each loop, then of the points of a boundary region.
     counts: Vec<u64>,
 }
 
-/// By node: its terms, row by row over the counters that it depends on; `None` where there was no room.
+/// For each node: its terms, row by row over the counters that it depends on; `None` if there are too many.
 type Lists = Vec<Option<Vec<u32>>>;
 
-/// States that count time: where the rates of their elements are.
+/// States that count time: the kernel and node of the rate of each element.
 type Clocks = HashMap<ArrayId, Vec<(usize, NodeId)>>;
 
-/// What is the same for two equal terms.
+/// The key that equal terms share.
 type Key = (u8, u64, [u32; 3]);
 
 /// Writes the terms.
 struct Writer {
     table: Timetable,
     known: HashMap<Key, u32>,
-    /// Terms that may still be listed.
+    /// Number of terms that may still be listed.
     room: u64,
     /// The values of sizes and tables, at their positions.
     inputs: Vec<f64>,
@@ -64,8 +64,8 @@ struct Writer {
     clocks: HashMap<usize, u32>,
 }
 
-/// The terms of t of f, and of further results over the same inputs; none where all of them are linear in t, waves, or
-/// sums of these.
+/// The terms of t of f, and of further results over the same inputs; empty if all are linear in t, waves, or sums of
+/// these.
 pub(super) fn table(program: &Program, bound: &BoundProgram, further: Option<(&Program, &BoundProgram)>) -> Timetable {
     let clocks = clocks(program, bound);
     let mut nests = nests(program, bound, KernelRole::Rhs, &clocks);
@@ -103,7 +103,7 @@ fn nests<'a>(program: &'a Program, bound: &'a BoundProgram, role: KernelRole, cl
     runs.map(nest).collect()
 }
 
-/// The states whose rates are expressions of numbers and parameters, with the kernels and nodes that give them.
+/// The states whose rates are expressions in numbers and parameters, with the kernels and nodes of the rates.
 fn clocks(program: &Program, bound: &BoundProgram) -> Clocks {
     let mut clocks = Clocks::new();
     if program.has(KernelRole::Mass) {
@@ -209,7 +209,7 @@ impl<'a> Nest<'a> {
         }
     }
 
-    /// The place of a counter in [`Nest::counts`].
+    /// The index of a counter in [`Nest::counts`].
     fn row(&self, counter: Counter) -> usize {
         match counter {
             Counter::Loop(l) => l.0 as usize,
@@ -240,8 +240,8 @@ impl<'a> Nest<'a> {
         found
     }
 
-    /// The terms of t that something else uses and that are not plain; and what is below the line of a quotient with
-    /// something else above it: there it may have a zero.
+    /// The terms of t that other nodes use and that are not plain; and denominators of quotients whose numerator is
+    /// another node, because they may be zero.
     fn roots(&self) -> (Vec<NodeId>, Vec<NodeId>) {
         let (mut whole, mut below) = (Vec::new(), Vec::new());
         let of = |id: NodeId| self.kinds[id.index()];
@@ -263,8 +263,8 @@ impl<'a> Nest<'a> {
         (whole, below)
     }
 
-    /// The terms that are added up: a sum, and a term times a number, has no pulse that these do not have. So what
-    /// differs by a factor for each element is one term.
+    /// The summands of terms: a sum, and a term times a number, has only the pulses of its summands. So terms that
+    /// differ by a factor for each element are one term.
     fn summands(&self, mut open: Vec<NodeId>) -> Vec<NodeId> {
         let of = |id: NodeId| self.kinds[id.index()];
         let mut seen = vec![false; self.kernel.graph.len()];
@@ -281,7 +281,7 @@ impl<'a> Nest<'a> {
                     "add" | "sub" | "neg" => true,
                     "mul" => [args[0], args[1]].map(of).contains(&Kind::Fixed),
                     "div" => of(args[1]) == Kind::Fixed,
-                    // a branch of an element is only there where the condition says so
+                    // a branch of an element exists only if the condition holds
                     "if" => of(args[0]) == Kind::Fixed && curved.clone().all(|id| self.depends[id.index()].is_empty()),
                     _ => false,
                 },
@@ -297,7 +297,7 @@ impl<'a> Nest<'a> {
         self.depends[id.index()].iter().fold(1, |product, counter| product.saturating_mul(self.counts[*counter]))
     }
 
-    /// Sets the rounds of the counters of a node for its element of this number.
+    /// Sets the rounds of the counters of a node for the element with this number.
     fn set(&self, id: NodeId, element: u64, rounds: &mut [u64]) {
         let mut rest = element;
         for &counter in self.depends[id.index()].iter().rev() {
@@ -305,7 +305,7 @@ impl<'a> Nest<'a> {
         }
     }
 
-    /// The term of a node at these rounds.
+    /// The term of a node in these rounds.
     fn listed(&self, lists: &Lists, id: NodeId, rounds: &[u64]) -> Option<u32> {
         let list = lists[id.index()].as_ref()?;
         let depends = &self.depends[id.index()];
@@ -337,7 +337,7 @@ impl<'a> Nest<'a> {
 }
 
 impl Writer {
-    /// Writes the terms of the states that count time and that the roots need.
+    /// Lists the terms of the states that count time and that the roots need.
     fn write_clocks(
         &mut self,
         nests: &[Nest<'_>],
@@ -385,7 +385,7 @@ impl Writer {
         }
     }
 
-    /// Writes the terms of a kernel.
+    /// Lists the terms of a kernel.
     fn write(&mut self, nest: &Nest<'_>, whole: &[NodeId], below: &[NodeId]) {
         let roots: Vec<NodeId> = whole.iter().chain(below).copied().collect();
         if roots.is_empty() {
@@ -411,7 +411,7 @@ impl Writer {
         }
     }
 
-    /// The terms of all nodes that these need.
+    /// The terms of all nodes that the roots need.
     fn lists(&mut self, nest: &Nest<'_>, roots: &[NodeId]) -> Lists {
         let graph = &nest.kernel.graph;
         let mut lists: Lists = vec![None; graph.len()];
@@ -490,7 +490,7 @@ impl Writer {
         if let Term::Number(value) = self.table.terms[term as usize] { Some(value) } else { None }
     }
 
-    /// A call; a number where all operands are, and the branch that is taken where the condition is one.
+    /// Adds a call; a constant if all operands are constant, and the chosen branch if the condition is constant.
     fn call(&mut self, op: Op, args: &[u32], span: Option<Span>) -> u32 {
         let numbers: Vec<f64> = args.iter().map_while(|arg| self.as_number(*arg)).collect();
         if numbers.len() == args.len() {
@@ -506,7 +506,7 @@ impl Writer {
         self.push(Term::Call(op, own), span)
     }
 
-    /// A term, once.
+    /// Adds a term, unless it exists.
     fn push(&mut self, term: Term, span: Option<Span>) -> u32 {
         let key = match &term {
             Term::Number(value) => (0, value.to_bits(), [0; 3]),

@@ -9,19 +9,20 @@ use odec_ode::accelerated::Narrow;
 use super::form::{Form, Inner};
 use super::{MAX_VALUES, RapidChanges, Term, Timetable};
 
-/// Quarter turns of an oscillation in a run: each may end three steps. Of an oscillation with more none ends one.
+/// Largest number of quarter turns of an oscillation in a run, each of which may end three steps. An oscillation with
+/// more ends none.
 const MAX_TURNS: f64 = 400_000.0;
-/// Values on each side of a middle: at the length of the run, at half of it, and so on.
+/// Number of values on each side of a middle: at a distance of the length of the run, of half the length, and so on.
 const VALUES: usize = 45;
-/// Part of its largest value by which a term changes in its width.
+/// Fraction of its largest value by which a term changes within its width.
 const CHANGE: f64 = 0.25;
-/// Width, as a part of the run, from which on a pulse is not short.
+/// Width, as a fraction of the run, below which a pulse is short.
 const SHORT: f64 = 0.125;
-/// Distance of the two values, as a part of the run, that tell a pole, and the least ratio of them.
+/// Distance of the two values that detect a pole, as a fraction of the run, and their smallest ratio.
 const NEAR_POLE: f64 = 1e-9;
 const POLE: f64 = 1.9;
-/// Elements of an array that differ in the time of their middle alone and are measured; the others are as short as the
-/// shortest of these.
+/// Number of elements of an array that are measured if they differ only in the time of their middle; the others get
+/// the shortest width of these.
 const MEASURED: usize = 64;
 
 /// The terms at given parameters.
@@ -30,9 +31,9 @@ pub(super) struct View<'a> {
     p: &'a [f64],
     forms: &'a [Form],
     values: Vec<f64>,
-    /// Values that may still be computed.
+    /// Number of values that may still be computed.
     room: usize,
-    /// Of what differs in the time of its middle alone: how many were measured, and the shortest width.
+    /// For terms that differ only in the time of their middle: how many were measured, and the shortest width.
     measured: HashMap<Vec<u64>, (usize, Option<f64>)>,
 }
 
@@ -41,7 +42,8 @@ impl<'a> View<'a> {
         View { table, p, forms, values: vec![0.0; forms.len()], room: MAX_VALUES, measured: HashMap::new() }
     }
 
-    /// The rapid changes of what depends on t through one term, in a span in which its middle is if it has one.
+    /// The rapid changes of the nodes that depend on t through one term, in a span that contains its middle, if there
+    /// is one.
     pub fn look(&mut self, u: usize, cone: &[usize], span: (f64, f64)) -> RapidChanges {
         let mut found = RapidChanges::default();
         match self.forms[u] {
@@ -58,7 +60,7 @@ impl<'a> View<'a> {
         found
     }
 
-    /// True where there is room to look at one more middle.
+    /// True if another middle may be analysed.
     fn may_look(&mut self, cone: &[usize], found: &mut RapidChanges) -> bool {
         let values = (2 * VALUES + 3) * cone.len().max(1);
         let may = values <= self.room;
@@ -71,7 +73,7 @@ impl<'a> View<'a> {
         may
     }
 
-    /// What a term and its cone are, but for the time of the middle; `turn` is which quarter of a wave it is.
+    /// The identity of a term and its cone, except for the time of the middle; `turn` is the quarter of a wave.
     fn signature(&self, u: usize, cone: &[usize], turn: u64) -> Vec<u64> {
         let mut all = vec![turn];
         if let Form::Scaled { scale, shift, inner } = self.forms[u] {
@@ -95,8 +97,7 @@ impl<'a> View<'a> {
         all
     }
 
-    /// The width of a term of its kind, as [`View::width`]; of many that differ in their time alone, only some are
-    /// measured.
+    /// The width of a term, as in [`View::width`]; of terms that differ only in their time, only some are measured.
     fn measure(
         &mut self,
         (u, cone): (usize, &[usize]),
@@ -139,7 +140,7 @@ impl<'a> View<'a> {
         found
     }
 
-    /// The shortest time in which a term of the cone changes around its middle, where that is short; 0 at a pole.
+    /// The shortest time in which a term of the cone changes around its middle, if it is short; 0 at a pole.
     fn width(&mut self, u: usize, cone: &[usize], middle: f64, (from, to): (f64, f64)) -> Option<f64> {
         let length = if to.is_finite() { to - from } else { middle - from };
         let there = self.evaluate(u, cone, middle);
@@ -168,7 +169,7 @@ impl<'a> View<'a> {
             let size = finite.fold(own.abs(), f64::max);
             let changed = |values: &[f64]| (values[k] - own).abs() >= CHANGE * size;
             let width = beside.iter().find(|(_, values)| changed(values)).map(|(away, _)| *away);
-            // where a term has no value on one side, a condition decides whether it is read at all
+            // if a term is undefined on one side, a condition decides whether it is read
             let has_values = own.is_finite() && beside.iter().all(|(_, values)| !values[k].is_nan());
             width.filter(|_| has_values && size > 0.0)
         };
@@ -176,7 +177,7 @@ impl<'a> View<'a> {
         Some(widths.fold(f64::INFINITY, f64::min)).filter(|width| *width < SHORT * length)
     }
 
-    /// The zeros and extremes of a wave: those of a kind are as wide as the first one, and come again after each period.
+    /// The zeros and extrema of a wave: those of one kind have the width of the first one, and repeat after each period.
     fn waves(
         &mut self,
         u: usize,

@@ -1,13 +1,13 @@
-//! A curve while it is drawn: its axes in pixels, and its points, thinned where there are too many.
+//! A curve under construction: its axes in pixels, and its points, thinned if there are too many.
 
 use super::{Point, Scale};
 use crate::outline;
 
-/// A range that is smaller than this part of the values is drawn as if it were that wide: rounding is no curve.
+/// A range below this fraction of the values is drawn with this width, so that rounding errors are not magnified.
 const FLAT: f64 = 1e-9;
 
-/// The distance of a curve with this second derivative from its chord between two points, `time` apart: sideways, or
-/// beyond its ends if the curve turns there.
+/// The distance of a curve with this second derivative from its chord between two points at a time distance of
+/// `time`: sideways, or beyond its ends if the curve turns there.
 pub(super) fn bulge(second: Point, time: f64, from: Point, to: Point) -> f64 {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = dx.hypot(dy);
@@ -16,13 +16,13 @@ pub(super) fn bulge(second: Point, time: f64, from: Point, to: Point) -> f64 {
         return x.hypot(y) / 8.0;
     }
     let beside = (x * dy - y * dx).abs() / length / 8.0;
-    // along the chord a parabola goes as length*s + along*s*(1 - s)
+    // along the chord, a parabola is length*s + along*s*(1 - s)
     let along = (x * dx + y * dy).abs() / length / 2.0;
     let beyond = if along > length { (along - length).powi(2) / (4.0 * along) } else { 0.0 };
     beside.max(beyond)
 }
 
-/// An axis with the range of the values that were seen on it.
+/// An axis with the range of its values.
 pub(super) struct Ruler {
     scale: Scale,
     low: f64,
@@ -49,7 +49,7 @@ impl Ruler {
         }
     }
 
-    /// In pixels; not finite for what cannot be drawn.
+    /// Position in pixels; not finite if the value cannot be drawn.
     pub(super) fn place(&self, v: f64) -> f64 {
         let floor = FLAT * self.low.abs().max(self.high.abs());
         let range = (self.high - self.low).abs().max(floor);
@@ -57,13 +57,13 @@ impl Ruler {
     }
 }
 
-/// A curve that is being drawn.
+/// A curve under construction.
 pub(super) struct Pen {
-    /// Places of its quantities among the values of a point.
+    /// Indices of its quantities among the values of a point.
     pub(super) at: (usize, usize),
     pub(super) x: Ruler,
     pub(super) y: Ruler,
-    /// Its horizontal axis is time.
+    /// True if its horizontal axis is time.
     pub(super) over_time: bool,
     pub(super) points: Vec<Point>,
     pub(super) many: usize,
@@ -88,7 +88,7 @@ impl Pen {
         let kept = outline::kept(&places, self.over_time, self.thinned);
         self.points = kept.into_iter().map(|k| self.points[k]).collect();
         if self.points.len() > self.many / 2 {
-            // an orbit that fills its plane: what is drawn so densely is seen less sharply
+            // an orbit that fills its plane needs less accuracy because it is dense
             self.thinned *= 2.0;
         }
     }

@@ -1,11 +1,11 @@
-//! Numbers as text. A run of small models spends more time in this than in its steps, so nothing is formatted twice.
+//! Numbers as text. Small models spend more time here than in their steps, so nothing is formatted twice.
 
 /// Up to this length a number is written without an exponent.
 const SHORT: usize = 4;
 /// Longest text of a number that [`zmij`] writes.
 const LONGEST: usize = 24;
 
-/// The shortest digits that read back as the same number, with an exponent where that is shorter.
+/// The shortest digits that read back as the same number, with an exponent if that is shorter.
 pub fn number(out: &mut Vec<u8>, v: f64) {
     if v.is_nan() {
         return out.extend_from_slice(b"nan");
@@ -53,13 +53,13 @@ pub fn number(out: &mut Vec<u8>, v: f64) {
     }
 }
 
-/// Characters of an exponent.
+/// Number of characters of an exponent.
 fn length(exponent: i32) -> usize {
     let size = exponent.unsigned_abs();
     usize::from(exponent < 0) + 1 + usize::from(size >= 10) + usize::from(size >= 100)
 }
 
-/// Digits without an exponent.
+/// Writes digits without an exponent.
 fn write_plain(out: &mut Vec<u8>, digits: &[u8], point: i32) {
     let zeros = |out: &mut Vec<u8>, count: usize| out.resize(out.len() + count, b'0');
     match usize::try_from(point) {
@@ -80,7 +80,8 @@ fn write_plain(out: &mut Vec<u8>, digits: &[u8], point: i32) {
     }
 }
 
-/// A number that is not negative: 0.d1 d2 d3 ... times 10 to the power `point`, without zeros at the ends; 0 has the digit 0.
+/// A nonnegative number: 0.d1 d2 d3 ... times 10 to the power `point`, without leading or trailing zeros; 0 has the
+/// digit 0.
 struct Decimal {
     digits: [u8; LONGEST],
     count: usize,
@@ -130,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// The same by the formatting of the standard library: the shorter of both spellings.
+    /// Reference from the standard library: the shorter of both notations.
     fn expected(v: f64) -> Vec<u8> {
         if v.is_nan() {
             return b"nan".to_vec();
@@ -147,7 +148,7 @@ mod tests {
         number(&mut out, v);
         let (found, expected) = (String::from_utf8_lossy(&out[1..]).into_owned(), expected(v));
         let expected = String::from_utf8_lossy(&expected);
-        // halfway between two neighbours the last digit is even here and larger there
+        // halfway between two neighbours, one rounds the last digit to even and the other up
         let differ = |a: &str, b: &str| a.bytes().zip(b.bytes()).filter(|(a, b)| a != b).count();
         assert!(found.len() == expected.len() && differ(&found, &expected) <= 1, "{found}, not {expected}");
         assert!(v.is_nan() || found.parse::<f64>().expect("a number").to_bits() == v.to_bits());

@@ -1,4 +1,4 @@
-//! Exit codes of the process. They are part of the interface: each is named once and never renumbered. The table of
+//! Exit codes of the process. They are part of the interface: each is named once and never changes. The table of
 //! codes defines the exit code of each diagnostic.
 
 use odec_lang::diagnostic::Class;
@@ -6,9 +6,9 @@ use odec_lang::diagnostic::Class;
 /// How the process ended. The numbers are documented in `--help` and in `docs/command.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All went well; also when the reader of a pipe (`| head`) had enough.
+    /// Success; also if the reader of a pipe (`| head`) closed it early.
     Success,
-    /// A diagnostic of this class says why.
+    /// A failure that a diagnostic of this class explains.
     Because(Class),
     /// Stopped by Ctrl-C or another termination signal; the rows so far are kept.
     Interrupted,
@@ -21,7 +21,7 @@ impl Exit {
     pub const RUN: Exit = Exit::Because(Class::Run);
     /// An expectation of the model does not hold.
     pub const PROMISE: Exit = Exit::Because(Class::Promise);
-    /// odec itself is wrong.
+    /// There is a bug in odec.
     pub const INTERNAL: Exit = Exit::Because(Class::Internal);
 
     /// The number.
@@ -33,7 +33,7 @@ impl Exit {
         }
     }
 
-    /// This, unless it went well: then `other`.
+    /// This exit code, or `other` if this one is success.
     pub fn or(self, other: Exit) -> Exit {
         if self == Exit::Success { other } else { self }
     }

@@ -15,7 +15,7 @@ use crate::whole::write_file;
 /// Largest side of a picture in pixels.
 const MAX_SIDE: u32 = 8000;
 
-/// Where a picture goes.
+/// The destination of a picture.
 pub struct Destination {
     /// Width and height in pixels.
     pub size: (u32, u32),
@@ -23,7 +23,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// From the flags; `name` is that of the file if none is given. The picture is not written over what is read.
+    /// Evaluates the flags; `name` is the default file name. The picture must not overwrite an input file.
     pub fn new(figure: &Figure, name: &str, inputs: &Inputs) -> Result<Destination, Box<Diagnostic>> {
         let size = size(&figure.size)?;
         let outputs: Vec<_> = figure.output.iter().map(|path| ("-o", Some(path.as_path()))).collect();
@@ -38,7 +38,7 @@ impl Destination {
         Ok(Destination { size, files })
     }
 
-    /// Draws and writes.
+    /// Draws and writes the picture.
     pub fn write(&self, diagram: &Diagram, reporter: Reporter) -> Result<Exit, Error> {
         for (path, format) in &self.files {
             let (width, height) = self.size;
@@ -52,7 +52,7 @@ impl Destination {
     }
 }
 
-/// The format that a file name asks for.
+/// The format for the extension of a file name.
 pub fn format(path: &Path) -> Result<Format, Box<Diagnostic>> {
     format_of(path).ok_or_else(|| {
         let headline = format!("`{}`: odec does not draw this kind of picture", path.display());

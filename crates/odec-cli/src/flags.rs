@@ -12,7 +12,7 @@ use crate::input::error;
 
 type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
-/// All flags of a model and its run.
+/// Parses all flags of a model and its run.
 pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     let mut choices = Choices {
         run: block.run.clone(),
@@ -43,7 +43,7 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
         let (start, end) = span(text)?;
         let ((start, unit_of_start), (end, unit_of_end)) = (measured(start), measured(end));
         let (t0, t_end) = (finite("--t", start)?, finite("--t", end)?);
-        // 1..2[h] may begin at one hour or at one second
+        // 1..2[h] may start at one hour or at one second
         if unit_of_end.is_some() && unit_of_start.is_none() && t0 != 0.0 {
             return Err(bad("--t", text, "either both ends have a unit or none", "1[h]..2[h]"));
         }
@@ -82,7 +82,7 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     Ok(choices)
 }
 
-/// The files that take the place of those of inputs.
+/// The files that replace those of inputs.
 pub fn data(model: &Model) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, file)) if !name.trim().is_empty() && !file.is_empty() => {
@@ -93,7 +93,7 @@ pub fn data(model: &Model) -> Result<Vec<(String, String)>> {
     model.files.data.iter().map(pair).collect()
 }
 
-/// Bytes, with a unit or without.
+/// Parses a number of bytes with an optional unit.
 fn size(flag: &str, text: &str) -> Result<u64> {
     let number = text.trim().trim_end_matches(['B', 'b']);
     let units = [('k', 1e3), ('K', 1e3), ('M', 1e6), ('G', 1e9), ('T', 1e12)];
@@ -105,7 +105,7 @@ fn size(flag: &str, text: &str) -> Result<u64> {
     }
 }
 
-/// A value of a flag that makes no sense.
+/// The message for an invalid value of a flag.
 fn bad(flag: &str, text: &str, expected: &str, example: &str) -> Box<Diagnostic> {
     let headline = format!("`{flag} {text}`: {expected}");
     Box::new(error(&codes::E0705, headline, Some(format!("for example `{flag} {example}`"))))
@@ -187,18 +187,18 @@ pub fn shard(text: &str) -> Result<(u64, u64)> {
     }
 }
 
-/// The values of `--set`.
+/// The values of `--set`, split into ranges and others.
 pub struct Ranges {
-    /// Those that are ranges, in the units that they are given in.
+    /// The ranges, in the units in which they are given.
     pub list: Vec<Range>,
     /// The units of both ends of each.
     units: Vec<[Option<String>; 2]>,
-    /// The others as they are.
+    /// The other values.
     pub plain: Vec<String>,
 }
 
 impl Ranges {
-    /// The ranges with the units of their first ends.
+    /// The ranges, with the units of their first ends.
     pub fn starts(&self) -> impl Iterator<Item = (&Range, Option<String>)> {
         self.list.iter().zip(self.units.iter().map(|[low, _]| low.clone()))
     }
@@ -216,8 +216,7 @@ impl Ranges {
     }
 }
 
-/// The ranges among the values of `--set`, and the other values. With `drawn`, points are random, and a range needs no
-/// count.
+/// Splits the values of `--set` into ranges and others. With `drawn`, points are random, and a range needs no count.
 pub fn ranges(set: &[String], drawn: bool) -> Result<Ranges> {
     let (mut ranges, mut units, mut plain) = (Vec::<Range>::new(), vec![], vec![]);
     for text in set {
@@ -268,7 +267,7 @@ pub fn measured_value(flag: &str, text: &str) -> Result<(String, f64, Option<Str
     Ok((name, finite(flag, value)?, unit))
 }
 
-/// `0.1:1:50`, `0.1:1:50log`, `0.1:1:50:log`, and where points are drawn `0.1:1`, `0.1:1:log`; with units behind both ends.
+/// Parses `0.1:1:50`, `0.1:1:50log`, `0.1:1:50:log`, and for random points `0.1:1`, `0.1:1:log`; both ends may have units.
 fn swept(flag: &str, name: String, value: &str, drawn: bool, text: &str) -> Result<Measured> {
     let example = if drawn { "k=0.1:1" } else { "k=0.1:1:50" };
     let wrong = |expected: &str| bad(flag, text, expected, example);
@@ -290,7 +289,7 @@ fn swept(flag: &str, name: String, value: &str, drawn: bool, text: &str) -> Resu
         [low, high, count] => (number(low)?, number(high)?, Some(*count)),
         _ => return Err(wrong("a range needs two ends and a number of values")),
     };
-    // 1:4[g] may begin at one gram or at one of what the model counts in
+    // 1:4[g] may start at one gram or at one base unit of the model
     if unit_of_high.is_some() != unit_of_low.is_some() && !(unit_of_low.is_none() && low == 0.0) {
         return Err(wrong("either both ends have a unit or none"));
     }
@@ -307,7 +306,7 @@ fn swept(flag: &str, name: String, value: &str, drawn: bool, text: &str) -> Resu
     Ok((Range { name, low, high, count, spacing }, [unit_of_low, unit_of_high]))
 }
 
-/// Ends of an axis, the low one first.
+/// The ends of an axis, the lower one first.
 pub fn range(flag: &str, text: &str) -> Result<(f64, f64)> {
     let wrong = || bad(flag, text, "this needs two numbers with two dots between them, the smaller one first", "-1..3");
     let (low, high) = text.split_once("..").ok_or_else(wrong)?;
@@ -315,7 +314,7 @@ pub fn range(flag: &str, text: &str) -> Result<(f64, f64)> {
     if low < high { Ok((low, high)) } else { Err(wrong()) }
 }
 
-/// `-65[mV]` as number and unit.
+/// Splits `-65[mV]` into number and unit.
 fn measured(text: &str) -> (&str, Option<String>) {
     match text.trim().strip_suffix(']').and_then(|text| text.split_once('[')) {
         Some((number, unit)) => (number.trim(), Some(unit.trim().to_owned())),
@@ -331,7 +330,7 @@ fn span(text: &str) -> Result<(&str, &str)> {
     Ok((a, b))
 }
 
-/// Numbers with commas between them, in brackets or not.
+/// Parses comma-separated numbers, with or without brackets.
 pub fn list(flag: &str, text: &str) -> Result<Vec<f64>> {
     let text = text.trim();
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

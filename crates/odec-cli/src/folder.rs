@@ -18,18 +18,18 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// That of a model on the command line; of one on standard input the working directory.
+    /// The folder of a model on the command line; for standard input, the working directory.
     pub fn of(model: &args::Model) -> Folder {
         let own = model.file.parent().unwrap_or(Path::new("")).to_path_buf();
         Folder { own, allowed: model.files.allow_read.clone(), paths: model.files.path.clone() }
     }
 
-    /// Where the model's name of a file leads.
+    /// The path of a file that the model names.
     pub fn path(&self, name: &str) -> PathBuf {
         self.own.join(name)
     }
 
-    /// True for a file that lies, links followed, in an allowed folder, or is allowed itself.
+    /// True for a file in an allowed folder (after resolving links), or an allowed file.
     fn allows(&self, path: &Path) -> bool {
         let Ok(path) = path.canonicalize() else { return true };
         let own = if self.own.as_os_str().is_empty() { Path::new(".") } else { &self.own };
@@ -88,7 +88,7 @@ impl Files for Folder {
     }
 }
 
-/// A file with an end: a pipe may never have one.
+/// Opens a regular file; a pipe may never end.
 fn ordinary(path: &Path, help: Option<&str>) -> Result<Opened, Unreadable> {
     let shown = path.display().to_string();
     let unreadable =

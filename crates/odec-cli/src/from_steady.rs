@@ -9,9 +9,9 @@ use crate::summary::{Started, moves};
 pub struct FromSteady {
     /// Its type.
     pub kind: &'static str,
-    /// The solution from the initial values comes to rest there.
+    /// True if the solution from the initial values comes to rest there.
     pub reached: bool,
-    /// States that it moves: name, initial value, value.
+    /// The states whose values change: name, initial value, value.
     pub moved: Vec<Started>,
 }
 

@@ -1,4 +1,4 @@
-//! Reads a model file and reports problems with the file; problems with the model are reported elsewhere.
+//! Reads model files and reports errors of files; errors in models are reported elsewhere.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use odec_lang::source::Source;
 use crate::args;
 use crate::folder::Folder;
 
-/// Bytes read at most: one more than a model may have, so that the compiler sees that it is too long.
+/// Largest number of bytes that are read: one more than the limit, so that the compiler notices a text that is too long.
 const MAX_READ: u64 = odec_lang::syntax::limits::MAX_SOURCE_BYTES as u64 + 1;
 
-/// A diagnostic of the command itself: no place in a source.
+/// A diagnostic of the command itself, without a source location.
 pub fn error(code: &'static Code, headline: String, help: Option<String>) -> Diagnostic {
     Diagnostic { help, ..Diagnostic::error(code, headline) }
 }
@@ -46,12 +46,12 @@ pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
     Source::from_bytes(name, bytes).map_err(Box::new)
 }
 
-/// The files that a command reads, each with what it is.
+/// The files that a command reads, each with a description.
 #[derive(Debug, Default)]
 pub struct Inputs(Vec<(PathBuf, String)>);
 
 impl Inputs {
-    /// The file of a model, and its tables.
+    /// The files of a model, including its tables.
     pub fn of(file: &args::Model, model: &Model) -> Inputs {
         let folder = Folder::of(file);
         let given = model.constants.iter().chain(&model.parameters);
@@ -71,7 +71,7 @@ impl Inputs {
 }
 
 impl Inputs {
-    /// With further files that the command reads.
+    /// Adds further files that the command reads.
     pub fn with(mut self, more: Vec<(PathBuf, String)>) -> Inputs {
         self.0.extend(more);
         self
@@ -83,7 +83,7 @@ impl Inputs {
     }
 }
 
-/// True where two paths lead to one file, by links of either kind too.
+/// True if two paths refer to the same file, including symbolic and hard links.
 fn same(a: &Path, b: &Path) -> bool {
     if a == b {
         return true;
@@ -126,7 +126,7 @@ pub fn keep_apart(inputs: &Inputs, outputs: &[(&str, Option<&Path>)]) -> Result<
     Ok(())
 }
 
-/// The operating system's words without the number.
+/// The message of the operating system without its number.
 pub fn plain(e: &std::io::Error) -> String {
     let text = e.to_string();
     match text.find(" (os error") {
@@ -140,7 +140,7 @@ pub fn unreadable(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
     Box::new(error(&codes::E0701, format!("odec cannot read `{}`: {}", path.display(), plain(e)), None))
 }
 
-/// A file of the same folder with a similar name.
+/// A file in the same folder with a similar name.
 pub fn neighbour(path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_str()?;
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -152,13 +152,13 @@ pub fn neighbour(path: &Path) -> Option<String> {
     Some(if folder == Path::new(".") { near } else { folder.join(near).display().to_string() })
 }
 
-/// The models in a folder, to name instead of it.
+/// The models in a folder, as suggestions.
 fn models(path: &Path) -> Option<String> {
     let first = model_files(path)?.into_iter().next()?;
     Some(format!("choose a model in it, for example `{}`", path.join(first).display()))
 }
 
-/// The names of the models among the first 1,000 files of a folder, sorted; none if odec cannot read the folder.
+/// The names of the models among the first 1,000 files of a folder, sorted; `None` if odec cannot read the folder.
 fn model_files(folder: &Path) -> Option<Vec<String>> {
     let files = std::fs::read_dir(folder).ok()?.take(1000);
     let names = files.filter_map(|e| e.ok()?.file_name().into_string().ok());

@@ -36,7 +36,7 @@ pub use report::full as rendered;
 pub use save::save;
 pub use table::{Column, Kind, Meta};
 
-/// Runs a command line, whose first word is the name of the program. Gives the exit code of the process.
+/// Runs a command line, whose first word is the name of the program. Returns the exit code of the process.
 pub fn command(words: &[OsString]) -> u8 {
     let json = asks_for_json(words.get(1..).unwrap_or_default());
     std::panic::set_hook(Box::new(move |info| report::say(&report::internal(&info.to_string(), json))));
@@ -52,10 +52,10 @@ fn guarded(command: impl FnOnce() -> Exit + std::panic::UnwindSafe) -> Exit {
     std::panic::catch_unwind(command).unwrap_or(Exit::INTERNAL)
 }
 
-/// Answers a command line that clap refuses, or that asks for help.
+/// Handles a command line that clap rejects, or a request for help.
 fn refuse(e: &clap::Error, json: bool) -> Exit {
     if !e.use_stderr() {
-        // a closed pipe on `--help | head` is no error
+        // a closed pipe in `--help | head` is not an error
         let _ = e.print();
         return Exit::Success;
     }
@@ -76,7 +76,7 @@ fn refuse(e: &clap::Error, json: bool) -> Exit {
     Exit::USAGE
 }
 
-/// The suggestion for a command that does not exist.
+/// The suggestion for an unknown command.
 fn instead_of(e: &clap::Error) -> Option<String> {
     let clap::error::ContextValue::String(word) = e.get(clap::error::ContextKind::InvalidSubcommand)? else {
         return None;
@@ -93,7 +93,7 @@ fn instead_of(e: &clap::Error) -> Option<String> {
     near.first().map(|near| format!("Did you mean `odec {near}`?"))
 }
 
-/// True if `--message-format json` is among the words of a command line that cannot be read as a whole.
+/// True if an invalid command line contains `--message-format json`.
 fn asks_for_json(words: &[OsString]) -> bool {
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let words = &words[..end];
@@ -112,7 +112,7 @@ mod tests {
     fn a_bug_in_odec_ends_with_exit_code_70_and_says_what_to_report() {
         assert_eq!(guarded(|| Exit::Success).code(), 0);
         assert_eq!(guarded(|| panic!("on purpose")).code(), 70);
-        // one that is found without a panic
+        // an internal error without a panic
         let error = Error::from(Box::new(Diagnostic::error(&codes::E0900, "this is a bug in odec")));
         assert_eq!(Exit::from(error.class).code(), 70);
         for json in [false, true] {

@@ -16,15 +16,15 @@ const COLUMNS: [&str; 7] = ["round", "event", "line", "index", "name", "before",
 pub struct Log {
     rows: Rows,
     trouble: Option<RowsError>,
-    /// How each event of the model is called, and its line.
+    /// The name and the line of each event of the model.
     names: Vec<(String, usize)>,
 }
 
 impl Log {
-    /// Into a file.
+    /// Writes to a file.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// The file cannot be written.
     pub fn new(path: &Path, model: &Model, source: &Source) -> Result<Log, Box<Diagnostic>> {
         let name = |event: &odec_lang::model::Event| {
             let head = source.text.get(event.head.range()).unwrap_or_default();
@@ -38,7 +38,7 @@ impl Log {
         Ok(Log { rows, trouble, names })
     }
 
-    /// The events of an instant.
+    /// Adds the events of an instant.
     pub fn instant(&mut self, instant: &Instant) {
         for event in &instant.events {
             let (name, line) = self.names.get(event.event).map_or(("", 0), |(name, line)| (name.as_str(), *line));
@@ -59,10 +59,10 @@ impl Log {
         }
     }
 
-    /// Writes what is gathered.
+    /// Writes the remaining lines.
     ///
     /// # Errors
-    /// What could not be written.
+    /// The log cannot be written.
     pub fn finish(mut self) -> Result<(), RowsError> {
         match self.trouble.take() {
             Some(trouble) => Err(trouble),

@@ -3,15 +3,15 @@
 
 use std::fs::read_to_string;
 
-/// Part of the machine's memory that a run may take unless the user says otherwise.
+/// Default fraction of the machine's memory that a run may use.
 const SHARE: f64 = 0.8;
 
-/// The most that was in memory at a time, in bytes.
+/// The peak memory use of the process, in bytes.
 pub fn peak() -> Option<u64> {
     kilobytes(&read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
-/// Bytes that a run may take: [`SHARE`] of the machine's memory, or of what its container gives.
+/// The memory limit of a run in bytes: [`SHARE`] of the memory of the machine or of its container.
 pub fn budget() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemTotal:"));
     let container = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
@@ -19,7 +19,7 @@ pub fn budget() -> Option<u64> {
     container.chain(machine).min().map(|bytes| (bytes as f64 * SHARE) as u64)
 }
 
-/// Bytes that a file may have (`ulimit -f`); `None`: no limit.
+/// The limit on the size of a file in bytes (`ulimit -f`); `None`: no limit.
 pub fn file_limit() -> Option<u64> {
     limit(&read_to_string("/proc/self/limits").ok()?)
 }

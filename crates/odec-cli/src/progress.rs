@@ -14,7 +14,7 @@ const REFRESH: Duration = Duration::from_millis(100);
 const UNITS: u64 = 10_000;
 /// Longest remaining time that is shown, in seconds: a year.
 const LONGEST: f64 = 3.2e7;
-/// Steps between two looks at the clock.
+/// Number of steps between two readings of the clock.
 const GLANCE: u32 = 16;
 
 /// The bar, or nothing if standard error is not a terminal.
@@ -26,18 +26,18 @@ pub struct Progress {
     steps: u32,
     t0: f64,
     t_end: f64,
-    /// First sample after the start, when samples are logarithmic: then progress is too.
+    /// First sample after the start, if samples are logarithmic: progress is then logarithmic too.
     first: Option<f64>,
 }
 
 impl Progress {
-    /// For a run over `t0..t_end`; `wanted` is false when standard error is no terminal or rows go to one.
+    /// For a run over `t0..t_end`; `wanted` is false if standard error is not a terminal, or rows go to one.
     pub fn new(wanted: bool, t0: f64, t_end: f64, first: Option<f64>) -> Progress {
         let now = Instant::now();
         Progress { bar: None, wanted, started: now, drawn: now, steps: 0, t0, t_end, first }
     }
 
-    /// After a step that reached `t`.
+    /// Updates the bar after a step that reached `t`.
     pub fn step(&mut self, t: f64) {
         if !self.wanted {
             return;
@@ -81,7 +81,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -90,7 +90,7 @@ impl Progress {
     }
 }
 
-/// A bar of runs done.
+/// A bar of finished runs.
 pub struct Runs {
     bar: Option<ProgressBar>,
     wanted: bool,
@@ -99,7 +99,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// For a sweep of `all` runs; `wanted` as for [`Progress::new`].
+    /// For a sweep of `all` runs; `wanted` as in [`Progress::new`].
     pub fn new(wanted: bool, all: u64) -> Runs {
         Runs { bar: None, wanted, started: Instant::now(), all }
     }
@@ -117,7 +117,7 @@ impl Runs {
         bar.set_position((fraction * UNITS as f64) as u64);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();

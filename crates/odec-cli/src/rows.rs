@@ -1,4 +1,5 @@
-//! Rows as CSV, JSON lines or another format. Writes whole lines, and flushes often, so that a failure loses no computed rows.
+//! Rows as CSV, JSON lines or another format. Whole lines are written and flushed often, so that a failure loses no
+//! computed rows.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -16,22 +17,22 @@ use crate::memory::file_limit;
 use crate::signal;
 use crate::table::{Column, Format, Meta, Table};
 
-/// Bytes gathered before they are written.
+/// Number of buffered bytes before a write.
 const BLOCK: usize = 1 << 16;
-/// Longest time that rows wait to be written.
+/// Longest time that rows stay in the buffer.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Most rows and steps between two looks at the clock: a look takes longer than a step of a small model. Where they follow
-/// one another slowly, each is a look.
+/// Largest number of rows and steps between two readings of the clock: a reading takes longer than a step of a small
+/// model. If they follow each other slowly, each one reads the clock.
 const GLANCE: u32 = 16;
-/// Time between two looks below which the next one may wait.
+/// Time between two readings below which the next one may be skipped.
 const FAST: Duration = Duration::from_millis(1);
 
-/// Why rows cannot be written.
+/// The reason why rows cannot be written.
 #[derive(Debug)]
 pub enum RowsError {
-    /// The reader has had enough: not an error.
+    /// The reader closed the pipe: not an error.
     Closed,
-    /// The file system says no.
+    /// The file system reported an error.
     Failed(Box<Diagnostic>),
 }
 
@@ -40,14 +41,14 @@ enum Output {
     File(File, PathBuf),
 }
 
-/// How rows are written.
+/// The format of the rows.
 enum Form {
     Csv,
     /// An aligned table, with the widths of its columns.
     Aligned(Vec<usize>),
-    /// Objects of JSON, with what stands in front of each value.
+    /// JSON objects, with the text before each value.
     JsonLines(Vec<Vec<u8>>),
-    /// A file that is whole at the end; `None` before the header and after the end.
+    /// A file that is complete only at the end; `None` before the header and after the end.
     Table(Format, PathBuf, Meta, Option<Box<Table>>),
 }
 
@@ -55,33 +56,33 @@ enum Form {
 pub struct Rows {
     output: Output,
     buffer: Vec<u8>,
-    /// Bytes of the file that are whole rows.
+    /// Number of bytes of whole rows in the file.
     written: u64,
     flushed: Instant,
-    /// The last look at the clock, and the rows and steps until the next one.
+    /// The last reading of the clock, and the number of rows and steps until the next one.
     looked: Instant,
     until: u32,
-    /// Bytes that a file may have.
+    /// Largest size of the file in bytes.
     limit: Option<u64>,
     form: Form,
-    /// Rows so far, the header not counted.
+    /// Number of rows so far, without the header line.
     pub count: u64,
 }
 
 /// Significant digits in an aligned table.
 const DIGITS: usize = 9;
-/// Smallest width of its columns, which fits any number of this many digits with two blanks before it, and of the
-/// first one.
+/// Smallest width of its columns, which fits any number with this many digits after two blanks; also the width of the
+/// first column.
 const WIDTH: usize = DIGITS + 9;
 const STEP_WIDTH: usize = 7;
 
 impl Rows {
-    /// On standard output.
+    /// Rows on standard output.
     pub fn stdout() -> Rows {
         Rows::to(Output::Stdout(std::io::stdout()))
     }
 
-    /// Where `-o` says: a file, or standard output if it says `-` or nothing.
+    /// Rows at the destination of `-o`: a file, or standard output for `-` or without the flag.
     pub fn to_output(output: Option<&Path>) -> Result<Rows, Box<Diagnostic>> {
         match output.filter(|path| *path != Path::new("-")) {
             None if stdout_was_closed() => Err(closed()),
@@ -96,7 +97,7 @@ impl Rows {
         Rows::in_form(path, Format::of(path)?, meta())
     }
 
-    /// Into a file of this form.
+    /// Rows in a file of this format.
     pub fn in_form(path: &Path, format: Format, meta: Meta) -> Result<Rows, Box<Diagnostic>> {
         match format {
             Format::Csv => Rows::file(path),
@@ -106,7 +107,7 @@ impl Rows {
         }
     }
 
-    /// True for rows of numbers with types, which is no text.
+    /// True for typed rows, which are not text.
     pub fn typed(&self) -> bool {
         matches!(self.form, Form::Table(..))
     }
@@ -132,12 +133,12 @@ impl Rows {
         }
     }
 
-    /// The same as an aligned table for people, with rounded numbers, each row with its number from 0.
+    /// Rows as an aligned table for users, with rounded numbers and row numbers from 0.
     pub fn aligned(self) -> Rows {
         Rows { form: Form::Aligned(vec![]), ..self }
     }
 
-    /// The names of the columns.
+    /// Writes the names of the columns.
     pub fn header(&mut self, names: impl Iterator<Item = String>) -> Result<(), RowsError> {
         match &mut self.form {
             Form::Aligned(widths) => {
@@ -158,7 +159,7 @@ impl Rows {
             }
             Form::Csv => {
                 let mut writer = csv::Writer::from_writer(vec![]);
-                // a vector takes everything: no call can fail
+                // writing to a vector cannot fail
                 for name in names {
                     let _ = writer.write_field(&name);
                 }
@@ -172,7 +173,7 @@ impl Rows {
         self.write_if_due()
     }
 
-    /// The columns of rows with types.
+    /// Sets the columns of typed rows.
     pub fn columns(&mut self, columns: Vec<Column>) -> Result<(), RowsError> {
         if let Form::Table(format, path, meta, table) = &mut self.form {
             let begun = Table::begin(path, *format, columns, std::mem::take(meta));
@@ -181,10 +182,10 @@ impl Rows {
         Ok(())
     }
 
-    /// A line of CSV fields, which are quoted where they have to be.
+    /// Writes a line of CSV fields, quoted if necessary.
     pub fn fields<'a>(&mut self, fields: impl Iterator<Item = &'a String>) -> Result<(), RowsError> {
         let mut writer = csv::Writer::from_writer(vec![]);
-        // a vector takes everything: no call can fail
+        // writing to a vector cannot fail
         for field in fields {
             let _ = writer.write_field(field);
         }
@@ -196,7 +197,7 @@ impl Rows {
         self.write_if_due()
     }
 
-    /// One row.
+    /// Writes a row.
     pub fn row(&mut self, values: &[f64]) -> Result<(), RowsError> {
         match &mut self.form {
             Form::Aligned(widths) => {
@@ -209,7 +210,7 @@ impl Rows {
             Form::JsonLines(keys) => {
                 for (key, &v) in keys.iter().zip(values) {
                     self.buffer.extend_from_slice(key);
-                    // JSON has finite numbers alone
+                    // JSON has only finite numbers
                     if v.is_finite() {
                         number(&mut self.buffer, v);
                     } else {
@@ -239,7 +240,7 @@ impl Rows {
         self.write_if_due()
     }
 
-    /// Writes what is left, and gives a file its name that is whole at the end.
+    /// Writes the remaining rows; renames a file that is complete only at the end.
     pub fn finish(&mut self) -> Result<(), RowsError> {
         match &mut self.form {
             Form::Table(.., table) => table.take().map_or(Ok(()), |table| table.finish().map_err(RowsError::Failed)),
@@ -247,7 +248,7 @@ impl Rows {
         }
     }
 
-    /// Writes what has waited long enough; called between rows that are far apart.
+    /// Writes rows that have waited long enough; called between rows that are far apart.
     pub fn tick(&mut self) -> Result<(), RowsError> {
         if self.buffer.is_empty() { Ok(()) } else { self.write_if_due() }
     }
@@ -265,8 +266,8 @@ impl Rows {
         if self.looked - self.flushed >= PATIENCE { self.flush() } else { Ok(()) }
     }
 
-    /// Bytes of these rows that go into the file below the limit of the system, whole rows only: where it is passed, the system
-    /// ends the process in the middle of a row.
+    /// Number of bytes of these rows that fit into the file, whole rows only: at the limit, the system ends the
+    /// process in the middle of a row.
     fn fitting(&self, rows: &[u8]) -> usize {
         let Some(limit) = self.limit else { return rows.len() };
         let now = match &self.output {
@@ -282,7 +283,7 @@ impl Rows {
         }
     }
 
-    /// Writes what is gathered.
+    /// Writes the buffer.
     pub fn flush(&mut self) -> Result<(), RowsError> {
         if self.typed() {
             return Ok(());
@@ -290,7 +291,7 @@ impl Rows {
         let _whole = signal::writing();
         self.flushed = Instant::now();
         if let (Output::File(file, _), 0) = (&self.output, self.written) {
-            // a device cannot be cut, and need not be
+            // a device cannot be truncated, and need not be
             let _ = file.set_len(0);
         }
         let gathered = std::mem::take(&mut self.buffer);
@@ -323,7 +324,7 @@ impl Rows {
                         RowsError::Failed(Box::new(error(&codes::E0704, headline, None)))
                     }
                     Output::File(file, path) => {
-                        // a torn row is taken back; where the file cannot be cut (a device) nothing is lost by trying
+                        // remove an incomplete row; if the file cannot be truncated (a device), nothing is lost
                         let _ = file.set_len(self.written);
                         let headline = format!("odec cannot write `{}`: {}", path.display(), plain(&e));
                         let help = format!("it contains {} complete rows", self.count);
@@ -341,7 +342,7 @@ fn closed() -> Box<Diagnostic> {
     Box::new(error(&codes::E0704, "standard output is closed".to_string(), Some(help)))
 }
 
-/// Like `Write::write_all`, but tells how many bytes went through before an error.
+/// Like `Write::write_all`, but returns the number of written bytes with an error.
 fn write_all(out: &mut impl Write, bytes: &[u8]) -> Result<(), (usize, std::io::Error)> {
     let mut done = 0;
     while done < bytes.len() {
@@ -367,7 +368,7 @@ pub fn cannot_write(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
     Box::new(error(&codes::E0703, headline, None))
 }
 
-/// Writes text on standard output. A reader that has had enough is no error.
+/// Prints text on standard output. A closed pipe is not an error.
 pub fn print(text: &str) -> Result<Exit, Error> {
     let mut rows = Rows::stdout();
     rows.buffer.extend_from_slice(text.as_bytes());

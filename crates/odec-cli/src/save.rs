@@ -1,4 +1,5 @@
-//! A whole table at once, for other hosts: the form follows from the name, and the file is there whole or not at all.
+//! Writes a whole table for other hosts: the extension determines the format, and the file appears only when it is
+//! complete.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use crate::whole::{beside, not_written};
 /// Writes rows, consecutive in `values`, as `.csv`, `.jsonl`, `.parquet`, `.arrow` or `.npz`.
 ///
 /// # Errors
-/// If odec does not support the format, or cannot write the file.
+/// odec does not support the format, or cannot write the file.
 pub fn save(path: &Path, columns: Vec<Column>, values: &[f64], meta: Meta) -> Result<(), Box<Diagnostic>> {
     let format = Format::of(path)?;
     let lines = matches!(format, Format::Csv | Format::JsonLines);

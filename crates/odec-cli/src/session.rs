@@ -1,5 +1,5 @@
-//! From the command line to a simulation: the file, the folder of its tables, the clock; and how a command without a
-//! simulation ends.
+//! From the command line to a simulation: the file, the folder of its tables, the clock; and the exit codes of
+//! commands without a simulation.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -42,7 +42,7 @@ pub fn host(file: &args::Model) -> Session {
     Session::new().with_clock(now).with_files(Folder::of(file))
 }
 
-/// Reads and checks a model. Its warnings are said.
+/// Reads and checks a model. Prints its warnings.
 pub fn load(file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Loaded, Error> {
     let (source, titles) = text(file, reporter, detail)?;
     let loaded = host(file).check(source).1?.with_titles(titles);
@@ -70,7 +70,7 @@ pub fn imported(
     converted(file, source, reporter, detail, odec_sbml::import_files)
 }
 
-/// The same, by a function of the importer.
+/// Like [`imported`], with a given function of the importer.
 pub fn converted(
     file: &args::Model,
     source: Source,
@@ -86,7 +86,7 @@ pub fn converted(
     Ok((made.made_from(Origin::new(source, places)), Arc::new(titles)))
 }
 
-/// Reads, checks, compiles and binds.
+/// Reads, checks, compiles and binds a model.
 pub fn simulate(
     file: &args::Model,
     block: &RunBlock,
@@ -96,7 +96,7 @@ pub fn simulate(
     simulate_at(file, block, purpose, None, reporter)
 }
 
-/// The same with rows at these times.
+/// Like [`simulate`], with rows at these times.
 pub fn simulate_at(
     file: &args::Model,
     block: &RunBlock,
@@ -111,7 +111,7 @@ pub fn simulate_at(
     simulate_chosen(file, &choices, purpose, (reporter, Detail::Short))
 }
 
-/// The same with choices of the caller's.
+/// Like [`simulate`], with given choices.
 pub fn simulate_chosen(
     file: &args::Model,
     choices: &Choices,
@@ -123,14 +123,14 @@ pub fn simulate_chosen(
     Ok(simulation)
 }
 
-/// The program of a model with the values of the command line. Warnings about it are said.
+/// The program of a model with the values of the command line. Prints warnings about it.
 pub fn program(loaded: &Loaded, file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Program, Error> {
     let Lowered { program, warnings, .. } = loaded.program(&flags::choices(file, &RunBlock::default())?)?;
     reporter.diagnostics(Some(loaded.source()), &warnings, detail);
     Ok(program)
 }
 
-/// As [`program`], for steps of somebody else: they pass over what switches.
+/// Like [`program`], for steps of other solvers, which ignore switches.
 pub fn program_for_others(
     loaded: &Loaded,
     file: &args::Model,
@@ -145,17 +145,17 @@ pub fn program_for_others(
     Ok(program)
 }
 
-/// Says an error, and tells how the process ends with it.
+/// Prints an error; returns the exit code.
 pub fn fail(error: &Error, reporter: Reporter) -> Exit {
     reporter.diagnostics(error.source.as_deref(), &error.diagnostics, Detail::Full);
     error.class.into()
 }
 
-/// Says why a run failed, if it did, and what else deserves a word of it. `said` are the warnings that were given while it went on.
-/// Tells how the process ends.
+/// Explains a failed run, and prints warnings about the run. `said` are the warnings that were printed during the
+/// run. Returns the exit code.
 ///
 /// # Errors
-/// A run that the solver refused.
+/// The solver refused the run.
 pub fn conclude(
     simulation: &Simulation,
     result: &Result<Outcome, SolveError>,
@@ -168,7 +168,7 @@ pub fn conclude(
         Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
         Err(why @ SolveError::Failed(_)) => {
             let exit = fail(&simulation.explain_seen(why, seen, &said), reporter);
-            // what explains the failure is not said once more
+            // a finding that explains the failure is not repeated
             said.extend(simulation.urgent(&seen.findings).iter().map(|d| d.code));
             exit
         }
@@ -179,7 +179,7 @@ pub fn conclude(
     Ok(exit)
 }
 
-/// How a command ends whose run gave nothing: an interrupt is no error.
+/// The result of a command whose run failed: an interrupt is not an error.
 pub fn unfinished(simulation: &Simulation, why: Unfinished) -> Result<Exit, Error> {
     match why {
         Unfinished::Interrupted => Ok(Exit::Interrupted),

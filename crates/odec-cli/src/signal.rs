@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first asks the run to stop after its step, a later one stops at once, but not in the middle
-//! of a row.
+//! Ctrl-C, SIGTERM and SIGHUP: the first signal stops the run after its step, a later one stops immediately, but not
+//! within a row.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -10,12 +10,12 @@ use crate::exit::Exit;
 static ASKED: AtomicBool = AtomicBool::new(false);
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// Signals that follow this soon are the same key press, delivered twice by a wrapper.
+/// Signals within this time count as one key press, which a wrapper delivered twice.
 const SAME: Duration = Duration::from_millis(300);
-/// How long the end of a write is awaited before the process ends all the same: a reader may never take it.
+/// Time to wait for the end of a write before the process ends: a reader may never accept it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Listens. A failure to do so leaves the default: the process ends, whole rows already written stay.
+/// Installs the handler. Without it the default applies: the process ends, and written rows remain.
 pub fn listen() {
     let mut first: Option<Instant> = None;
     let _ = ctrlc::set_handler(move || {
@@ -36,12 +36,12 @@ pub fn listen() {
     });
 }
 
-/// True once the run should stop.
+/// True if the run should stop.
 pub fn asked_to_stop() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// While this is held, a later Ctrl-C waits.
+/// While this guard is held, a later Ctrl-C waits.
 pub fn writing() -> MutexGuard<'static, ()> {
     WRITING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

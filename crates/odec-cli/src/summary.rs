@@ -1,4 +1,4 @@
-//! The summary of a run: a few aligned lines for people, the same as JSON for tools.
+//! The summary of a run: a few aligned lines for users, and JSON for tools.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::from_steady::FromSteady;
 use crate::report::Paint;
 use crate::rows::shortest;
 
-/// How long each stage took.
+/// The duration of each stage.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Times {
-    /// Text to tree, in seconds; likewise below.
+    /// Text to tree, in seconds (like the other fields).
     pub parse: f64,
     /// Tree to checked model.
     pub check: f64,
@@ -27,7 +27,7 @@ pub struct Times {
     pub bind: f64,
     /// Orders of elimination and patterns of factors, for implicit methods.
     pub analyse: f64,
-    /// First step to last row, without that.
+    /// First step to last row, without the analysis.
     pub solve: f64,
 }
 
@@ -38,16 +38,16 @@ impl From<odec_sim::session::Times> for Times {
     }
 }
 
-/// Everything there is to say of a run.
+/// All data of a summary.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// Name of the model.
     pub model: String,
     /// Unknowns of the first-order view.
     pub states: usize,
-    /// How many of them are algebraic.
+    /// Number of algebraic unknowns.
     pub unknowns: usize,
-    /// The constraints that were differentiated: line, and how often.
+    /// The differentiated constraints: line, and number of differentiations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Differentiated>,
     /// Consistent values at the start that differ from the guess: name, guess, value.
@@ -55,7 +55,7 @@ pub struct Summary {
     /// The steady state that the run starts from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady: Option<FromSteady>,
-    /// How many of them are velocities.
+    /// Number of velocities.
     pub second_order: usize,
     /// Number of parameters with sensitivities.
     pub sensitivities: usize,
@@ -69,7 +69,7 @@ pub struct Summary {
     pub jacobian_entries: Option<usize>,
     /// Name of the method.
     pub method: String,
-    /// Which methods it took up and why, if it chose.
+    /// For `auto`: the methods that it used, and why.
     pub course: Option<String>,
     /// Constant step, if there is one.
     pub step: Option<f64>,
@@ -89,7 +89,7 @@ pub struct Summary {
     pub stop: &'static str,
     /// Rows written.
     pub rows: u64,
-    /// The reader of the rows closed the pipe before the last one.
+    /// True if the reader of the rows closed the pipe before the last one.
     pub closed: bool,
     /// Counts.
     pub counts: Counts,
@@ -105,13 +105,13 @@ pub struct Summary {
     pub backend: &'static str,
     /// Bytes of machine code.
     pub code_bytes: Option<usize>,
-    /// How linear systems were solved, if there were some.
+    /// The linear solver, if there was one.
     pub linear: Option<LinearSummary>,
     /// Bytes of parameters, positions and patterns.
     pub bound_bytes: usize,
-    /// Bytes that the run was expected to take.
+    /// Estimated memory of the run in bytes.
     pub estimated_bytes: u64,
-    /// Most bytes that the process had in memory at a time, where the system tells.
+    /// Peak memory of the process in bytes, if the system reports it.
     pub peak_bytes: Option<u64>,
     /// Seconds of each stage.
     pub seconds: Times,
@@ -138,9 +138,9 @@ impl Events {
 /// The corrections that kept a state within a bound.
 #[derive(Clone, Debug, Serialize)]
 pub struct BoundCorrections {
-    /// As written.
+    /// The bound as written.
     pub bound: String,
-    /// How often odec set the state to its bound.
+    /// Number of times that odec set the state to its bound.
     pub pushes: u64,
     /// The largest of these corrections.
     pub most: f64,
@@ -163,7 +163,7 @@ fn instants(n: u64) -> String {
     if n == 1 { "1 instant".to_string() } else { format!("{} instants", grouped(n)) }
 }
 
-/// What solved the linear systems.
+/// The linear solver of the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinearSummary {
     /// The solver.
@@ -180,13 +180,13 @@ pub struct LinearSummary {
     block: usize,
     iterations: u64,
     fallbacks: u64,
-    /// The same in one line.
+    /// The report in one line.
     #[serde(skip)]
     text: String,
 }
 
 impl LinearSummary {
-    /// From what the solver reports.
+    /// Converts the report of the solver.
     pub fn of(r: &LinearReport) -> LinearSummary {
         LinearSummary {
             kind: r.kind.to_string(),
@@ -221,7 +221,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Steps, work and rows that took more than dense output, for people.
+    /// Lines about steps, work, and rows that needed more than dense output.
     pub fn lines(&self) -> Vec<(String, String)> {
         let c = self;
         let steps = [
@@ -277,7 +277,7 @@ pub struct Conserved {
     within: Option<f64>,
 }
 
-/// An unknown that starts at a consistent value and not at its guess.
+/// An unknown whose consistent start value differs from its guess.
 #[derive(Clone, Debug, Serialize)]
 pub struct Started {
     /// Name.
@@ -288,16 +288,16 @@ pub struct Started {
     pub to: f64,
 }
 
-/// A constraint that was differentiated until it gave an unknown.
+/// A constraint that was differentiated until it determined an unknown.
 #[derive(Clone, Debug, Serialize)]
 pub struct Differentiated {
-    /// The line it is written in.
+    /// Its line.
     pub line: usize,
-    /// How often.
+    /// Number of differentiations.
     pub times: u32,
 }
 
-/// Most constraints that are named.
+/// Largest number of constraints in the list.
 const MAX_DIFFERENTIATED: usize = 4;
 
 /// `3: line 7 differentiated twice, and enforced by projection`
@@ -318,7 +318,7 @@ fn index(constraints: &[Differentiated]) -> String {
     format!("{}: {}, and enforced by projection", most + 1, parts.join(", "))
 }
 
-/// Most unknowns whose start is shown.
+/// Largest number of unknowns in the list of start values.
 const MAX_STARTED: usize = 4;
 
 /// `z from 0 to 1, w from 0 to 2 and 3 more, to satisfy the equations`
@@ -348,13 +348,13 @@ impl From<&Drift> for Conserved {
 }
 
 impl Summary {
-    /// As JSON with a newline.
+    /// The summary as JSON with a newline.
     pub fn json(&self) -> String {
-        // numbers and strings only; a number that is not finite becomes null
+        // only numbers and strings; numbers that are not finite become null
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// For people.
+    /// The summary for users.
     pub fn human(&self, (paint, width): (Paint, Option<usize>), destination: Option<&str>) -> String {
         let mut lines: Vec<(String, String)> = vec![];
         let sizes = [
@@ -405,7 +405,7 @@ impl Summary {
             let word = if k == 0 { "bounds" } else { "" };
             lines.push((word.into(), kept.line()));
         }
-        // what a full matrix does for a few unknowns goes without saying
+        // a full matrix for a few unknowns needs no mention
         let compiled = [SolverKind::Compiled, SolverKind::FusedSteps].map(|kind| kind.to_string());
         let worth_telling = |linear: &&LinearSummary| linear.n > SMALL || compiled.contains(&linear.kind);
         if let Some(linear) = self.linear.as_ref().filter(worth_telling) {
@@ -425,7 +425,7 @@ impl Summary {
         aligned(&lines, paint, width)
     }
 
-    /// How long each phase took.
+    /// The durations of the stages.
     fn durations(&self) -> String {
         let s = &self.seconds;
         let has_loops = !self.extents.is_empty();
@@ -434,7 +434,7 @@ impl Summary {
             ("check", s.check, true),
             ("derive", s.derive, true),
             ("compile", s.compile, true),
-            // of a model without index sets there is next to nothing to bind or to analyse
+            // without index sets, binding and analysis take almost no time
             ("bind", s.bind, has_loops),
             ("analyse", s.analyse, has_loops && self.linear.as_ref().is_some_and(|linear| linear.n > SMALL)),
             ("solve", s.solve, true),
@@ -443,7 +443,7 @@ impl Summary {
     }
 }
 
-/// Lines with a label each: the first one stands out. They are broken at the width of a terminal.
+/// Aligned lines with a label each; the first one is emphasised. They break at the width of a terminal.
 pub fn aligned(lines: &[(String, String)], paint: Paint, terminal: Option<usize>) -> String {
     const GUTTER: usize = 2;
     const WIDEST: usize = 24;
@@ -509,7 +509,7 @@ pub fn seconds(d: Duration) -> f64 {
     d.as_secs_f64()
 }
 
-/// A number of things, none if there are none.
+/// A number of things; `None` for zero.
 pub fn counted(n: usize, one: &str, many: &str) -> Option<String> {
     match n {
         0 => None,
@@ -522,7 +522,7 @@ fn join<const N: usize>(parts: [Option<String>; N]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// How many rows were written, and whether the reader of a pipe wanted no more.
+/// The number of written rows, and a note if the reader of a pipe closed it.
 pub fn written(rows: u64, closed: bool) -> String {
     let count = counted(rows as usize, "row", "rows");
     match (count, closed) {
@@ -533,7 +533,7 @@ pub fn written(rows: u64, closed: bool) -> String {
     }
 }
 
-/// Three digits apart from 10,000 on.
+/// A number in groups of three digits, from 10,000 on.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     if digits.len() < 5 {
@@ -563,7 +563,7 @@ fn tolerances(atol: &[f64]) -> String {
     if low == high { brief(low) } else { format!("{} to {}", brief(low), brief(high)) }
 }
 
-/// As [`duration`], with three digits for microseconds too: for what a single run of a small model takes.
+/// Like [`duration`], with three digits for microseconds as well: for single runs of small models.
 pub fn short_duration(s: f64) -> String {
     match s * 1e6 {
         us if us < 10.0 => format!("{us:.2} µs"),
@@ -573,7 +573,7 @@ pub fn short_duration(s: f64) -> String {
     }
 }
 
-/// Three digits with a unit.
+/// A duration with three digits and a unit.
 pub fn duration(s: f64) -> String {
     if s < 1e-3 {
         format!("{:.2} ms", s * 1e3)

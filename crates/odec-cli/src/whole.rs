@@ -17,20 +17,20 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Written<()> {
     Draft::new(path, bytes)?.publish()
 }
 
-/// Writes files: all of them, or on failure none.
+/// Writes files: all of them or, after a failure, none.
 pub fn write_files(files: &[(PathBuf, Vec<u8>)]) -> Written<()> {
     let drafts: Written<Vec<Draft>> = files.iter().map(|(path, bytes)| Draft::new(path, bytes)).collect();
     drafts?.into_iter().try_for_each(Draft::publish)
 }
 
-/// A file under another name. One that is not published is removed.
+/// A file under a temporary name. It is removed unless it is published.
 pub struct Draft {
     path: PathBuf,
     file: File,
-    /// None where there is nothing to rename: a device is written at once.
+    /// The temporary path; `None` for a device, which is written directly.
     beside: Option<PathBuf>,
     written: u64,
-    /// Bytes that a file may have.
+    /// Largest size of the file in bytes.
     limit: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// An empty file.
+    /// Creates an empty file.
     pub fn begin(path: &Path) -> Written<Draft> {
         let old = path.metadata();
         let limit = file_limit();
@@ -50,21 +50,21 @@ impl Draft {
             return Ok(Draft { path: path.to_path_buf(), file, beside: None, written: 0, limit });
         }
         if old.is_ok() {
-            // a file that may not be written is not replaced either
+            // a write-protected file must not be replaced either
             File::options().write(true).open(path).map_err(|e| cannot_write(path, &e))?;
         }
-        // through a link to the file that it names
+        // follow a symbolic link to its file
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let draft = beside(&path, "part");
         let file = File::create(&draft).map_err(|e| cannot_write(&path, &e))?;
         if let Ok(old) = old {
-            // a failure leaves the usual permissions
+            // if this fails, the usual permissions apply
             let _ = file.set_permissions(old.permissions());
         }
         Ok(Draft { path, file, beside: Some(draft), written: 0, limit })
     }
 
-    /// Writes more.
+    /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Written<()> {
         let after = self.written + bytes.len() as u64;
         if self.limit.is_some_and(|limit| after > limit) {
@@ -75,17 +75,17 @@ impl Draft {
         Ok(())
     }
 
-    /// Bytes so far.
+    /// Number of bytes so far.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Where the file will be.
+    /// The final path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A private file in the same folder, to write and read.
+    /// A private temporary file in the same folder, for writing and reading.
     pub fn spool(&self) -> Written<File> {
         let path = if self.beside.is_some() {
             beside(&self.path, "spool")
@@ -94,12 +94,12 @@ impl Draft {
         };
         let options = File::options().read(true).write(true).create(true).truncate(true).open(&path);
         let file = options.map_err(|e| cannot_write(&path, &e))?;
-        // without a name it is gone when the process ends, however it ends
+        // without a name, the file disappears at the end of the process in any case
         let _ = std::fs::remove_file(&path);
         Ok(file)
     }
 
-    /// Gives the file its name.
+    /// Renames the file.
     pub fn publish(mut self) -> Written<()> {
         match self.beside.take() {
             None => Ok(()),
@@ -119,15 +119,15 @@ impl Drop for Draft {
     }
 }
 
-/// The name of a hidden file in the same folder, which no other process takes.
+/// The name of a hidden file in the same folder that no other process uses.
 pub fn beside(path: &Path, what: &str) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    // the moment too: machines that share the folder may have processes of the same number
+    // includes the time: machines that share the folder may have processes with the same number
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_nanos());
     path.with_file_name(format!(".{name}.{}-{now}.{what}", std::process::id()))
 }
 
-/// A write that failed.
+/// The message for a failed write.
 pub fn not_written(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
     Box::new(error(&codes::E0704, format!("odec cannot write `{}`: {}", path.display(), plain(e)), None))
 }

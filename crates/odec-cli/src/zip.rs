@@ -1,12 +1,12 @@
-//! Files in one: a ZIP archive of stored files (APPNOTE.TXT 6.3, sections 4.3 and 4.4), the same bytes for the same files.
+//! A ZIP archive of stored files (APPNOTE.TXT 6.3, sections 4.3 and 4.4), with the same bytes for the same files.
 
-/// The date of all files: the first that the format can say, 1 January 1980.
+/// The date of all files: the earliest date of the format, 1 January 1980.
 const DATE: u16 = (1 << 5) | 1;
 /// Names are UTF-8.
 const UTF8: u16 = 1 << 11;
-/// The version that a reader needs.
+/// The version required from readers.
 const VERSION: u16 = 20;
-/// Made under Unix, so that permissions count.
+/// Made under Unix, so that permissions apply.
 const MADE_BY: u16 = (3 << 8) | VERSION;
 
 /// A file of an archive.
@@ -16,11 +16,11 @@ pub struct Entry {
     pub path: String,
     /// Its contents.
     pub bytes: Vec<u8>,
-    /// It can be executed or loaded.
+    /// True if it can be executed or loaded.
     pub executable: bool,
 }
 
-/// The archive; `None` where it would be larger than the format allows without its extensions.
+/// The archive; `None` if it exceeds the limits of the format without extensions.
 pub fn archive(entries: &[Entry]) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut directory = Vec::new();
@@ -29,7 +29,7 @@ pub fn archive(entries: &[Entry]) -> Option<Vec<u8>> {
         let (size, sum) = (u32::try_from(entry.bytes.len()).ok()?, checksum(&entry.bytes));
         let length = u16::try_from(entry.path.len()).ok()?;
         let mut common = Vec::new();
-        // method 0: stored; no time of the day
+        // method 0 (stored), no time of day
         for word in [VERSION, UTF8, 0, 0, DATE] {
             common.extend(word.to_le_bytes());
         }
@@ -45,7 +45,7 @@ pub fn archive(entries: &[Entry]) -> Option<Vec<u8>> {
         directory.extend(b"PK\x01\x02");
         directory.extend(MADE_BY.to_le_bytes());
         directory.extend(&common);
-        // no comment, one disk, no attributes of DOS
+        // no comment, one disk, no DOS attributes
         directory.extend([0; 6]);
         let mode: u32 = if entry.executable { 0o100_755 } else { 0o100_644 };
         directory.extend((mode << 16).to_le_bytes());
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn checksums_are_those_of_the_format() {
-        // the check value in the catalogue of CRC algorithms
+        // the check value from the catalogue of CRC algorithms
         assert_eq!(checksum(b"123456789"), 0xcbf4_3926);
         assert_eq!(checksum(b""), 0);
     }

@@ -1,5 +1,5 @@
-//! `odec bench`: what solving a model costs, method by method and tolerance by tolerance: time of the solution alone, counts,
-//! and the error reached.
+//! `odec bench`: the cost of solving a model for each method and tolerance: time of the solution, counts, and the
+//! error.
 
 use odec_lang::diagnostic::codes;
 use odec_sim::bind::Purpose;
@@ -25,12 +25,12 @@ use crate::summary::{brief, grouped, short_duration};
 struct Line {
     method: &'static str,
     rtol: f64,
-    /// `reached`, or how the run ended instead.
+    /// `reached`, or how else the run ended.
     end: String,
-    /// Why the method was refused.
+    /// Reason for a refusal of the method.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Largest error at the times of comparison, relative with a floor of atol/rtol; null where there is none.
+    /// Largest error at the times of comparison, relative with a floor of atol/rtol; null if there is none.
     error: Option<f64>,
     /// Seconds of the fastest and of the median run.
     minimum: Option<f64>,
@@ -43,7 +43,7 @@ struct Line {
     factorisations: u64,
 }
 
-/// Measures and prints.
+/// Measures and prints the costs.
 pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
     if args.block.method.is_some() || args.block.rtol.is_some() {
         let help = "for example `--methods rodas4,bdf --rtols 1e-4,1e-8`";

@@ -19,10 +19,10 @@ use crate::session;
 use crate::summary::{brief, counted};
 use crate::whole::write_file;
 
-/// Number of times that it parses the corrected text again, because a slip may hide another one.
+/// Number of rounds in which the corrected text is parsed again, because one mistake may hide another.
 const MAX_ROUNDS: usize = 20;
 
-/// Says it.
+/// Runs the command.
 pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     if args.fix {
         let mended = mend(args, reporter)?;
@@ -31,7 +31,7 @@ pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
         }
     }
     let loaded = session::load(&args.model, reporter, Detail::Full)?;
-    // values from the command line are checked too, and lowering finds what only the equations together show
+    // values from the command line are checked too, and lowering finds faults that only the whole set of equations shows
     let program = session::program(&loaded, &args.model, reporter, Detail::Full)?;
     loaded.check_runs(&flags::choices(&args.model, &RunBlock::default())?)?;
     if args.stops {
@@ -64,7 +64,7 @@ pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     Ok(print(&text)?.or(if right { Exit::Success } else { Exit::PROMISE }))
 }
 
-/// Makes all fixes that were tried, round by round, and writes the text back.
+/// Applies all tested fixes, round by round, and writes the text back.
 fn mend(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     let file = args.model.file.as_path();
     let host = session::host(&args.model);
@@ -81,7 +81,7 @@ fn mend(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     let mut source = host.with_parts(source);
     let mut made = 0;
     for _ in 0..MAX_ROUNDS {
-        // the files of parts stay as they are
+        // the files of parts remain unchanged
         let mut fixes = tried(&odec_lang::check(&source).diagnostics);
         fixes.retain(|fix| fix.span.range().end <= source.model().len());
         let Some(text) = apply(source.model(), &fixes).filter(|_| !fixes.is_empty()) else { break };
@@ -101,7 +101,7 @@ fn mend(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// The fixes that were tried; of those of two messages that touch one another, those of the first.
+/// The tested fixes; if the fixes of two messages overlap, those of the first.
 fn tried(list: &[Diagnostic]) -> Vec<Fix> {
     let mut fixes: Vec<Fix> = vec![];
     for d in list.iter().filter(|d| d.fixes_tried) {

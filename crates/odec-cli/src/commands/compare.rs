@@ -1,4 +1,4 @@
-//! `odec compare`: methods side by side on one model, as a table and as a diagram of work against precision.
+//! `odec compare`: compares methods on one model, as a table and as a work-precision diagram.
 
 use odec_lang::diagnostic::codes;
 use odec_sim::Error;
@@ -19,7 +19,7 @@ use crate::session::{self, simulate};
 use crate::signal;
 use crate::summary::{brief, duration, grouped};
 
-/// Measures, prints and draws.
+/// Measures, prints and draws the comparison.
 pub fn compare(args: &Compare, reporter: Reporter) -> Result<Exit, Error> {
     if args.block.method.is_some() {
         let help = "for example `--methods rk4,bdf2`";
@@ -29,8 +29,8 @@ pub fn compare(args: &Compare, reporter: Reporter) -> Result<Exit, Error> {
     let names: Vec<&str> = args.methods.iter().map(|name| name.trim()).collect();
     let methods = work::methods(&names)?;
     let rtol = args.block.rtol.as_deref().map(flags::tolerance).transpose()?;
-    // the model's own method does not matter, and need not suit it; absolute tolerances follow the relative one, so that
-    // their ratio, in which errors are measured, stays
+    // the model's own method is irrelevant and need not suit it; absolute tolerances follow the relative one, so that
+    // their ratio, the floor of relative errors, stays the same
     let first = methods.first().map(|m| m.name.to_string());
     let follow = args.block.atol.is_empty();
     let own = if follow { None } else { args.block.rtol.clone() };
@@ -121,7 +121,7 @@ fn draw(model: &str, bound: &Bound, curves: &Curves<'_>, work: Work, size: (u32,
     let (mut shapes, mut legend) = (vec![], vec![]);
     for (k, (name, points)) in curves.iter().filter(|(_, points)| !points.is_empty()).enumerate() {
         let ink = Ink::Series(k);
-        // the looks of lines come round again: then with other marks
+        // line styles repeat: then use other marks
         let mark = [Mark::Dot, Mark::Ring, Mark::Cross, Mark::Disk][k / STYLES % 4];
         shapes.push(Shape::Line(points.clone(), ink, 2.0));
         shapes.push(Shape::Marks(points.clone(), ink, mark));

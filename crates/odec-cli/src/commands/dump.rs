@@ -25,7 +25,7 @@ pub fn dump(args: &Dump, reporter: Reporter) -> Result<Exit, Error> {
     print(&text)
 }
 
-/// The tree is shown even if the model is wrong: that is when one wants to see it.
+/// The tree is shown even if the model is invalid: then it is needed most.
 fn tree(args: &Dump, reporter: Reporter) -> Result<String, Error> {
     let (source, _) = session::text(&args.model, reporter, Detail::Full)?;
     let source = session::host(&args.model).with_parts(source);
@@ -34,7 +34,7 @@ fn tree(args: &Dump, reporter: Reporter) -> Result<String, Error> {
     Ok(tree.to_string())
 }
 
-/// The reactions of a model that is right.
+/// The reactions of a valid model.
 fn reactions(args: &Dump, reporter: Reporter) -> Result<String, Error> {
     let loaded = session::load(&args.model, reporter, Detail::Short)?;
     let is_state = |name: &str| loaded.model().states.iter().any(|state| plain(&state.name) == name);

@@ -21,7 +21,7 @@ use crate::rows::print;
 use crate::session;
 use crate::whole::write_files;
 
-/// Writes them.
+/// Writes the files.
 pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     let loaded = session::load(&args.model, reporter, Detail::Short)?;
     let made_of = EmitInputs::of(args, &loaded, reporter)?;
@@ -77,7 +77,7 @@ struct EmitInputs {
     program: Program,
     /// For a model with events: the description of modes and events.
     switching: Option<Switching>,
-    /// Values of the command.
+    /// The settings of the command line.
     choices: Choices,
 }
 
@@ -110,7 +110,7 @@ fn options(args: &Emit, program: &Program) -> odec_emit::Options {
     }
 }
 
-/// The bytes of the file, and the text of the header that comes with it.
+/// The bytes of the file, and the text of its header.
 fn made(args: &Emit, made: &EmitInputs) -> Result<(Vec<u8>, Option<String>), Error> {
     let program = &made.program;
     let options = options(args, program);
@@ -121,7 +121,7 @@ fn made(args: &Emit, made: &EmitInputs) -> Result<(Vec<u8>, Option<String>), Err
     Ok(match args.to {
         Target::Clif => (odec_jit::clif_text(program).map_err(not_compiled)?.into_bytes(), None),
         Target::Asm => (odec_jit::asm_text(program).map_err(not_compiled)?.into_bytes(), None),
-        // the header first: it refuses a prefix that is no C name
+        // the header first: it refuses a prefix that is not a C name
         Target::Object => {
             let header = header.map_err(not_emitted)?;
             let object = match &made.switching {
@@ -130,7 +130,7 @@ fn made(args: &Emit, made: &EmitInputs) -> Result<(Vec<u8>, Option<String>), Err
             };
             (object.map_err(not_compiled)?, Some(header))
         }
-        // written by `fmu`
+        // written in module `fmu`
         Target::Fmu => (Vec::new(), None),
         Target::C => {
             let source = match &made.switching {
@@ -142,7 +142,7 @@ fn made(args: &Emit, made: &EmitInputs) -> Result<(Vec<u8>, Option<String>), Err
     })
 }
 
-/// A name under which two files do not go.
+/// The message for a name that would be the same for both files.
 fn alone(path: &Path, to: Target) -> Diagnostic {
     let headline = if path == Path::new("-") {
         "`-o -`: `odec emit` writes two files, which cannot share standard output".to_string()
@@ -152,7 +152,7 @@ fn alone(path: &Path, to: Target) -> Diagnostic {
     error(&codes::E0705, headline, Some(format!("choose a name that ends in `.{}`", to.extension())))
 }
 
-/// A form that no terminal shows.
+/// The message for a binary format that cannot be printed on a terminal.
 fn no_text(to: Target) -> Diagnostic {
     let help = Some(format!("choose a name that ends in `.{}`", to.extension()));
     error(&codes::E0705, "`-o -`: an FMU is a binary archive, and standard output is for text".to_string(), help)

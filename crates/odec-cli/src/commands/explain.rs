@@ -25,7 +25,7 @@ pub fn explain(args: &Explain) -> Result<Exit, Error> {
     }
 }
 
-/// How a process ends with it.
+/// The exit code of the process for this diagnostic.
 fn exit_line(code: &Code) -> String {
     let Code { class, .. } = code;
     let or = if *class == Class::Setting {

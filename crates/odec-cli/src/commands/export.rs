@@ -16,13 +16,13 @@ use crate::rows::print;
 use crate::session;
 use crate::whole::write_file;
 
-/// Checks the model, and writes the file.
+/// Runs the command: checks the model, and writes the file.
 pub fn export(args: &Export, reporter: Reporter) -> Result<Exit, Error> {
     let file = &args.model.file;
     let loaded = session::load(&args.model, reporter, Detail::Full)?;
     let choices = flags::choices(&args.model, &RunBlock::default())?;
     let (values, names) = loaded.values(&choices)?;
-    // the reactions of parts stay equations
+    // reactions of parts remain equations
     let tree = loaded.source().is_alone().then(|| odec_lang::parse(loaded.source()).0);
     let Exported { text, diagnostics } = odec_sbml::export(loaded.model(), tree.as_ref(), &Chosen { values, names });
     let Some(text) = text else {

@@ -20,12 +20,12 @@ use crate::session::{self, simulate};
 use crate::signal;
 use crate::summary::brief;
 
-/// Arrows across and down.
+/// Number of arrows across and down.
 const ARROWS: (usize, usize) = (27, 19);
-/// Points of the grid of the nullclines.
+/// Number of points of the grid for nullclines.
 const GRID: (usize, usize) = (161, 121);
 
-/// Draws and prints.
+/// Draws and prints the vector field.
 pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate(&args.model, &args.block, Purpose::Rows, reporter)?;
     simulation.without_events()?;
@@ -72,7 +72,7 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     to.write(&diagram, reporter)
 }
 
-/// A state by name, or the one of this rank.
+/// The state with this name, or the one with this rank.
 fn axis(bound: &Bound, name: Option<&str>, rank: usize) -> Result<(String, usize), Box<Diagnostic>> {
     let states = &bound.states;
     match name {
@@ -210,7 +210,7 @@ fn draw(
     }
 }
 
-/// A state with its unit, as the model writes it.
+/// A state with its unit, as written in the model.
 fn label(simulation: &Simulation, name: &str) -> String {
     let states = &simulation.bound().states;
     let series = states.find(name).ok().flatten().and_then(|place| states.at(place));

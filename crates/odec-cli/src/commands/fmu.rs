@@ -1,4 +1,4 @@
-//! `odec emit --to fmu`: a model as one file for other simulators. A C compiler makes the library in it, if there is one.
+//! `odec emit --to fmu`: a model as one file for other simulators. If a C compiler is available, it builds the library.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,10 +18,10 @@ use super::emit::not_emitted;
 use crate::input::error;
 use crate::zip::{Entry, archive};
 
-/// The compiler that makes the library.
+/// The C compiler.
 const COMPILER: &str = "cc";
 
-/// The archive, and what there is to say about the library in it.
+/// The archive, and a message about the library in it.
 pub fn written(
     loaded: &Loaded,
     choices: &Choices,
@@ -52,7 +52,7 @@ pub fn written(
     archive(&entries).map(|bytes| (bytes, told)).ok_or_else(|| too_large().into())
 }
 
-/// All units of a model's quantities, as FMI writes them.
+/// All units of a model's quantities, in the form of FMI.
 fn units(model: &Model, program: &Program) -> Vec<FmuUnit> {
     let time = &model.time.name;
     let is_state = |array: &&Array| matches!(array.role, Role::Position | Role::Velocity | Role::FirstOrder);
@@ -72,7 +72,7 @@ fn units(model: &Model, program: &Program) -> Vec<FmuUnit> {
 
 /// Exponents of the base units of the SI; `None` for others, and for roots of units.
 fn base(unit: &Vector) -> Option<(Vec<(&'static str, i64)>, f64)> {
-    // the last dimension of the table is none of the SI
+    // the last dimension of the table does not belong to the SI
     let si = DIMENSIONS.len() - 1;
     let mut exponents = Vec::new();
     for (key, power) in unit.iter() {
@@ -87,7 +87,7 @@ fn base(unit: &Vector) -> Option<(Vec<(&'static str, i64)>, f64)> {
     Some((exponents, unit.scale()))
 }
 
-/// What FMI calls this platform.
+/// The FMI name of this platform.
 fn platform() -> String {
     let system = match std::env::consts::OS {
         "macos" => "darwin",
@@ -96,7 +96,7 @@ fn platform() -> String {
     format!("{}-{system}", std::env::consts::ARCH)
 }
 
-/// The library, compiled in a folder that is removed again; or why there is none.
+/// Compiles the library in a temporary folder; the error is the reason why that is impossible.
 fn library(fmu: &Fmu) -> Result<Entry, String> {
     if !cfg!(unix) {
         return Err(format!("odec cannot build a library for {}", platform()));
@@ -136,7 +136,7 @@ fn compiled(fmu: &Fmu, folder: &Path) -> Result<Entry, String> {
     Ok(Entry { path: format!("binaries/{}/{name}", platform()), bytes, executable: true })
 }
 
-/// Archives hold 4 GiB.
+/// The message for an archive above 4 GiB.
 fn too_large() -> Diagnostic {
     error(&codes::E0812, "an FMU of more than 4 GiB".to_string(), Some("reduce the model".to_string()))
 }

@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use super::plot::label;
 use crate::table::Meta;
 
-/// Keys and values. Values that are no plain text are JSON.
+/// Keys and values. Values that are not plain text are JSON.
 pub fn of(simulation: &Simulation) -> Meta {
     let (bound, choices) = (simulation.bound(), simulation.choices());
     let units: Map<String, Value> = (0..bound.columns.len())
         .filter_map(|k| Some((bound.columns.name(k), label::unit_in_header(simulation, k)?.into())))
         .collect();
-    // what a sweep varies stands in the rows
+    // the rows of a sweep contain the varying values
     let varies = |name: &String| !choices.sensitivities && choices.open.contains(name);
     let chosen = choices.set.iter().filter(|(name, _)| !varies(name));
     let values: Map<String, Value> = chosen.map(|(name, value)| (name.clone(), json!(value))).collect();

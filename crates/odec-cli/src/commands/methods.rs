@@ -6,7 +6,7 @@ use odec_sim::Error;
 use crate::exit::Exit;
 use crate::rows::print;
 
-/// Prints it.
+/// Prints the table.
 pub fn methods() -> Result<Exit, Error> {
     let head = ["name", "order", "stability", "steps", "about"].map(String::from);
     let mut rows = vec![head];

@@ -34,7 +34,7 @@ use crate::exit::Exit;
 use crate::report::Reporter;
 use crate::session::fail;
 
-/// Runs the command, and says what went wrong.
+/// Runs the command, and prints its error.
 pub fn execute(cli: Cli) -> Exit {
     let reporter = Reporter::new(cli.common);
     dispatch(cli.command, reporter).unwrap_or_else(|error| fail(&error, reporter))
@@ -66,7 +66,7 @@ fn dispatch(command: Command, reporter: Reporter) -> Result<Exit, Error> {
     }
 }
 
-/// A table with its columns aligned, numbers to the right: the first row is the head, `left` says which columns are text.
+/// An aligned table with numbers to the right: the first row is the head, `left` marks text columns.
 fn table(rows: &[Vec<String>], left: &[bool]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0);

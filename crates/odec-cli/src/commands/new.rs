@@ -1,4 +1,4 @@
-//! `odec new`: a small model to start from. Never overwrites.
+//! `odec new`: writes a small example model. Never overwrites a file.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::input::error;
 use crate::report::{Reporter, say};
 use crate::rows::cannot_write;
 
-/// The model, with its name left open.
+/// The model, with a placeholder for its name.
 const TEMPLATE: &str = "\
 ## A damped oscillator, to start from.
 model NAME

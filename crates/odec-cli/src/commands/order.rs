@@ -1,4 +1,4 @@
-//! `odec order`: errors of constant steps against an accurate run, the order that they show, and a picture of both.
+//! `odec order`: errors of constant steps, measured against an accurate run, the observed order, and a picture.
 
 use odec_ode::method::Method;
 use odec_sim::Error;
@@ -17,12 +17,12 @@ use crate::session::{self, simulate};
 use crate::signal;
 use crate::summary::brief;
 
-/// A fitted order this far from that of the method deserves a word.
+/// A fitted order that deviates from the order of the method by more than this is mentioned.
 const APART: f64 = 0.25;
-/// A larger error is no measure of anything.
+/// A larger error is meaningless.
 const BLOWN_UP: f64 = 1e3;
 
-/// Measures, prints and draws.
+/// Measures, prints and draws the errors.
 pub fn order(args: &Order, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate(&args.model, &args.block, Purpose::Method, reporter)?;
     let (name, method) = (&simulation.model().name, simulation.bound().choice.method);

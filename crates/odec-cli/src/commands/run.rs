@@ -35,7 +35,7 @@ use crate::summary::{BoundCorrections, Differentiated, Events, LinearSummary, St
 use crate::table::Format;
 use crate::whole::write_file;
 
-/// Solves and writes.
+/// Runs the command.
 pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
     one_output(args.stats.as_deref(), args.output.as_deref())?;
     let mut block = args.block.clone();
@@ -73,7 +73,7 @@ pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
     Ok(exit.or(write_stats(args.stats.as_deref(), &summary.json(), reporter)))
 }
 
-/// The file of an aligned table, whose name must not promise another form.
+/// The file of an aligned table; its extension must not stand for another format.
 fn text_for(output: Option<&Path>) -> Result<Option<&Path>, Box<Diagnostic>> {
     if let Some(path) = output
         && Format::of(path)? != Format::Csv
@@ -86,7 +86,7 @@ fn text_for(output: Option<&Path>) -> Result<Option<&Path>, Box<Diagnostic>> {
     Ok(output)
 }
 
-/// Refuses rows and statistics that both want standard output.
+/// Refuses rows and statistics that both go to standard output.
 pub fn one_output(stats: Option<&Path>, output: Option<&Path>) -> Result<(), Box<Diagnostic>> {
     let stdout = Path::new("-");
     if stats == Some(stdout) && output.is_none_or(|path| path == stdout) {
@@ -96,7 +96,7 @@ pub fn one_output(stats: Option<&Path>, output: Option<&Path>) -> Result<(), Box
     Ok(())
 }
 
-/// Writes the statistics where they are wanted; rows that are written already stay when that fails.
+/// Writes the statistics to the requested file; rows that have been written remain if that fails.
 pub fn write_stats(path: Option<&Path>, json: &str, reporter: Reporter) -> Exit {
     let written = match path {
         None => Ok(Exit::Success),
@@ -106,7 +106,7 @@ pub fn write_stats(path: Option<&Path>, json: &str, reporter: Reporter) -> Exit 
     written.unwrap_or_else(|error| fail(&error, reporter))
 }
 
-/// How the process ends when rows cannot be written.
+/// The exit code if rows cannot be written.
 pub fn after(trouble: &RowsError, reporter: Reporter) -> Exit {
     match trouble {
         RowsError::Closed => Exit::Success,
@@ -114,7 +114,7 @@ pub fn after(trouble: &RowsError, reporter: Reporter) -> Exit {
     }
 }
 
-/// Integrates into `rows`; says what went wrong. A run that the solver refuses writes nothing.
+/// Runs the model into `rows`, and reports errors. A run that the solver refuses writes nothing.
 fn execute(
     (simulation, names): (&Simulation, impl Iterator<Item = String>),
     mut rows: Rows,
@@ -253,7 +253,7 @@ fn stopped_by(simulation: &Simulation, event: usize) -> String {
     text.map_or_else(|| format!("line {line}"), |text| format!("{text} (line {line})"))
 }
 
-/// Rows to their destination, steps to the bar, Ctrl-C to the solver.
+/// Passes rows to their destination, steps to the progress bar, and Ctrl-C to the solver.
 struct RowWriter<'a> {
     rows: Rows,
     log: Option<Log>,
@@ -261,7 +261,7 @@ struct RowWriter<'a> {
     progress: Progress,
     simulation: &'a Simulation,
     reporter: Reporter,
-    /// Warnings that were given while the run went on.
+    /// Codes of warnings that were printed during the run.
     said: Vec<&'static Code>,
 }
 
@@ -310,7 +310,7 @@ impl RowWriter<'_> {
     }
 }
 
-/// The constraints that were differentiated, by line.
+/// The differentiated constraints, with their lines.
 fn differentiated(simulation: &Simulation) -> Vec<Differentiated> {
     let invariants = simulation.bound().executor.program().invariants.as_ref();
     let constraints = invariants.map_or(&[][..], |invariants| &invariants.constraints);

@@ -1,5 +1,5 @@
-//! Parts of a sweep, made on many machines and joined on one: `odec sweep --shard K/N` and `--join`. A part is a table and a
-//! certificate, which is written last: a part without one counts as not made.
+//! Parts of a sweep, computed on several machines and joined on one: `odec sweep --shard K/N` and `--join`. A part is
+//! a table and a certificate, which is written last: a part without a certificate is incomplete.
 
 mod convert;
 
@@ -23,14 +23,14 @@ use crate::summary::grouped;
 use crate::table::{Format, Meta};
 use crate::whole::{Draft, beside, not_written, write_file};
 
-/// Failed runs that a message lists.
+/// Largest number of failed runs in a message.
 const LISTED: usize = 20;
-/// Bytes that are copied at a time.
+/// Number of bytes copied at a time.
 const BLOCK: usize = 1 << 16;
 
 type Answer<T> = Result<T, Box<Diagnostic>>;
 
-/// A run of a part that has no values.
+/// A failed run of a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Failed {
     /// Its number in the whole sweep.
@@ -54,7 +54,7 @@ struct Certificate {
     /// Digest of the bytes of the table.
     check: String,
     failed: Vec<Failed>,
-    /// How many rows a run has, and how many consecutive runs have this many.
+    /// Run-length encoding: numbers of rows of a run, and numbers of consecutive runs with as many rows.
     #[serde(default)]
     counts: Vec<(u64, u64)>,
     /// The names of the quantities that vary.
@@ -102,7 +102,7 @@ impl Digest {
     }
 }
 
-/// A digest that all parts of a sweep have in common.
+/// The digest that all parts of a sweep share.
 fn digest(simulation: &Simulation, points: &Points, inputs: &Inputs) -> Answer<String> {
     let c = simulation.choices();
     let mut digest = Digest::new();
@@ -127,7 +127,7 @@ pub struct PartFacts {
     pub runs: u64,
     pub rows: u64,
     pub failed: Vec<Failed>,
-    /// How many rows a run has, and how many consecutive runs have this many.
+    /// Run-length encoding: numbers of rows of a run, and numbers of consecutive runs with as many rows.
     pub counts: Vec<(u64, u64)>,
     /// The names of the quantities that vary.
     pub names: Vec<String>,
@@ -140,7 +140,7 @@ pub struct SweepPart {
     digest: String,
     k: u64,
     n: u64,
-    /// The table, under another name.
+    /// The table under a temporary name.
     draft: PathBuf,
 }
 
@@ -159,12 +159,12 @@ impl SweepPart {
         Ok((SweepPart { folder: folder.to_path_buf(), digest, k, n, draft }, points.part(k, n)))
     }
 
-    /// True if it is made already.
+    /// True if the part exists already.
     ///
     /// # Errors
     /// The folder has parts of another sweep.
     pub fn made(&self) -> Answer<bool> {
-        // this part and another one: each was compared with another when it was made, and joining compares all
+        // only this part and one other: each was compared with another when it was made, and joining compares all
         let own = table(&self.folder, self.k, self.n).with_extension("json");
         let other = certificates(&self.folder)?.into_iter().find(|path| *path != own);
         for path in own.exists().then_some(own).into_iter().chain(other) {
@@ -186,12 +186,12 @@ impl SweepPart {
         Ok(false)
     }
 
-    /// Where the rows go until they are whole.
+    /// The path of the rows until they are complete.
     pub fn draft(&self) -> &Path {
         &self.draft
     }
 
-    /// Gives the rows their name, and certifies them.
+    /// Renames the table, and writes the certificate.
     pub fn publish(self, made: PartFacts) -> Answer<()> {
         let PartFacts { runs, rows, failed, counts, names, meta } = made;
         let (bytes, check) = measured(&self.draft)?;
@@ -254,7 +254,7 @@ fn measured(path: &Path) -> Answer<(u64, String)> {
     }
 }
 
-/// True if the table of a part has the bytes that its certificate promises.
+/// True if the table of a part matches its certificate.
 fn whole(folder: &Path, part: &Certificate) -> Answer<bool> {
     let path = table(folder, part.part, part.parts);
     if !path.is_file() {
@@ -263,7 +263,7 @@ fn whole(folder: &Path, part: &Certificate) -> Answer<bool> {
     Ok(measured(&path)? == (part.bytes, part.check.clone()))
 }
 
-/// The files of the certificates of a folder.
+/// The certificate files in a folder.
 fn certificates(folder: &Path) -> Answer<Vec<PathBuf>> {
     let mut found = vec![];
     for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, &e))? {
@@ -314,7 +314,7 @@ pub fn join(folder: &Path, output: Option<&Path>, reporter: Reporter) -> Result<
     Ok(if failed.is_empty() { Exit::Success } else { fail(&told(&failed, sum(|p| p.runs)).into(), reporter) })
 }
 
-/// The parts of a folder, if none is missing or damaged.
+/// The parts in a folder, if none is missing or damaged.
 fn complete(folder: &Path) -> Answer<Vec<Certificate>> {
     let mut found = certificates(folder)?.iter().map(|path| read(path)).collect::<Answer<Vec<Certificate>>>()?;
     found.sort_by_key(|part| (part.parts, part.part));
@@ -353,7 +353,7 @@ fn complete(folder: &Path) -> Answer<Vec<Certificate>> {
     Ok(found)
 }
 
-/// One header, and then the rows of all parts.
+/// Copies one header line and the rows of all parts.
 fn copy(folder: &Path, parts: &[Certificate], output: Option<&Path>) -> Result<(), RowsError> {
     let failed = RowsError::Failed;
     let mut draft = output.map(Draft::begin).transpose().map_err(failed)?;
@@ -383,7 +383,7 @@ fn copy(folder: &Path, parts: &[Certificate], output: Option<&Path>) -> Result<(
     }
 }
 
-/// Standard output takes no more.
+/// The error of a failed write to standard output.
 fn refused(e: &std::io::Error) -> RowsError {
     if e.kind() == std::io::ErrorKind::BrokenPipe {
         return RowsError::Closed;
@@ -391,7 +391,7 @@ fn refused(e: &std::io::Error) -> RowsError {
     RowsError::Failed(not_written(Path::new("standard output"), e))
 }
 
-/// The runs that failed.
+/// The message about failed runs.
 fn told(failed: &[&Failed], runs: u64) -> Diagnostic {
     let line = |one: &&Failed| {
         let at: Vec<String> = one.values.iter().map(|(name, x)| format!("{name} = {}", shortest(*x))).collect();

@@ -1,4 +1,4 @@
-//! `odec stability`: where |R(z)| is at most 1, where h*lambda of a model lies, and the largest step that is stable.
+//! `odec stability`: the region where |R(z)| is at most 1, the values h*lambda of a model, and the largest stable step.
 
 use odec_ir::Invariants;
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -22,19 +22,19 @@ use crate::session::{self, simulate};
 use crate::signal;
 use crate::summary::brief;
 
-/// Points of the grid across the picture, and on either side of the real axis.
+/// Number of points of the grid: across the picture, and on each side of the real axis.
 const GRID: (usize, usize) = (181, 70);
 /// A picture is enlarged by up to this factor to show all h*lambda.
 const WIDEN: f64 = 2.5;
 /// Width of the boundaries in pixels.
 const LINE: f64 = 2.0;
 
-/// Longest text of an equation that is shown, in characters.
+/// Longest equation in the report, in characters.
 const LONGEST: usize = 90;
 
 type Names = Vec<(String, Amplification)>;
 
-/// Draws and prints.
+/// Draws and prints the stability region.
 pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
     let Some(file) = &args.file else {
         let Some(name) = &args.block.method else {
@@ -87,7 +87,7 @@ fn report(along: &Along, simulation: &Simulation, regions: &Names) -> String {
     let bound = simulation.bound();
     let time = &simulation.model().time.name;
     let backwards = bound.problem.t_end < bound.problem.t0;
-    // run backwards, what grows decays
+    // in a backward run, growing modes decay
     let mirrored: Vec<Spectrum> = along
         .spectra
         .iter()
@@ -148,7 +148,7 @@ fn report(along: &Along, simulation: &Simulation, regions: &Names) -> String {
     aligned(&lines)
 }
 
-/// Limits on the axes.
+/// The stability limits on the axes.
 fn axes(method: &Method, regions: &Names) -> String {
     let mut lines = vec![(method.name.to_string(), format!("order {}, {}", method.order, method.family.name()))];
     for (name, region) in regions {
@@ -172,7 +172,7 @@ fn axes(method: &Method, regions: &Names) -> String {
     aligned(&lines)
 }
 
-/// Two columns.
+/// Aligns two columns.
 fn aligned(lines: &[(String, String)]) -> String {
     let width = lines.iter().map(|(l, _)| l.chars().count()).max().unwrap_or(0);
     lines.iter().map(|(l, r)| format!("{l}{}  {r}\n", " ".repeat(width - l.chars().count()))).collect()
@@ -196,12 +196,12 @@ fn states(simulation: &Simulation, shares: &[f64]) -> Vec<String> {
     much.map(|k| states.name(k)).take(MOST).collect()
 }
 
-/// Place and text of the equation of a state.
+/// Location and text of the equation of a state.
 fn equation(simulation: &Simulation, state: &str) -> Option<(String, String)> {
     let (model, source, states) = (simulation.model(), simulation.source(), &simulation.bound().states);
     let (series, _) = states.at(states.find(state).ok()??)?;
     let target = model.states.iter().position(|s| (0..s.order).any(|k| s.derivative(k) == series.name))?;
-    // coupled equations are of no single state: then its declaration
+    // coupled equations belong to several states: use the declaration of the state
     let own = model.equations.iter().find(|e| e.target == Some(target));
     let span = own.map_or(model.states[target].span, |e| e.span);
     let (name, line, _) = source.place(span);
@@ -229,7 +229,7 @@ fn draw(method: &Method, regions: &Names, along: Option<&(&Simulation, &Along)>,
     let mut shapes = vec![];
     let mut legend = vec![];
     if let Some(first) = grids.first() {
-        // where all are stable
+        // if all are stable
         let mut all = first.clone();
         for grid in &grids[1..] {
             for (v, w) in all.values.iter_mut().zip(&grid.values) {
@@ -253,7 +253,7 @@ fn draw(method: &Method, regions: &Names, along: Option<&(&Simulation, &Along)>,
     shapes.push(Shape::Line(vec![(window.left, 0.0), (window.right, 0.0)], Ink::Faint, 1.2));
     shapes.push(Shape::Line(vec![(0.0, -window.top), (0.0, window.top)], Ink::Faint, 1.2));
     for (k, ((name, region), grid)) in regions.iter().zip(&grids).enumerate() {
-        // colours of the orders, the one of the points left out
+        // colours of the orders, without the colour of the points
         let ink = Ink::Series(if k == 0 { 0 } else { k + 1 });
         for curve in grid.curves() {
             shapes.push(Shape::Line(curve, ink, LINE));
@@ -313,7 +313,7 @@ fn steps(
     shapes.push(Shape::Marks(marks, ink, Mark::Dot));
 }
 
-/// Where the rays from the origin to points outside leave the window, and their directions; few of them.
+/// The points where rays from the origin to points outside leave the window, and their directions; only a few.
 fn beyond(window: &Window, points: &[C]) -> Vec<((f64, f64), (f64, f64))> {
     const INSET: f64 = 0.985;
     const ANGLES: f64 = 60.0;
@@ -330,7 +330,7 @@ fn beyond(window: &Window, points: &[C]) -> Vec<((f64, f64), (f64, f64))> {
     list
 }
 
-/// The eigenvalues of the differentiated system are not those of the motion on its constraints.
+/// The warning that eigenvalues of the differentiated system differ from those of the motion on its constraints.
 fn constrained(invariants: &Invariants) -> Diagnostic {
     let headline = "odec cannot compute the eigenvalues of a model whose constraints must be differentiated";
     let report = Diagnostic::error(&codes::E0322, headline);

@@ -18,12 +18,12 @@ use crate::rows::{print, shortest};
 use crate::session::simulate;
 use crate::signal;
 
-/// Most eigenvalues that are shown of a state.
+/// Largest number of eigenvalues shown for a state.
 const MAX_VALUES: usize = 8;
-/// Digits of a value that is printed.
+/// Number of digits of a printed value.
 const DIGITS: usize = 12;
 
-/// Searches and prints.
+/// Searches and prints the steady states.
 pub fn steady(args: &args::Steady, reporter: Reporter) -> Result<Exit, Error> {
     let ranges = flags::ranges(&args.model.set, true)?;
     let model = args::Model { set: ranges.plain.clone(), ..args.model.clone() };
@@ -51,7 +51,7 @@ pub fn steady(args: &args::Steady, reporter: Reporter) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// The states that are drawn from ranges, by place.
+/// The states to draw from ranges, by index in y.
 fn places(simulation: &Simulation, ranges: Vec<Range>, starts: u64) -> Result<Vec<(usize, Range)>, Error> {
     let states = &simulation.bound().states;
     let mut found = Vec::new();
@@ -104,7 +104,7 @@ fn text(simulation: &Simulation, found: &SteadyResult, conserved: &[Conserved], 
     out
 }
 
-/// A steady state: its type, its values, its eigenvalues.
+/// The report about a steady state: its type, values and eigenvalues.
 fn one(simulation: &Simulation, k: usize, steady: &Steady) -> String {
     let states = &simulation.bound().states;
     let kind = steady.kind.map_or("without eigenvalues", odec_sim::field::EquilibriumType::name);
@@ -123,13 +123,13 @@ fn one(simulation: &Simulation, k: usize, steady: &Steady) -> String {
     out
 }
 
-/// An eigenvalue, a real part that is rounding as 0.
+/// An eigenvalue; a real part below its error is printed as 0.
 fn eigenvalue(v: C, error: f64) -> String {
     let clean = |x: f64| if x.abs() <= error { 0.0 } else { x };
     complex(C::new(clean(v.re), clean(v.im)))
 }
 
-/// A value with as many digits as it has.
+/// A value in its shortest form.
 fn digits(v: f64) -> String {
     shortest(format!("{v:.*e}", DIGITS - 1).parse().unwrap_or(v))
 }

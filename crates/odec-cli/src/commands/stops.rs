@@ -9,16 +9,16 @@ use crate::exit::Exit;
 use crate::flags;
 use crate::rows::{print, shortest};
 
-/// Largest number of times that are shown of a list; of a longer one the first ones and the last.
+/// Largest number of times shown of a list; for a longer list, the first ones and the last one.
 const MAX_TIMES: usize = 5;
-/// Longest text of the model that is repeated.
+/// Longest text of the model in the list.
 const MAX_TEXT: usize = 40;
 
-/// Lists it.
+/// Prints the list.
 pub fn list(loaded: &Loaded, args: &Check) -> Result<Exit, Error> {
     let mut choices = flags::choices(&args.model, &RunBlock::default())?;
     if loaded.model().run(None).ok().flatten().is_none() {
-        // times do not depend on where a run ends
+        // the times do not depend on the end of a run
         (choices.t0, choices.t_end) = (Some(0.0), Some(1.0));
     }
     let simulation = loaded.simulate(&choices, Purpose::Rows)?;

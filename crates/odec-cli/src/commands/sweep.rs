@@ -1,4 +1,4 @@
-//! `odec sweep`: many runs of one compiled model on all cores, rows with the values that vary in front.
+//! `odec sweep`: many runs of one compiled model on all cores; each row starts with the varying values.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -30,14 +30,14 @@ use crate::signal;
 use crate::summary::{Counts, aligned, counted, duration, grouped, seconds, short_duration, written};
 use crate::table::{Column, Kind};
 
-/// Seed of drawn points unless another is given.
+/// Default seed of random points.
 const SEED: u64 = 1;
 /// Number of failed runs for which a part contains the reason.
 const EXPLAINED: usize = 100;
-/// Most ranges that the summary lists.
+/// Largest number of ranges in the summary.
 const LISTED: usize = 4;
 
-/// Runs all points and writes.
+/// Runs all points and writes the rows.
 pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     if let Some(folder) = &args.join {
         return shards::join(folder, args.output.as_deref(), reporter);
@@ -88,7 +88,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
         None => Rows::formatted(args.output.as_deref(), || meta::of(&simulation))?,
     };
     let (exit, made) = execute(&job, &simulation, rows, args, threads, reporter);
-    // what is not whole is no part
+    // an incomplete part is not published
     if let (Some(part), Some(Written { rows, lost, counts })) = (part, made) {
         let (runs, failed) = (job.points.len(), failures_of(&job, &lost));
         let names = job.points.names().map(str::to_string).collect();
@@ -97,7 +97,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// The entries of a certificate about runs that failed.
+/// The entries of a certificate about failed runs.
 fn failures_of(job: &Job<'_>, failed: &[Lost]) -> Vec<Failed> {
     let mut point = vec![0.0; job.points.ranges().len()];
     let of = |(k, trouble): &Lost| {
@@ -157,7 +157,7 @@ impl SweepOptions {
     }
 }
 
-/// Refuses more runs than one process makes.
+/// Refuses more runs than the limit of one process.
 fn bounded(points: &Points, shard: Option<&str>, asked: &str) -> Result<(), Box<Diagnostic>> {
     let parts = shard.map(flags::shard).transpose()?.map_or(1, |(_, parts)| parts);
     if points.len().div_ceil(parts) <= MAX_RUNS {
@@ -227,10 +227,10 @@ fn execute(
     (exit, whole.then_some(Written { rows: writer.rows.count, lost: writer.lost, counts: writer.counts }))
 }
 
-/// The columns. Rows with types begin with the number of the run and end with whether the run reached its end.
+/// Writes the columns. Typed rows start with the number of the run and end with a flag for its success.
 fn begin(rows: &mut Rows, job: &Job<'_>, simulation: &Simulation, units: bool) -> Result<(), RowsError> {
     let columns = &simulation.bound().columns;
-    // no two columns have one name where they have types: the initial value of x is x(0)
+    // column names of typed rows must be unique: the initial value of x is x(0)
     let doubled = |name: &str| rows.typed() && columns.names().any(|other| other == name);
     let point = |name: &str| {
         let shown = if doubled(name) { format!("{name}(0)") } else { name.to_string() };
@@ -249,7 +249,7 @@ fn begin(rows: &mut Rows, job: &Job<'_>, simulation: &Simulation, units: bool) -
     rows.columns(std::iter::once(point).chain(names.into_iter().map(Column::number)).chain([ok]).collect())
 }
 
-/// One warning for each kind, with the number of the runs that it is about.
+/// One warning of each kind, with the number of affected runs.
 fn warned(writer: &PointWriter) -> Vec<Diagnostic> {
     let of = |(count, d): &(u64, Diagnostic)| {
         let runs = if writer.runs == 1 {
@@ -262,7 +262,7 @@ fn warned(writer: &PointWriter) -> Vec<Diagnostic> {
     writer.warned.values().map(of).collect()
 }
 
-/// How many runs failed, and which was the first.
+/// The message about failed runs: their number, and the first one.
 fn failures(job: &Job<'_>, k: u64, trouble: &NoValues, writer: &PointWriter) -> Diagnostic {
     let mut point = vec![0.0; job.points.ranges().len()];
     job.points.fill(k, &mut point);
@@ -286,7 +286,7 @@ fn failures(job: &Job<'_>, k: u64, trouble: &NoValues, writer: &PointWriter) -> 
     error(&codes::E0621, headline, Some(help))
 }
 
-/// A run that failed; for the first ones with the reason.
+/// A failed run; the first ones include the reason.
 type Lost = (u64, Option<NoValues>);
 
 /// The cost of one run.
@@ -301,14 +301,14 @@ struct Cost {
     seconds: f64,
 }
 
-/// Rows that are whole.
+/// The written rows.
 struct Written {
     rows: u64,
     lost: Vec<Lost>,
     counts: Vec<(u64, u64)>,
 }
 
-/// Runs to rows, counts and progress.
+/// Writes rows and counts of runs, and updates the progress bar.
 struct PointWriter {
     rows: Rows,
     trouble: Option<rows::RowsError>,
@@ -318,11 +318,11 @@ struct PointWriter {
     runs: u64,
     failed: u64,
     first: Option<(u64, NoValues)>,
-    /// All that failed.
+    /// All failed runs.
     lost: Vec<Lost>,
-    /// How many rows a run has, and how many consecutive runs have this many.
+    /// Run-length encoding: numbers of rows of a run, and numbers of consecutive runs with as many rows.
     counts: Vec<(u64, u64)>,
-    /// By code: how many runs have such a warning, and that of the first.
+    /// For each code: the number of runs with the warning, and the first warning.
     warned: BTreeMap<&'static str, (u64, Diagnostic)>,
     each: Option<Vec<Cost>>,
 }
@@ -355,7 +355,7 @@ impl Collector for PointWriter {
             self.first.get_or_insert_with(|| (k, trouble.clone()));
             self.lost.push((k, (self.lost.len() < EXPLAINED).then(|| trouble.clone())));
             if matches!(trouble, NoValues::Refused(_)) {
-                // what a solver refuses once it will refuse again
+                // the solver would refuse the other runs as well
                 return ControlFlow::Break(());
             }
         }
@@ -364,7 +364,7 @@ impl Collector for PointWriter {
             let typed = self.rows.typed();
             self.row.extend(typed.then_some(k as f64));
             self.row.extend_from_slice(point);
-            // one NaN is as good as another, and files of the same rows have the same bytes
+            // all NaNs have the same bits, so that equal rows give equal files
             self.row.extend(row.iter().map(|v| if v.is_nan() { f64::NAN } else { *v }));
             self.row.extend(typed.then_some(f64::from(u8::from(done.trouble.is_none()))));
             if let Err(trouble) = self.rows.row(&self.row) {
@@ -377,7 +377,7 @@ impl Collector for PointWriter {
 
     fn tick(&mut self, done: u64, idle: bool) -> ControlFlow<()> {
         self.progress.done(done);
-        // the next run may take long: what there is should not wait for it
+        // the next run may take long: write what is available
         let written = if idle { self.rows.flush() } else { self.rows.tick() };
         if let Err(trouble) = written {
             self.trouble = Some(trouble);

@@ -18,10 +18,10 @@ use crate::session::{conclude, simulate};
 use crate::signal;
 use crate::summary::brief;
 
-/// Broken expectations shown with their source.
+/// Largest number of failed expectations that are shown with their source.
 const MAX_SHOWN: usize = 3;
 
-/// Runs and compares.
+/// Runs the model and compares the expectations.
 pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate(&args.model, &args.block, Purpose::Test, reporter)?;
     signal::listen();
@@ -29,7 +29,7 @@ pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
     if result.as_ref().is_ok_and(|outcome| outcome.stop == Stop::Interrupted) {
         return Ok(Exit::Interrupted);
     }
-    // the table says which drifts are too large
+    // the table already shows excessive drifts
     let said = vec![&codes::W0601];
     let mut exit = conclude(&simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
     let (name, time) = (&simulation.model().name, &simulation.model().time.name);
@@ -47,7 +47,7 @@ pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
     }
     if exit == Exit::Success && !failed.is_empty() {
         exit = Exit::PROMISE;
-        // the table shows all of them; in full the first ones will do
+        // the table shows all of them; only the first ones are shown in full
         let shown = if reporter.human() { MAX_SHOWN } else { failed.len() };
         let diagnostics: Vec<_> = failed.iter().take(shown).map(|p| p.diagnostic(time)).collect();
         reporter.diagnostics(Some(simulation.source()), &diagnostics, Detail::Full);
@@ -94,7 +94,7 @@ fn table(expectations: &[Expectation], paint: Paint) -> String {
     text
 }
 
-/// Wants no rows, only to hear of Ctrl-C.
+/// A recorder that needs no rows, but reacts to Ctrl-C.
 struct Watch;
 
 impl Recorder for Watch {

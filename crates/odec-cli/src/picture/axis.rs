@@ -14,8 +14,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// For the values given, with about `wanted` ticks. Values that a logarithmic axis cannot show do not count.
-    /// `margin` widens the range on both sides, as a part of it.
+    /// An axis for these values, with about `wanted` ticks. Values that a logarithmic axis cannot show are ignored.
+    /// `margin` widens the range on both sides by this fraction.
     pub fn new(values: impl Iterator<Item = f64>, log: bool, wanted: usize, margin: f64) -> Axis {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for v in values {
@@ -28,7 +28,7 @@ impl Axis {
         if low > high {
             (low, high) = (0.0, 1.0);
         }
-        // a constant, up to rounding: a range in which it looks constant
+        // a value that is constant up to rounding gets a range in which it looks constant
         let size = low.abs().max(high.abs());
         if high - low <= 1e-9 * size || high == low {
             let half = if log || size == 0.0 { 0.5 } else { 0.05 * size };
@@ -40,7 +40,7 @@ impl Axis {
         Axis { low, high, log, ticks }
     }
 
-    /// Where a value lies, 0 at the low end and 1 at the high end; `None` if it cannot be shown.
+    /// The position of a value, 0 at the low end and 1 at the high end; `None` if it cannot be shown.
     pub fn place(&self, v: f64) -> Option<f64> {
         let v = if self.log { v.log10() } else { v };
         self.position(v)
@@ -56,14 +56,14 @@ impl Axis {
         self.high - self.low
     }
 
-    /// Where a tick lies.
+    /// The position of a tick.
     pub fn position(&self, v: f64) -> Option<f64> {
         let place = (v - self.low) / (self.high - self.low);
         place.is_finite().then_some(place)
     }
 }
 
-/// Ticks that a linear axis has at least.
+/// Smallest number of ticks of a linear axis.
 const FEWEST: i64 = 3;
 
 /// Multiples of 1, 2 or 5 times a power of ten.
@@ -73,7 +73,7 @@ fn round(low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
     let steps = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0].map(|m| m * power);
     let ends = |step: f64| ((low / step).ceil() as i64, (high / step).floor() as i64);
     let wide = steps.iter().position(|s| *s >= rough).unwrap_or(steps.len() - 1);
-    // fewer than three say too little
+    // fewer than three ticks are not enough
     let enough = |step: &f64| ends(*step).1.saturating_sub(ends(*step).0) >= FEWEST - 1;
     let step = steps[..=wide].iter().rev().copied().find(enough).unwrap_or(steps[wide]);
     let (first, last) = ends(step);

@@ -13,9 +13,9 @@ use super::style::style;
 pub struct Curve {
     /// Its name in the legend.
     pub name: String,
-    /// Its points; those that are not finite interrupt it.
+    /// Its points; points that are not finite interrupt it.
     pub points: Vec<Point>,
-    /// Its points advance along the horizontal axis, as they do over time.
+    /// True if its points advance along the horizontal axis, as over time.
     pub advancing: bool,
 }
 
@@ -28,24 +28,24 @@ pub struct Chart {
     pub y_label: String,
     /// The curves.
     pub curves: Vec<Curve>,
-    /// The number of the first one, which decides how they look.
+    /// The number of the first curve, which determines the styles.
     pub first: usize,
-    /// The horizontal axis is logarithmic.
+    /// True for a logarithmic horizontal axis.
     pub log_x: bool,
-    /// The vertical axis is logarithmic.
+    /// True for a logarithmic vertical axis.
     pub log_y: bool,
-    /// A unit is as long on both axes.
+    /// True if both axes have the same scale.
     pub equal: bool,
 }
 
 /// Distance in pixels by which a curve may move when points are left out.
 const THINNED: f64 = 0.06;
-/// Room about curves, as a part of their range.
+/// Margin around curves, as a fraction of their range.
 const ROOM: f64 = 0.04;
-/// Sizes of the names in a legend, and pixels from one to the next, the most legible first.
+/// Font sizes and line heights of a legend in pixels, the most legible first.
 const SIZES: [(i32, i32); 4] = [(16, 24), (16, 20), (14, 17), (12, 15)];
 
-/// How the names are set.
+/// The layout of the names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Legend {
     size: i32,
@@ -53,22 +53,22 @@ pub(super) struct Legend {
     rows: usize,
     /// Width of a column in pixels.
     column: i32,
-    /// Width of all of it; nothing without names.
+    /// Total width; zero without names.
     pub(super) width: i32,
 }
 
 impl Chart {
-    /// A single curve is named by its axis.
+    /// True for a single curve, which the axis names.
     fn alone(&self) -> bool {
         self.curves.len() == 1 && !self.y_label.is_empty()
     }
 
-    /// The height in pixels that the names take at least.
+    /// The smallest height of the names in pixels.
     pub(super) fn names_height(&self) -> i32 {
         if self.alone() { 0 } else { SIZES[2].1 * self.curves.len() as i32 }
     }
 
-    /// The legend in a frame of this height: one column, or several if it is not high enough.
+    /// The legend in a frame of this height: one column, or several if the frame is not high enough.
     pub(super) fn legend(&self, height: i32) -> Result<Legend, String> {
         let count = self.curves.len() as i32;
         let fits = SIZES.iter().find(|(_, space)| space * count <= height);
@@ -90,7 +90,7 @@ impl Chart {
     pub(super) fn axes(&self, (across, up): (i32, i32)) -> (Axis, Axis) {
         let shown = |p: &&Point| !self.log_x || p.0 > 0.0;
         let points = || self.curves.iter().flat_map(|c| c.points.iter()).filter(shown);
-        // a curve over time fills the width; one that turns back, as an orbit does, needs room
+        // a curve over time fills the width; others, such as orbits, need a margin
         let room = if self.curves.iter().all(|c| c.advancing) { 0.0 } else { ROOM };
         let wanted = |pixels: i32, space: i32, least: i32| (pixels / space).max(least) as usize;
         let x = Axis::new(points().map(|p| p.0), self.log_x, wanted(across, TICK_SPACE.0, 2), room);
@@ -98,7 +98,7 @@ impl Chart {
         (x, y)
     }
 
-    /// Width over height, if a unit is as long on both axes.
+    /// Ratio of width to height, if both axes have the same scale.
     pub(super) fn ratio(&self) -> Option<f64> {
         let (x, y) = self.axes((1000, 1000));
         self.equal.then(|| x.length() / y.length()).filter(|r| (0.2..=5.0).contains(r))

@@ -14,16 +14,16 @@ use super::draw::{
 };
 use super::style::{COLOURS, Style, style};
 
-/// Colours by what they are for.
+/// Colours by their purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// One of the series.
+    /// The colour of a series.
     Series(usize),
-    /// One of the series, as light as a background.
+    /// The colour of a series, as light as a background.
     Pale(usize),
-    /// As text.
+    /// The colour of text.
     Dark,
-    /// In the background.
+    /// A background colour.
     Faint,
 }
 
@@ -54,7 +54,7 @@ impl Ink {
     }
 }
 
-/// Form of a mark.
+/// The form of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Filled.
@@ -80,11 +80,11 @@ pub enum Shape {
     Arrow((f64, f64), (f64, f64), Ink, f64),
     /// A triangle that shows the direction of a curve at a point.
     Head((f64, f64), (f64, f64), Ink),
-    /// Marks; those outside of the frame are left out.
+    /// Marks; marks outside the frame are left out.
     Marks(Vec<(f64, f64)>, Ink, Mark),
 }
 
-/// How an entry of the legend looks.
+/// The style of a legend entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
     /// A line.
@@ -97,7 +97,7 @@ pub enum Key {
     Mark(Ink, Mark),
     /// A line with marks.
     Marked(Ink, Mark),
-    /// Text alone.
+    /// Only text.
     Text,
 }
 
@@ -108,7 +108,7 @@ pub struct Range {
     pub low: f64,
     /// High end.
     pub high: f64,
-    /// Logarithmic.
+    /// True for a logarithmic axis.
     pub log: bool,
 }
 
@@ -125,9 +125,9 @@ pub struct Diagram {
     pub x: Range,
     /// Vertical axis.
     pub y: Range,
-    /// A unit is as long on both axes.
+    /// True if both axes have the same scale.
     pub equal: bool,
-    /// From back to front. The grid lies over regions and under everything else.
+    /// From back to front. The grid is drawn over regions and under everything else.
     pub shapes: Vec<Shape>,
     /// Legend, from top to bottom.
     pub legend: Vec<(String, Key)>,
@@ -135,9 +135,9 @@ pub struct Diagram {
     pub size: (u32, u32),
 }
 
-/// Pixels of dashes and of the gaps between them.
+/// Lengths of dashes and gaps in pixels.
 const DASHES: &[f64] = &[7.0, 5.0];
-/// Least height of a line of the legend in pixels.
+/// Smallest height of a line of the legend in pixels.
 const SMALLEST: i32 = 12;
 /// Distance in pixels by which a line may move when points are left out.
 const THINNED: f64 = 0.06;
@@ -209,7 +209,7 @@ struct Board<'a, B: DrawingBackend> {
 }
 
 impl<B: DrawingBackend> Board<'_, B> {
-    /// In pixels, if it can be shown.
+    /// The position in pixels, if it can be shown.
     fn place(&self, (x, y): Point) -> Option<Point> {
         Some((self.frame.x(self.x.place(x)?), self.frame.y(self.y.place(y)?)))
     }
@@ -241,7 +241,7 @@ impl<B: DrawingBackend> Board<'_, B> {
         Ok(())
     }
 
-    /// The look of an entry from `a` to `b` at a height.
+    /// Draws the sample of an entry from `a` to `b` at a height.
     fn swatch(&self, key: Key, (a, b): Point, level: f64) -> Result<(), String> {
         let line = [(a, level), (b, level)];
         match key {
@@ -263,7 +263,7 @@ impl<B: DrawingBackend> Board<'_, B> {
     fn shape(&self, shape: &Shape) -> Result<(), String> {
         match shape {
             Shape::Region(curves, ink) => {
-                // larger ones first: what runs the other way about is a hole in them
+                // larger ones first: a curve in the opposite direction is a hole in them
                 let area = odec_sim::contour::area;
                 let mut order: Vec<&Vec<Point>> = curves.iter().collect();
                 order.sort_by(|a, b| area(b).abs().total_cmp(&area(a).abs()));
@@ -287,7 +287,7 @@ impl<B: DrawingBackend> Board<'_, B> {
                 None => Ok(()),
             },
             Shape::Marks(points, ink, mark) => {
-                // marks of the same place, to the pixel, are one
+                // draw marks at the same pixel only once
                 let mut seen = BTreeSet::new();
                 for at in points.iter().filter_map(|p| self.place(*p)).filter(|p| self.inside(*p)) {
                     if seen.insert((at.0.round() as i32, at.1.round() as i32)) {
@@ -299,7 +299,7 @@ impl<B: DrawingBackend> Board<'_, B> {
         }
     }
 
-    /// A point and a unit vector in pixels; none outside of the frame or without a direction.
+    /// A point and a unit vector in pixels; `None` outside the frame or without a direction.
     fn heading(&self, at: Point, direction: Point) -> Option<(Point, Point)> {
         const SMALL: f64 = 1e-3;
         let here = self.place(at).filter(|p| self.inside(*p))?;
@@ -310,7 +310,7 @@ impl<B: DrawingBackend> Board<'_, B> {
         (length > 0.0 && length.is_finite()).then_some((here, (dx / length, dy / length)))
     }
 
-    /// A triangle with its tip here.
+    /// Draws a triangle with its tip at this point.
     fn head(&self, tip: Point, (dx, dy): Point, ink: Ink, size: f64) -> Result<(), String> {
         let back = (tip.0 - size * dx, tip.1 - size * dy);
         let half = 0.38 * size;

@@ -21,16 +21,16 @@ pub(super) const GAP: i32 = 8;
 /// Length of a line in a legend: long enough to show its dashes.
 pub(super) const SWATCH: i32 = 34;
 pub(super) const LINE: f64 = 2.0;
-/// Pixels between ticks, about, on the horizontal and on a vertical axis.
+/// Approximate distance of ticks in pixels, on the horizontal and on a vertical axis.
 pub(super) const TICK_SPACE: (i32, i32) = (110, 55);
 
 const FONT: &str = "sans-serif";
 /// Texts are measured on a grid finer than pixels.
 const FINER: i32 = 8;
 
-/// Makes the font known to the library; SVG files name the family and leave the choice to the viewer.
+/// Registers the font; SVG files name the family, and the viewer chooses the font.
 pub fn register_font() {
-    // fails only if the font is broken, and then text cannot be measured, which is reported by the first text drawn
+    // fails only if the font is broken; then the first measured text reports the error
     let _ = register(FONT, FontStyle::Normal, include_bytes!("../../assets/plot-sans.ttf"));
 }
 
@@ -38,10 +38,10 @@ pub(super) type Area<'a, B> = DrawingArea<B, Shift>;
 
 pub(super) use odec_sim::outline::Point;
 
-/// How a backend draws a wide line through many points.
+/// How a backend draws a thick polyline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stroke {
-    /// As one path with a width.
+    /// As one path.
     Whole,
     /// Segment by segment: the library's bitmap fills the outline of a path, which leaves holes where it crosses itself.
     Segments,
@@ -59,7 +59,7 @@ pub(super) fn widest(axis: &Axis) -> Result<i32, String> {
     axis.ticks.iter().try_fold(0, |w, (_, label)| Ok(w.max(width(label, TICK)?)))
 }
 
-/// A text in at most `lines` lines of this width; the rest is left out.
+/// Breaks a text into at most `lines` lines of this width; the rest is left out.
 pub(super) fn wrapped(text: &str, size: i32, room: i32, lines: usize) -> Result<Vec<String>, String> {
     let mut list: Vec<String> = vec![];
     for word in text.split_whitespace() {
@@ -82,7 +82,7 @@ pub(super) fn wrapped(text: &str, size: i32, room: i32, lines: usize) -> Result<
     Ok(list)
 }
 
-/// Where a panel lies, in pixels.
+/// The rectangle of a panel, in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) left: i32,
@@ -131,7 +131,7 @@ impl Frame {
         Some((at(start), at(end)))
     }
 
-    /// The pieces inside of a line; points that cannot be shown interrupt it.
+    /// The pieces of a line inside the frame; points that cannot be shown interrupt it.
     pub(super) fn pieces(&self, places: &[Option<Point>]) -> Vec<Vec<Point>> {
         let mut pieces: Vec<Vec<Point>> = vec![];
         let mut end = None;
@@ -178,7 +178,7 @@ impl<B: DrawingBackend> Pen<'_, B> {
         v: VPos,
     ) -> Result<i32, String> {
         let style = self.style(size, colour).pos(Pos::new(h, v));
-        // the library centres the line, which has room for accents; digits and most letters sit lower
+        // the library centres the line including space for accents; digits and most letters are lower
         let lower = if matches!(v, VPos::Center) { 0.1 * f64::from(size) } else { 0.0 };
         let at = (self.fine(f64::from(at.0)), self.fine(f64::from(at.1) + lower));
         self.root.draw_text(text, &style, at).map_err(|e| e.to_string())?;

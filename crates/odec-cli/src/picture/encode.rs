@@ -14,7 +14,7 @@ pub enum Format {
     Png,
 }
 
-/// Units of an SVG per pixel: the library draws on whole numbers, curves need more.
+/// Units of an SVG per pixel: the library uses integer coordinates, which are too coarse for curves.
 const FINE: u32 = 10;
 /// Pixels drawn per pixel of a PNG, averaged.
 const OVERSAMPLING: u32 = 3;

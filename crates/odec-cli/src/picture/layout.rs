@@ -1,4 +1,4 @@
-//! Where panels lie: rows below each other whose frames are aligned, and in a row panels side by side.
+//! The positions of panels: rows with aligned frames, and panels side by side in a row.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -9,19 +9,19 @@ use super::{Panel, Picture};
 
 /// Default width of a picture.
 pub const WIDTH: i32 = 1200;
-/// Its height, unless its rows need more.
+/// Default height, unless its rows need more.
 const HEIGHT: i32 = 750;
 /// Height of a row if there are many.
 const ROW: i32 = 210;
 /// Largest height of a row with panels of a given shape.
 const TALL: i32 = 600;
-/// Room below a row for ticks and a label.
+/// Space below a row for ticks and a label.
 const FEET: i32 = TICK + 2 * GAP + LABEL + 2 * GAP;
 /// Smallest ratio of width to height of a panel without a given shape next to other panels.
 const OPEN: f64 = 1.2;
-/// Room between rows that share what is below.
+/// Space between rows that share the labels below.
 const TIGHT: i32 = 2 * GAP + 4;
-/// Most lines of a title, and the width of a picture below which they are not broken further.
+/// Largest number of lines of a title, and the width of a picture below which they are not broken further.
 const TITLE_LINES: usize = 3;
 const NARROW: i32 = 560;
 /// Smallest frame in pixels.
@@ -32,12 +32,12 @@ pub fn height_of(rows: usize) -> i32 {
     HEIGHT.max(rows as i32 * ROW)
 }
 
-/// A picture with the places of its panels.
+/// A picture with positioned panels.
 pub struct Placed<'a> {
     picture: &'a Picture,
     size: (i32, i32),
     title: Vec<String>,
-    /// For each row its panels: their frames, and whether they have labels below.
+    /// For each row, the frames of its panels, and true for panels with labels below.
     frames: Vec<Vec<(Frame, bool)>>,
 }
 
@@ -56,7 +56,7 @@ impl Panel {
         }
     }
 
-    /// It lies over what the one below lies over, so that these can share its labels.
+    /// True if the panel has the same horizontal axis as the one below, so that they can share its labels.
     fn over(&self, below: &Panel) -> bool {
         let time = |panel: &Panel| match panel {
             Panel::Chart(chart) => chart.curves.iter().all(|c| c.advancing),
@@ -69,7 +69,7 @@ impl Panel {
             && time(below)
     }
 
-    /// Width over height, if that is given.
+    /// Ratio of width to height, if that is fixed.
     fn ratio(&self) -> Option<f64> {
         match self {
             Panel::Chart(chart) => chart.ratio(),
@@ -77,18 +77,18 @@ impl Panel {
         }
     }
 
-    /// Pixels on the left and on the right of a frame of this height.
+    /// Space in pixels on the left and on the right of a frame of this height.
     fn sides(&self, height: i32) -> Result<(i32, i32), String> {
         let (axis, right) = match self {
             Panel::Chart(chart) => (chart.axes((WIDTH, height)).1, chart.legend(height)?.width),
             Panel::Map(map) => (map.y_axis(height), map.bar_width(height)?),
         };
         let label = if self.y_label().is_empty() { 0 } else { LABEL + GAP };
-        // half of the label of a tick at the right end reaches over it
+        // half of the label of the rightmost tick extends beyond the frame
         Ok((label + widest(&axis)? + GAP, right.max(2 * GAP)))
     }
 
-    /// The height that it should have at least.
+    /// The smallest height.
     fn least(&self) -> i32 {
         match self {
             Panel::Chart(chart) => chart.names_height(),
@@ -114,7 +114,7 @@ impl Picture {
         let across = self.size.map_or(WIDTH, |s| s.0 as i32);
         let (mut placed, right) = self.place(across, across - 2 * MARGIN)?;
         if self.size.is_none() {
-            // no empty part beside or below; the title becomes as wide as the panels
+            // leave no empty space beside or below; the title becomes as wide as the panels
             let room = (right - MARGIN).max(NARROW);
             placed = self.place(across, room)?.0;
             let bottom = placed.frames.iter().flatten().map(|(f, _)| f.bottom).max().unwrap_or(0);
@@ -132,13 +132,13 @@ impl Picture {
         Ok(placed)
     }
 
-    /// Places title and panels; also the right end of all panels.
+    /// Positions title and panels; also returns the right end of the panels.
     fn place(&self, across: i32, room: i32) -> Result<(Placed<'_>, i32), String> {
         let title = wrapped(&self.title, TITLE, room, TITLE_LINES)?;
         let top = MARGIN + title.len() as i32 * (TITLE + GAP) + GAP;
         let heights = self.heights(self.size.map_or(HEIGHT, |s| s.1 as i32), top)?;
         let columns = self.columns(TALL)?;
-        // the frames of all rows of one panel stand below each other
+        // align the frames of all rows with a single panel
         let mut sides = (0, 0);
         for (row, height) in self.rows.iter().zip(&heights) {
             if let [panel] = row.as_slice()
@@ -162,7 +162,7 @@ impl Picture {
         Ok((Placed { picture: self, size, title, frames: list }, right))
     }
 
-    /// A row shows no labels below: the next one has the same.
+    /// True if a row shows no labels below, because the next row has the same.
     fn shares(&self, k: usize) -> bool {
         match (self.rows.get(k).map(Vec::as_slice), self.rows.get(k + 1).map(Vec::as_slice)) {
             (Some([one]), Some([below])) => one.over(below),
@@ -189,13 +189,13 @@ impl Picture {
                 wanted
             });
         }
-        // planes are as large in every row
+        // planes have the same size in all rows
         let shaped = |row: &[Panel]| row.iter().any(|p| p.ratio().is_some());
         let smallest = self.rows.iter().zip(&list).filter(|(row, _)| shaped(row)).map(|(_, h)| *h).min();
         for (row, height) in self.rows.iter().zip(&mut list) {
             *height = smallest.filter(|_| shaped(row)).unwrap_or(*height);
         }
-        // what panels of a given shape leave is for the others
+        // panels without a fixed shape share the remaining height
         let free: i32 = total - top - between - MARGIN + GAP - list.iter().sum::<i32>();
         let others: Vec<usize> =
             (0..list.len()).filter(|&k| self.rows[k].iter().all(|p| p.ratio().is_none())).collect();
@@ -231,8 +231,8 @@ impl Picture {
     }
 }
 
-/// The frames of a row, each with the right end of the space next to it. `sides` is that space in rows with one panel,
-/// `columns` in other rows.
+/// The frames of a row, each with the right end of the space next to it. `sides` is this space in rows with one
+/// panel, `columns` in other rows.
 fn row_frames(
     row: &[Panel],
     (top, height): (i32, i32),
@@ -264,7 +264,7 @@ fn row_frames(
 }
 
 impl Placed<'_> {
-    /// Puts what does not fill a picture of a given size in its middle.
+    /// Centres the contents in a picture of a given size.
     fn centre(&mut self, right: i32) {
         let by = (self.size.0 - MARGIN - right).max(0) / 2;
         for (frame, _) in self.frames.iter_mut().flatten() {
@@ -286,7 +286,7 @@ impl Drawing for Placed<'_> {
             top += pen.text(line, TITLE, INK, (MARGIN, top), HPos::Left, VPos::Top)? + GAP;
         }
         for (row, frames) in self.picture.rows.iter().zip(&self.frames) {
-            // labels of panels below each other stand below each other
+            // align the labels of panels below each other
             for (panel, (frame, labelled)) in row.iter().zip(frames) {
                 match panel {
                     Panel::Chart(chart) => chart.draw(&pen, frame, *labelled)?,

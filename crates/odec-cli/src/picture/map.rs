@@ -6,14 +6,14 @@ use plotters::style::text_anchor::{HPos, VPos};
 use super::axis::Axis;
 use super::draw::{Frame, GAP, GREY, LABEL, Pen, TICK, TICK_SPACE, widest};
 
-/// Cells along one axis.
+/// The cells along one axis.
 #[derive(Clone, Debug)]
 pub struct Cells {
     /// Label of the axis.
     pub label: String,
-    /// Where cells begin and end, in one direction or the other: one more than there are cells.
+    /// The edges of the cells, ascending or descending: one more than there are cells.
     pub edges: Vec<f64>,
-    /// Logarithmic.
+    /// True for a logarithmic axis.
     pub log: bool,
 }
 
@@ -22,29 +22,30 @@ pub struct Cells {
 pub struct Map {
     /// The heading of this panel.
     pub heading: String,
-    /// Label of the colours.
+    /// Label of the colour bar.
     pub label: String,
-    /// Cells across.
+    /// Horizontal cells.
     pub x: Cells,
-    /// Cells up.
+    /// Vertical cells.
     pub y: Cells,
-    /// Row by row, the first of `y` first; those that are not finite are left white.
+    /// Row by row, starting with the first row of `y`; values that are not finite remain white.
     pub values: Vec<f64>,
-    /// A unit is as long on both axes.
+    /// True if both axes have the same scale.
     pub equal: bool,
 }
 
-/// Most cells on each axis: more are not seen, and would make large files.
+/// Largest number of cells on each axis: more are not visible, and make large files.
 pub const MAX_CELLS: (usize, usize) = (200, 150);
-/// Number of distinguishable shades; odd, so that one is in the middle.
+/// Number of distinguishable shades; odd, so that there is a middle one.
 const SHADES: usize = 97;
 /// Width of the bar of colours in pixels.
 const BAR: i32 = 22;
-/// A field is signed if its smaller side is at least this part of the larger one: less is overshoot or rounding.
+/// A field is signed if its smaller side is at least this fraction of the larger one; a smaller value is overshoot or
+/// rounding.
 const SIGNED: f64 = 0.02;
 
-/// Colours of even steps in brightness, for any colour vision and in print: those of viridis (Smith and van der Walt
-/// 2015) at nine places.
+/// Colours with even steps in brightness, for any colour vision and for print: nine colours of viridis (Smith and van
+/// der Walt 2015).
 const SEQUENTIAL: [(f64, f64, f64); 9] = [
     (68.0, 1.0, 84.0),
     (71.0, 45.0, 123.0),
@@ -57,8 +58,8 @@ const SEQUENTIAL: [(f64, f64, f64); 9] = [
     (253.0, 231.0, 37.0),
 ];
 
-/// From blue over white to red, as dark on both sides, for any colour vision: RdBu of ColorBrewer (Harrower and Brewer
-/// 2003), from its other end.
+/// From blue over white to red, equally dark on both sides, for any colour vision: RdBu of ColorBrewer (Harrower and
+/// Brewer 2003), reversed.
 const DIVERGING: [(f64, f64, f64); 11] = [
     (5.0, 48.0, 97.0),
     (33.0, 102.0, 172.0),
@@ -73,7 +74,7 @@ const DIVERGING: [(f64, f64, f64); 11] = [
     (103.0, 0.0, 31.0),
 ];
 
-/// The colour at a place between 0 and 1.
+/// The colour for a position between 0 and 1.
 fn colour(list: &[(f64, f64, f64)], place: f64) -> RGBColor {
     let at = place * (list.len() - 1) as f64;
     let k = (at as usize).min(list.len() - 2);
@@ -82,7 +83,7 @@ fn colour(list: &[(f64, f64, f64)], place: f64) -> RGBColor {
     RGBColor(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
 
-/// From values to colours.
+/// The mapping from values to colours.
 struct Colours {
     low: f64,
     high: f64,
@@ -129,7 +130,7 @@ impl Cells {
 }
 
 impl Map {
-    /// Width over height, if a unit is as long on both axes.
+    /// Ratio of width to height, if both axes have the same scale.
     pub(super) fn ratio(&self) -> Option<f64> {
         self.equal.then(|| self.x.length() / self.y.length())
     }
@@ -219,7 +220,7 @@ impl Map {
     }
 }
 
-/// A filled box that reaches a little under its neighbours below and to the right, so that no seam shows.
+/// A filled box that extends slightly under its neighbours below and to the right, so that no seam is visible.
 fn fill<B: DrawingBackend>(
     pen: &Pen<'_, B>,
     frame: &Frame,
@@ -247,9 +248,9 @@ mod tests {
             let RGBColor(r, _, b) = colours.colour(colours.shade(v).expect("a shade"));
             i32::from(r) - i32::from(b)
         };
-        // as far from zero, as far from neutral
+        // equal distances from zero give equal contrast
         assert!(side(0.3) > 40 && side(-0.3) < -40, "{} {}", side(0.3), side(-0.3));
-        // the bar shows the values that there are
+        // the bar shows only existing values
         assert_eq!(colours.axis.ends(), (-0.3, 1.0));
     }
 

@@ -1,4 +1,4 @@
-//! Pictures as SVG or PNG, drawn by the same code: panels of curves and of colours in rows, round ticks, legends.
+//! Pictures as SVG or PNG, drawn by the same code: panels of curves and colour maps in rows, round ticks, legends.
 
 mod axis;
 mod chart;
@@ -23,9 +23,9 @@ pub use style::STYLES;
 pub struct Picture {
     /// Headline.
     pub title: String,
-    /// Panels side by side, row below row.
+    /// Rows of panels.
     pub rows: Vec<Vec<Panel>>,
-    /// Width and height in pixels; without them the picture is as large as its panels need.
+    /// Width and height in pixels; `None`: as large as the panels need.
     pub size: Option<(u32, u32)>,
 }
 
@@ -34,13 +34,13 @@ pub struct Picture {
 pub enum Panel {
     /// Curves.
     Chart(Chart),
-    /// Colours.
+    /// A colour map.
     Map(Map),
 }
 
 /// A curve that is this many times smaller than another gets a separate panel, because it would be a flat line.
 const TOO_SMALL: f64 = 12.0;
-/// Most panels that curves of one kind are spread over by their size.
+/// Largest number of panels for curves of one kind but different sizes.
 const MAX_SIZES: usize = 4;
 
 /// Groups curves by size, larger ones first; within a group the order stays.
@@ -54,7 +54,7 @@ pub fn by_size<T: Clone>(curves: Vec<(Curve, T)>) -> Vec<Vec<(Curve, T)>> {
     let mut group_of = vec![0; curves.len()];
     let (mut group, mut top) = (0, order.first().map_or(0.0, |o| o.1));
     for (k, size) in order {
-        // a curve that is zero throughout lies well in any group
+        // a curve that is zero throughout fits any group
         if size > 0.0 && size < top / TOO_SMALL && group + 1 < MAX_SIZES {
             group += 1;
             top = size;
@@ -68,7 +68,7 @@ pub fn by_size<T: Clone>(curves: Vec<(Curve, T)>) -> Vec<Vec<(Curve, T)>> {
     groups
 }
 
-/// The format that a file name asks for.
+/// The format for the extension of a file name.
 pub fn format_of(path: &Path) -> Option<Format> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "svg" => Some(Format::Svg),

@@ -17,7 +17,7 @@ pub(super) const COLOURS: [RGBColor; 7] = [
 /// Alternating lengths in pixels of dashes and gaps; the first is a solid line.
 const DASHES: [&[f64]; 4] = [&[], &[9.0, 5.0], &[2.5, 4.0], &[12.0, 4.0, 2.5, 4.0]];
 
-/// Curves that look different from one another.
+/// Number of distinct styles.
 pub const STYLES: usize = COLOURS.len() * DASHES.len();
 
 /// The look of a curve.
@@ -25,11 +25,11 @@ pub const STYLES: usize = COLOURS.len() * DASHES.len();
 pub(super) struct Style {
     /// Colour.
     pub colour: RGBColor,
-    /// Lengths of what is drawn and what is not; empty for a whole line.
+    /// Lengths of dashes and gaps; empty for a solid line.
     pub dashes: &'static [f64],
 }
 
-/// The look of the curve of this number.
+/// The style of the curve with this number.
 pub(super) fn style(k: usize) -> Style {
     Style { colour: COLOURS[k % COLOURS.len()], dashes: DASHES[k / COLOURS.len() % DASHES.len()] }
 }
@@ -54,7 +54,7 @@ mod tests {
         if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
     }
 
-    /// What people without one kind of cone see (Machado, Oliveira and Fernandes 2009, severity 1).
+    /// Vision without one kind of cones (Machado, Oliveira and Fernandes 2009, severity 1).
     const SIGHTS: [[Colour; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [[0.152_286, 1.052_583, -0.204_868], [0.114_503, 0.786_281, 0.099_216], [-0.003_882, -0.048_116, 1.051_998]],

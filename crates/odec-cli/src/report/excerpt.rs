@@ -1,34 +1,34 @@
-//! The part of a source that a message shows: lines and columns; it cuts long lines around the marked text.
+//! The part of a source that a message shows: lines and columns; long lines are cut around the marked text.
 
 use miette::LabeledSpan;
 use odec_lang::diagnostic::{Diagnostic, Label};
 use odec_lang::source::Source;
 
-/// Widest line that does not go to a terminal, in columns.
+/// Largest width of a line that does not go to a terminal, in columns.
 const MAX_LINE: usize = 240;
 /// Columns that a tab takes on the screen.
 const TAB: usize = 4;
-/// Least room for a line or a label, in columns: on a narrower terminal lines break.
+/// Smallest width for a line or a label, in columns: on a narrower terminal, lines break.
 const MIN_ROOM: usize = 16;
 /// Columns between a line number and the text, and between an underline and its label.
 const GUTTER: usize = 4;
 
-/// Text to show and labels in it.
+/// The shown text, with labels.
 pub struct Excerpt {
     /// Name of the file.
     pub name: String,
     /// The text.
     pub text: String,
-    /// Labels on it, the first is primary.
+    /// The labels; the first one is primary.
     pub labels: Vec<LabeledSpan>,
 }
 
-/// Where a label lies in the shown text.
+/// The position of a label in the shown text.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     start: usize,
     length: usize,
-    /// Where its line begins.
+    /// Start of its line.
     line: usize,
 }
 
@@ -43,8 +43,8 @@ impl Mark {
     }
 }
 
-/// Each mark without what marks inside of it cover, since underlines cannot lie over one another: of `sqrt(y - 1)` with `y - 1` in it
-/// the first four letters and the bracket.
+/// Removes from each mark the parts that marks inside it cover, since underlines cannot overlap: with `y - 1` marked
+/// in `sqrt(y - 1)`, the first four letters and the bracket remain.
 fn apart(text: &str, marks: &[Mark]) -> Vec<Mark> {
     let bare = |mark: &Mark| {
         let inside =
@@ -68,8 +68,8 @@ fn apart(text: &str, marks: &[Mark]) -> Vec<Mark> {
 }
 
 impl Excerpt {
-    /// A file with its long lines cut around the labels of `d` that lie in it. `width` is that of the terminal, in columns: lines and
-    /// labels fit into it, so that underlines stay below what they mark.
+    /// A file with its long lines cut around the labels of `d` in it. `width` is the width of the terminal in
+    /// columns: lines and labels fit into it, so that underlines stay below the marked text.
     pub fn of(source: &Source, file: usize, d: &Diagnostic, width: Option<usize>) -> Excerpt {
         let range = source.range(file);
         let text = &source.text[range.clone()];
@@ -84,7 +84,7 @@ impl Excerpt {
             })
             .collect();
         let last = labels.iter().map(|label| label.0).max().unwrap_or(0);
-        // a line of context follows the last one that is marked
+        // a line of context follows the last marked line
         let digits = (position(text, last).0 + 1).to_string().len();
         let room = width.map_or(MAX_LINE, |width| width.saturating_sub(digits + GUTTER).max(MIN_ROOM));
         let mut keep = String::with_capacity(text.len().min(1 << 16));
@@ -113,7 +113,7 @@ impl Excerpt {
             for (label, mark) in labels.iter().zip(&mut marks) {
                 if here(&label) {
                     let start = label.0.clamp(window.0, window.1) - window.0 + shift;
-                    // a label over several lines is marked on its first
+                    // a label over several lines is marked on its first line
                     let length = (label.1 - label.0).min(stop - start);
                     *mark = Mark { start, length, line: begin };
                 }
@@ -138,7 +138,7 @@ impl Excerpt {
     }
 }
 
-/// Columns that a text takes on the screen.
+/// Number of columns of a text on the screen.
 fn columns(text: &str) -> usize {
     text.trim_end_matches(['\n', '\r']).chars().map(column).sum()
 }
@@ -147,7 +147,7 @@ fn column(c: char) -> usize {
     if c == '\t' { TAB } else { 1 }
 }
 
-/// Bytes of the longest sequence of these characters that fits into so much room.
+/// Number of bytes of the longest sequence of these characters that fits into this width.
 fn fitting(chars: impl Iterator<Item = char>, mut room: usize) -> usize {
     let within = |c: &char| {
         let fits = column(*c) <= room;
@@ -160,7 +160,7 @@ fn fitting(chars: impl Iterator<Item = char>, mut room: usize) -> usize {
 /// The part of the line `offset..end` that fits into the width: all marked places if possible, otherwise the first one
 /// with its surroundings.
 fn window(text: &str, (offset, end): (usize, usize), marked: &[(usize, usize)], room: usize) -> (usize, usize) {
-    // a dot for what is left out on each side
+    // one column on each side for a dot that marks an omission
     let room = room - 2;
     let all = marked.iter().fold(None, |all: Option<(usize, usize)>, &(a, b)| {
         Some(all.map_or((a, b.min(end)), |(start, stop)| (start.min(a), stop.max(b.min(end)))))
@@ -168,7 +168,7 @@ fn window(text: &str, (offset, end): (usize, usize), marked: &[(usize, usize)], 
     let primary = marked.first().copied().unwrap_or((offset, offset));
     let (start, stop) = all.filter(|&(a, b)| columns(&text[a..b]) <= room).unwrap_or(primary);
     let stop = start + fitting(text[start..stop.min(end)].chars(), room);
-    // a third of what is left goes before it
+    // a third of the remaining width goes before it
     let before = (room - columns(&text[start..stop])) / 3;
     let from = start - fitting(text[offset..start].chars().rev(), before);
     let line = offset + text[offset..end].trim_end_matches(['\n', '\r']).len();
@@ -193,10 +193,10 @@ fn wrap(text: &str, room: usize) -> String {
     out
 }
 
-/// Longest name or term repeated in a sentence, in characters.
+/// Longest quoted name or term in a sentence, in characters.
 const MAX_QUOTED: usize = 60;
 
-/// A sentence with what stands between backquotes cut to a readable length.
+/// A sentence whose quoted parts are cut to a readable length.
 pub fn clip(text: &str) -> String {
     if text.len() <= MAX_QUOTED {
         return text.to_string();
@@ -223,7 +223,7 @@ fn floor(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Line and column of a byte, both from 1; columns count Unicode scalar values, a tab as one.
+/// Line and column of a byte, both from 1; columns count Unicode scalar values, including tabs.
 pub fn position(text: &str, at: usize) -> (usize, usize) {
     let at = floor(text, at.min(text.len()));
     let before = &text[..at];

@@ -1,4 +1,4 @@
-//! Diagnostics for people: rendered by miette with the source, or in one line.
+//! Diagnostics for users: rendered by miette with the source, or in one line.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use textwrap::WordSplitter;
 use super::Paint;
 use super::excerpt::{Excerpt, clip};
 
-/// Width of messages that do not go to a terminal, so that they are the same everywhere.
+/// Width of messages that do not go to a terminal, so that they are always the same.
 const PLAIN_WIDTH: usize = 100;
-/// Narrowest width that is wrapped to.
+/// Smallest width for line breaks.
 const MIN_WIDTH: usize = 40;
 /// Widest message on a terminal: longer lines are hard to read.
 const MAX_WIDTH: usize = 110;
 
-/// With the source and every place involved.
+/// A diagnostic with the source and all its locations.
 pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool) -> String {
     if let Some((original, d)) = source.and_then(|source| source.original(d)) {
         return full(Some(original), &d, color, terminal);
@@ -25,7 +25,8 @@ pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool
     within(source, d, color, terminal.then(terminal_width))
 }
 
-/// The same for a terminal of this width, or for none. The last column stays free: some terminals break a line that reaches it.
+/// The same for a terminal of this width, or for none. The last column stays free, because some terminals break a
+/// line that reaches it.
 fn within(source: Option<&Source>, d: &Diagnostic, color: bool, width: Option<usize>) -> String {
     let width = width.map(|width| width - 1);
     let file_of = |source: &Source, label: &Label| source.file_at(label.span.start as usize);
@@ -46,7 +47,7 @@ fn within(source: Option<&Source>, d: &Diagnostic, color: bool, width: Option<us
             out = beside(&out, &placed(&other, name, (line, column)));
         }
     }
-    // miette leaves a blank line between code and headline; one message is one block
+    // miette inserts a blank line between code and headline
     out.replacen("\n\n", "\n", 1) + "\n"
 }
 
@@ -70,7 +71,7 @@ fn drawn(
     let mut out = String::new();
     let handler = GraphicalReportHandler::new_themed(theme)
         .with_width(width.unwrap_or(PLAIN_WIDTH))
-        // a line that ends in a number or in text to type must not end inside of it
+        // numbers and text to type must not be broken
         .with_word_splitter(WordSplitter::NoHyphenation)
         .with_links(false)
         .without_syntax_highlighting()
@@ -82,7 +83,7 @@ fn drawn(
     out
 }
 
-/// A message with the excerpt of another one below its own.
+/// Appends the excerpt of another message.
 fn beside(out: &str, other: &str) -> String {
     let lines: Vec<&str> = other.split_inclusive('\n').collect();
     let start = lines.iter().position(|line| line.contains("─[")).unwrap_or(lines.len());
@@ -92,9 +93,9 @@ fn beside(out: &str, other: &str) -> String {
     [&below[..at], &lines[start..end.max(start)], &below[at..]].concat().concat()
 }
 
-/// With line and column of the primary place after the name of the file: miette counts bytes, and in a text whose long lines are cut.
+/// Adds line and column of the primary location to the name of the file: miette counts bytes, and in a shortened text.
 fn placed(out: &str, name: &str, (line, column): (usize, usize)) -> String {
-    // behind the bracket, where colours may stand in between
+    // after the bracket; colour codes may come in between
     let mark = format!("{name}:");
     let found = out.find("─[").and_then(|head| Some(head + out[head..].find(&mark)? + mark.len()));
     let Some(from) = found else { return out.to_string() };
@@ -102,7 +103,7 @@ fn placed(out: &str, name: &str, (line, column): (usize, usize)) -> String {
     format!("{}{line}:{column}{}", &out[..from], &out[from + digits..])
 }
 
-/// The primary place in red, the others in blue; labels are drawn in the order of the text.
+/// Red for the primary label, blue for the others; labels are drawn in the order of the text.
 fn styles(d: &Diagnostic) -> ThemeStyles {
     let mut order: Vec<(u32, bool)> = d.labels.iter().enumerate().map(|(k, l)| (l.span.start, k == 0)).collect();
     order.sort_by_key(|(start, _)| *start);
@@ -112,7 +113,7 @@ fn styles(d: &Diagnostic) -> ThemeStyles {
     ThemeStyles { highlights: highlights.collect(), ..base }
 }
 
-/// In one line: `warning[W0201] robertson.ode:5:3: headline`.
+/// A diagnostic in one line: `warning[W0201] robertson.ode:5:3: headline`.
 pub fn short(source: Option<&Source>, d: &Diagnostic, paint: Paint) -> String {
     if let Some((original, d)) = source.and_then(|source| source.original(d)) {
         return short(Some(original), &d, paint);
@@ -151,12 +152,12 @@ fn console_width() -> usize {
     terminal_size::terminal_size_of(std::io::stderr()).map_or(PLAIN_WIDTH, |(w, _)| w.0 as usize)
 }
 
-/// The help, and the text to type where the help does not already show it.
+/// The help, and the text to type if the help does not show it.
 fn help(source: Option<&Source>, d: &Diagnostic) -> Option<String> {
     let mut text = d.help.clone().unwrap_or_default();
     for fix in &d.fixes {
         let new = fix.text.trim();
-        // several lines stand in the help one by one
+        // a help text with several lines contains them one by one
         if new.lines().all(|line| text.contains(line)) {
             continue;
         }

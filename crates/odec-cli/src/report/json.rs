@@ -10,13 +10,13 @@ use super::human::word;
 
 #[derive(Serialize)]
 struct Place<'a> {
-    /// The file that it lies in, if that is not the one of the message.
+    /// The file of the label, if it is not the file of the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'a str>,
-    /// Bytes of the file.
+    /// Byte range in the file.
     start: u32,
     end: u32,
-    /// From 1; columns count Unicode scalar values, a tab as one.
+    /// Starting from 1; columns count Unicode scalar values, including tabs.
     line: usize,
     column: usize,
     end_line: usize,
@@ -28,7 +28,7 @@ struct Label<'a> {
     #[serde(flatten)]
     place: Place<'a>,
     text: &'a str,
-    /// The place that the message is about; the others explain it.
+    /// True for the primary label; other labels explain it.
     primary: bool,
 }
 
@@ -37,7 +37,8 @@ struct Fix<'a> {
     #[serde(flatten)]
     place: Place<'a>,
     replacement: &'a str,
-    /// `machine-applicable`: it was tried, and a tool may make it unseen. `maybe-incorrect`: somebody should look. All fixes of a
+    /// `machine-applicable`: it was tested, and a tool may apply it without review. `maybe-incorrect`: it needs
+    /// review. All fixes of a message are applied together.
     /// message are made together.
     applicability: &'static str,
 }
@@ -60,7 +61,7 @@ struct Message<'a> {
     values: Vec<Value<'a>>,
 }
 
-/// A state; null where it is no finite number.
+/// A state; null if it is not finite.
 #[derive(Serialize)]
 struct Value<'a> {
     name: &'a str,
@@ -73,7 +74,7 @@ impl Value<'_> {
     }
 }
 
-/// One line with its end.
+/// A line of JSON with a newline.
 pub fn line(source: Option<&Source>, d: &Diagnostic) -> String {
     if let Some((original, d)) = source.and_then(|source| source.original(d)) {
         return line(Some(original), &d);
@@ -108,6 +109,6 @@ pub fn line(source: Option<&Source>, d: &Diagnostic) -> String {
         t: d.moment.as_ref().map(|moment| moment.t),
         values: d.moment.as_ref().map_or(&[][..], |moment| &moment.values).iter().map(Value::of).collect(),
     };
-    // strings and numbers only: serialisation cannot fail
+    // only strings and numbers: serialisation cannot fail
     serde_json::to_string(&message).unwrap_or_default() + "\n"
 }

@@ -1,4 +1,4 @@
-//! Writes diagnostics on standard error: for people (miette) or as JSON lines, and short messages of the command itself.
+//! Writes diagnostics on standard error: for users (miette) or as JSON lines, and short messages of the command itself.
 
 mod excerpt;
 mod human;
@@ -15,18 +15,18 @@ use crate::args::{ColorChoice, Common, MessageFormat};
 pub use human::full;
 pub use paint::Paint;
 
-/// Diagnostics shown in full; more are counted. Past the first few they mostly repeat each other.
+/// Largest number of diagnostics shown in full; the others are counted, because they mostly repeat the first ones.
 const MAX_SHOWN: usize = 20;
 
 /// Warnings that do not concern the rows: about names, comments and expectations.
 const ASIDE: [&str; 6] = ["W0101", "W0201", "W0202", "W0401", "W0403", "W0505"];
 
-/// Which messages are shown with their source; the others are shown in one line. Errors always are.
+/// The messages that are shown with their source; the others are shown in one line. Errors are always shown with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// All of them.
     Full,
-    /// Warnings that bear on the rows of a run.
+    /// Warnings that affect the rows of a run.
     ForRows,
     /// None.
     Short,
@@ -48,7 +48,7 @@ impl Detail {
     }
 }
 
-/// Where and how messages go.
+/// The destination and the form of messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Reporter {
     format: MessageFormat,
@@ -58,7 +58,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// From the flags, the environment (`NO_COLOR`) and what standard error is.
+    /// A reporter for the flags, the environment (`NO_COLOR`) and the type of standard error.
     pub fn new(common: Common) -> Reporter {
         let terminal = std::io::stderr().is_terminal();
         let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
@@ -71,37 +71,37 @@ impl Reporter {
         Reporter { format: common.message_format, quiet: common.quiet, color, terminal }
     }
 
-    /// True when warnings, notes and the summary are not wanted.
+    /// True if warnings, notes and the summary are suppressed.
     pub fn quiet(self) -> bool {
         self.quiet
     }
 
-    /// True when standard error is a terminal that people look at.
+    /// True if standard error is a terminal and messages are for users.
     pub fn terminal(self) -> bool {
         self.terminal && self.format == MessageFormat::Human
     }
 
-    /// Columns of the terminal that messages go to, if they go to one.
+    /// Width of the terminal in columns, if messages go to one.
     pub fn width(self) -> Option<usize> {
         self.terminal().then(human::terminal_width)
     }
 
-    /// True when messages are for people.
+    /// True if messages are for users.
     pub fn human(self) -> bool {
         self.format == MessageFormat::Human
     }
 
-    /// Colours of the human form.
+    /// Colours of messages for users.
     pub fn paint(self) -> Paint {
         Paint(self.color)
     }
 
-    /// Colours of what commands say on standard output.
+    /// Colours on standard output.
     pub fn stdout_paint(self) -> Paint {
         Paint(self.color && std::io::stdout().is_terminal())
     }
 
-    /// False for what the model switches off, and for advice that is not wanted.
+    /// False for messages that the model suppresses, and for unwanted advice.
     pub fn shows(self, source: Option<&Source>, d: &Diagnostic) -> bool {
         let allowed = source.is_some_and(|source| odec_lang::lint::allowed(source, d));
         !allowed && (!self.quiet || d.severity == Severity::Error)

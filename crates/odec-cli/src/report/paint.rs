@@ -1,4 +1,4 @@
-//! Colours of messages for people.
+//! Colours of messages for users.
 
 /// Colours, or none.
 #[derive(Clone, Copy, Debug)]
@@ -14,22 +14,22 @@ impl Paint {
         self.wrap("1", text)
     }
 
-    /// In the background: labels, units.
+    /// For the background: labels, units.
     pub fn dim(self, text: &str) -> String {
         self.wrap("2", text)
     }
 
-    /// Good.
+    /// For success.
     pub fn green(self, text: &str) -> String {
         self.wrap("32", text)
     }
 
-    /// Look here.
+    /// For warnings.
     pub fn yellow(self, text: &str) -> String {
         self.wrap("33;1", text)
     }
 
-    /// Bad.
+    /// For errors.
     pub fn red(self, text: &str) -> String {
         self.wrap("31;1", text)
     }

@@ -6,12 +6,12 @@ use super::{Column, Kind, Meta, Written};
 use crate::whole::Draft;
 
 const MAGIC: &[u8] = b"ARROW1";
-/// Bytes of rows that wait for their batch to be complete.
+/// Number of buffered bytes of a batch.
 const BATCH_BYTES: usize = 16 << 20;
 /// Buffers begin at a multiple of this, as the format recommends.
 const ALIGNED: usize = 64;
 
-/// Numbers of the enumerations and unions of the format.
+/// Numeric values of the enumerations and unions of the format.
 mod numbers {
     pub const VERSION: i16 = 4;
     pub const SCHEMA: u8 = 1;
@@ -22,15 +22,15 @@ mod numbers {
     pub const DOUBLE: i16 = 2;
 }
 
-/// A file that is being written.
+/// A file under construction.
 pub struct Arrow {
     columns: Vec<Column>,
     meta: Meta,
-    /// Rows of a batch.
+    /// Number of rows of a batch.
     most: usize,
-    /// Rows that are not written yet, consecutively.
+    /// The buffered rows, consecutively.
     waiting: Vec<f64>,
-    /// Place and sizes of each batch, as the footer has them.
+    /// Position and sizes of each batch, in the form of the footer.
     blocks: Vec<u8>,
     batches: usize,
 }
@@ -70,7 +70,7 @@ impl Arrow {
         vec![(1, Field::To(fields)), (2, Field::To(Value::List(self.meta.iter().map(pair).collect())))]
     }
 
-    /// Writes the rows that wait as a batch.
+    /// Writes the buffered rows as a batch.
     fn batch(&mut self, draft: &mut Draft) -> Written<()> {
         let width = self.columns.len();
         let rows = self.waiting.len() / width.max(1);
@@ -83,7 +83,7 @@ impl Arrow {
             let from = body.len();
             encode(column.kind, self.waiting.iter().skip(k).step_by(width).copied(), rows, &mut body);
             let length = body.len() - from;
-            // no value is missing, so the first buffer, which would say where, is empty
+            // no value is missing, so the first buffer, the validity bitmap, is empty
             let places = [from as i64, 0, from as i64, length as i64];
             buffers.extend(places.iter().flat_map(|v| v.to_le_bytes()));
             body.resize(body.len().next_multiple_of(ALIGNED), 0);
@@ -105,7 +105,7 @@ impl Arrow {
         Ok(())
     }
 
-    /// Writes what waits, the end of the stream, and the table `Footer`.
+    /// Writes the buffered rows, the end of the stream, and the table `Footer`.
     pub fn finish(&mut self, draft: &mut Draft) -> Written<()> {
         self.batch(draft)?;
         draft.write(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0])?;
@@ -121,8 +121,8 @@ impl Arrow {
     }
 }
 
-/// A message in front of `body` bytes, at a place of the file: its mark, its length, the table `Message`, and zeros up
-/// to where the body is aligned.
+/// A message before `body` bytes at a position of the file: its marker, its length, the table `Message`, and zeros
+/// for the alignment of the body.
 fn message(kind: u8, header: Vec<(usize, Field)>, body: usize, at: u64) -> Vec<u8> {
     let mut table = buffer(vec![
         (0, Field::Short(numbers::VERSION)),

@@ -1,29 +1,29 @@
-//! FlatBuffers, in which Arrow files describe themselves: tables of numbered fields. A table comes first, what its
-//! fields refer to behind it. Source: "FlatBuffer Internals" of the documentation of FlatBuffers.
+//! FlatBuffers, the encoding of the metadata in Arrow files: tables of numbered fields. A table precedes the values
+//! that its fields refer to. Source: "FlatBuffer Internals" of the documentation of FlatBuffers.
 
-/// What a field of a table has.
+/// A field of a table.
 pub enum Field {
-    /// One byte: also a type of a union and a truth value.
+    /// One byte, also for the type of a union and for booleans.
     Byte(u8),
-    /// A number of 16 bits.
+    /// A 16-bit integer.
     Short(i16),
-    /// A number of 32 bits.
+    /// A 32-bit integer.
     Int(i32),
-    /// A number of 64 bits.
+    /// A 64-bit integer.
     Long(i64),
-    /// A value elsewhere.
+    /// A reference to a value.
     To(Value),
 }
 
 /// A value that fields refer to.
 pub enum Value {
-    /// Pairs of a field's number and its value.
+    /// Pairs of field number and value.
     Table(Vec<(usize, Field)>),
     /// Text in UTF-8.
     Text(String),
-    /// Values elsewhere.
+    /// A list of references.
     List(Vec<Value>),
-    /// Structs of numbers of 64 bits, one after the other: their count, then their bytes.
+    /// Structs of 64-bit integers, one after the other: their number, then their bytes.
     Structs(usize, Vec<u8>),
 }
 
@@ -32,7 +32,7 @@ pub fn table(fields: Vec<(usize, Field)>) -> Field {
     Field::To(Value::Table(fields))
 }
 
-/// The bytes of a buffer whose root is a table with these fields, a multiple of eight long.
+/// A buffer whose root is a table with these fields; its length is a multiple of eight.
 pub fn buffer(fields: Vec<(usize, Field)>) -> Vec<u8> {
     let mut out = vec![0; 4];
     let root = write(&mut out, &Value::Table(fields));
@@ -41,19 +41,19 @@ pub fn buffer(fields: Vec<(usize, Field)>) -> Vec<u8> {
     out
 }
 
-/// Zeros until `after` more bytes end at a multiple of `size`.
+/// Adds zeros until `after` more bytes end at a multiple of `size`.
 fn pad(out: &mut Vec<u8>, size: usize, after: usize) {
     while !(out.len() + after).is_multiple_of(size) {
         out.push(0);
     }
 }
 
-/// Makes the four bytes at `from` refer to what is at `to`.
+/// Makes the four bytes at `from` refer to the position `to`.
 fn refer(out: &mut [u8], from: usize, to: usize) {
     out[from..from + 4].copy_from_slice(&((to - from) as u32).to_le_bytes());
 }
 
-/// Writes a value, and says where it is.
+/// Writes a value; returns its position.
 fn write(out: &mut Vec<u8>, value: &Value) -> usize {
     match value {
         Value::Table(fields) => write_table(out, fields),
@@ -81,18 +81,18 @@ fn write(out: &mut Vec<u8>, value: &Value) -> usize {
     }
 }
 
-/// The length of a vector, so that its elements begin at a multiple of `size`.
+/// Writes the length of a vector, so that its elements start at a multiple of `size`.
 fn count(out: &mut Vec<u8>, number: usize, size: usize) -> usize {
     pad(out, size, 4);
     out.extend((number as u32).to_le_bytes());
     out.len() - 4
 }
 
-/// The table of places of the fields, then the fields, then what they refer to.
+/// Writes the vtable, then the fields, then the values that they refer to.
 fn write_table(out: &mut Vec<u8>, fields: &[(usize, Field)]) -> usize {
     let numbers = fields.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
     let places = 4 + 2 * numbers;
-    // the fields of 64 bits come first, behind the four bytes that refer to the places
+    // 64-bit fields come first, after the four bytes that refer to the vtable
     let size = |field: &Field| match field {
         Field::Byte(_) => 1,
         Field::Short(_) => 2,

@@ -19,26 +19,26 @@ use parquet::Parquet;
 
 type Written<T> = Result<T, Box<Diagnostic>>;
 
-/// How rows are written.
+/// The format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Numbers with commas between them.
+    /// Comma-separated values.
     Csv,
-    /// An object of JSON in each line.
+    /// A JSON object in each line.
     JsonLines,
     /// Apache Parquet.
     Parquet,
     /// An Arrow file, also named Feather.
     Arrow,
-    /// Arrays of NumPy.
+    /// NumPy arrays.
     Npz,
 }
 
-/// Extensions that promise a form that odec does not write.
+/// Extensions of formats that odec does not write.
 const FOREIGN: [&str; 11] = ["h5", "hdf5", "json", "mat", "nc", "npy", "ods", "xlsx", "gz", "zip", "zst"];
 
 impl Format {
-    /// The form that a name asks for by its extension; CSV if it has none that is known.
+    /// The format for the extension of a name; CSV if the extension is unknown.
     pub fn of(path: &Path) -> Written<Format> {
         let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
         match extension.as_deref() {
@@ -61,9 +61,9 @@ impl Format {
 pub enum Kind {
     /// Real numbers.
     Number,
-    /// Whole numbers.
+    /// Integers.
     Whole,
-    /// Yes or no: a number that is 0 or not.
+    /// Boolean: a number that is zero or not.
     Flag,
 }
 
@@ -92,7 +92,7 @@ enum Form {
     Npz(Npz),
 }
 
-/// A file that is being written.
+/// A file under construction.
 pub struct Table {
     draft: Draft,
     form: Form,
@@ -111,7 +111,7 @@ impl Table {
         Ok(Table { draft, form, meta })
     }
 
-    /// One row, a number for each column.
+    /// Adds a row with a number for each column.
     pub fn row(&mut self, values: &[f64]) -> Written<()> {
         match &mut self.form {
             Form::Parquet(file) => file.row(values, &mut self.draft),
@@ -120,7 +120,7 @@ impl Table {
         }
     }
 
-    /// Writes the rest, and gives the file its name.
+    /// Writes the remaining rows, and renames the file.
     pub fn finish(mut self) -> Written<()> {
         match &mut self.form {
             Form::Parquet(file) => file.finish(&self.meta, &mut self.draft)?,

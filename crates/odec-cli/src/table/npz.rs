@@ -13,27 +13,27 @@ use super::{Column, Kind, Meta, Written};
 use crate::input::error;
 use crate::whole::{Draft, not_written};
 
-/// Bytes of rows that wait for their block to be complete.
+/// Number of buffered bytes of a block.
 const BLOCK_BYTES: usize = 16 << 20;
-/// Bytes that a ZIP archive without its later extensions has at most, and entries.
+/// Largest number of bytes and entries of a ZIP archive without extensions.
 const MAX_BYTES: u64 = u32::MAX as u64;
 const MAX_ENTRIES: usize = u16::MAX as usize;
-/// The version of its writer: 2.0, with names in UTF-8.
+/// The version of the format: 2.0, with names in UTF-8.
 const VERSION: u16 = 20;
 const UTF8: u16 = 1 << 11;
-/// 1 January 1980, the first day of ZIP: the same rows give the same bytes.
+/// 1 January 1980, the earliest date in ZIP: equal rows give equal bytes.
 const DATE: u16 = 1 << 5 | 1;
 
-/// A file that is being written.
+/// A file under construction.
 pub struct Npz {
     columns: Vec<Column>,
-    /// Rows of a block.
+    /// Number of rows of a block.
     most: usize,
     waiting: Vec<f64>,
-    /// Where the archive will be.
+    /// The path of the archive.
     path: PathBuf,
     spool: File,
-    /// Rows of each block of the spool.
+    /// Number of rows of each block of the spool.
     blocks: Vec<usize>,
 }
 
@@ -53,7 +53,7 @@ impl Npz {
         if self.waiting.len() < self.most * self.columns.len() { Ok(()) } else { self.block() }
     }
 
-    /// Puts the rows that wait into the spool, column by column.
+    /// Writes the buffered rows to the spool, column by column.
     fn block(&mut self) -> Written<()> {
         let width = self.columns.len();
         let rows = self.waiting.len() / width;
@@ -70,7 +70,7 @@ impl Npz {
         Ok(())
     }
 
-    /// Hands the values of a column on, block by block, as its file has them.
+    /// Passes the values of a column to `take`, block by block, in the form of its file.
     fn each(&mut self, column: usize, mut take: impl FnMut(&[u8]) -> Written<()>) -> Written<()> {
         let (width, kind) = (self.columns.len(), self.columns[column].kind);
         let mut before = 0;
@@ -148,7 +148,7 @@ impl Entry {
         Ok(Entry { name, crc: crc.sum(), size: size as u32, at: at as u32 })
     }
 
-    /// From the version that is needed to the length of the name.
+    /// The fields from the required version to the length of the name.
     fn described(&self) -> Vec<u8> {
         let mut out = vec![];
         out.extend([VERSION, UTF8, 0, 0, DATE].iter().flat_map(|v| v.to_le_bytes()));
@@ -157,12 +157,12 @@ impl Entry {
         out
     }
 
-    /// In front of the bytes of the file.
+    /// The local header of the file.
     fn local(&self) -> Vec<u8> {
         [b"PK\x03\x04", self.described().as_slice(), self.name.as_bytes()].concat()
     }
 
-    /// In the table at the end.
+    /// The entry of the central directory.
     fn central(&self) -> Vec<u8> {
         let made = VERSION.to_le_bytes();
         let place = self.at.to_le_bytes();
@@ -188,7 +188,7 @@ fn head(kind: Kind, rows: usize) -> Vec<u8> {
         Kind::Flag => "|b1",
     };
     let mut text = format!("{{'descr': '{word}', 'fortran_order': False, 'shape': ({rows},), }}");
-    // the numbers begin at a multiple of 64
+    // the numbers start at a multiple of 64
     while !(text.len() + 11).is_multiple_of(64) {
         text.push(' ');
     }
@@ -199,7 +199,7 @@ fn head(kind: Kind, rows: usize) -> Vec<u8> {
     head
 }
 
-/// The bytes of doubles as those of a kind.
+/// Converts the bytes of doubles to those of a kind.
 fn converted(kind: Kind, bytes: Vec<u8>) -> Vec<u8> {
     if kind == Kind::Number {
         return bytes;

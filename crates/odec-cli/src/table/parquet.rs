@@ -1,5 +1,5 @@
-//! Parquet files of numbers: row groups of constant size, whose columns are split by the significance of bytes and compressed by
-//! gzip. Source: the specification of Apache Parquet (`parquet.thrift`, `Encodings.md`).
+//! Parquet files of numbers: row groups of constant size, whose columns are byte-stream split and compressed by gzip.
+//! Source: the specification of Apache Parquet (`parquet.thrift`, `Encodings.md`).
 
 use std::io::Write;
 
@@ -11,10 +11,10 @@ use super::{Column, Kind, Meta, Written};
 use crate::whole::Draft;
 
 const MAGIC: &[u8] = b"PAR1";
-/// Bytes of rows that wait for their row group to be complete.
+/// Number of buffered bytes of a row group.
 const GROUP_BYTES: usize = 16 << 20;
 
-/// Numbers of the enumerations of `parquet.thrift`.
+/// Numeric values of the enumerations of `parquet.thrift`.
 mod numbers {
     pub const BOOLEAN: i32 = 0;
     pub const INT64: i32 = 2;
@@ -27,12 +27,12 @@ mod numbers {
     pub const DATA_PAGE: i32 = 0;
 }
 
-/// A file that is being written.
+/// A file under construction.
 pub struct Parquet {
     columns: Vec<Column>,
-    /// Rows of a group.
+    /// Number of rows of a group.
     most: usize,
-    /// Rows that are not written yet, consecutively.
+    /// The buffered rows, consecutively.
     waiting: Vec<f64>,
     rows: u64,
     groups: usize,
@@ -40,7 +40,7 @@ pub struct Parquet {
     described: Vec<u8>,
 }
 
-/// Where a column of a group is.
+/// The position of a column chunk.
 struct Chunk {
     at: u64,
     plain: i64,
@@ -59,7 +59,7 @@ impl Parquet {
         if self.waiting.len() < self.most * self.columns.len() { Ok(()) } else { self.group(draft) }
     }
 
-    /// Writes the rows that wait as a group.
+    /// Writes the buffered rows as a group.
     fn group(&mut self, draft: &mut Draft) -> Written<()> {
         let rows = self.waiting.len() / self.columns.len();
         if rows == 0 {
@@ -112,7 +112,7 @@ impl Parquet {
         group.finish()
     }
 
-    /// Writes what waits, and the foot: the struct `FileMetaData`.
+    /// Writes the buffered rows and the footer: the struct `FileMetaData`.
     pub fn finish(&mut self, meta: &Meta, draft: &mut Draft) -> Written<()> {
         self.group(draft)?;
         let mut foot = Thrift::new();
@@ -185,7 +185,7 @@ fn encoded(kind: Kind, values: impl Iterator<Item = f64>, rows: usize) -> Vec<u8
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packer = GzEncoder::new(vec![], Compression::fast());
-    // a vector takes everything: no call can fail
+    // writing to a vector cannot fail
     let _ = packer.write_all(bytes);
     packer.finish().unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! The compact protocol of Thrift, in which Parquet files describe themselves: structs of numbered fields.
-//! Source: the specification "Thrift Compact protocol encoding" of Apache Thrift.
+//! The compact protocol of Thrift, the encoding of the metadata in Parquet files: structs of numbered fields. Source:
+//! the specification "Thrift Compact protocol encoding" of Apache Thrift.
 
-/// Types of fields and of elements of lists.
+/// Type codes of fields and of list elements.
 const I32: u8 = 5;
 const I64: u8 = 6;
 const BINARY: u8 = 8;
@@ -11,12 +11,12 @@ const STRUCT: u8 = 12;
 /// The bytes written so far.
 pub struct Thrift {
     out: Vec<u8>,
-    /// Number of the last field of each struct that is open.
+    /// Number of the last field of each open struct.
     last: Vec<u8>,
 }
 
 impl Thrift {
-    /// A struct, open.
+    /// Opens a struct.
     pub fn new() -> Thrift {
         Thrift { out: vec![], last: vec![0] }
     }
@@ -41,7 +41,7 @@ impl Thrift {
 
     fn field(&mut self, id: u8, kind: u8) {
         let last = self.last.last_mut().map_or(0, |last| std::mem::replace(last, id));
-        // numbers of fields grow by less than 16 in all structs of Parquet
+        // field numbers grow by less than 16 in all structs of Parquet
         self.out.push((id - last) << 4 | kind);
     }
 
@@ -50,19 +50,19 @@ impl Thrift {
         self.out.extend_from_slice(text);
     }
 
-    /// A field with a number of 32 bits.
+    /// Writes a 32-bit integer field.
     pub fn i32(&mut self, id: u8, v: i32) {
         self.field(id, I32);
         self.zigzag(i64::from(v));
     }
 
-    /// A field with a number of 64 bits.
+    /// Writes a 64-bit integer field.
     pub fn i64(&mut self, id: u8, v: i64) {
         self.field(id, I64);
         self.zigzag(v);
     }
 
-    /// A field with a text.
+    /// Writes a text field.
     pub fn text(&mut self, id: u8, text: &str) {
         self.field(id, BINARY);
         self.bytes(text.as_bytes());
@@ -78,7 +78,7 @@ impl Thrift {
         }
     }
 
-    /// A field with a list of numbers of 32 bits.
+    /// Writes a field with a list of 32-bit integers.
     pub fn i32s(&mut self, id: u8, list: &[i32]) {
         self.list(id, I32, list.len());
         for v in list {
@@ -86,7 +86,7 @@ impl Thrift {
         }
     }
 
-    /// A field with a list of texts.
+    /// Writes a field with a list of texts.
     pub fn texts(&mut self, id: u8, list: &[&str]) {
         self.list(id, BINARY, list.len());
         for text in list {
@@ -94,18 +94,18 @@ impl Thrift {
         }
     }
 
-    /// A field that is a struct.
+    /// Writes a struct field.
     pub fn inner(&mut self, id: u8, write: impl FnOnce(&mut Thrift)) {
         self.field(id, STRUCT);
         self.element(write);
     }
 
-    /// A field that is a list of structs; [`Thrift::element`] or [`Thrift::whole`] writes each.
+    /// Writes the start of a list of structs; [`Thrift::element`] or [`Thrift::whole`] writes each struct.
     pub fn structs(&mut self, id: u8, count: usize) {
         self.list(id, STRUCT, count);
     }
 
-    /// A struct of a list.
+    /// Writes a struct of a list.
     pub fn element(&mut self, write: impl FnOnce(&mut Thrift)) {
         self.last.push(0);
         write(self);
@@ -113,7 +113,7 @@ impl Thrift {
         self.out.push(0);
     }
 
-    /// Structs of a list that were finished elsewhere.
+    /// Writes structs of a list that were encoded elsewhere.
     pub fn whole(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }

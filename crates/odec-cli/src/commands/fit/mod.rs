@@ -1,4 +1,5 @@
-//! `odec fit`: parameters and initial values by least squares, with errors and intervals, and which of them the data leave open.
+//! `odec fit`: parameters and initial values by least squares, with errors and intervals, and the combinations that
+//! the data do not determine.
 
 mod options;
 mod parts;
@@ -22,7 +23,7 @@ use crate::signal;
 use crate::table::Format;
 use crate::whole::write_file;
 
-/// Residuals have names in their rows, and go where the report does not.
+/// Checks that the residuals go to a CSV file, and not to the place of the report.
 fn written_as_csv(path: &Path) -> Result<(), Error> {
     if path != Path::new("-") && Format::of(path)? == Format::Csv {
         return Ok(());
@@ -31,16 +32,16 @@ fn written_as_csv(path: &Path) -> Result<(), Error> {
     Err(error(&codes::E0850, headline, Some("choose a name such as `residuals.csv`".into())).into())
 }
 
-/// The best of some starts, and what became of all of them.
+/// The best of several starts, and the results of all.
 struct Best {
     point: Vec<f64>,
     ended: odec_sim::fit::Ended,
-    /// Sum of squares by start; `None` without a run.
+    /// Sum of squares of each start; `None` without a run.
     squares: Vec<Option<f64>>,
     evaluations: u64,
 }
 
-/// Fits, prints and writes.
+/// Fits the model, prints the report and writes the files.
 pub fn fit(args: &args::fit::Fit, reporter: Reporter) -> Result<Exit, Error> {
     let loaded = load(&args.model(), reporter, Detail::Short)?;
     let asked = FitOptions::of(args, &loaded, reporter)?;
@@ -83,7 +84,8 @@ pub fn fit(args: &args::fit::Fit, reporter: Reporter) -> Result<Exit, Error> {
     finish(&fit, args, &asked, &best, reporter)
 }
 
-/// The lowest end; the first one of equal ends, so that threads and machines do not matter. A part of the starts may have none.
+/// The lowest end; the first one of equal ends, so that the result does not depend on threads or machines. A part of
+/// the starts may have none.
 fn best(attempts: Vec<Attempt>, part: bool) -> Result<Best, Error> {
     let squares: Vec<Option<f64>> = attempts.iter().map(Attempt::squares).collect();
     let evaluations = attempts.iter().map(|a| a.end.as_ref().map_or(1, |d| u64::from(d.evaluations))).sum();
@@ -108,7 +110,7 @@ fn best(attempts: Vec<Attempt>, part: bool) -> Result<Best, Error> {
     }
 }
 
-/// Says what was found, and writes what is wanted.
+/// Prints the report and writes the requested files.
 fn finish(
     fit: &Fit,
     args: &args::fit::Fit,

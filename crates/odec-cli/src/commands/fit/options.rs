@@ -16,12 +16,12 @@ use crate::flags;
 use crate::input::{Inputs, error, plain};
 use crate::report::{Detail, Reporter};
 
-/// Seed of drawn starts unless another is given.
+/// Default seed of random starts.
 const SEED: u64 = 1;
 
 type Answer<T> = Result<T, Box<Diagnostic>>;
 
-/// The flags as numbers and names.
+/// The parsed flags.
 pub struct FitOptions {
     pub choices: Choices,
     pub sets: Vec<DataSet>,
@@ -30,12 +30,12 @@ pub struct FitOptions {
     pub seed: u64,
     pub threads: usize,
     pub level: f64,
-    /// Files that are read.
+    /// Input files.
     pub inputs: Inputs,
 }
 
 impl FitOptions {
-    /// Reads the flags and the data. What is doubtful about the data is said.
+    /// Parses the flags and the data; prints warnings about the data.
     pub fn of(args: &args::fit::Fit, loaded: &Loaded, reporter: Reporter) -> Result<FitOptions, Error> {
         let file = args.model();
         for (flag, given) in [("--samples", &args.block.samples), ("--record", &args.block.record)] {
@@ -83,7 +83,7 @@ impl FitOptions {
         })
     }
 
-    /// The part of the starts that this process makes.
+    /// The part of the starts that this process computes.
     pub fn part(&self, args: &args::fit::Fit, loaded: &Loaded) -> Answer<Option<FitPart>> {
         match (&args.shard, &args.output) {
             (Some(text), Some(folder)) => {
@@ -93,7 +93,7 @@ impl FitOptions {
         }
     }
 
-    /// All that the result follows from, in one word.
+    /// A digest of everything that determines the result.
     pub fn digest(&self, loaded: &Loaded) -> Answer<String> {
         let c = &self.choices;
         let mut texts = vec![env!("CARGO_PKG_VERSION").to_string(), loaded.source().text.clone()];
@@ -105,9 +105,9 @@ impl FitOptions {
     }
 }
 
-/// A file of data, with what follows its name: `b.csv:A=2,params=high`.
+/// Reads a data file with the settings after its name: `b.csv:A=2,params=high`.
 fn read(text: &str, loaded: &Loaded, warnings: &mut Vec<Diagnostic>) -> Answer<(DataSet, PathBuf)> {
-    // what follows has an equals sign, which a path on other systems, C:\b.csv, has not
+    // the settings contain an equals sign, unlike the path after the drive letter in `C:\b.csv`
     let (path, own) = match text.rsplit_once(':') {
         Some((path, own)) if own.contains('=') && !path.is_empty() => (path, own),
         _ => (text, ""),
@@ -152,7 +152,7 @@ fn read(text: &str, loaded: &Loaded, warnings: &mut Vec<Diagnostic>) -> Answer<(
     Ok((set, file.to_path_buf()))
 }
 
-/// `0.1` or `x=0.1`, over what the files do not say themselves.
+/// Applies `0.1` or `x=0.1` where the files give no deviations.
 fn deviations(given: &[String], sets: &mut [DataSet]) -> Answer<()> {
     for text in given {
         let (name, value) = if text.contains('=') {
@@ -182,7 +182,7 @@ fn deviations(given: &[String], sets: &mut [DataSet]) -> Answer<()> {
                 );
                 return Err(Box::new(error(&codes::E0705, headline, Some("remove one of the two".into()))));
             }
-            // one that names its quantity counts more than one for all
+            // a deviation for one quantity takes precedence over one for all
             if name.is_some() || series.deviations == Deviations::Unknown {
                 series.deviations = Deviations::All(value);
             }
@@ -196,7 +196,7 @@ fn deviations(given: &[String], sets: &mut [DataSet]) -> Answer<()> {
     Ok(())
 }
 
-/// One entry of `--params`.
+/// Parses one entry of `--params`.
 fn quantity(text: &str, loaded: &Loaded) -> Answer<Quantity> {
     let (name, range) = flags::fitted(text)?;
     let Some((range, units)) = range else { return Ok(Quantity::new(&name)) };

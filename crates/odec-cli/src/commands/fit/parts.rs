@@ -1,4 +1,5 @@
-//! Parts of the starts of a fit, made on many machines: each writes its best point, and `--join` takes the best of all.
+//! Parts of the starts of a fit, computed on several machines: each part writes its best point, and `--join` selects
+//! the best of all.
 
 use std::path::{Path, PathBuf};
 
@@ -15,22 +16,22 @@ use crate::whole::write_file;
 
 type Answer<T> = Result<T, Box<Diagnostic>>;
 
-/// What a part found.
+/// The result of a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Result_ {
     digest: String,
     part: u64,
     parts: u64,
-    /// Inner values of the best end; none if no start has a run.
+    /// Inner values of the best end; empty if no start has a run.
     point: Vec<f64>,
     /// `minimum`, `stuck` or `evaluations`.
     ended: String,
-    /// Sum of squares by start.
+    /// Sum of squares of each start.
     squares: Vec<Option<f64>>,
     evaluations: u64,
 }
 
-/// A part that is to be made.
+/// A part to compute.
 pub struct FitPart {
     folder: PathBuf,
     digest: String,
@@ -41,7 +42,7 @@ pub struct FitPart {
 const WORDS: [(Ended, &str); 3] =
     [(Ended::Minimum, "minimum"), (Ended::Stuck, "stuck"), (Ended::Evaluations, "evaluations")];
 
-/// A word for texts and files.
+/// A digest of texts and files.
 pub fn digest<'a>(texts: &[String], files: impl Iterator<Item = &'a Path>) -> Answer<String> {
     let mut digest = Digest::new();
     for text in texts {
@@ -76,10 +77,10 @@ impl FitPart {
         Ok(FitPart { folder: folder.to_path_buf(), digest, k, n })
     }
 
-    /// True if it is made already.
+    /// True if the part exists already.
     ///
     /// # Errors
-    /// It is one of another fit.
+    /// It belongs to another fit.
     pub fn made(&self) -> Answer<bool> {
         let path = place(&self.folder, self.k, self.n);
         if !path.is_file() {
@@ -89,13 +90,13 @@ impl FitPart {
         Ok(true)
     }
 
-    /// Its starts.
+    /// The starts of the part.
     pub fn starts(&self, starts: u64) -> std::ops::Range<u64> {
         let border = |k: u64| (u128::from(k) * u128::from(starts) / u128::from(self.n)) as u64;
         border(self.k)..border(self.k + 1)
     }
 
-    /// Writes it.
+    /// Writes the result.
     pub fn publish(&self, best: &Best) -> Answer<()> {
         let ended = WORDS.iter().find(|(ended, _)| *ended == best.ended).map_or("", |(_, word)| word).to_string();
         let result = Result_ {
@@ -111,7 +112,7 @@ impl FitPart {
         write_file(&place(&self.folder, self.k, self.n), text.as_bytes())
     }
 
-    /// What is said of a part that is there.
+    /// The message for a part that exists already.
     pub fn there(&self) -> String {
         format!("part {} of {} is already in `{}`\n", self.k, self.n, self.folder.display())
     }

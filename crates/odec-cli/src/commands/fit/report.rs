@@ -1,4 +1,4 @@
-//! The output of `odec fit`: a table for people, JSON for tools, residuals as rows and as a picture.
+//! The output of `odec fit`: a table for users, JSON for tools, residuals as rows and as a picture.
 
 use std::path::Path;
 
@@ -21,14 +21,14 @@ use crate::whole::write_file;
 
 /// The report lists correlations of at least this size.
 const STRONG: f64 = 0.95;
-/// Sums of squares this near count as one.
+/// Sums of squares within this relative distance count as equal.
 const NEAR: f64 = 1e-4;
 /// Size of the picture.
 const SIZE: (u32, u32) = (1100, 750);
-/// Most entries of its legend.
+/// Largest number of entries in its legend.
 const LEGEND: usize = 12;
 
-/// A fit and what it tells.
+/// A fit and its results.
 pub struct FitReport<'a> {
     fit: &'a Fit,
     best: &'a Best,
@@ -46,7 +46,7 @@ pub struct FitReport<'a> {
 }
 
 impl<'a> FitReport<'a> {
-    /// Looks at the best point.
+    /// Evaluates the best point.
     pub fn of(fit: &'a Fit, best: &'a Best, level: f64) -> Result<FitReport<'a>, Error> {
         let found = fit.found(&best.point, level)?;
         let (compared, mut warnings) = fit.compared(&best.point)?;
@@ -72,7 +72,7 @@ impl<'a> FitReport<'a> {
         &self.fit.quantities()[j].name
     }
 
-    /// For people.
+    /// The report for users.
     pub fn text(&self, args: &args::fit::Fit) -> String {
         let n = self.values.len();
         let counts = [
@@ -126,7 +126,7 @@ impl<'a> FitReport<'a> {
         format!("starts              {here} of {} reached this sum of squares{lost}\n", all.len())
     }
 
-    /// Pairs that the data hardly tell apart.
+    /// Strongly correlated pairs, which the data hardly distinguish.
     fn strong(&self) -> Vec<String> {
         let c = &self.estimate.covariance;
         let mut lines = Vec::new();
@@ -141,7 +141,7 @@ impl<'a> FitReport<'a> {
         lines
     }
 
-    /// For tools.
+    /// The report for tools.
     pub fn json(&self) -> String {
         let n = self.values.len();
         let finite = |x: f64| x.is_finite().then_some(x);
@@ -181,13 +181,13 @@ impl<'a> FitReport<'a> {
         format!("{value:#}\n")
     }
 
-    /// Of a parameter whose logarithm was fitted, its value.
+    /// For a parameter whose logarithm was fitted, its value; otherwise 1.
     fn chain(&self, j: usize) -> f64 {
         let logarithmic = self.fit.quantities()[j].spacing == odec_sim::points::Spacing::Logarithmic;
         if logarithmic { self.values[j] } else { 1.0 }
     }
 
-    /// Data, model and residuals side by side.
+    /// Data, model values and residuals as a table.
     pub fn table(&self) -> String {
         let quoted = |text: &str| {
             if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_string() }
@@ -253,7 +253,7 @@ impl<'a> FitReport<'a> {
     }
 }
 
-/// Seven digits.
+/// A number with seven digits.
 fn seven(v: f64) -> String {
     shortest(format!("{v:.6e}").parse().unwrap_or(v))
 }

@@ -10,11 +10,11 @@ use super::part::Part;
 use crate::args::Plot;
 use crate::input::error;
 
-/// More curves than this share no panel.
+/// Largest number of curves in a panel.
 pub const MAX_CURVES: usize = 24;
-/// An array of more elements than this is drawn as colours, unless its elements are named.
+/// An array with more elements than this becomes a colour map, unless its elements are named.
 const MAX_LINES: usize = 12;
-/// Most panels of one picture.
+/// Largest number of panels in a picture.
 const MAX_PANELS: usize = 24;
 
 /// Curves of one kind.
@@ -22,13 +22,13 @@ const MAX_PANELS: usize = 24;
 pub struct Group {
     /// Columns: the horizontal one, and the vertical one.
     pub pairs: Vec<(usize, usize)>,
-    /// Elements of one array. Others are drawn apart if their sizes differ much.
+    /// True for elements of one array. Other curves get separate panels if their sizes differ much.
     pub array: bool,
-    /// A unit is as long on both axes.
+    /// True if both axes have the same scale.
     pub equal: bool,
 }
 
-/// The contents of a panel, or of several.
+/// The contents of one or several panels.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// Curves.
@@ -51,23 +51,23 @@ impl Item {
     }
 }
 
-/// All of it.
+/// The selection.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// In the order of the columns.
+    /// The items, in the order of the columns.
     pub items: Vec<Item>,
     /// The times of `--at`.
     pub times: Option<Vec<f64>>,
-    /// Names of what has no room.
+    /// Names of quantities without a panel.
     pub left_out: Vec<String>,
 }
 
-/// An E0715.
+/// An E0715 diagnostic.
 pub fn wrong(headline: &str, help: &str) -> Box<Diagnostic> {
     Box::new(error(&codes::E0715, headline.to_string(), Some(help.to_string())))
 }
 
-/// Decides what is drawn.
+/// Selects what is drawn.
 pub fn choose(args: &Plot, simulation: &Simulation, at: Option<&[f64]>) -> Result<Choice, Box<Diagnostic>> {
     let columns = &simulation.bound().columns;
     let mut choice = Choice { times: at.map(<[f64]>::to_vec), ..Choice::default() };
@@ -90,7 +90,7 @@ pub fn choose(args: &Plot, simulation: &Simulation, at: Option<&[f64]>) -> Resul
     Ok(choice)
 }
 
-/// The columns of both axes: time and all that is recorded, unless the command line names others.
+/// The columns of both axes: time and all recorded quantities, unless the command line names others.
 fn pairs(args: &Plot, columns: &Columns) -> Result<Vec<(usize, usize)>, Box<Diagnostic>> {
     let find = |name: &str, flag: &str| columns.find(name, flag).map_err(Box::new);
     let against = match args.x.as_deref() {
@@ -120,7 +120,7 @@ fn pairs(args: &Plot, columns: &Columns) -> Result<Vec<(usize, usize)>, Box<Diag
     Ok(list)
 }
 
-/// Each of one with each of the other, or all of one with the only other.
+/// Pairs every column of one axis with every column of the other, element by element or with the only one.
 fn paired(name: &str, xs: &[usize], ys: &[usize]) -> Result<Vec<(usize, usize)>, Box<Diagnostic>> {
     match (xs, ys) {
         ([x], ys) => Ok(ys.iter().map(|y| (*x, *y)).collect()),
@@ -133,13 +133,13 @@ fn paired(name: &str, xs: &[usize], ys: &[usize]) -> Result<Vec<(usize, usize)>,
     }
 }
 
-/// Items of the same kind can share axes.
+/// The kind of an item: items of equal kind can share axes.
 #[derive(PartialEq)]
 struct Kind {
     over_time: bool,
     units: (Option<String>, Option<String>),
     primes: usize,
-    /// An array with its own axes.
+    /// An array with axes of its own.
     array: Option<String>,
     equal: bool,
 }
@@ -159,7 +159,7 @@ impl Kind {
     }
 }
 
-/// Two quantities whose ratio is a shape: of one unit, components of one vector, or both positions.
+/// True for two quantities with a common scale: with equal units, components of one vector, or both positions.
 fn alike(simulation: &Simulation, x: usize, y: usize) -> bool {
     let columns = &simulation.bound().columns;
     let (Some((a, _)), Some((b, _))) = (columns.quantity(x), columns.quantity(y)) else { return false };
@@ -179,7 +179,7 @@ fn alike(simulation: &Simulation, x: usize, y: usize) -> bool {
 }
 
 impl Choice {
-    /// Puts a curve to those of its kind.
+    /// Adds a curve to the group of its kind.
     fn add(&mut self, simulation: &Simulation, x: usize, y: usize) {
         let kind = Kind::of(simulation, x, y);
         for item in &mut self.items {
@@ -194,7 +194,7 @@ impl Choice {
         self.items.push(Item::Curves(Group { pairs: vec![(x, y)], array: kind.array.is_some(), equal: kind.equal }));
     }
 
-    /// Arrays of many elements become colours.
+    /// Turns arrays with many elements into colour maps.
     fn colours(&mut self, columns: &Columns, named: bool) -> Result<(), Box<Diagnostic>> {
         let most = if named { MAX_CURVES } else { MAX_LINES };
         let mut kept = vec![];
@@ -219,7 +219,7 @@ impl Choice {
         Ok(())
     }
 
-    /// Arrays at some times, over their indices.
+    /// Turns arrays at given times into curves over their indices.
     fn profiles(&mut self, columns: &Columns, named: bool) -> Result<(), Box<Diagnostic>> {
         let mut kept = vec![];
         let mut why = None;
@@ -239,7 +239,7 @@ impl Choice {
         }
     }
 
-    /// Leaves out what no picture has room for.
+    /// Removes items for which the picture has no space.
     fn limit(&mut self, columns: &Columns) {
         let mut panels = 0;
         let times = self.times.as_ref().map_or(1, Vec::len);
@@ -273,7 +273,7 @@ impl Group {
     }
 }
 
-/// The name of a group, for messages that it is not drawn.
+/// The name of a group, for messages about missing panels.
 fn name(columns: &Columns, group: &Group) -> Option<String> {
     let (quantity, _) = columns.quantity(group.pairs.first()?.1)?;
     Some(if group.pairs.len() > 1 && !group.array {

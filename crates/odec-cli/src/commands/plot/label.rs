@@ -4,7 +4,7 @@ use odec_lang::model::Model;
 use odec_sim::Simulation;
 use odec_sim::quantities::Quantity;
 
-/// A title that is longer, in characters, ends at a colon or semicolon if it has one.
+/// A title longer than this many characters ends at a colon or semicolon, if it has one.
 const LONG: usize = 150;
 
 /// The first sentence of the model's `##` comment, or its name.
@@ -15,7 +15,7 @@ pub fn title(model: &Model) -> String {
     if sentence.is_empty() { model.name.clone() } else { sentence.to_string() }
 }
 
-/// The first sentence, or clause of a long one, without its full stop.
+/// The first sentence, or the first clause of a long one, without the full stop.
 fn sentence(text: &str) -> &str {
     let mut depth = 0i32;
     let mut clause = None;
@@ -26,7 +26,7 @@ fn sentence(text: &str) -> &str {
         match c {
             '(' | '[' => depth += 1,
             ')' | ']' => depth -= 1,
-            // an initial or an abbreviation of one letter ends nothing: `D. Baraff`
+            // an initial or one-letter abbreviation does not end a sentence: `D. Baraff`
             '.' if depth <= 0 && ends_word && !is_initial(&text[..k], before) => {
                 end = k;
                 break;
@@ -42,12 +42,12 @@ fn sentence(text: &str) -> &str {
     }
 }
 
-/// The text before a dot ends in a single capital letter.
+/// True if the text before a dot ends in a single capital letter.
 fn is_initial(text: &str, last: char) -> bool {
     last.is_uppercase() && text.chars().rev().nth(1).is_none_or(|c| !c.is_alphanumeric())
 }
 
-/// The unit of a column, as the model writes it; a rate of change has that of its state by that of time.
+/// The unit of a column, as written in the model; a rate of change has the unit of its state divided by that of time.
 pub fn unit(simulation: &Simulation, column: usize) -> Option<String> {
     let time = &simulation.model().time.unit;
     let Some((quantity, _)) = simulation.bound().columns.quantity(column) else { return time.clone() };
@@ -63,8 +63,8 @@ pub fn unit(simulation: &Simulation, column: usize) -> Option<String> {
     }
 }
 
-/// The unit of a column for the header of the rows: as the model writes it, or as it follows from the equations. A pure
-/// number has none.
+/// The unit of a column for the header line: as written in the model, or as derived from the equations. A pure number
+/// has none.
 pub fn unit_in_header(simulation: &Simulation, column: usize) -> Option<String> {
     let model = simulation.model();
     let name = simulation.bound().columns.name(column);
@@ -73,14 +73,14 @@ pub fn unit_in_header(simulation: &Simulation, column: usize) -> Option<String> 
     written.or_else(|| model.units.text_of(&name, &model.time.name))
 }
 
-/// The same of a parameter or initial value by its name.
+/// The unit of a parameter or initial value, by name.
 pub fn unit_of_given(simulation: &Simulation, name: &str) -> Option<String> {
     let model = simulation.model();
     let written = model.parameters.iter().find(|p| p.name == name).and_then(|p| p.unit.clone());
     written.or_else(|| model.units.text_of(name, &model.time.name))
 }
 
-/// How many primes its name has.
+/// Number of primes in the name.
 pub fn primes(quantity: &Quantity) -> usize {
     quantity.name.matches('\'').count()
 }
@@ -94,8 +94,8 @@ pub fn with_unit(name: &str, unit: Option<String>) -> String {
     }
 }
 
-/// The label of an axis with these columns: the name of the only one, of their array, or a few names; at least their
-/// unit.
+/// The label of an axis with these columns: the name of the only column or of their array, or a few names; at least
+/// the unit.
 pub fn axis(simulation: &Simulation, columns: &[usize], few: usize) -> String {
     let all = &simulation.bound().columns;
     let Some(&first) = columns.first() else { return String::new() };

@@ -24,13 +24,13 @@ use crate::session::{conclude, simulate_at};
 use crate::signal;
 use crate::whole::write_file;
 
-/// Runs and draws.
+/// Runs the model and draws the plot.
 pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
     let size = args.size.as_deref().map(figure::size).transpose()?;
     let at = args.at.as_deref().map(|text| flags::list("--at", text)).transpose()?;
     let mut block = args.block.clone();
     if block.record.is_none() && !(args.names.is_empty() && args.x.is_none()) {
-        // what is named is drawn, whether the run block records it or not
+        // named quantities are drawn even if the run block does not record them
         block.record = Some("all".to_string());
     }
     let simulation = simulate_at(&args.model, &block, Purpose::Picture, at.clone(), reporter)?;

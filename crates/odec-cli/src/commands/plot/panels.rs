@@ -8,7 +8,7 @@ use super::label;
 use super::part::Part;
 use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_size, height_of};
 
-/// Where a logarithmic axis of time begins whose samples do not say it, as a part of its end.
+/// Start of a logarithmic time axis, as a fraction of its end, if the samples do not determine it.
 const FIRST: f64 = 1e-3;
 
 /// The data that the run must provide.
@@ -17,14 +17,14 @@ pub struct PanelPlan {
     pub curves: Vec<AxisQuantities>,
     /// The grids of all other items.
     pub grids: Vec<Grid>,
-    /// Edges of the cells of time in maps.
+    /// Edges of the time cells in maps.
     edges: Vec<f64>,
     log: (bool, bool),
-    /// The user asked for logarithmic axes: they also apply to phase planes.
+    /// True if the user requested logarithmic axes: they also apply to phase planes.
     asked: bool,
 }
 
-/// The axis of time: its ends, and whether it is logarithmic.
+/// The time axis: its ends, and true if it is logarithmic.
 fn time_axis(simulation: &Simulation, log: bool) -> (std::ops::Range<f64>, bool) {
     let bound = simulation.bound();
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
@@ -73,7 +73,7 @@ impl PanelPlan {
         PanelPlan { curves, grids, edges, log: (log_time, log.1), asked: asked && log.0 }
     }
 
-    /// The panels, row by row: items over time below each other, items over two indices side by side.
+    /// The panels, row by row: items over time in separate rows, items over two indices side by side.
     pub fn rows(&self, simulation: &Simulation, choice: &Choice, traced: Traced) -> Vec<Vec<Panel>> {
         let Traced { curves, rows, reached, .. } = traced;
         let (mut curves, mut grids) = (curves.into_iter(), rows.into_iter());
@@ -108,7 +108,7 @@ impl PanelPlan {
         };
         while !shaped.is_empty() {
             let mut row: Vec<Panel> = shaped.drain(..across.min(shaped.len())).collect();
-            // curves beside a single plane, so that no place is empty
+            // place curves next to a single plane, to leave no gap
             if row.len() < across.max(2) && !wide.is_empty() {
                 row.push(wide.remove(0));
             }
@@ -118,7 +118,7 @@ impl PanelPlan {
         list
     }
 
-    /// Curves of one kind: in one panel, or in some by their sizes and number.
+    /// Charts of the curves of one group: one panel, or several by size and number.
     fn charts(&self, simulation: &Simulation, group: &Group, points: Vec<Vec<(f64, f64)>>) -> Vec<Chart> {
         let names = &simulation.bound().columns;
         let over_time = group.pairs.iter().all(|p| p.0 == 0);
@@ -151,7 +151,7 @@ impl PanelPlan {
             .collect()
     }
 
-    /// A map of the part that the run reached.
+    /// A map of the time span that the run reached.
     fn over_time(&self, simulation: &Simulation, part: &Part, rows: &[Row], reached: f64) -> crate::picture::Map {
         let mut edges = self.edges[..=rows.len().min(self.edges.len() - 1)].to_vec();
         if let Some(last) = edges.last_mut() {
@@ -170,7 +170,7 @@ fn orbit(x: &str, y: &str) -> String {
     }
 }
 
-/// Edges of as many cells of time as a map has.
+/// Edges of the time cells of a map.
 fn edges(ends: &std::ops::Range<f64>, log: bool) -> Vec<f64> {
     let (a, b, n) = (ends.start, ends.end, MAX_CELLS.0);
     (0..=n).map(|k| between(a, b, k as f64 / n as f64, log)).collect()
@@ -189,7 +189,7 @@ fn between(a: f64, b: f64, s: f64, log: bool) -> f64 {
     }
 }
 
-/// Curves of different panels look different, as long as there are looks enough.
+/// Gives curves of different panels different styles, as far as there are enough.
 fn numbered(mut panels: Vec<Panel>) -> Vec<Panel> {
     let count = |panel: &Panel| match panel {
         Panel::Chart(chart) => chart.curves.len(),

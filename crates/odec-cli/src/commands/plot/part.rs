@@ -13,20 +13,20 @@ use super::choose::wrong;
 use super::label;
 use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Map};
 
-/// Most points of a curve over an index.
+/// Largest number of points of a curve over an index.
 const MAX_POINTS: usize = 2000;
-/// The longer side is drawn as long as its number of indices says up to this ratio.
+/// Up to this ratio, the sides of a map are proportional to their numbers of indices.
 const SLIM: f64 = 5.0;
 
-/// An index that varies among the elements that are drawn.
+/// An index along which drawn elements vary.
 #[derive(Clone, Debug)]
 struct Along {
     name: String,
-    /// Index of each place that is drawn.
+    /// The index of each drawn element.
     indices: Vec<i64>,
 }
 
-/// Elements of one array, thinned to what a picture can show.
+/// Elements of one array, thinned to the resolution of a picture.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Its name.
@@ -40,7 +40,8 @@ impl Part {
     /// From columns that are elements of one array.
     ///
     /// # Errors
-    /// Columns of several arrays, or of an array that varies along more than two indices; `at` says that curves are wanted.
+    /// Columns of several arrays, or of an array that varies along more than two indices; with `at`, curves are
+    /// requested.
     pub fn of(all: &Columns, chosen: &[usize], at: bool) -> Result<Part, Box<Diagnostic>> {
         let many = || {
             let help = "name one array or some of its elements: `u`, `u[1..5]`, `u[*,3]`";
@@ -95,17 +96,17 @@ impl Part {
         Ok(Part { name, columns, along: shown.iter().map(along).collect() })
     }
 
-    /// A warning for each of its indices whose coordinates a picture cannot show.
+    /// A warning for each index whose coordinates a picture cannot show.
     pub fn warnings(&self, simulation: &Simulation) -> Vec<Diagnostic> {
         self.along.iter().filter_map(|along| along.warning(simulation)).collect()
     }
 
-    /// True if colours are over two indices, at one time.
+    /// True for a colour map over two indices.
     pub fn is_plane(&self) -> bool {
         self.along.len() == 2
     }
 
-    /// Colours over time and index: a row in the middle of each cell of time, whose edges are given.
+    /// A colour map over time and index: one row in the middle of each time cell; `times` gives the edges.
     pub fn over_time(&self, simulation: &Simulation, rows: &[Row], times: Cells) -> Map {
         let values = (0..self.columns.len()).flat_map(|e| rows.iter().map(move |(_, row)| row[e])).collect();
         Map {
@@ -118,7 +119,7 @@ impl Part {
         }
     }
 
-    /// Colours over two indices at the time of a row.
+    /// A colour map over two indices at the time of a row.
     pub fn over_plane(&self, simulation: &Simulation, (t, row): &Row) -> Map {
         let (across, up) = (self.along[0].cells(simulation), self.along[1].cells(simulation));
         let (columns, rows) = (self.along[0].indices.len(), self.along[1].indices.len());
@@ -137,7 +138,7 @@ impl Part {
         }
     }
 
-    /// Curves over the index, one for each row; `first` is the number of the first, which decides how they look.
+    /// Curves over the index, one for each row; `first` is the number of the first curve, which determines the styles.
     pub fn profiles(&self, simulation: &Simulation, rows: &[Row], first: usize, log_y: bool) -> Chart {
         let along = &self.along[0];
         let time = &simulation.model().time.name;
@@ -164,7 +165,7 @@ impl Part {
     }
 }
 
-/// Where indices lie by an `axis` statement.
+/// Coordinates of the indices from an `axis` statement.
 struct Coordinates {
     name: String,
     unit: Option<String>,
@@ -172,7 +173,7 @@ struct Coordinates {
 }
 
 impl Along {
-    /// Where the model gives coordinates that the picture does not show.
+    /// A warning if the model gives coordinates that the picture does not show.
     fn warning(&self, simulation: &Simulation) -> Option<Diagnostic> {
         let model = simulation.model();
         let (array, list) = model.coordinates(&self.name, &simulation.bound().values)?;
@@ -194,7 +195,7 @@ impl Along {
         Some(d.help("give coordinates that increase from each point to the next, or remove `axis`"))
     }
 
-    /// The coordinates of the index, if the model gives some that increase or decrease along it.
+    /// The coordinates of the index, if the model gives monotonic ones.
     fn coordinates(&self, simulation: &Simulation) -> Option<Coordinates> {
         let model = simulation.model();
         let (array, list) = model.coordinates(&self.name, &simulation.bound().values)?;
@@ -222,17 +223,17 @@ impl Along {
         self.coordinates(simulation).and_then(|c| c.unit)
     }
 
-    /// Where the indices lie.
+    /// The positions of the indices.
     fn places(&self, simulation: &Simulation) -> Vec<f64> {
         let coordinates = self.coordinates(simulation).map(|c| c.places);
         coordinates.unwrap_or_else(|| self.indices.iter().map(|i| *i as f64).collect())
     }
 
-    /// A cell around each of them, up to the middle between neighbours.
+    /// A cell around each position, up to the midpoints between neighbours.
     fn cells(&self, simulation: &Simulation) -> Cells {
         let places = self.places(simulation);
         let mut edges: Vec<f64> = places.windows(2).map(|p| 0.5 * (p[0] + p[1])).collect();
-        // at the ends half of the distance of two indices, however many between them are not drawn
+        // at the ends, half the distance of two neighbouring indices, even if the next ones are not drawn
         let half = |a: usize, b: usize| match self.indices.get(b) {
             Some(i) => 0.5 * (places[a] - places[b]) / (self.indices[a] - i).abs() as f64,
             None => 0.5,
@@ -246,7 +247,7 @@ impl Along {
     }
 }
 
-/// At most `most` of them, evenly chosen, including the ends.
+/// At most `most` evenly chosen indices, including the ends.
 fn thin(indices: &[i64], most: usize) -> Vec<i64> {
     if indices.len() <= most || most < 2 {
         return indices.to_vec();

@@ -1,4 +1,4 @@
-//! Joins parts into a file with types, or into JSON lines: the bytes are those of the whole sweep on one machine.
+//! Joins parts into a typed file or JSON lines, with the same bytes as the whole sweep on one machine.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -11,7 +11,7 @@ use crate::input::unreadable;
 use crate::rows::{Rows, RowsError};
 use crate::table::{Column, Format, Kind};
 
-/// Writes the rows of all parts in this form.
+/// Writes the rows of all parts in this format.
 pub fn convert(folder: &Path, parts: &[Certificate], output: &Path, format: Format) -> Result<(), RowsError> {
     let failed = RowsError::Failed;
     let Some(first) = parts.first() else { return Ok(()) };
@@ -67,13 +67,13 @@ pub fn convert(folder: &Path, parts: &[Certificate], output: &Path, format: Form
     rows.finish()
 }
 
-/// The columns as `odec sweep` names them; `varied` is the number of those in front that vary.
+/// The columns as in `odec sweep`; the first `varied` ones are the varying quantities.
 fn begin(rows: &mut Rows, names: Vec<String>, varied: usize) -> Result<(), RowsError> {
     if !rows.typed() {
         return rows.header(names.into_iter());
     }
     let (points, columns) = names.split_at(varied);
-    // no two columns have one name: the initial value of x is x(0)
+    // column names must be unique: the initial value of x is x(0)
     let start = |name: &String| if columns.contains(name) { format!("{name}(0)") } else { name.clone() };
     let names: Vec<String> = points.iter().map(start).chain(columns.iter().cloned()).collect();
     let point = Column { name: "point".to_string(), kind: Kind::Whole };

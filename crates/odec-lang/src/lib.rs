@@ -40,10 +40,11 @@ pub struct Checked {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Most times that a text is checked again without the idioms of other languages found so far.
+/// Largest number of times that a text is checked again without the idioms of other languages found so far.
 const MAX_ROUNDS: usize = 4;
 
-/// Parses and checks a text. Also lowers it once with its own values, for the diagnostics that need all equations together.
+/// Parses and checks a text. Also lowers it once with its own values, for diagnostics that need the whole system of
+/// equations.
 pub fn check(source: &Source) -> Checked {
     let mut checked = diagnose(source);
     let list = std::mem::take(&mut checked.diagnostics);
@@ -55,14 +56,14 @@ pub fn check(source: &Source) -> Checked {
     Checked { diagnostics: slips.into_iter().map(|slip| slip.diagnostic).collect(), ..checked }
 }
 
-/// [`check`] with all fixes that were thought of, tried or not. A text with errors is read again without the idioms of
-/// other languages on the lines that have them.
+/// [`check`] with all suggested fixes, tested or not. A text with errors is parsed again without the idioms of other
+/// languages.
 pub(crate) fn diagnose(source: &Source) -> Checked {
     let mut checked = examine(source, parse(source));
     let mut places: Vec<Span> = Vec::new();
     for _ in 0..MAX_ROUNDS {
         let known = places.len();
-        // what is wrong with parts is no idiom of another language
+        // errors about parts are not idioms of other languages
         let other = |d: &&Diagnostic| d.is_error() && !d.code.code.starts_with("E058");
         for diagnostic in checked.diagnostics.iter().filter(other) {
             places.extend(diagnostic.labels.iter().map(|label| label.span));
@@ -95,7 +96,7 @@ pub fn of_parts(source: &Source, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic
     once.into_list()
 }
 
-/// The phases after reading: model, draft of the program, and what is probably not meant.
+/// The phases after parsing: model, draft of the program, and warnings about probable mistakes.
 fn examine(source: &Source, (tree, mut diagnostics): (Tree, Vec<Diagnostic>)) -> Checked {
     let readable = !diagnostics.iter().any(Diagnostic::is_error);
     let (model, more) = model::phases::analyse_after(&tree, source, readable);
@@ -113,7 +114,7 @@ fn examine(source: &Source, (tree, mut diagnostics): (Tree, Vec<Diagnostic>)) ->
             Checked { tree, model: Some(model), diagnostics }
         }
         Err(errors) => {
-            // what is probably not meant is left out beside what is wrong
+            // warnings about probable mistakes are omitted if there are errors
             diagnostics.extend(errors);
             Checked { tree, model: None, diagnostics }
         }

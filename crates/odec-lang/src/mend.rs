@@ -1,6 +1,6 @@
-//! Keeps only the fixes that reduce the number of errors: each is applied and the text checked again, because a tool
-//! may apply it unseen. If a fix inserts text into an expression, the text gets parentheses where the operators around
-//! it would split it.
+//! Keeps only the fixes that reduce the number of errors: each fix is applied and the text is checked again, because
+//! a tool may apply it without review. If a fix inserts text into an expression, the text gets parentheses where the
+//! operators around it would split it.
 
 use std::collections::HashMap;
 
@@ -10,23 +10,23 @@ use crate::source::Source;
 use crate::syntax::operand::{self, Fit};
 use crate::syntax::{without_brackets, without_comments};
 
-/// Largest number of fixes to test for one text. The others are offered without a test: so many mistakes are corrected
-/// one at a time anyway.
+/// Largest number of fixes to test for one text. The others are offered without a test: users correct so many
+/// mistakes one at a time anyway.
 const MAX_TRIED: usize = 12;
 /// Texts longer than this are not checked again for every fix.
 const MAX_TEXT: usize = 64 << 10;
 
-/// A diagnostic, and how often its slip occurs.
+/// A diagnostic, and the number of occurrences of its mistake.
 pub(crate) struct Slip {
     pub diagnostic: Diagnostic,
     pub times: usize,
 }
 
-/// One diagnostic for a slip that occurs several times: same code, same words, same text to type. It points at every place, up to a
-/// limit, and its fixes mend them all.
+/// Merges the diagnostics of a mistake that occurs several times: same code, same words, same text to type. The
+/// merged one points to every occurrence, up to a limit, and its fixes correct them all.
 pub(crate) fn gathered(diagnostics: Vec<Diagnostic>) -> Vec<Slip> {
     let mut slips: Vec<Slip> = Vec::new();
-    // places in `slips` by what is alike
+    // indices in `slips`, by common key
     let mut known: HashMap<(&'static str, String), Vec<usize>> = HashMap::new();
     for diagnostic in diagnostics {
         if diagnostic.fixes.is_empty() || diagnostic.labels.len() != 1 {
@@ -52,17 +52,17 @@ pub(crate) fn gathered(diagnostics: Vec<Diagnostic>) -> Vec<Slip> {
     slips
 }
 
-/// True where both have the same words and the same text to type.
+/// True if both have the same words and the same text to type.
 fn one_slip(a: &Diagnostic, b: &Diagnostic) -> bool {
     let mut texts = b.fixes.iter().map(|fix| &fix.text);
     let alike = a.fixes.iter().take(b.fixes.len()).all(|fix| texts.next() == Some(&fix.text));
     alike && a.severity == b.severity && a.help == b.help && a.labels[0].text == b.labels[0].text
 }
 
-/// Names that are written in pieces: the text that they replace looks like an expression.
+/// The code for names that are written in pieces: the replaced text looks like an expression.
 const NAMES: &str = "E0134";
 
-/// Puts brackets around what a fix types where it would not stay one operand. Drops the fixes that replace a part of an
+/// Adds brackets to the text of a fix that would not remain one operand. Drops fixes that replace a part of an
 /// operand: `E^x` in `E^x^2`.
 pub(crate) fn keep_operands_whole(source: &Source, diagnostics: &mut [Diagnostic]) {
     if source.text.len() > MAX_TEXT || diagnostics.iter().all(|diagnostic| diagnostic.fixes.is_empty()) {
@@ -71,7 +71,7 @@ pub(crate) fn keep_operands_whole(source: &Source, diagnostics: &mut [Diagnostic
     let masked = without_comments(&source.text);
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| !diagnostic.fixes.is_empty()) {
         let whole = |fix: &Fix| {
-            // a fix may be brackets and nothing else
+            // a fix may consist of brackets only
             let brackets = masked.get(fix.span.range()).map(str::trim) == Some(without_brackets(&fix.text));
             fix.text.trim().is_empty() || brackets || operand::is_whole(&masked, fix.span.range())
         };
@@ -85,7 +85,7 @@ pub(crate) fn keep_operands_whole(source: &Source, diagnostics: &mut [Diagnostic
     }
 }
 
-/// How each text has to be typed, judged in the text with all of them. `None` if one of them cannot stand at its place.
+/// How each text must be typed, judged in the text with all fixes. `None` if one of them does not fit at its place.
 fn fits(text: &str, fixes: &[Fix]) -> Option<Vec<Fit>> {
     let edited = without_comments(&apply(text, fixes)?);
     let fit = |fix: &Fix| {
@@ -101,7 +101,7 @@ fn fits(text: &str, fixes: &[Fix]) -> Option<Vec<Fit>> {
     fixes.iter().map(fit).collect()
 }
 
-/// Puts brackets around the text of a fix, and where the message quotes it.
+/// Adds brackets to the text of a fix, and to its quotation in the message.
 fn bracket(diagnostic: &mut Diagnostic, k: usize) {
     let plain = diagnostic.fixes[k].text.clone();
     let (quoted, better) = (format!("`{plain}`"), format!("`({plain})`"));
@@ -112,7 +112,7 @@ fn bracket(diagnostic: &mut Diagnostic, k: usize) {
     }
 }
 
-/// Drops the fixes of errors that leave as many errors as before, or correct fewer places than they have.
+/// Drops the fixes of errors that do not reduce the number of errors, or that correct fewer places than they change.
 pub(crate) fn keep_what_mends(source: &Source, slips: &mut [Slip]) {
     if source.text.len() > MAX_TEXT {
         return;
@@ -128,7 +128,7 @@ pub(crate) fn keep_what_mends(source: &Source, slips: &mut [Slip]) {
     }
 }
 
-/// The text with all fixes applied, if their places exist. Of fixes whose places overlap the result is not defined.
+/// The text with all fixes applied, if their locations exist. The result for overlapping fixes is undefined.
 pub fn apply(text: &str, fixes: &[Fix]) -> Option<String> {
     let mut order: Vec<&Fix> = fixes.iter().collect();
     order.sort_by_key(|fix| std::cmp::Reverse(fix.span));

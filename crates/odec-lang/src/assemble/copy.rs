@@ -1,5 +1,5 @@
-//! Copies the statements of a part to where it is used. Its names get the name of the part as a prefix, and the index
-//! of an array of parts comes before every other index.
+//! Copies the statements of a part to the place of its use. Its names get the name of the part as a prefix, and the
+//! index of an array of parts comes before every other index.
 
 use std::collections::{HashMap, HashSet};
 
@@ -128,7 +128,7 @@ pub(super) fn arguments(part: &Tree) -> HashMap<ExprId, Vec<String>> {
     all
 }
 
-/// Replaces mathematical constants that the part does not declare by their values, whatever the model defines by these
+/// Replaces mathematical constants that the part does not declare by their values, even if the model defines these
 /// names.
 fn constants(instance: &Instance, part: &mut Tree) {
     let own = arguments(part);
@@ -188,12 +188,12 @@ impl Visit for Counter<'_> {
     }
 }
 
-/// Renames references, and puts the indices of the part before their own.
+/// Renames references, and inserts the indices of the part before their own.
 struct Copier<'a> {
     instance: &'a Instance,
     /// The next spare index expression.
     spare: u32,
-    /// How far expressions move in the arena.
+    /// Offset of the expressions in the arena.
     offset: u32,
     arguments: HashMap<ExprId, Vec<String>>,
     /// `linear`, `hold` and other words of tables.

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{EntryValue, ExprId, ExprKind, Tree, UsedPart};
 
-/// Records what the block of a `use` gives. `own` has the names of the file that contains the `use`.
+/// Records the values in the block of a `use`. `own` has the names of the file that contains the `use`.
 pub(super) fn parameters(
     instance: &mut Instance,
     used: &UsedPart,

@@ -20,7 +20,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// True if each part of an array has its own. All parts share the other kinds.
+    /// True if each part of an array has its own quantity. All parts share the other kinds.
     pub fn varies(self) -> bool {
         matches!(self, Kind::State | Kind::Discrete | Kind::Definition)
     }
@@ -50,7 +50,7 @@ pub(super) struct Member {
     pub kind: Kind,
     /// Its number of indices.
     pub rank: usize,
-    /// Where it is declared.
+    /// Source location of its declaration.
     pub span: Span,
 }
 
@@ -123,7 +123,7 @@ impl Interface {
         self.members.get(name)
     }
 
-    /// Changes the kind of a name where the part is used.
+    /// Changes the kind of a name at a use of the part.
     pub fn becomes(&mut self, name: &str, kind: Kind) {
         if let Some(member) = self.members.get_mut(name) {
             member.kind = kind;
@@ -136,7 +136,7 @@ impl Interface {
         Some((name, member))
     }
 
-    /// The names of the wanted kinds, as typed.
+    /// The names of the requested kinds, as typed.
     pub fn typed(&self, wanted: impl Fn(Kind) -> bool) -> Vec<&str> {
         let mut names: Vec<&str> = self
             .typed

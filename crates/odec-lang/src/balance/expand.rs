@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use odec_ir::{Array, ArrayId, Element, Graph, Node, NodeId, Role};
 
-/// Most products of one sum; larger expressions are not expanded.
+/// Largest number of products in one sum; larger expressions are not expanded.
 const MAX_PRODUCTS: usize = 256;
 /// Largest power of a sum that is multiplied out.
 const MAX_POWER: f64 = 6.0;
-/// Coefficients that add up to less than this part of their sizes are rounding.
+/// A sum of coefficients below this fraction of their sizes is rounding.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// A factor of a product.
@@ -18,7 +18,7 @@ enum Factor {
     Time,
     /// A state, parameter or size.
     Array(ArrayId),
-    /// The derivative of a state that the equations do not give by themselves.
+    /// The derivative of a state that no equation gives explicitly.
     Rate(ArrayId),
     /// A builtin of sums, by their numbers.
     Call(&'static str, Vec<u32>),
@@ -29,7 +29,7 @@ enum Factor {
 /// Factors, by number and ascending, with their exponents as bits.
 type Product = Vec<(u32, u64)>;
 
-/// Products with their coefficients, and the sizes of all that were added up to these.
+/// Products with their coefficients, and the sums of the magnitudes of these.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sum {
     products: BTreeMap<Product, (f64, f64)>,
@@ -53,7 +53,7 @@ impl Sum {
         self
     }
 
-    /// True when everything cancels.
+    /// True if everything cancels.
     pub fn is_zero(&self) -> bool {
         self.products.is_empty()
     }
@@ -63,7 +63,7 @@ impl Sum {
         self.products.len()
     }
 
-    /// The number that it is, if it is one.
+    /// The value if the sum is a constant.
     fn constant(&self) -> Option<f64> {
         let mut products = self.products.iter();
         match (products.next(), products.next()) {
@@ -74,7 +74,7 @@ impl Sum {
     }
 }
 
-/// Factors and sums found so far, without duplicates.
+/// Unique factors and sums.
 #[derive(Default)]
 pub(super) struct Expander {
     factors: Vec<Factor>,
@@ -84,8 +84,8 @@ pub(super) struct Expander {
 }
 
 impl Expander {
-    /// The sum that a node of a graph of scalars is. `rate` gives y' of a state where the equations give it. `None` if it is
-    /// too large, or holds what is no scalar.
+    /// A node of a scalar graph as a sum. `rate` gives y' of a state if the equations determine it. `None` if the sum
+    /// is too large, or contains something other than scalars.
     pub fn expand(&mut self, graph: &Graph, root: NodeId, rate: &dyn Fn(ArrayId) -> Option<Sum>) -> Option<Sum> {
         let mut known: Vec<Option<Sum>> = vec![None; graph.len()];
         for (id, node) in graph.live([root]) {
@@ -161,7 +161,7 @@ impl Expander {
         Some(result.clean())
     }
 
-    /// A call that nothing is known of but its arguments.
+    /// A call that is treated as an unknown function of its arguments.
     fn opaque(&mut self, name: &'static str, operands: &[&Sum]) -> Sum {
         let numbers = operands.iter().map(|sum| self.sum(sum)).collect();
         self.alone(Factor::Call(name, numbers))
@@ -208,7 +208,7 @@ impl Expander {
     pub fn text(&self, sum: &Sum, arrays: &[Array], time: &str) -> String {
         let mut text = String::new();
         let products = || sum.products.iter().map(|(product, &(coefficient, _))| (product, coefficient));
-        // what is added stands first
+        // positive terms come first
         for (product, coefficient) in products().filter(|p| p.1 >= 0.0).chain(products().filter(|p| p.1 < 0.0)) {
             let negative = coefficient < 0.0;
             match (text.is_empty(), negative) {
@@ -224,7 +224,7 @@ impl Expander {
 
     fn product_text(&self, product: &Product, coefficient: f64, arrays: &[Array], time: &str) -> String {
         let (mut above, mut below) = (Vec::new(), Vec::new());
-        // parameters stand before states, as one writes them
+        // parameters come before states, as is usual
         let is_parameter = |factor: u32| match &self.factors[factor as usize] {
             Factor::Array(array) => arrays[array.0 as usize].role == Role::Parameter,
             _ => false,

@@ -1,5 +1,6 @@
-//! Whether the equations keep a conserved quantity constant: dE/dt = (dE/dy) y' + the derivative by time alone, formed
-//! exactly, expanded, and where that does not decide, evaluated at states around the start with a bound of its rounding error.
+//! Checks whether the equations keep a conserved quantity constant: dE/dt = (dE/dy) y' + the derivative by time is
+//! formed exactly and expanded. If that does not decide, it is evaluated at states around the start with a bound on
+//! its rounding error.
 
 mod expand;
 mod terms;
@@ -17,26 +18,27 @@ use crate::report::warning;
 use crate::trial::{Trial, Untried};
 use expand::{Expander, Sum};
 
-/// States at which a derivative is evaluated.
+/// Number of states at which a derivative is evaluated.
 const TRIED: usize = 5;
-/// States at which that of a large model is.
+/// Number of states at which the derivative of a large model is evaluated.
 const TRIED_LARGE: usize = 2;
-/// From this many elements of the state on a model is large.
+/// A model with at least this many elements of the state is large.
 const LARGE: usize = 200;
-/// Most nodes that are walked to expand derivatives: each one walks its kernel.
+/// Largest number of nodes that are visited to expand derivatives: each derivative visits its kernel.
 const MAX_EXPANDED: usize = 2_000_000;
-/// Most products of a derivative that is shown.
+/// Largest number of products of a derivative in a message.
 const MAX_SHOWN: usize = 6;
-/// Steps along the solution from the start, and their length as part of the time in which a state changes by its own size.
+/// Number of steps along the solution from the start, and their length as a fraction of the time in which a state
+/// changes by its own size.
 const STEPS: usize = 4;
 const STEP: f64 = 1e-2;
-/// Along the solution, less than this part of the terms is an error of these steps.
+/// Along the solution, a value below this fraction of the terms is an error of these steps.
 const STEP_ERROR: f64 = 1e-9;
 
 /// The effect of the equations on a conserved quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Balance {
-    /// All terms of its derivative cancel.
+    /// All terms of the derivative cancel.
     Symbolic,
     /// Its derivative is zero to rounding at this many states around the start.
     Numeric(usize),
@@ -59,7 +61,7 @@ pub struct Change {
     pub derivative: Option<String>,
     /// The initial value.
     pub at_start: f64,
-    /// Terms of the equations that no others take back, each with what it does.
+    /// Terms of the equations that no other terms cancel, with their effects.
     pub terms: Vec<Label>,
 }
 
@@ -113,7 +115,7 @@ impl Balances {
         self.0.as_ref().map_or(&[], |asked| asked.answer.get_or_init(|| of(model, &asked.draft)))
     }
 
-    /// Whether the answer is there already, which tests ask.
+    /// True if the answer has been computed, for tests.
     #[doc(hidden)]
     pub fn is_known(&self) -> bool {
         self.0.as_ref().is_some_and(|asked| asked.answer.get().is_some())
@@ -123,7 +125,7 @@ impl Balances {
 /// Warnings for the quantities that change, and the effect of the equations on each. Numbers quickly show that a
 /// quantity may change; which terms change it, or that all terms cancel, is computed only if needed.
 pub(crate) fn judge(model: &Model, draft: &Draft) -> (Vec<Diagnostic>, Balances) {
-    // the derivative of an algebraic unknown is in no equation
+    // no equation contains the derivative of an algebraic unknown
     if model.conserved.is_empty() || model.states.iter().any(|state| state.algebraic) {
         return (Vec::new(), Balances::default());
     }
@@ -132,12 +134,12 @@ pub(crate) fn judge(model: &Model, draft: &Draft) -> (Vec<Diagnostic>, Balances)
     (warnings, balances)
 }
 
-/// Whether numbers show that a quantity changes: else [`of`] finds no [`Balance::Changes`].
+/// True if numbers show that a quantity may change; otherwise [`of`] finds no [`Balance::Changes`].
 fn may_change(model: &Model, draft: &Draft) -> bool {
     let Some(arrays) = conserved(model, draft) else { return false };
     let trial = match Trial::of(draft, derivatives(draft)) {
         Ok(trial) => trial,
-        // what is not judged is said
+        // an undecided quantity gets a note
         Err(Untried::Large(..)) => return true,
         Err(Untried::Unfit) => return false,
     };
@@ -213,7 +215,7 @@ fn warnings(model: &Model, balances: &[Balance]) -> Vec<Diagnostic> {
     said.collect()
 }
 
-/// A kernel with the stores of conserved quantities alone.
+/// A kernel with only the stores of conserved quantities.
 fn conserved_only(kernel: &Kernel, draft: &Draft) -> Kernel {
     let mut kernel = kernel.clone();
     let stores = std::mem::take(&mut kernel.stores);
@@ -228,7 +230,7 @@ fn conserved_only(kernel: &Kernel, draft: &Draft) -> Kernel {
     kernel
 }
 
-/// Whether a conserved quantity depends on derivatives that a mass matrix determines: its derivative then needs the
+/// True if a conserved quantity depends on derivatives that a mass matrix determines: its derivative then needs the
 /// next ones.
 fn reads_rates(draft: &Draft) -> bool {
     let outputs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Outputs);
@@ -240,7 +242,7 @@ fn reads_rates(draft: &Draft) -> bool {
 /// The derivatives as sums of products, of a model without index sets.
 struct Symbols {
     expander: Expander,
-    /// y' of each state; empty if the equations do not give all of them.
+    /// y' of each state; empty if the equations do not determine all of them.
     rates: Vec<(ArrayId, Sum)>,
     /// Equations are scalar, and without a mass matrix.
     scalar: bool,
@@ -254,7 +256,7 @@ impl Symbols {
         if !scalar {
             return symbols;
         }
-        // only the derivatives that are asked for: the equations of a large model are not expanded for a small sum
+        // only the requested derivatives: a small sum does not expand the equations of a large model
         let mut wanted: Vec<ArrayId> = Vec::new();
         for kernel in derivatives {
             wanted.extend(kernel.live().filter_map(|(_, node)| match node {
@@ -283,7 +285,7 @@ impl Symbols {
         symbols
     }
 
-    /// Whether texts hold no derivatives.
+    /// True if the texts contain no derivatives.
     fn is_closed(&self) -> bool {
         self.scalar
     }
@@ -312,7 +314,7 @@ fn stored(kernels: &[Kernel], array: ArrayId) -> Option<(&Graph, NodeId)> {
     })
 }
 
-/// A place in time and state.
+/// A point in time and state.
 struct Point {
     t: f64,
     y: Vec<f64>,
@@ -326,13 +328,13 @@ struct Numbers<'a> {
     start: Point,
     /// Around the start, at times of the run.
     around: Vec<Point>,
-    /// The derivatives there, by output; `None` where the equations do not give them.
+    /// The derivatives there, for each output; `None` if the equations do not determine them.
     derivatives: Vec<Option<Vec<Rounded>>>,
-    /// The start at other times of the run.
+    /// The initial state at other times of the run.
     later: Vec<Point>,
-    /// The size of what is zero at the start.
+    /// The scale of states that start at zero.
     scale: f64,
-    /// On the solution from the start.
+    /// Points on the solution from the start.
     along: OnceCell<Vec<Point>>,
 }
 
@@ -350,7 +352,7 @@ impl<'a> Numbers<'a> {
         let mut later = Vec::new();
         for k in 0..count {
             let t = from + random.unit() * (to - from);
-            // states that are not negative may be under roots and logarithms: every second point stays above the start
+            // nonnegative states may be under roots and logarithms: every second point stays above the start
             let sided = |u: f64| if k % 2 == 0 { u } else { 2.0 * u - 1.0 };
             let near = |x: &f64| {
                 let u = sided(random.unit());
@@ -363,19 +365,19 @@ impl<'a> Numbers<'a> {
         Some(Numbers { model, draft, trial, start, around, derivatives, later, scale, along: OnceCell::new() })
     }
 
-    /// The derivative at the places around the start where it is finite.
+    /// The finite derivatives at the points around the start.
     fn around(&self, array: ArrayId) -> Vec<Rounded> {
         let output = self.trial.layout().output(array);
         let derivatives = self.derivatives.iter().flatten().filter_map(|all| all.get(output));
         derivatives.copied().filter(|x| x.is_finite()).collect()
     }
 
-    /// A few places on the solution from the start.
+    /// A few points on the solution from the start.
     fn along(&self) -> &[Point] {
         self.along.get_or_init(|| steps(&self.trial, &self.start, self.scale))
     }
 
-    /// The derivative at a place.
+    /// The derivative at a point.
     fn derivative(&self, array: ArrayId, point: &Point) -> Option<Rounded> {
         derivative(&self.trial, array, point)
     }
@@ -404,20 +406,20 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The derivative of a quantity at a place, if it is finite.
+/// The derivative of a quantity at a point, if it is finite.
 fn derivative(trial: &Trial, array: ArrayId, point: &Point) -> Option<Rounded> {
     let all = all_derivatives(trial, point)?;
     all.get(trial.layout().output(array)).copied().filter(|x| x.is_finite())
 }
 
-/// The derivatives of all quantities at a place, by output.
+/// The derivatives of all quantities at a point, by output.
 fn all_derivatives(trial: &Trial, point: &Point) -> Option<Vec<Rounded>> {
     let y: Vec<Rounded> = point.y.iter().map(|&x| Rounded::exact(x)).collect();
     let rates = trial.rates(point.t, &y)?;
     Some(trial.quantities(point.t, &y, &rates))
 }
 
-/// The size of what is zero at the start.
+/// The scale of states that start at zero.
 fn scale_of(y: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = y.iter().map(|x| x.abs()).filter(|x| *x > 0.0).collect();
     sizes.sort_by(f64::total_cmp);
@@ -453,7 +455,7 @@ fn steps(trial: &Trial, start: &Point, scale: f64) -> Vec<Point> {
     points
 }
 
-/// Numbers that look random and are the same in every run (D. Knuth's multiplier for 64 bits).
+/// Pseudorandom numbers that are the same in every run (D. Knuth's multiplier for 64 bits).
 struct Random(u64);
 
 impl Random {
@@ -464,7 +466,7 @@ impl Random {
     }
 }
 
-/// A term's place in the source if it has one.
+/// The source location of a term, if it has one.
 fn place(span: Span) -> Option<Span> {
     (span.end > span.start).then_some(span)
 }

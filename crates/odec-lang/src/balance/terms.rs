@@ -13,12 +13,12 @@ use crate::trial::Trial;
 const MAX_TERMS: usize = 40;
 /// Largest number of state elements of a model whose terms are evaluated.
 const MAX_STATES: usize = 400;
-/// Most places that are shown.
+/// Largest number of source locations in a message.
 const MAX_PLACES: usize = 6;
-/// Deepest sum that is taken apart.
+/// Largest depth of a sum that is split.
 const MAX_DEPTH: usize = 200;
 
-/// One term of a right-hand side: sign, node, divisor, and place in the source.
+/// One term of a right-hand side: sign, node, divisor, and source location.
 struct Term {
     negative: bool,
     node: NodeId,
@@ -26,13 +26,13 @@ struct Term {
     span: Option<Span>,
 }
 
-/// What one term contributes to the derivative of the quantity, at each of the points.
+/// The contribution of one term to the derivative of the quantity, at each of the points.
 struct Part {
     span: Option<Span>,
     values: Vec<Rounded>,
 }
 
-/// The terms that change a quantity and are not taken back, with what they do to it.
+/// The terms that change a quantity and are not cancelled, with their effects.
 pub(super) fn remaining(model: &Model, draft: &Draft, trial: &Trial, array: ArrayId, points: &[&Point]) -> Vec<Label> {
     if trial.len() > MAX_STATES {
         return Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn remaining(model: &Model, draft: &Draft, trial: &Trial, array: Arra
 }
 
 fn label(span: Span, values: &[Rounded], alone: bool) -> Label {
-    // every second point is above the start, where what is a quantity of something stays positive
+    // every second point is above the start, where nonnegative quantities stay positive
     let takes = values.iter().step_by(2).all(|x| x.value < 0.0);
     let puts = values.iter().step_by(2).all(|x| x.value > 0.0);
     let text = match (takes, puts, alone) {
@@ -84,7 +84,7 @@ fn label(span: Span, values: &[Rounded], alone: bool) -> Label {
     Label { span, text: text.to_owned() }
 }
 
-/// Two parts that cancel at every point belong together: they move something from one place to another.
+/// Removes pairs of terms that cancel at every point: they transfer something between two states.
 fn without_pairs(mut parts: Vec<Part>) -> Vec<Part> {
     let cancel = |a: &Part, b: &Part| {
         a.values.iter().zip(&b.values).all(|(a, b)| {
@@ -129,7 +129,7 @@ fn taken_apart(model: &Model, draft: &Draft, kernel: &Kernel) -> (Kernel, Vec<Ve
     (kernel.clone(), terms)
 }
 
-/// Where a number, parameter or state stands in an equation. Such nodes are shared, and keep no places.
+/// The source location of a number, parameter or state in an equation. Such nodes are shared and have no locations.
 fn leaf(model: &Model, draft: &Draft, equation: &Equation, node: Node) -> Option<Span> {
     let is = |kind: &TermKind| match (node, kind) {
         (Node::Constant(bits), TermKind::Number(x)) => x.to_bits() == bits,
@@ -146,7 +146,7 @@ fn leaf(model: &Model, draft: &Draft, equation: &Equation, node: Node) -> Option
     terms.into_iter().find(|term| is(&term.kind)).map(|term| term.span)
 }
 
-/// The equations of each array that holds a state.
+/// The equations of each array of a state.
 fn owners(model: &Model, draft: &Draft) -> Vec<Vec<usize>> {
     let mut owners = vec![Vec::new(); draft.arrays.len()];
     let is_state = |role: Role| matches!(role, Role::Position | Role::Velocity | Role::FirstOrder);
@@ -198,7 +198,7 @@ fn is_sum(graph: &Graph, node: NodeId) -> bool {
     matches!(graph.node(node), Node::Call(Op(op), _) if matches!(op.name, "add" | "sub" | "neg"))
 }
 
-/// The kernel with these terms alone.
+/// The kernel with only these terms.
 fn with_terms(kernel: &Kernel, stores: &[Vec<Term>], wanted: &dyn Fn(&Term) -> bool) -> Kernel {
     if kernel.role != KernelRole::Rhs {
         broken("only f has terms");

@@ -1,4 +1,4 @@
-//! Values with their derivative by one quantity, at a point of a run.
+//! Values with their derivative with respect to one quantity, at a point of a run.
 
 use odec_ir::builtin::arithmetic::ADD;
 use odec_ir::{Graph, Node, Op};
@@ -8,7 +8,7 @@ use super::{By, StateAt};
 use crate::model::evaluator::Arithmetic;
 use crate::model::{Model, Symbol};
 
-/// A value with its derivative; `None` if it does not depend on what is varied.
+/// A value with its derivative; `None` if it does not depend on the varied quantity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dual {
     pub value: f64,
@@ -31,7 +31,7 @@ pub(super) struct Duals<'a> {
     pub model: &'a Model,
     pub point: StateAt<'a>,
     pub by: Option<By>,
-    /// In the place of the derivatives that equations give.
+    /// The value for derivatives that equations determine.
     pub rate: f64,
     /// States have their initial values.
     pub start: bool,
@@ -43,7 +43,7 @@ impl Duals<'_> {
         Dual { value, slope: (self.by == Some(by)).then_some(1.0) }
     }
 
-    /// The initial value that replaces the one of the model.
+    /// The initial value that replaces the value in the model.
     fn given(&self, state: usize, order: u8, offset: usize) -> Option<f64> {
         let values = self.point.values;
         let same = |e: &&(usize, u8, Vec<i64>, f64)| {
@@ -129,7 +129,7 @@ fn partial(op: Op, at: &[f64], i: usize) -> Option<f64> {
                 let operands: Vec<f64> = node.operands().iter().map(|o| values[o.index()]).collect();
                 (op.0.value)(&operands)
             }
-            // The operands are numbers, and so is everything that is made of them.
+            // The operands are constant, and so is the result.
             _ => return None,
         });
     }

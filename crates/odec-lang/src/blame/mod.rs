@@ -1,5 +1,5 @@
-//! Which term of the source gave a value, or a derivative, that is not finite: found by computing the unsimplified
-//! expressions once more, from the top down to the term whose operands are all fine.
+//! Finds the term of the source that gave a value, or a derivative, that is not finite: evaluates the unsimplified
+//! expressions again, from the top down to the innermost term whose operands are finite.
 
 mod duals;
 mod places;
@@ -31,7 +31,7 @@ pub enum FailedQuantity {
     Expected(usize),
 }
 
-/// By what a derivative is taken.
+/// The variable of a derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// A state.
@@ -42,35 +42,35 @@ pub enum By {
     Parameter(usize),
 }
 
-/// Where it is not finite.
+/// The point of the failure.
 #[derive(Clone, Copy, Debug)]
 pub struct StateAt<'a> {
     /// The independent variable.
     pub t: f64,
-    /// States in the order of the text, element by element, row by row: for each state its elements, then those of its
+    /// States in the order of the text: for each state its elements, row by row, then the elements of its
     /// derivatives. Without arrays these are [`Model::state_names`].
     pub y: &'a [f64],
     /// Constants and parameters.
     pub values: &'a Values,
 }
 
-/// How a term fails.
+/// The kind of a failure of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Its value is not finite.
     Value,
     /// Its value is finite, its derivative is not.
     Slope,
-    /// Its coefficient is zero, but the equation has to be solved for it.
+    /// The coefficient is zero, but the equation must be solved for the derivative.
     ZeroFactor,
 }
 
 /// An operand of the failing term.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
-    /// As written.
+    /// The text as written.
     pub text: String,
-    /// Where.
+    /// Source location.
     pub span: Span,
     /// Its value.
     pub value: f64,
@@ -79,29 +79,29 @@ pub struct Operand {
 /// The innermost term that is not finite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blame {
-    /// How it fails.
+    /// The kind of its failure.
     pub fault: Fault,
-    /// Where it is written.
+    /// Source location.
     pub span: Span,
-    /// As written.
+    /// The text as written.
     pub text: String,
-    /// Its value, or that of its derivative if that is at fault.
+    /// Its value, or the value of its derivative if that failed.
     pub value: f64,
-    /// Its operands, numbers left out.
+    /// Its operands, except numbers.
     pub operands: Vec<Operand>,
-    /// Definitions and functions that lead to it, from the outside, with the place of their use.
+    /// Definitions and functions that contain it, outermost first, with the source locations of their uses.
     pub through: Vec<(String, Span)>,
     /// The element of [`Model::inputs`] that it is the value of.
     pub input: Option<usize>,
 }
 
-/// The innermost term of `what` that is not finite at a point; `None` if every term is, or if the search takes too
+/// The innermost term of `what` that is not finite at a point; `None` if all are finite, or if the search takes too
 /// long.
 pub fn blame(model: &Model, source: &Source, what: FailedQuantity, point: StateAt<'_>) -> Option<Blame> {
     search::search(model, source, what, point, false)
 }
 
-/// Like [`blame`], for a run that continues to the end of the data of an input, where the input has no value either.
+/// Like [`blame`], for a run that reaches the end of the data of an input, where the input has no value either.
 pub fn blame_beyond(model: &Model, source: &Source, what: FailedQuantity, point: StateAt<'_>) -> Option<Blame> {
     search::search(model, source, what, point, true)
 }

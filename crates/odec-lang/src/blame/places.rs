@@ -21,7 +21,7 @@ pub(super) fn subscripts(ranges: &[Range], mut position: usize) -> Vec<i64> {
     at
 }
 
-/// Where each state and parameter begins, and its axes. A state has its elements, then those of its derivatives.
+/// The start index and the axes of each state and parameter. The elements of a state come before those of its derivatives.
 pub(super) struct Places {
     states: Vec<(usize, Vec<Range>)>,
     parameters: Vec<usize>,

@@ -68,7 +68,7 @@ pub(super) fn search(
     }
 }
 
-/// The derivative that an equation gives of an element of a state.
+/// The derivative of an element of a state that an equation determines.
 type Rate = (usize, Vec<i64>);
 
 struct Search<'a> {
@@ -102,7 +102,7 @@ impl Search<'_> {
             if !seen.insert((i, at.clone())) || seen.len() > MAX_ELEMENTS {
                 continue;
             }
-            // Those come first that hold nothing else on their left.
+            // Equations with nothing else on their left side come first.
             let own = model.equations.iter().filter(|e| e.target == Some(i));
             let others = model.equations.iter().filter(|e| e.target.is_none() && self.gives(e, i));
             let equations: Vec<&Equation> = own.chain(others).collect();
@@ -158,7 +158,7 @@ impl Search<'_> {
         Some(rates)
     }
 
-    /// The derivative has no factor: the equation is the same whatever it is.
+    /// The coefficient of the derivative is zero: the equation does not depend on it.
     fn zero_factor(&mut self, equation: &Equation, scope: &Scope<Dual>, state: usize, at: &[i64]) -> Option<Blame> {
         let mut difference = |rate: f64| -> Option<f64> {
             self.evaluator.arithmetic.rate = rate;
@@ -218,7 +218,7 @@ impl Search<'_> {
         }
     }
 
-    /// The innermost term whose operands are fine; `None` if the root is.
+    /// The innermost term whose operands are finite; `None` if the root is finite.
     fn innermost(&self, here: &Here, root: TermId) -> Option<TermId> {
         let mut at = root;
         if here.value(at).is_fine() {
@@ -230,7 +230,7 @@ impl Search<'_> {
         Some(at)
     }
 
-    /// The operands that count: of a choice the condition and the branch that is taken.
+    /// The relevant operands: for a choice, the condition and the chosen branch.
     fn operands(&self, here: &Here, id: TermId) -> Vec<TermId> {
         match &self.model.term(id).kind {
             TermKind::Apply(op, [c, a, b]) if *op == Op(&logic::IF) => {

@@ -1,4 +1,4 @@
-//! The terms whose sum an equation is, each with its value and its derivative by a state: which of them drives a state.
+//! The summands of an equation, each with its value and its derivative with respect to a state: which one drives a state.
 
 use odec_ir::Span;
 
@@ -17,21 +17,21 @@ const MAX_SUMMANDS: usize = 10_000;
 /// A term of a sum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summand {
-    /// As written.
+    /// The text as written.
     pub text: String,
-    /// Where.
+    /// Source location.
     pub span: Span,
     /// Its value, with its sign in the sum.
     pub value: f64,
-    /// The derivative of that by the state; 0 where it does not depend on it.
+    /// Its derivative with respect to the state; 0 if it does not depend on it.
     pub slope: f64,
-    /// It is a state alone, as the `v` of x' = v: it shows what moves, and not why.
+    /// True if it is only a state, like `v` in x' = v: it shows what moves, but not why.
     pub bare: bool,
-    /// Definitions that lead to it, from the outside, with the place of their use.
+    /// Definitions that contain it, outermost first, with the source locations of their uses.
     pub through: Vec<(String, Span)>,
 }
 
-/// The summands of the right-hand side of a row; for a coupled equation those of both sides. Rows are numbered as in
+/// The summands of the right-hand side of a row; for a coupled equation, of both sides. Rows are numbered as in
 /// [`super::FailedQuantity::Row`]. Empty if the row repeats a derivative or has no equation.
 pub fn summands(model: &Model, source: &Source, row: usize, by: By, point: StateAt<'_>) -> Vec<Summand> {
     let places = Places::of(model, point.values);
@@ -53,7 +53,7 @@ pub fn summands(model: &Model, source: &Source, row: usize, by: By, point: State
     sum.found
 }
 
-/// True for an equation that holds the highest derivative of the state.
+/// True for an equation that contains the highest derivative of the state.
 fn gives(model: &Model, equation: &Equation, state: usize) -> bool {
     if let Some(owner) = equation.target.or(equation.owner) {
         return owner == state;
@@ -62,7 +62,7 @@ fn gives(model: &Model, equation: &Equation, state: usize) -> bool {
     terms.any(|t| matches!(t.kind, TermKind::State(i, k) if i == state && k >= model.states[i].order))
 }
 
-/// A name that leads to it, and the place of its use.
+/// The name of a definition, and the source location of its use.
 type Through = Vec<(String, Span)>;
 
 struct Sum<'a> {

@@ -1,4 +1,4 @@
-//! Diagnostics as plain data: the mistake, every place involved, and the text to type. Other crates render them.
+//! Diagnostics as plain data: the mistake, all source locations, and the text to type. Other crates render them.
 
 pub mod codes;
 
@@ -17,12 +17,12 @@ pub enum Severity {
     Error,
 }
 
-/// A place with a text.
+/// A source location with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Where.
+    /// Source location.
     pub span: Span,
-    /// The text at this place (may be empty for the primary place).
+    /// The text at this location (may be empty for the primary one).
     pub text: String,
 }
 
@@ -35,25 +35,25 @@ pub struct Fix {
     pub text: String,
 }
 
-/// The instant of a run to which a diagnostic refers, for tools. Its sentences also contain it.
+/// The instant of a run to which a diagnostic refers, for tools. The sentences of the diagnostic contain it as well.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
     /// The independent variable.
     pub t: f64,
-    /// States by name; the first ones if there are many.
+    /// States by name; only the first ones if there are many.
     pub values: Vec<(String, f64)>,
 }
 
-/// One mistake. The first label is the primary place.
+/// A diagnostic. The first label is the primary one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
     /// Its row in the table of codes: name, class, page.
     pub code: &'static Code,
     /// Its severity.
     pub severity: Severity,
-    /// One sentence in the user's words.
+    /// A sentence in terms that users know.
     pub headline: String,
-    /// Every place involved; the first is primary. Empty when there is no source (a missing file).
+    /// All source locations; the first one is primary. Empty if there is no source (a missing file).
     pub labels: Vec<Label>,
     /// What odec found and expected, and what to try.
     pub help: Option<String>,
@@ -61,7 +61,7 @@ pub struct Diagnostic {
     pub fixes: Vec<Fix>,
     /// True if odec applied the corrections to a copy of the text, and the copy had fewer errors.
     pub fixes_tried: bool,
-    /// The time and state of a run at which it occurred.
+    /// The time and state of the run, for failures of runs.
     pub moment: Option<Box<Moment>>,
 }
 
@@ -79,22 +79,22 @@ impl Diagnostic {
         }
     }
 
-    /// An error without places.
+    /// An error without source locations.
     pub fn error(code: impl Into<&'static Code>, headline: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Error, code.into(), headline)
     }
 
-    /// A warning without places.
+    /// A warning without source locations.
     pub fn warning(code: impl Into<&'static Code>, headline: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Warning, code.into(), headline)
     }
 
-    /// A note without places.
+    /// A note without source locations.
     pub fn note(code: impl Into<&'static Code>, headline: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Note, code.into(), headline)
     }
 
-    /// Adds a place; the first one added is the primary place.
+    /// Adds a source location; the first one is the primary location.
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.labels.push(Label { span, text: text.into() });
         self
@@ -112,18 +112,18 @@ impl Diagnostic {
         self
     }
 
-    /// Adds the time and state of a run at which it occurred.
+    /// Adds the time and state of the run.
     pub fn at(mut self, t: f64, values: Vec<(String, f64)>) -> Diagnostic {
         self.moment = Some(Box::new(Moment { t, values }));
         self
     }
 
-    /// The primary place.
+    /// The primary source location.
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|label| label.span)
     }
 
-    /// Its class. A setting without a place in the model comes from the caller.
+    /// The class of its code. A setting without a source location in the model comes from the caller.
     pub fn class(&self) -> Class {
         match self.code.class {
             Class::Setting if self.labels.is_empty() => Class::Usage,
@@ -132,7 +132,7 @@ impl Diagnostic {
         }
     }
 
-    /// Whether it prevents the model from running.
+    /// True if it prevents the model from running.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Source;
 
-/// Whether the line of the diagnostic's primary place allows it. Errors are never allowed.
+/// True if the line of the diagnostic's primary location allows it. Errors are never allowed.
 pub fn allowed(source: &Source, diagnostic: &Diagnostic) -> bool {
     let Some(span) = diagnostic.span().filter(|_| diagnostic.severity != Severity::Error) else { return false };
     let at = (span.start as usize).min(source.text.len());

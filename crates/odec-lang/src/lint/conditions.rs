@@ -1,4 +1,5 @@
-//! Conditions that always hold or never: `x > 2 and x < 1`, `2 < x < 1`, `x < x`, `1 > 2`, `t < 0` in a run from 0 on.
+//! Conditions that always hold or never: `x > 2 and x < 1`, `2 < x < 1`, `x < x`, `1 > 2`, `t < 0` in a run that
+//! starts at 0.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::report::warning;
 use crate::syntax::tree::{Binary, Compare, EntryValue, ExprId, ExprKind, StatementKind};
 
-/// Most comparisons that are joined in one condition.
+/// Largest number of comparisons that are combined in one condition.
 const MAX_JOINED: usize = 64;
 
 /// The remaining values of a quantity.
@@ -51,7 +52,7 @@ impl Interval {
         self.low > self.high || self.low == self.high && (self.low_open || self.high_open)
     }
 
-    /// Whether the two together leave nothing out.
+    /// True if both intervals together cover all values.
     fn covers_with(self, other: Interval) -> bool {
         let joined = |low: Interval, high: Interval| {
             low.low == f64::NEG_INFINITY
@@ -64,7 +65,7 @@ impl Interval {
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let mut inside: Vec<bool> = vec![false; page.tree.exprs.len()];
-    // what is larger stands behind its parts
+    // larger expressions come after their parts
     for at in (0..page.tree.exprs.len()).rev() {
         let id = ExprId(at as u32);
         match &page.expr(id).kind {
@@ -79,7 +80,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The conditions that one operator joins.
+/// Collects the conditions that one operator joins.
 fn flatten(page: &Page<'_>, id: ExprId, op: Binary, parts: &mut Vec<ExprId>, inside: &mut [bool]) {
     let mut stack = vec![id];
     while let Some(id) = stack.pop() {
@@ -122,7 +123,7 @@ fn turned(sign: Compare) -> Compare {
 /// Functions that are never negative.
 const NEVER_NEGATIVE: [&str; 6] = ["abs", "sqrt", "exp", "cosh", "norm", "hypot"];
 
-/// When the first of the runs that the model declares begins; nothing where one goes back in time, or a time is no plain
+/// The earliest start of the runs that the model declares; `None` if a run goes backwards, or a start is not a plain
 /// number.
 fn first_time(page: &Page<'_>) -> Option<f64> {
     let mut first: Option<f64> = None;
@@ -182,7 +183,7 @@ fn never(page: &Page<'_>, id: ExprId, of: &str) -> Diagnostic {
         .help("is a sign wrong, or should `and` be `or`?")
 }
 
-/// One comparison or a chain of them.
+/// Checks a single comparison or a chain of them.
 fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
     let ExprKind::Comparison(operands, signs) = &page.expr(id).kind else { return None };
     if let Some((of, _)) = intervals(page, id).iter().find(|(_, interval)| interval.is_empty()) {

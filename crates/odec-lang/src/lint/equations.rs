@@ -18,7 +18,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     outside(page, found);
 }
 
-/// The names of what events change.
+/// The names of the quantities that events change.
 fn written<'a>(page: &Page<'a>) -> HashSet<&'a str> {
     let mut names = HashSet::new();
     for statement in &page.tree.statements {
@@ -71,7 +71,7 @@ fn outside(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                 continue;
             };
             if x < a || x > b {
-                // with the index, if it is one element of an array
+                // including the index, if it is one element of an array
                 let text = page.source.text.get(entry.span.range()).unwrap_or_default();
                 let name = text.split('=').next().unwrap_or_default().trim();
                 found.push(

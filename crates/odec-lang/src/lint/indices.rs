@@ -45,7 +45,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
             if used == *own || bound.contains(&used) || same(page, *a, *b) {
                 continue;
             }
-            // ranges of different size are no mistake of a letter: elements outside are an error of their own
+            // ranges of different size are no typing error: elements outside are an error of their own
             let agree = [(a.0, b.0), (a.1, b.1)].iter().all(|(a, b)| {
                 let (a, b) = (values.value(*a), values.value(*b));
                 a.is_some() && a == b
@@ -115,7 +115,7 @@ fn rebound<'a>(page: &Page<'a>) -> Vec<&'a str> {
     found
 }
 
-/// Whether two ranges are written alike.
+/// True if two ranges are written in the same way.
 fn same(page: &Page<'_>, a: Range, b: Range) -> bool {
     page.key(a.0) == page.key(b.0) && page.key(a.1) == page.key(b.1)
 }

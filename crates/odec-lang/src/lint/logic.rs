@@ -35,9 +35,9 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
 
 /// The kind of each expression; operands precede the expressions that contain them.
 struct Kinds {
-    /// It contains a comparison, or something that may be one: a name that is not a state, or a call.
+    /// True for an expression with a comparison, or with something that may be one: a name that is not a state, or a call.
     logical: Vec<bool>,
-    /// It reads a state.
+    /// True for an expression that reads a state.
     moves: Vec<bool>,
 }
 
@@ -70,7 +70,7 @@ impl Kinds {
     }
 }
 
-/// A state or a formula of states where a condition is wanted.
+/// Warns about a state, or an expression in states, that is used as a condition.
 fn as_condition(page: &Page<'_>, kinds: &Kinds, id: ExprId) -> Option<Diagnostic> {
     let at = id.0 as usize;
     let text = page.text(id);
@@ -111,7 +111,7 @@ fn is_condition(page: &Page<'_>, id: ExprId) -> bool {
     )
 }
 
-/// Whether one pair of brackets holds all of a text.
+/// True if one pair of brackets encloses the whole text.
 fn bracketed(text: &str) -> bool {
     if !text.starts_with('(') {
         return false;

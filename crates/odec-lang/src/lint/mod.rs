@@ -35,13 +35,13 @@ impl<'a> Page<'a> {
         self.source.text.get(self.expr(id).span.range()).unwrap_or_default()
     }
 
-    /// The same without blanks: two expressions with it are one.
+    /// The text without blanks: expressions with equal keys are equal.
     fn key(&self, id: ExprId) -> String {
         self.text(id).chars().filter(|c| !c.is_whitespace()).collect()
     }
 }
 
-/// All warnings for a valid model and its tree.
+/// All warnings for a valid model, from its tree.
 pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
     let page = Page { tree, source, model };
     let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 6] =

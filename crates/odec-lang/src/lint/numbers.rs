@@ -12,14 +12,14 @@ use crate::units::Mode;
 
 /// Functions whose argument is an angle in radians.
 const ANGLES: [&str; 3] = ["sin", "cos", "tan"];
-/// A whole number of at least this size is probably in degrees, if it is a multiple of [`DEGREES_STEP`].
+/// An integer of at least this size is probably in degrees, if it is a multiple of [`DEGREES_STEP`].
 const DEGREES_FROM: f64 = 30.0;
 /// Angles in degrees are mostly multiples of this.
 const DEGREES_STEP: f64 = 15.0;
 
 /// Units of an angle in degrees.
 const DEGREES: [&str; 5] = ["deg", "degree", "degrees", "°", "arcdeg"];
-/// Units that names end in, grouped by quantity: `tau_ms`. Common endings of other names (`_s`, `_min`) are left out.
+/// Units at the ends of names, grouped by quantity: `tau_ms`. Common endings of other names (`_s`, `_min`) are left out.
 const ENDINGS: [&[&str]; 5] = [
     &["ns", "us", "ms", "sec", "hours", "days", "years"],
     &["nm", "um", "mm", "cm", "km"],
@@ -27,7 +27,7 @@ const ENDINGS: [&[&str]; 5] = [
     &["deg", "rad"],
     &["Hz", "kHz", "MHz"],
 ];
-/// Units that are declared for the same quantities, in addition to [`ENDINGS`].
+/// Declared units of the same quantities, in addition to [`ENDINGS`].
 const DECLARED: [&[&str]; 5] =
     [&["s", "min", "h", "hour", "day", "d", "yr", "year"], &["m"], &["g"], &["degree", "degrees", "°"], &[]];
 
@@ -47,7 +47,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Names that are declared in degrees. Also tells of names that say another unit than their declaration: `tau_ms = 5 [s]`.
+/// Names that are declared in degrees. Also warns about names whose ending contradicts the declared unit: `tau_ms = 5 [s]`.
 fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str, Span> {
     let mut in_degrees = HashMap::new();
     for statement in &page.tree.statements {
@@ -83,7 +83,7 @@ fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str
 
 /// `sin(theta)` of a name that is declared in degrees.
 fn of_degrees(page: &Page<'_>, name: &str, argument: ExprId, declared: &HashMap<&str, Span>) -> Option<Diagnostic> {
-    // where units are checked, an angle in degrees is converted
+    // if units are checked, an angle in degrees is converted
     if page.model.units.mode != Mode::Off {
         return None;
     }
@@ -103,12 +103,12 @@ fn number(page: &Page<'_>, id: ExprId) -> Option<f64> {
     }
 }
 
-/// `x^1/2` is `(x^1)/2`, `x^-1/2` is `(x^-1)/2`, and so it is behind factors: `k*x^1/2`.
+/// `x^1/2` is `(x^1)/2`, `x^-1/2` is `(x^-1)/2`, also after factors: `k*x^1/2`.
 fn root(page: &Page<'_>, above: ExprId, below: ExprId, span: Span) -> Option<Diagnostic> {
     let mut base = above;
     loop {
         base = match page.expr(base).kind {
-            // a minus before it belongs to all of it
+            // a minus sign applies to the whole power
             ExprKind::Neg(inner) => inner,
             ExprKind::Binary(Binary::Mul, _, _, last) => last,
             _ => break,
@@ -122,7 +122,7 @@ fn root(page: &Page<'_>, above: ExprId, below: ExprId, span: Span) -> Option<Dia
     let (one, below) = (number(page, exponent)?, number(page, below)?);
     let power = page.expr(base).span;
     let rest = page.source.text.get(power.end as usize..).unwrap_or_default();
-    // in brackets the exponent is meant as it stands
+    // an exponent in brackets is intended
     let bare = rest.trim_start_matches([' ', '\t']).starts_with('/') && !page.text(base).ends_with(')');
     (one == 1.0 && below.fract() == 0.0 && below > 1.0 && bare).then(|| {
         let text = page.text(x);

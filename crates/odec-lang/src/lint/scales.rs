@@ -6,11 +6,11 @@ use crate::diagnostic::Diagnostic;
 use crate::report::warning;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
 
-/// The ratio of two terms above which the smaller one is lost.
+/// The ratio of two terms above which the smaller one has no effect.
 const RATIO: f64 = 1e10;
-/// A state below this part of the largest one begins near zero.
+/// A state below this fraction of the largest one starts near zero.
 const NEAR_ZERO: f64 = 1e-6;
-/// Most terms of one sum that are compared.
+/// Largest number of terms of one sum that are compared.
 const MAX_TERMS: usize = 200;
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
@@ -26,7 +26,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         for term in terms(page, *rhs) {
             // a term without a value may be of any size
             match values.value(term).map(f64::abs) {
-                // a state that begins near zero says nothing of the size of its terms
+                // a state that starts near zero does not determine the size of its terms
                 Some(size) if size.is_finite() && size > 0.0 => {
                     if values.states(term).iter().all(|x| x.abs() >= least_state) {
                         sizes.push((size, term));

@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 60;
 /// Largest number of parts of an expression that are searched for states.
 const MAX_READ: usize = 1000;
 
-/// Where the value of each scalar name is written.
+/// The expressions of the values of scalar names.
 pub(super) struct Values<'a> {
     page: &'a Page<'a>,
     names: HashMap<(&'a str, u8), ExprId>,
@@ -41,12 +41,12 @@ impl<'a> Values<'a> {
         Values { page, names, known: HashMap::new() }
     }
 
-    /// The initial value, if it is known.
+    /// The initial value of an expression, if it is known.
     pub(super) fn value(&mut self, id: ExprId) -> Option<f64> {
         self.deep(id, 0)
     }
 
-    /// The values of the states that an expression reads, through definitions too.
+    /// The values of the states that an expression reads, including reads by definitions.
     pub(super) fn states(&mut self, id: ExprId) -> Vec<f64> {
         let page = self.page;
         let (mut found, mut seen, mut open) = (Vec::new(), HashSet::new(), vec![id]);
@@ -131,7 +131,7 @@ impl<'a> Values<'a> {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        // a name that is being asked for has no value in its own
+        // prevents infinite recursion: a name has no value inside its own value
         self.known.insert(key.clone(), None);
         let value = self.names.get(&(name, primes)).copied().and_then(|id| self.deep(id, depth + 1));
         self.known.insert(key, value);

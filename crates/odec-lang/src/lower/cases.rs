@@ -1,4 +1,4 @@
-//! The value of a subscript beyond the end of its axis: the boundary rules as a chain of choices.
+//! The value of an array at a subscript beyond the end of its axis: the boundary rules as a chain of choices.
 
 use odec_ir::NodeId;
 use odec_ir::builtin::logic;
@@ -9,7 +9,7 @@ use super::index::{Equal, IndexValue, Wrap};
 use super::read::{Quantity, Reading};
 use super::world::PlaceAt;
 
-/// A value with the condition (a node of the guards) under which it is the one.
+/// A value, and the condition (a node of the guards) under which it applies.
 struct Case {
     condition: NodeId,
     key: Key,
@@ -61,7 +61,7 @@ impl KernelBuilder<'_, '_> {
         Ok(Progress::Done(node))
     }
 
-    /// When a boundary concerns what is read (`None`: always), and its value there.
+    /// The condition under which a boundary applies to a read (`None`: always), and its value there.
     fn boundary_case(&mut self, reading: &Reading<'_>, b: usize) -> (Option<NodeId>, Key) {
         let mut conditions = Vec::new();
         let mut locals = Vec::new();
@@ -98,8 +98,8 @@ impl KernelBuilder<'_, '_> {
         (condition, (form, boundary.value.root, inner))
     }
 
-    /// A definition beyond the ends of axes with rules: joined ends are a subscript that comes in again, and at a
-    /// clamped subscript it is the one at the end of the axis. At a corner each axis follows its own rule.
+    /// A definition beyond the ends of axes with rules: at joined ends the subscript wraps around; a clamped
+    /// subscript gives the definition at the end of the axis. At a corner, each axis follows its own rule.
     fn edge_cases(
         &mut self,
         reading: &Reading<'_>,
@@ -115,7 +115,7 @@ impl KernelBuilder<'_, '_> {
                 _ => {}
             }
         }
-        // corners before edges: of several conditions that hold the first one counts
+        // corners before edges: the first condition that holds applies
         let mut places = vec![(Vec::new(), subs.to_vec(), reading.context)];
         for (k, ends) in clamped {
             let mut refined = Vec::new();
@@ -142,7 +142,7 @@ impl KernelBuilder<'_, '_> {
         }
     }
 
-    /// The conditions under which a subscript is beyond the ends of a clamped axis, where that can be, and these ends.
+    /// The conditions under which a subscript is beyond the ends of a clamped axis, as far as possible, and these ends.
     fn beyond(&mut self, reading: &Reading<'_>, k: usize, value: &IndexValue) -> Vec<(NodeId, Affine)> {
         let (first, last) = {
             let axis = &self.world.extents.axes[reading.axes[k].0.0 as usize];
@@ -163,7 +163,7 @@ impl KernelBuilder<'_, '_> {
         ends
     }
 
-    /// `first <= value`, `value <= last` at all points.
+    /// Whether `first <= value` and `value <= last` hold at all points.
     fn surely_within(&self, value: &IndexValue, first: &Affine, last: &Affine) -> (bool, bool) {
         match value.as_affine() {
             Some(a) => (self.facts().not_below(a, first), self.facts().not_above(a, last)),
@@ -189,7 +189,7 @@ impl KernelBuilder<'_, '_> {
         conditions
     }
 
-    /// All of these conditions; `None` if there is none.
+    /// The conjunction of these conditions; `None` if there are none.
     pub fn all(&mut self, conditions: &[NodeId]) -> Option<NodeId> {
         let guards = &mut self.space.guards;
         conditions.iter().copied().reduce(|a, b| guards.apply(&logic::AND, &[a, b]))

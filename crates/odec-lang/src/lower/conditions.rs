@@ -1,5 +1,5 @@
 //! Conditions that hold everywhere but near an edge: `if i < N`, `i == 1 or j == M`. The interior ends before the
-//! edge, and there the condition is settled.
+//! edge, so that the condition is constant there.
 
 use odec_ir::builtin::Primitive;
 use odec_ir::nest::{Affine, Element, Margin, Region};
@@ -8,14 +8,14 @@ use odec_ir::{Node, NodeId};
 use super::builder::{KernelBuilder, Phase};
 use super::extents::combine;
 
-/// Most points next to an end of a loop that are left to the boundary region for the sake of one comparison.
+/// Largest number of points next to an end of a loop that one comparison may move to the boundary region.
 const MAX_EDGE: i64 = 16;
 
 /// Deepest condition that is looked into.
 const MAX_DEPTH: u32 = 100;
 
-/// The subscripts and ranges (subscript, first, last) inside which a condition is decided, and how many points that
-/// leaves out along their loops.
+/// The subscripts and ranges (subscript, first, last) inside which a condition is constant, and the number of points
+/// that this excludes along their loops.
 #[derive(Default)]
 struct Bounds {
     margins: Vec<(Affine, Affine, Affine)>,
@@ -39,7 +39,7 @@ fn both(a: Option<Bounds>, b: Option<Bounds>) -> Option<Bounds> {
 }
 
 impl KernelBuilder<'_, '_> {
-    /// The value of a condition (a node of the guards) in the whole interior, which is bounded so that it has one.
+    /// The value of a condition (a node of the guards) in the interior, after bounding the interior so that it is constant.
     pub fn settled_inside(&mut self, guard: NodeId) -> Option<bool> {
         if self.region != Region::Interior || self.phase != Phase::Run {
             return None;
@@ -57,7 +57,7 @@ impl KernelBuilder<'_, '_> {
         Some(value)
     }
 
-    /// The bounds under which a condition has a value.
+    /// The bounds under which a condition has this value.
     fn decided(&self, node: NodeId, value: bool, depth: u32) -> Option<Bounds> {
         if depth > MAX_DEPTH {
             return None;
@@ -81,7 +81,7 @@ impl KernelBuilder<'_, '_> {
     fn ordered(&self, a: NodeId, b: NodeId, gap: i64, value: bool) -> Option<Bounds> {
         let (a, b) = (self.whole(a)?, self.whole(b)?);
         let difference = b.plus(&a, -1)?.plus(&Affine::constant(gap), -1)?;
-        // True where the difference is at least 0, false where it is at most -1.
+        // True if the difference is at least 0, false if it is at most -1.
         let needed = if value { difference } else { Affine::constant(-1).plus(&difference, -1)? };
         self.not_negative(&needed)
     }
@@ -95,7 +95,7 @@ impl KernelBuilder<'_, '_> {
         cheaper(self.not_negative(&above), self.not_negative(&below))
     }
 
-    /// Bounds under which an expression in one iteration loop is at least zero, if they leave out few points.
+    /// Bounds under which an expression in one iteration loop is at least zero, if they exclude few points.
     fn not_negative(&self, needed: &Affine) -> Option<Bounds> {
         if self.facts().not_below(needed, &Affine::constant(0)) {
             return Some(Bounds::default());
@@ -105,7 +105,7 @@ impl KernelBuilder<'_, '_> {
             return None;
         }
         let over = &self.space.loops()[l.0 as usize];
-        // A loop of a few literal rounds has no interior worth the name.
+        // A loop with a few literal rounds has no useful interior.
         if over.first.extents.is_empty() && over.last.extents.is_empty() {
             return None;
         }
@@ -125,7 +125,7 @@ impl KernelBuilder<'_, '_> {
         few.then(|| Bounds { margins: vec![margin], cost: left_out.constant })
     }
 
-    /// A node of the guards as a whole number.
+    /// A node of the guards as an integer.
     fn whole(&self, node: NodeId) -> Option<Affine> {
         match self.space.guards.node(node) {
             Node::Constant(bits) => {

@@ -1,5 +1,5 @@
-//! Derivatives of several elements in one equation: `u[i-1]' + 4*u[i]' + u[i+1]' = ...`. They stay on the left side,
-//! as the product of a mass matrix with all derivatives; everything else is the right side.
+//! Derivatives of several elements in one equation: `u[i-1]' + 4*u[i]' + u[i+1]' = ...`. They remain on the left-hand
+//! side, as the product of a mass matrix with all derivatives; everything else is on the right-hand side.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::model::{Body, Level, Model, Place, Symbol, TermId, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::error;
 
-/// The states whose derivatives depend on one another, or at other elements on themselves.
+/// The states whose derivatives depend on each other, or on other elements of themselves.
 pub(super) fn coupled(model: &Model) -> BTreeSet<usize> {
     let n = model.states.len();
     if model.states.iter().all(|s| s.indexed.is_scalar()) {
@@ -34,7 +34,7 @@ pub(super) fn coupled(model: &Model) -> BTreeSet<usize> {
         uses[n + d] = used(model, definition.value, None);
     }
     let cyclic = components(&uses).into_iter().filter(|component| is_cycle(component, &uses));
-    // The row of an algebraic unknown is one of the mass matrix, without entries.
+    // The row of an algebraic unknown in the mass matrix is empty.
     let unknowns = (0..n).filter(|&i| model.states[i].algebraic);
     cyclic.flatten().filter(|&i| i < n).chain(unknowns).collect()
 }
@@ -66,7 +66,7 @@ fn used(model: &Model, body: Body, own: Option<(usize, &[Place])>) -> Vec<usize>
     found
 }
 
-/// Subscripts are those of a place, as they are written.
+/// True if the subscripts are those of a place, as written.
 fn is_place(model: &Model, subscripts: &[TermId], place: &[Place]) -> bool {
     subscripts.len() == place.len()
         && subscripts.iter().zip(place).all(|(&s, place)| match (place, &model.term(s).kind) {
@@ -76,7 +76,7 @@ fn is_place(model: &Model, subscripts: &[TermId], place: &[Place]) -> bool {
         })
 }
 
-/// All that a definition uses of derivatives is that of this state, at its own element and in its own text.
+/// True if a definition uses no derivatives except that of this state, at its own element and in its own text.
 fn passes(model: &Model, d: usize, state: usize) -> bool {
     let definition = &model.definitions[d];
     let place: Vec<Place> = definition.indexed.locals.iter().map(|&l| Place::Each(l)).collect();
@@ -88,8 +88,7 @@ fn passes(model: &Model, d: usize, state: usize) -> bool {
     })
 }
 
-/// A node as `linear + rest`, where the first is linear in the derivatives and the second without them. `None` is
-/// zero.
+/// A node as `linear + rest`: the first part is linear in the derivatives, the second contains none. `None` is zero.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Split {
     pub linear: Option<NodeId>,
@@ -190,7 +189,7 @@ impl KernelBuilder<'_, '_> {
         })
     }
 
-    /// The derivative by time of what a boundary says.
+    /// The derivative by time of a boundary value.
     pub fn slope(&mut self, root: NodeId, span: Span) -> Outcome {
         let live = self.graph.reachable([root]);
         if (0..live.len()).any(|i| live[i] && self.jumps(NodeId(i as u32))) {
@@ -224,7 +223,7 @@ impl KernelBuilder<'_, '_> {
         Ok(Progress::Done(node))
     }
 
-    /// A node whose value jumps along a run: a discrete, or a switch of what changes.
+    /// True for a node whose value jumps during a run: a discrete, or a switch by a varying quantity.
     fn jumps(&self, id: NodeId) -> bool {
         let array = |node: Node| match node {
             Node::Read(Element::At(access)) => Some(self.space.access(access).array),
@@ -235,7 +234,8 @@ impl KernelBuilder<'_, '_> {
             node == Node::Time || is_discrete(node) || array(node).is_some_and(|array| self.state_of(array).is_some())
         };
         match self.graph.node(id) {
-            // a choice jumps where its condition changes, which is a comparison of its own; arms and indices do not make it jump
+            // a choice jumps if its condition changes, which is a separate comparison; branches and indices do not
+            // make it jump
             Node::Call(op, _) if op.0.name != "if" && JUMPS.contains(&op.0.name) => {
                 let live = self.graph.reachable([id]);
                 (0..live.len()).any(|i| live[i] && changes(self.graph.node(NodeId(i as u32))))

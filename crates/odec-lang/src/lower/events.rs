@@ -14,7 +14,7 @@ use crate::model::evaluator::Range;
 use crate::model::{self, Body, Change, EventKind, Place, Symbol};
 use crate::report::{error, internal};
 
-/// Most elements that all events of a model write, and most events.
+/// Largest number of elements that all events of a model write, and largest number of events.
 pub const MAX_WRITES: u64 = 10_000_000;
 
 /// Rows of results, by the program that they belong to.
@@ -25,7 +25,7 @@ struct Results {
     times: Vec<Row>,
 }
 
-/// The events of a model, with kernels that compare as the text says.
+/// The events of a model, with kernels that evaluate comparisons as written.
 pub(super) fn draft(world: &mut World<'_>) -> Fallible<EventDraft> {
     let model = world.model;
     let mut results = Results::default();
@@ -60,7 +60,7 @@ pub(super) fn draft(world: &mut World<'_>) -> Fallible<EventDraft> {
     })
 }
 
-/// The bounds of all states, which are computed together with the discretes at the start.
+/// The bounds of all states, which are computed together with the initial discretes.
 fn bounds(world: &mut World<'_>, rows: &mut Vec<Row>) -> Fallible<Vec<BoundValues>> {
     let model = world.model;
     let mut bounds = Vec::new();
@@ -163,7 +163,7 @@ fn ranges(world: &World<'_>, locals: &[usize]) -> Option<Vec<Range>> {
     locals.iter().map(|&l| world.model.bounds_of(&world.model.locals[l].range, world.values)).collect()
 }
 
-/// Which elements an action writes: for each event all values of the indices of the action.
+/// The elements that an action writes: for each event, all values of the indices of the action.
 fn list_writes(
     world: &World<'_>,
     event: &model::Event,

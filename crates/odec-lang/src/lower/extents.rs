@@ -1,5 +1,5 @@
 //! Sizes: constants that index sets and subscripts depend on. They are extents for the binding and reads for the
-//! code, so that neither the number of nodes nor a single constant of the code depends on their values.
+//! code, so that the number of nodes and the constants of the code do not depend on their values.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use super::{Fallible, refuse};
 use crate::model::{Body, Dimension, Model, Place, Symbol, TermId, TermKind, Values};
 use crate::report::error;
 
-/// Largest magnitude of an extent: beyond it an f64 does not hold every whole number.
+/// Largest magnitude of an extent: above it, an f64 does not represent every integer.
 const MAX_EXTENT: f64 = 9_007_199_254_740_992.0;
 
 /// Extents and axes of the program, in the order of their first use.
@@ -24,7 +24,7 @@ pub(super) struct Extents<'m> {
     scalars: Vec<ArrayId>,
     /// Index sets of the program.
     pub axes: Vec<Axis>,
-    /// How many of them are declared: none of these is empty. The ranges that bound an interior follow, and may be.
+    /// Number of declared axes, which are never empty. The ranges that bound an interior follow and may be empty.
     pub declared: usize,
     by_axis: HashMap<(String, Affine, Affine), AxisId>,
     by_constant: BTreeMap<usize, ExtentId>,
@@ -70,7 +70,7 @@ impl<'m> Extents<'m> {
                 }
             }
         }
-        // What a size is computed from varies with it, and so does what is computed from a size.
+        // A size and the constants in its formula vary together.
         for &c in model.constant_order.iter().rev() {
             if varies[c] {
                 let body = model.constants[c].value;
@@ -91,7 +91,7 @@ impl<'m> Extents<'m> {
         extents
     }
 
-    /// The scalar that holds a constant whose value changes with a size.
+    /// The scalar of a constant whose value changes with a size.
     pub fn varying(&self, constant: usize) -> Option<ArrayId> {
         self.varying.get(constant).copied().flatten()
     }
@@ -101,12 +101,12 @@ impl<'m> Extents<'m> {
         self.scalars[extent.0 as usize]
     }
 
-    /// The axes that no size makes empty.
+    /// The axes that are never empty.
     pub fn declared_axes(&self) -> &[Axis] {
         &self.axes[..self.declared]
     }
 
-    /// The extent that a scalar holds.
+    /// The extent that a scalar represents.
     pub fn extent_of(&self, scalar: ArrayId) -> Option<ExtentId> {
         self.scalars.iter().position(|s| *s == scalar).map(|i| ExtentId(i as u32))
     }
@@ -123,7 +123,7 @@ impl<'m> Extents<'m> {
         axis
     }
 
-    /// An expression in constants as a whole number.
+    /// An expression in constants as an affine integer.
     pub fn affine(&mut self, arrays: &mut Arrays, body: Body) -> Fallible<Affine> {
         let mut known: Vec<Option<Affine>> = Vec::with_capacity(body.range().len());
         for at in body.range() {
@@ -151,7 +151,7 @@ impl<'m> Extents<'m> {
         }
     }
 
-    /// A leaf as a whole number; `None` if it is no constant.
+    /// A leaf as an affine integer; `None` if it is not a constant.
     pub fn leaf(&mut self, arrays: &mut Arrays, kind: &TermKind, span: Span) -> Fallible<Option<Affine>> {
         Ok(match *kind {
             TermKind::Number(x) if x.fract() == 0.0 && x.abs() < MAX_EXTENT => Some(Affine::constant(x as i64)),
@@ -233,7 +233,7 @@ impl<'m> Extents<'m> {
     }
 }
 
-/// `a op b` of whole numbers, where it is one.
+/// `a op b` for integers, if the result is affine.
 pub(super) fn combine(op: &str, parts: &[Affine]) -> Option<Affine> {
     let number = |a: &Affine| (a.loops.is_empty() && a.extents.is_empty()).then_some(a.constant);
     match (op, parts) {

@@ -1,5 +1,5 @@
-//! Models with arrays whose constraints must be differentiated: their elements are scalars of one system, for the sizes
-//! that they have. Equations over indices stand once for each of their points.
+//! Models with arrays whose constraints must be differentiated: their elements become scalars of one system, for
+//! fixed sizes. Equations over indices are repeated for each of their points.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use super::structure;
 use crate::model::data::{each_point, position};
 use crate::model::{Indexed, Model, Place, Symbol, TermKind, Values};
 
-/// Most states and unknowns, all elements of arrays counted, of a model whose constraints are differentiated: finding the
-/// structure takes their number to the third power.
+/// Largest number of states and unknowns, including all elements of arrays, of a model whose constraints are
+/// differentiated: finding the structure takes their number to the third power.
 pub const MAX_ELEMENTS: usize = 400;
 
 /// See the head of this file.
 pub(super) struct Flat {
-    /// The model with these elements as its states, and only what equations need.
+    /// The model with these elements as its states, reduced to what the equations need.
     pub model: Model,
     pub states: Vec<FlatState>,
     pub equations: Vec<FlatEquation>,
@@ -25,7 +25,7 @@ pub(super) struct Flat {
 pub(super) struct FlatState {
     pub state: usize,
     pub at: Vec<i64>,
-    /// Where it is in its array, row by row.
+    /// Its index in the array, row by row.
     pub position: usize,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct FlatEquation {
 }
 
 impl Flat {
-    /// `None` for a model without arrays, for one whose equations each hold an unknown, and for a large one.
+    /// `None` for a model without arrays, for a model in which every equation contains an unknown, and for a large one.
     pub fn of(model: &Model, values: &Values) -> Option<Flat> {
         if !model.has_arrays() || !constrained(model) {
             return None;
@@ -91,7 +91,8 @@ impl Flat {
         Some(flat)
     }
 
-    /// The model as its elements. Outputs and definitions are left out: they use derivatives by their own equations.
+    /// The model with elements as states. Outputs and definitions are left out: they use derivatives by their own
+    /// equations.
     fn shadow(&self, model: &Model, equations: Vec<crate::model::Equation>) -> Model {
         let state = |own: &FlatState| {
             let declared = &model.states[own.state];
@@ -111,7 +112,7 @@ impl Flat {
     }
 }
 
-/// An algebraic equation holds no unknown, or an unknown is in no equation that is left for it.
+/// True if an algebraic equation contains no unknown, or no remaining equation contains an unknown.
 fn constrained(model: &Model) -> bool {
     let unknowns: Vec<usize> = (0..model.states.len()).filter(|&i| model.states[i].algebraic).collect();
     let algebraic = |i: usize| unknowns.contains(&i);
@@ -127,13 +128,13 @@ fn constrained(model: &Model) -> bool {
             gives.push(read);
         }
     }
-    // every unknown needs one of these equations, which may be for several elements of it
+    // every unknown needs one of these equations, which may contain several elements of it
     let of_each: Vec<Vec<usize>> =
         (0..unknowns.len()).map(|k| (0..gives.len()).filter(|&e| gives[e].contains(&k)).collect()).collect();
     !unknowns.is_empty() && structure::unknown_of_each(&of_each, gives.len()).is_none()
 }
 
-/// The algebraic unknowns that an equation reads, also through definitions and functions.
+/// The algebraic unknowns that an equation reads, including reads by definitions and functions.
 fn unknowns_read(model: &Model, equation: &crate::model::Equation) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let mut seen = BTreeSet::new();

@@ -2,16 +2,16 @@
 
 use odec_ir::nest::{Affine, Axis, AxisId, Edge, Loop, LoopId, Sub};
 
-/// The value of an index in the place where an expression is expanded.
+/// The value of an index at the place where an expression is expanded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct IndexValue {
-    /// The whole number.
+    /// The integer.
     pub sub: Sub,
-    /// How it comes in again where it is out of an axis.
+    /// How it wraps around if it leaves an axis.
     pub wrap: Option<Wrap>,
 }
 
-/// The rule of an edge that a whole number followed on its way.
+/// The edge rule that an integer has followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Wrap {
     pub axis: AxisId,
@@ -26,14 +26,14 @@ impl Wrap {
     }
 }
 
-/// Where a subscript that followed the rule of an edge is on the axis of what it selects from.
+/// The position of a subscript that followed an edge rule, on the axis of the selected array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Landing {
-    /// It followed none, or one that the axis itself has.
+    /// It followed no rule, or the rule of the axis itself.
     Own,
     /// Inside, by this rule.
     Inside(Edge),
-    /// It is not known for every size.
+    /// The position is not known for all sizes.
     Unknown,
 }
 
@@ -61,7 +61,7 @@ impl IndexValue {
         IndexValue::affine(Affine::index(l))
     }
 
-    /// The affine expression, if it is no element of a table.
+    /// The affine expression, unless it is an element of a table.
     pub fn as_affine(&self) -> Option<&Affine> {
         match &self.sub {
             Sub::Affine(affine) => Some(affine),
@@ -82,7 +82,7 @@ fn loops_of(sub: &Sub, found: &mut Vec<LoopId>) {
     }
 }
 
-/// How two whole numbers compare at all points and for all sizes.
+/// The result of comparing two integers at all points and for all sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Equal {
     Always,
@@ -90,17 +90,17 @@ pub(super) enum Equal {
     Maybe,
 }
 
-/// Facts about sizes: no axis is empty, and no loop is empty where its body runs.
+/// Facts about sizes: no axis is empty, and no loop is empty while its body runs.
 pub(super) struct Facts<'a> {
     pub loops: &'a [Loop],
-    /// Those that are never empty.
+    /// The axes that are never empty.
     pub axes: &'a [Axis],
-    /// Expressions that are at least zero here: in an interior what its margins say.
+    /// Expressions that are at least zero here: in an interior, those of its margins.
     pub held: &'a [Affine],
 }
 
 impl Facts<'_> {
-    /// Least and greatest value over the loops.
+    /// Smallest and largest value over the loops.
     fn bounds(&self, affine: &Affine) -> Option<(Affine, Affine)> {
         let rest = Affine { loops: Vec::new(), ..affine.clone() };
         let (mut least, mut greatest) = (rest.clone(), rest);
@@ -113,26 +113,26 @@ impl Facts<'_> {
         Some((least, greatest))
     }
 
-    /// It is at least zero, whatever the sizes are. `loops` are those that run where it matters.
+    /// True if it is at least zero for all sizes. `loops` are the enclosing loops.
     fn never_negative(&self, affine: &Affine, loops: &[(LoopId, i64)]) -> bool {
         if affine.extents.is_empty() {
             return affine.constant >= 0;
         }
         let lengths = self.axes.iter().map(|a| (&a.first, &a.last));
         let running = loops.iter().map(|&(l, _)| &self.loops[l.0 as usize]).map(|l| (&l.first, &l.last));
-        // At least as much as the length of what is not empty.
+        // It is at least the length of a nonempty range.
         lengths.chain(running).any(|(first, last)| {
             let length = last.plus(first, -1);
             length.is_some_and(|length| affine.extents == length.extents && affine.constant >= length.constant)
         })
     }
 
-    /// `least <= sub <= greatest` everywhere.
+    /// True if `least <= sub <= greatest` everywhere.
     pub fn inside(&self, sub: &Affine, first: &Affine, last: &Affine) -> bool {
         self.not_below(sub, first) && self.not_above(sub, last)
     }
 
-    /// A difference is at least zero because another one is.
+    /// True if a difference is at least zero because another one is.
     fn follows(&self, difference: Option<Affine>) -> bool {
         let beyond = |d: &Affine, h: &Affine| d.loops == h.loops && d.extents == h.extents && d.constant >= h.constant;
         difference.is_some_and(|d| self.held.iter().any(|h| beyond(&d, h)))
@@ -156,7 +156,7 @@ impl Facts<'_> {
         difference.is_some_and(|d| self.never_negative(&d, &sub.loops))
     }
 
-    /// Whether `sub` is `at`.
+    /// Compares `sub` with `at`.
     pub fn compare(&self, sub: &Affine, at: &Affine) -> Equal {
         let Some(difference) = sub.plus(at, -1) else { return Equal::Maybe };
         if difference.loops.is_empty() && difference.extents.is_empty() {

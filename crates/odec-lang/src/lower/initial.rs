@@ -8,7 +8,7 @@ use super::index::IndexValue;
 use crate::model::{Opened, Symbol};
 
 impl KernelBuilder<'_, '_> {
-    /// An initial value that was replaced for all elements, but for those that were replaced by themselves.
+    /// An initial value that was replaced for all elements, except for elements with their own replacement.
     pub fn replaced_whole(&mut self, symbol: Symbol, order: u8, subs: &[IndexValue]) -> Option<NodeId> {
         if self.phase != Phase::Start {
             return None;
@@ -24,14 +24,14 @@ impl KernelBuilder<'_, '_> {
         Some(self.replaced(node, i, order, subs))
     }
 
-    /// An initial value, with those of single elements that were replaced.
+    /// An initial value, including replacements for single elements.
     pub fn initial_element(&mut self, state: usize, order: u8, subs: &[IndexValue], key: Key) -> Outcome {
         let node = ready!(self.same(key));
         let shifted = self.opened(state, order, None).map(|shift| self.graph.add(node, shift));
         Ok(Progress::Done(self.replaced(shifted.unwrap_or(node), state, order, subs)))
     }
 
-    /// The initial value of a discrete, with those of single elements that were replaced.
+    /// The initial value of a discrete, including replacements for single elements.
     pub fn initial_discrete(&mut self, discrete: usize, subs: &[IndexValue], key: Key) -> Outcome {
         let node = ready!(self.same(key));
         Ok(Progress::Done(self.replaced_discrete(node, discrete, subs)))
@@ -47,7 +47,7 @@ impl KernelBuilder<'_, '_> {
         node
     }
 
-    /// The condition that these subscripts are those of an element.
+    /// The condition that these subscripts select an element.
     fn is_at(&mut self, subs: &[IndexValue], at: &[i64]) -> Option<NodeId> {
         let mut conditions = Vec::new();
         for (sub, &at) in subs.iter().zip(at) {
@@ -74,7 +74,7 @@ impl KernelBuilder<'_, '_> {
             let value = self.opened(state, order, Some(at)).unwrap_or_else(|| self.graph.constant(*value));
             node = self.graph.apply(&logic::IF, &[condition, value, node]);
         }
-        // an element that varies and has no value of its own starts from that of the text
+        // an element that varies without a given value starts from the value in the text
         for opened in values.opened.iter().filter(|o| (o.state, o.order) == (state, order) && o.given.is_none()) {
             let Some(at) = &opened.at else { continue };
             let (Some(condition), Some(shift)) = (self.is_at(subs, at), self.opened(state, order, Some(at))) else {

@@ -1,4 +1,5 @@
-//! Inputs as nodes: the piece of the curve that the argument lies in, and a polynomial with the coefficients of that piece.
+//! Inputs as nodes: the piece of the curve that contains the argument, and a polynomial with the coefficients of that
+//! piece.
 
 use odec_ir::builtin::{lookup, rounding};
 use odec_ir::{ArrayId, Builtin, NodeId, Op, Role, Span};
@@ -11,9 +12,9 @@ use crate::model::inputs::{Between, Curve, Input, Outside};
 pub(super) struct CurveTables {
     knots: ArrayId,
     length: usize,
-    /// Where the polynomial of a piece begins.
+    /// The start of each piece.
     origins: Option<ArrayId>,
-    /// By power.
+    /// The coefficients, for each power.
     coefficients: Vec<ArrayId>,
     /// Number of pieces.
     pieces: usize,
@@ -23,7 +24,7 @@ pub(super) struct CurveTables {
     jumps: bool,
 }
 
-/// Declares the tables of an input. One whose file was not read has no value anywhere.
+/// Declares the tables of an input. An input without its file has no value anywhere.
 pub(super) fn declare(arrays: &mut Arrays, input: &Input, curve: Option<&Curve>) -> CurveTables {
     let unread = Curve::unread();
     let curve = curve.unwrap_or(&unread);

@@ -1,6 +1,6 @@
-//! The kernels that are not derivatives of others: every statement over the same index sets shares one, and what
-//! reads past an edge has an interior and a boundary region. The statements of a model without index sets share one
-//! for each role.
+//! The kernels that are not derivatives: all statements over the same index sets share a kernel, and statements that
+//! read past an edge have an interior and a boundary region. The statements of a model without index sets share one
+//! kernel for each role.
 
 use odec_ir::nest::{Affine, Kernel, LoopId, Region, Store, Target};
 use odec_ir::{ArrayId, Graph, InvariantStage, KernelRole, Node, NodeId, Role, StateElement};
@@ -16,33 +16,33 @@ use crate::report::internal;
 
 /// One value for each point of some loops.
 pub(super) struct Row {
-    /// Where it is stored.
+    /// The array that receives the value.
     pub array: ArrayId,
-    /// Which elements.
+    /// The elements.
     pub place: Vec<PlaceAt>,
-    /// What.
+    /// The value.
     pub value: RowValue,
 }
 
 pub(super) enum RowValue {
     /// An expression in the indices of the places.
     Expression(Body),
-    /// The same with the other sign.
+    /// An expression with the opposite sign.
     Negated(Body),
-    /// The initial value of a discrete, at the place itself.
+    /// The initial value of a discrete, at the same place.
     Start(usize),
-    /// The derivative of this order of a state, at the place itself.
+    /// The derivative of this order of a state, at the same place.
     State(usize, u8),
     /// The derivative that an equation over indices determines; for a coupled one, the terms without derivatives.
     Equation(usize),
-    /// The derivatives that a coupled equation holds.
+    /// The derivatives in a coupled equation.
     Product(usize),
-    /// The derivative of this array itself, at the place.
+    /// The derivative of this array, at the same place.
     Direction(ArrayId),
     /// f of the row of a state without indices, and its row of the mass matrix times the derivatives.
     Solved(usize),
     MassRow(usize),
-    /// A function that stays zero along a solution, by its number; zero beyond the last one.
+    /// An invariant, by its number; zero after the last one.
     Invariant(usize),
 }
 
@@ -179,7 +179,7 @@ fn kernel(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], r
     Ok(finish(builder, role, stores))
 }
 
-/// The kernel of what was written. Without index sets nodes that no store needs are left out.
+/// The kernel of the translated rows. Without index sets, nodes that no store needs are left out.
 pub(super) fn finish(builder: KernelBuilder<'_, '_>, role: KernelRole, stores: Vec<Store>) -> Kernel {
     let scalar = builder.world.scalar;
     let KernelBuilder { space, graph, margins, iterates, region, .. } = builder;
@@ -221,8 +221,8 @@ fn initial(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     grouped(world, KernelRole::Initial, Phase::Start, rows)
 }
 
-/// States without indices, or all elements of a flat model: their equations as one system, and M y' by rows if it has a
-/// mass matrix.
+/// States without indices, or all elements of a flat model: their equations as one system, and M y' by rows if there
+/// is a mass matrix.
 fn system(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     let model = world.model;
     let (mut right, mut left) = (Vec::new(), Vec::new());
@@ -244,7 +244,7 @@ fn system(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     Ok(kernels)
 }
 
-/// The functions that stay zero along a solution, as the right-hand side of a separate program.
+/// The invariants, as the right-hand side of a separate program.
 fn invariants(world: &mut World<'_>) -> Fallible<()> {
     let Some(reduction) = world.reduction.clone() else { return Ok(()) };
     let model = world.model;
@@ -274,7 +274,8 @@ fn invariants(world: &mut World<'_>) -> Fallible<()> {
     Ok(())
 }
 
-/// Equations over indices, each solved for its own derivative; those that cannot be have products with a mass matrix.
+/// Equations over indices, each solved for its own derivative; equations for which this is impossible get products
+/// with a mass matrix.
 fn equations(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     let model = world.model;
     let mut rows = Vec::new();
@@ -337,8 +338,8 @@ fn outputs(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
 }
 
 impl KernelBuilder<'_, '_> {
-    /// Without index sets nodes are numbered by the text: states, then definitions, each after those it uses. Sums of
-    /// derivatives are formed in the order of the numbers.
+    /// Without index sets, nodes are numbered in the order of the text: states, then definitions, each after those it
+    /// uses. Sums of derivatives are formed in the order of the numbers.
     fn number_nodes(&mut self) -> Fallible<()> {
         let model = self.world.model;
         for (i, state) in model.states.iter().enumerate() {
@@ -355,7 +356,7 @@ impl KernelBuilder<'_, '_> {
         Ok(())
     }
 
-    /// An expression of the equations without indices, where all highest derivatives are solved for.
+    /// An expression in the equations without indices, which are solved for all highest derivatives.
     fn side(&mut self, body: Body) -> Fallible<NodeId> {
         let rate = self.world.model.level(body) == Level::Rate;
         let context = if rate { self.solving() } else { PLAIN };
@@ -407,7 +408,7 @@ impl KernelBuilder<'_, '_> {
         Ok(sides)
     }
 
-    /// A function that stays zero along a solution.
+    /// An invariant.
     fn invariant(&mut self, k: usize) -> Fallible<NodeId> {
         let reduction = self.system()?.reduction.as_ref();
         let node = reduction.and_then(|r| r.stages.iter().flat_map(|stage| &stage.rows).nth(k).copied());
@@ -426,8 +427,8 @@ impl KernelBuilder<'_, '_> {
         self.settle(|s| s.read(Symbol::Discrete(discrete), 0, subs, PLAIN, span))
     }
 
-    /// A row of M y': that of a coupled equation as it is solved for, and the derivative itself everywhere else. The
-    /// terms stand in the order of the states in y.
+    /// A row of M y': for a coupled equation, the row it is solved for; otherwise the derivative itself. The terms
+    /// are in the order of the states in y.
     fn mass_row(&mut self, state: usize) -> Fallible<NodeId> {
         let row = self.system()?.mass.get(&state).cloned();
         let Some(row) = row else {

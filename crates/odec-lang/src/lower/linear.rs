@@ -43,7 +43,7 @@ impl Coefficient {
         Coefficient::Node(graph.add(a, b))
     }
 
-    /// The product with a node, which stands on the right.
+    /// The product with a node as the right operand.
     pub(super) fn times(self, x: NodeId, graph: &mut Graph) -> NodeId {
         match self {
             Coefficient::One => x,
@@ -57,7 +57,7 @@ impl Coefficient {
     }
 }
 
-/// `sum of coefficient * rate + rest`; no rest is zero.
+/// `sum of coefficient * rate + rest`; a missing rest is zero.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Form {
     pub coefficients: BTreeMap<usize, Coefficient>,
@@ -75,7 +75,7 @@ impl Form {
     }
 }
 
-/// Why there is no linear form.
+/// The reason why there is no linear form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoForm {
     /// This node is not linear in a derivative.
@@ -230,7 +230,7 @@ fn sum(a: Form, b: Form, graph: &mut Graph) -> Form {
     Form { coefficients, rest }
 }
 
-/// `a - b`, without a negation where a difference does.
+/// `a - b`, without a negation if a subtraction is possible.
 fn difference(a: Form, b: Form, graph: &mut Graph) -> Form {
     let rest = match (a.rest, b.rest) {
         (Some(x), Some(y)) => Some(graph.sub(x, y)),

@@ -1,5 +1,5 @@
 //! From the checked model to the program: arrays, the kernels for f, initial values and outputs, the mass matrix. A
-//! model without index sets takes the same way as one with them, and gets kernels without loops.
+//! model without index sets takes the same path, and gets kernels without loops.
 
 mod builder;
 mod cases;
@@ -42,15 +42,15 @@ use world::World;
 
 pub use flat::MAX_ELEMENTS as MAX_CONSTRAINED_ELEMENTS;
 
-/// What lowering gives, or why it does not.
+/// The result of lowering, or the reasons why it failed.
 type Fallible<T> = Result<T, Vec<Diagnostic>>;
 
-/// One reason.
+/// A failure with one reason.
 fn refuse<T>(report: Diagnostic) -> Fallible<T> {
     Err(vec![report])
 }
 
-/// An equation that gives no derivative; `form` is how one is written.
+/// The error for an equation that determines no derivative; `form` shows how to write one.
 fn algebraic(equation: Span, form: &str) -> Diagnostic {
     let headline = "an equation without a derivative determines an `unknown`, but there is none for this equation";
     let help = format!(
@@ -68,15 +68,15 @@ pub struct Lowered {
     pub warnings: Vec<Diagnostic>,
     /// The effect of the equations on each of [`Model::conserved`], on request.
     pub balances: Balances,
-    /// The warning for runs with `program`, which evaluates comparisons at each call, so that steps pass over its
+    /// The warning for runs with `program`, which evaluates comparisons at each call, so that steps do not end at its
     /// switches.
     pub passed_over: Option<Diagnostic>,
-    /// The program with modes instead of comparisons, for runs. Present if [`lower_for_run`] was asked for it and
-    /// something in the equations switches.
+    /// The program with modes instead of comparisons, for runs. Present after [`lower_for_run`] if something in the
+    /// equations switches.
     pub located: Option<Located>,
 }
 
-/// A program with modes: its right-hand side is that of the model only while its modes are those of the point.
+/// A program with modes: its right-hand side is that of the model as long as its modes belong to the point.
 pub struct Located {
     /// Kernels with derivatives.
     pub program: Program,
@@ -88,11 +88,11 @@ pub struct Located {
 pub(crate) struct Judged {
     pub warnings: Vec<Diagnostic>,
     pub balances: Balances,
-    /// The draft with modes, and what was located.
+    /// The draft with modes, and the located switches.
     pub located: Option<(Draft, Sketch)>,
 }
 
-/// The program of a model, with constants, parameters and initial values replaced as asked.
+/// The program of a model, with replaced constants, parameters and initial values.
 ///
 /// # Errors
 /// Overrides that name nothing or are out of bounds; equations that cannot be solved for their derivatives.
@@ -100,10 +100,10 @@ pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagno
     lower_warned(model, overrides).map(|lowered| lowered.program)
 }
 
-/// As [`lower`], with the warnings.
+/// Like [`lower`], with the warnings.
 ///
 /// # Errors
-/// As [`lower`].
+/// See [`lower`].
 pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec<Diagnostic>> {
     let draft = draft(model, overrides)?;
     let passed_over = switches::passed_over(&draft);
@@ -111,12 +111,12 @@ pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec
     Ok(Lowered { program: draft.complete(model)?, warnings, balances, passed_over, located: None })
 }
 
-/// As [`lower_warned`], or with `sensitivities` as [`lower_sensitivities_warned`], and with the program that a run takes.
+/// Like [`lower_warned`], or with `sensitivities` like [`lower_sensitivities_warned`], and with the program for runs.
 ///
 /// # Errors
-/// As those, and derivatives across a jump that are not known.
+/// The errors of these, and unknown derivatives across a jump.
 pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) -> Result<Lowered, Vec<Diagnostic>> {
-    // what does not exist is said first
+    // unknown names are reported first
     let values = if sensitivities { Some(model.values(overrides)?) } else { None };
     if let Some(values) = &values {
         check_sensitivities(model, &overrides.open, values)?;
@@ -162,8 +162,8 @@ fn parameters(model: &Model, arrays: &[Array], names: &[String], values: &Values
 /// Largest number of parameters and initial values with respect to which one run computes derivatives.
 pub const MAX_SENSITIVITIES: usize = 100;
 
-/// As [`lower`], with the derivatives of states and outputs by [`Overrides::open`] as further states and outputs,
-/// `d(x)/d(k)`: the states of each of these parameters follow those of the model in groups.
+/// Like [`lower`], with the derivatives of states and outputs with respect to [`Overrides::open`] as further states
+/// and outputs, `d(x)/d(k)`: the derivatives by each parameter follow the states of the model as a group.
 ///
 /// # Errors
 /// Also whole arrays of parameters or initial values, elements that do not exist, and too many of them.
@@ -171,12 +171,12 @@ pub fn lower_sensitivities(model: &Model, overrides: &Overrides) -> Result<Progr
     lower_sensitivities_warned(model, overrides).map(|lowered| lowered.program)
 }
 
-/// As [`lower_sensitivities`], with the warnings.
+/// Like [`lower_sensitivities`], with the warnings.
 ///
 /// # Errors
-/// As [`lower_sensitivities`].
+/// See [`lower_sensitivities`].
 pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec<Diagnostic>> {
-    // what does not exist is said first
+    // unknown names are reported first
     let values = model.values(overrides)?;
     check_sensitivities(model, &overrides.open, &values)?;
     let draft = draft(model, overrides)?;
@@ -188,7 +188,7 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
     Ok(Lowered { program, warnings, balances, passed_over, located: None })
 }
 
-/// Parameters and initial values that derivatives can be taken by.
+/// Checks the parameters and initial values with respect to which derivatives are computed.
 fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fallible<()> {
     if names.len() > MAX_SENSITIVITIES {
         let headline =
@@ -203,14 +203,14 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
     }
     for name in names {
         if let Some((parameter, position)) = model.parameter_element(name, values) {
-            // a value that it is given is refused in words of its own
+            // an invalid value for it has its own message
             if position.is_some() {
                 continue;
             }
             let given = &model.parameters[parameter];
             return refuse(no_element(model, name, &given.indexed, values, given.span));
         }
-        // whether it is one number, and where it is declared
+        // whether it is a scalar, and where it is declared
         let parameter = model.parameters.iter().find(|p| p.name == *name).map(|p| (&p.indexed, None, p.span));
         let opened = values.opened.iter().find(|o| o.name == *name).map(|o| {
             let state = &model.states[o.state];
@@ -251,7 +251,7 @@ fn no_element(model: &Model, name: &str, indexed: &Indexed, values: &Values, spa
     error("E0408", format!("`{name}` does not exist"), span, "declared here").help(help)
 }
 
-/// A matrix of derivatives was left out for its size.
+/// The message if a matrix of derivatives was left out because of its size.
 fn too_dense(model: &Model, mass: bool) -> Diagnostic {
     let (states, limit) = (model.states.len(), derive::MAX_DERIVATIVE_TERMS);
     let what = if mass { "the mass matrix" } else { "the equations" };
@@ -274,7 +274,7 @@ pub(crate) struct Draft {
     pub axes: Vec<Axis>,
     pub extents: Vec<Extent>,
     pub events: EventDraft,
-    /// Functions that stay zero along a solution, if constraints were differentiated.
+    /// Invariants, if constraints were differentiated.
     pub invariants: Option<InvariantDraft>,
 }
 
@@ -290,7 +290,8 @@ pub(crate) struct InvariantDraft {
 }
 
 impl InvariantDraft {
-    /// Adds derivatives by parameters: those of the functions are zero too, and determine those of the states.
+    /// Adds derivatives with respect to parameters: derivatives of invariants are zero too, and determine those of
+    /// the states.
     fn differentiate(&mut self, all: &[DerivativeArrays]) {
         derive::sensitivities_with(&mut self.kernels, all);
         let derivative = |by: &DerivativeArrays, of: &StateElement| {
@@ -312,7 +313,7 @@ thread_local! {
     static DRAFTS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// How many drafts this thread has made so far. Tests use it to check that a model is lowered once.
+/// Number of drafts that this thread has made. Tests use it to check that a model is lowered once.
 #[doc(hidden)]
 pub fn drafts_made() -> u64 {
     DRAFTS.get()
@@ -336,7 +337,7 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Fallible<Draft> {
             let (axes, extents) = (extents.axes, extents.list);
             return Ok(Draft { arrays: arrays.list, kernels, axes, extents, events, invariants });
         }
-        // Derivatives that are used beyond an edge join those that are coupled; there are finitely many.
+        // States whose derivatives are used beyond an edge become coupled; there are finitely many.
         coupled.extend(wanted);
     }
 }
@@ -355,14 +356,14 @@ impl Draft {
         Ok(Judged { warnings, balances, located })
     }
 
-    /// With modes in the place of comparisons, if there are any.
+    /// The draft with modes instead of comparisons, if there are any.
     fn located(&self) -> Option<(Draft, Sketch)> {
         if !switch::switches(&self.arrays, &self.kernels) && self.events.is_empty() {
             return None;
         }
         let mut draft = self.clone();
         let Draft { arrays, axes, kernels, events, invariants, .. } = &mut draft;
-        // what is kept switches with the equations
+        // the invariants switch together with the equations
         let own = kernels.len();
         if let Some(kept) = invariants.as_mut() {
             kernels.append(&mut kept.kernels);
@@ -382,7 +383,7 @@ impl Draft {
         self
     }
 
-    /// The same, with the arrays of the derivatives; discretes that are `steady` have none.
+    /// Adds sensitivities, and returns the arrays of the derivatives; discretes in `steady` get none.
     fn add_sensitivities(&mut self, by: &[DerivativeBy], steady: &[ArrayId]) -> Vec<DerivativeArrays> {
         let all = derive::sensitivities(&mut self.arrays, &mut self.kernels, by, steady);
         if let Some(draft) = &mut self.invariants {

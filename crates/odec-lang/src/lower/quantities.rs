@@ -4,11 +4,11 @@ use odec_ir::{Array, ArrayId, Role, Span};
 
 use crate::model::{Model, Values};
 
-/// The arrays of a program and where the model's quantities are among them.
+/// The arrays of a program, and the arrays of the model's quantities.
 pub(super) struct Arrays {
     pub list: Vec<Array>,
     pub parameters: Vec<ArrayId>,
-    /// The array of order 0 of each state; those of higher order follow it.
+    /// The array of order 0 of each state; arrays of higher orders follow it.
     states: Vec<ArrayId>,
     pub discretes: Vec<ArrayId>,
     /// Parameters that represent initial values, in the order of [`Values::opened`].
@@ -42,8 +42,8 @@ impl Arrays {
         for state in &model.states {
             let id = arrays.next();
             for k in 0..state.order {
-                // Second order keeps its pair, for the solver's reduced system; higher orders are chains of first
-                // order.
+                // A second-order state remains a pair, for the reduced system of the solver; higher orders are chains
+                // of first order.
                 let role = match (state.order, k) {
                     (2, 0) => Role::Position,
                     (2, _) => Role::Velocity,
@@ -67,7 +67,7 @@ impl Arrays {
         arrays
     }
 
-    /// Adds an array, a scalar so far.
+    /// Adds an array, initially a scalar.
     pub fn push(&mut self, name: String, role: Role, span: Span) -> &mut Array {
         let index = self.list.len();
         self.list.push(Array {
@@ -93,7 +93,7 @@ impl Arrays {
         ArrayId(self.states[state].0 + u32::from(order))
     }
 
-    /// The array of the highest derivative that is part of the solver's state: its row holds the equation.
+    /// The array of the highest derivative in the solver's state: its row holds the equation.
     pub fn top(&self, model: &Model, state: usize) -> ArrayId {
         self.state(state, model.states[state].order - 1)
     }

@@ -1,4 +1,4 @@
-//! Equations over indices: solves for the derivative of an element where the equation is linear in it.
+//! Equations over indices: solves for the derivative of an element if the equation is linear in it.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::diagnostic::Diagnostic;
 use crate::report::{error, internal};
 
 impl KernelBuilder<'_, '_> {
-    /// The highest derivative of a state without indices: a leaf where the equations are being solved for it, and
-    /// where a mass matrix gives it, which is put in by whoever evaluates the outputs.
+    /// The highest derivative of a state without indices: a leaf if the equations are being solved for it, or if a
+    /// mass matrix determines it; then the evaluation of outputs supplies the value.
     pub fn solved_rate(&mut self, state: usize, context: ContextId, span: Span) -> Outcome {
         if self.phase == Phase::Start {
             return refuse(internal("an initial value that depends on a derivative", Some(span)));
@@ -33,7 +33,7 @@ impl KernelBuilder<'_, '_> {
         Ok(Progress::Done(node))
     }
 
-    /// The highest derivative of an element, where it is used.
+    /// The highest derivative of an element, at its use.
     pub fn rate(&mut self, state: usize, subs: &[IndexValue], context: ContextId, span: Span) -> Outcome {
         if self.is_own(state, subs, context) {
             let top = self.world.top(state);
@@ -60,7 +60,7 @@ impl KernelBuilder<'_, '_> {
             let condition = self.all(&conditions);
             let mut inner = Context { locals, unknown: Unknown::Own(e), ..Context::default() };
             inner.guards.clone_from(&self.at(context).guards);
-            // The only equation holds wherever the element exists.
+            // A single equation applies to all existing elements.
             let condition = condition.filter(|_| equations.len() > 1);
             inner.guards.extend(condition);
             let inner = self.context(inner);
@@ -95,7 +95,7 @@ impl KernelBuilder<'_, '_> {
         }
     }
 
-    /// The subscripts for which an equation is being written out.
+    /// The subscripts for which an equation is being expanded.
     fn own(&self, e: usize, context: ContextId) -> Option<Vec<IndexValue>> {
         let locals = &self.at(context).locals;
         let value = |place: &PlaceAt| match place {
@@ -127,7 +127,7 @@ impl KernelBuilder<'_, '_> {
         Ok(self.graph.with_span(node, span))
     }
 
-    /// `factor * derivative = rest` from both sides; no factor is one.
+    /// `factor * derivative = rest` from both sides; a missing factor is one.
     pub fn balance(&mut self, e: usize, lhs: NodeId, rhs: NodeId) -> Fallible<(Option<NodeId>, NodeId)> {
         let span = self.world.model.equations[e].span;
         let Some(state) = self.world.owner(e) else { return refuse(algebraic(span, "u[i]' = ...")) };

@@ -1,4 +1,4 @@
-//! Reads: elements of arrays, and definitions with their subscripts put in.
+//! Reads: elements of arrays, and definitions expanded with their subscripts.
 
 use odec_ir::nest::{Affine, AxisId, Edge, Margin, Region, Sub, Subscript};
 use odec_ir::{ArrayId, NodeId, Span};
@@ -18,11 +18,11 @@ pub(super) enum Quantity {
     Array(ArrayId),
     /// An expression with indices.
     Body(TermId, Vec<usize>),
-    /// The highest derivative of a state, which is one of those that are solved for together.
+    /// The highest derivative of a state, one of those that are solved for together.
     Rate(ArrayId),
 }
 
-/// An element that is read, and where.
+/// An element to read, and the place of the read.
 pub(super) struct Reading<'a> {
     pub quantity: Quantity,
     pub symbol: Symbol,
@@ -35,7 +35,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl KernelBuilder<'_, '_> {
-    /// An element of a symbol where it is used.
+    /// An element of a symbol, at its use.
     pub fn read(&mut self, symbol: Symbol, order: u8, subs: &[IndexValue], context: ContextId, span: Span) -> Outcome {
         let model = self.world.model;
         let subs = &self.landed(symbol, subs, span)?[..];
@@ -47,7 +47,7 @@ impl KernelBuilder<'_, '_> {
                 }
                 let together = self.world.flat.is_some() && self.at(context).unknown == Unknown::All;
                 if !together && !self.world.coupled.contains(&i) {
-                    // What a table names was checked when it was loaded.
+                    // The contents of tables were checked when they were loaded.
                     let leaves = outside.iter().any(|&k| subs[k].as_affine().is_some());
                     if !leaves || self.phase == Phase::Start || self.is_own(i, subs, context) {
                         return self.rate(i, subs, context, span);
@@ -100,8 +100,8 @@ impl KernelBuilder<'_, '_> {
         Landing::of(value.wrap, axis, &self.world.extents.axes)
     }
 
-    /// Subscripts that followed the rules of other axes, as they are on the axes of a symbol: inside by the rule that they
-    /// followed, or, where the symbol has the same rule, as if they had followed none.
+    /// Converts subscripts that followed the edge rules of other axes to the axes of a symbol: inside according to
+    /// that rule or, if the symbol has the same rule, as if they had followed none.
     pub(super) fn landed(&self, symbol: Symbol, subs: &[IndexValue], span: Span) -> Fallible<Vec<IndexValue>> {
         let mut landed = subs.to_vec();
         let axes = self.world.axes(symbol);
@@ -134,7 +134,7 @@ impl KernelBuilder<'_, '_> {
         (0..axes.len()).filter(|&k| leaves(k)).collect()
     }
 
-    /// The margins of an interior in which a reading needs no rule of an edge; `None` where there is no such interior.
+    /// The margins of an interior in which a read needs no edge rule; `None` if there is no such interior.
     fn margins_of(&self, reading: &Reading<'_>, boundaries: &[usize]) -> Option<Vec<Margin>> {
         let places = |k: usize| boundaries.iter().map(move |&b| &self.world.model.boundaries[b].place[k]);
         let ruled = |k: usize| reading.axes[k].1.is_some() || places(k).any(|place| matches!(place, Place::At(_)));
@@ -158,14 +158,14 @@ impl KernelBuilder<'_, '_> {
                 (boundary.array, boundary.order) == (symbol, order) || model.follows(boundary, symbol, order);
             concerned
                 && self.world.boundaries[*b].iter().zip(subs).all(|(place, value)| match (place, value.as_affine()) {
-                    // by the rule that it followed it is not beyond an edge
+                    // after its edge rule it is not beyond an edge
                     (PlaceAt::At(_), _) if value.wrap.is_some() => false,
                     (PlaceAt::At(at), Some(sub)) => facts.compare(sub, at) != Equal::Never,
                     _ => true,
                 })
         };
         let mut found: Vec<usize> = (0..model.boundaries.len()).filter(concerns).collect();
-        // What is said of the derivative itself comes first.
+        // Rules for the derivative itself come first.
         found.sort_by_key(|&b| model.boundaries[b].order != order);
         found
     }
@@ -182,9 +182,9 @@ impl KernelBuilder<'_, '_> {
             Context { locals: locals.iter().copied().zip(subs.iter().cloned()).collect(), ..Context::default() };
         inner.guards.clone_from(&self.at(context).guards);
         if self.world.is_closed(reading.symbol) {
-            // What it reads exists wherever it does itself, however it is come by.
+            // The value exists wherever the element exists, in whichever way it was reached.
             inner.guards = self.existence(subs, &reading.axes, &[]);
-            // not where a table holds what is no index: there the conditions on the table say which numbers are meant
+            // except if a table contains numbers that are no index: then conditions on the table select the valid ones
             let mut tables = Vec::new();
             for value in subs {
                 tables_of(&value.sub, &mut tables);
@@ -194,7 +194,7 @@ impl KernelBuilder<'_, '_> {
             let concerns = |g: &NodeId| self.arrays_of_guard(*g).iter().any(|array| tables.contains(array));
             inner.guards.extend(self.at(context).guards.iter().copied().filter(concerns));
         } else if reading.axes.is_empty() {
-            // The value is the same everywhere: only what holds everywhere counts.
+            // The value is the same everywhere, so only conditions that always hold apply.
             let fixed = |g: &NodeId| {
                 let mut loops = Vec::new();
                 self.loops_of_guard(*g, &mut loops);
@@ -209,8 +209,8 @@ impl KernelBuilder<'_, '_> {
         self.context(inner)
     }
 
-    /// Conditions under which an element exists, unless it always exists. Axes in `edges` have a rule at their ends
-    /// and need no condition.
+    /// The conditions under which an element exists, unless it always exists. Axes in `edges` have edge rules and
+    /// need no condition.
     fn existence(&mut self, subs: &[IndexValue], axes: &Axes, edges: &[usize]) -> Vec<NodeId> {
         let mut conditions = Vec::new();
         for (k, (value, &(axis, edge))) in subs.iter().zip(axes.iter()).enumerate() {
@@ -224,7 +224,7 @@ impl KernelBuilder<'_, '_> {
         conditions
     }
 
-    /// The element itself. `edges` are the axes whose rule it follows; along the others it is in range, but with
+    /// The element itself. `edges` are the axes whose rule applies; along the others it is in range, but with
     /// `unsafe_axes` only under a condition.
     pub(super) fn plain_element(
         &mut self,
@@ -258,7 +258,7 @@ impl KernelBuilder<'_, '_> {
         if self.world.flat.is_some()
             && let Some(subscripts) = self.settled(array, &subscripts)
         {
-            // one element is one node, however it is named
+            // an element is a single node, whatever its subscripts look like
             let element = self.element(array, subscripts, None);
             return Ok(Progress::Done(match reading.quantity {
                 Quantity::Rate(_) => self.graph.direction(element),
@@ -276,7 +276,7 @@ impl KernelBuilder<'_, '_> {
         }))
     }
 
-    /// The subscripts as numbers inside of the axes, where they are known; for the sizes that a flat model has.
+    /// The subscripts as numbers inside the axes, if they are known; for the fixed sizes of a flat model.
     fn settled(&self, array: ArrayId, subs: &[Subscript]) -> Option<Vec<Subscript>> {
         let axes = &self.world.arrays.list[array.0 as usize].axes;
         let known = subs.iter().zip(axes).map(|(sub, axis)| {
@@ -310,8 +310,8 @@ impl KernelBuilder<'_, '_> {
         (value.fract() == 0.0).then(|| value as i64 + shift)
     }
 
-    /// The conditions under which an element exists, where nothing but edges decides whether it is read: one guard
-    /// for it, whichever way led here. The sizes were checked for that, unless two subscripts go with one index.
+    /// The conditions under which an element exists, if only edges decide whether it is read: one guard for the
+    /// element on all paths. The check of sizes has verified this, unless two subscripts contain the same index.
     fn exists(
         &mut self,
         reading: &Reading<'_>,
@@ -346,7 +346,7 @@ impl KernelBuilder<'_, '_> {
         if unsafe_axes && subs.iter().all(|s| matches!(s.sub, Sub::Affine(_))) {
             return self.all(&guards);
         }
-        // Elements of tables are checked where they are used, but for conditions on the same table or the same point.
+        // Elements of tables are checked at their use, except under conditions on the same table or the same point.
         let mut tables = Vec::new();
         for s in subs {
             tables_of(&s.sub, &mut tables);
@@ -364,7 +364,7 @@ impl KernelBuilder<'_, '_> {
     }
 }
 
-/// A subscript that holds no index and no size.
+/// The value of a subscript without indices and sizes.
 fn number(affine: &Affine) -> Option<i64> {
     (affine.loops.is_empty() && affine.extents.is_empty()).then_some(affine.constant)
 }

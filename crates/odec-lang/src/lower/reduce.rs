@@ -1,4 +1,4 @@
-//! Reductions: loops of a kernel, or sums that are written out where the range is literal and short.
+//! Reductions: loops of a kernel, or unrolled if the range is literal and short.
 
 use odec_ir::builtin::{logic, rounding};
 use odec_ir::nest::{Affine, Loop, LoopId, ReduceOp};
@@ -12,20 +12,20 @@ use super::world::Ends;
 use crate::model::evaluator::neutral;
 use crate::model::{Reduction, TermId};
 
-/// Most terms of a reduction over literal ranges that is written out instead of looped over.
+/// Largest number of terms for which a reduction over literal ranges is unrolled.
 pub const MAX_UNROLLED: i64 = 64;
 
-/// Likewise where the range is that of an index set: those may have been chosen larger.
+/// The same for the range of an index set, which may have been chosen larger.
 pub const MAX_UNROLLED_SET: i64 = 8;
 
-/// The indices of a reduction: those that are written out with their ranges, and those that loops run over.
+/// The indices of a reduction: unrolled ones with their ranges, and those of loops.
 #[derive(Default)]
 struct Ranges {
     written: Vec<(usize, i64, i64)>,
     looped: Vec<(usize, Ends)>,
 }
 
-/// A term of a reduction: its condition, if there is one that is not always true, and its key.
+/// A term of a reduction: its condition, unless it is always true, and its key.
 type ReducedTerm = (Option<NodeId>, Key);
 
 impl KernelBuilder<'_, '_> {
@@ -98,7 +98,7 @@ impl KernelBuilder<'_, '_> {
         Ok(Progress::Done(self.graph.with_span(node, span)))
     }
 
-    /// Which indices are written out: those over short ranges of literal numbers.
+    /// Determines the unrolled indices: those with short ranges of literal numbers.
     fn ranges(&mut self, locals: &[usize]) -> Fallible<Ranges> {
         let mut ranges = Ranges::default();
         let mut written = 1i64;
@@ -122,7 +122,7 @@ impl KernelBuilder<'_, '_> {
         Ok(ranges)
     }
 
-    /// One term of a reduction; none where its condition is never true.
+    /// One term of a reduction; `None` if its condition is never true.
     fn reduced_term(
         &mut self,
         condition: Option<TermId>,
@@ -162,7 +162,7 @@ impl KernelBuilder<'_, '_> {
         }
     }
 
-    /// A loop of a reduction: one for all reductions over the same range that are not inside one another. Loops are
+    /// The loop of a reduction, which all reductions over the same range share unless they are nested. Loops are
     /// always nested in the order in which they were made.
     fn reduction_loop(
         &mut self,
@@ -186,7 +186,7 @@ impl KernelBuilder<'_, '_> {
     }
 }
 
-/// Two terms of a reduction in one.
+/// Combines two terms of a reduction.
 fn combined(graph: &mut Graph, reduction: Reduction, a: NodeId, b: NodeId) -> NodeId {
     match reduction {
         Reduction::Sum => graph.add(a, b),

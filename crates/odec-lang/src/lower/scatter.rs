@@ -1,5 +1,5 @@
-//! `sum(s where tab[s] == i: F[s])` as a term of an equation over `i` is no search: each `s` adds its term to the row
-//! that the table names.
+//! `sum(s where tab[s] == i: F[s])` as a term of an equation over `i` needs no search: each `s` adds its term to the
+//! row that the table gives.
 
 use odec_ir::builtin::{logic, rounding};
 use odec_ir::nest::{Affine, Element, Kernel, Region, Store, Target};
@@ -17,25 +17,25 @@ use crate::report::internal;
 #[derive(Clone, Debug)]
 struct Atom {
     negative: bool,
-    /// Term, where, and whether the sum is divided by it.
+    /// Term, context, and true if the sum is divided by it.
     factors: Vec<(TermId, ContextId, bool)>,
     term: TermId,
     context: ContextId,
 }
 
-/// An [`Atom`] of one side of an equation.
+/// An [`Atom`] on one side of an equation.
 struct SideTerm {
-    /// True for the left side.
+    /// True for the left-hand side.
     left: bool,
     atom: Atom,
 }
 
-/// Numbers of a table that are no index of some rows.
+/// Numbers in a table that are not an index of some rows.
 #[derive(Default)]
 struct Strangers {
-    /// Some lie outside.
+    /// Some are outside the range.
     beyond: bool,
-    /// Some are not whole.
+    /// Some are not integers.
     broken: bool,
 }
 
@@ -73,7 +73,7 @@ impl World<'_> {
         false
     }
 
-    /// Other kernels may add to an equation.
+    /// True if other kernels may add to an equation.
     fn adds(&self, e: usize) -> bool {
         let equation = &self.model.equations[e];
         self.owner(e).is_some() && (self.selects(equation.rhs.root) || self.selects(equation.lhs.root))
@@ -102,7 +102,7 @@ impl World<'_> {
         if op.0.name == "eq" { one(*a, *b).or_else(|| one(*b, *a)) } else { None }
     }
 
-    /// The numbers of a table that are no index from `first` to `last`.
+    /// The numbers of a table that are not an index from `first` to `last`.
     fn strangers(&self, table: TermId, first: &Affine, last: &Affine) -> Strangers {
         let TermKind::Element(Symbol::Constant(table), ..) = self.model.term(table).kind else {
             return Strangers::default();
@@ -132,7 +132,7 @@ impl World<'_> {
 }
 
 impl KernelBuilder<'_, '_> {
-    /// The terms of a sum, where one of them selects its row by a table; through definitions and common factors.
+    /// The terms of a sum in which some term selects its row by a table; looks through definitions and common factors.
     fn atoms(&mut self, root: TermId, context: ContextId) -> Fallible<Vec<Atom>> {
         let model = self.world.model;
         let mut open = vec![Atom { negative: false, factors: Vec::new(), term: root, context }];
@@ -167,7 +167,7 @@ impl KernelBuilder<'_, '_> {
                     let axes = self.world.axes(Symbol::Definition(*d));
                     let inside = subs.iter().zip(axes.iter()).all(|(value, (axis, _))| {
                         let axis = &self.world.extents.axes[axis.0 as usize];
-                        // An element of a table is the row itself, which was in range when it was an index.
+                        // An element of a table is the row itself, and was in range when it was an index.
                         value.as_affine().is_none_or(|a| self.facts().inside(a, &axis.first, &axis.last))
                     });
                     if !inside {
@@ -188,7 +188,7 @@ impl KernelBuilder<'_, '_> {
         Ok(atoms)
     }
 
-    /// An equation with such a leaf joins those that are solved for together.
+    /// Makes an equation with such a leaf one of those that are solved together.
     fn join(&mut self, e: usize, node: NodeId, leaf: impl Fn(Node) -> bool) -> bool {
         let live = self.graph.reachable([node]);
         let joins = live.iter().zip(self.graph.nodes()).any(|(live, n)| *live && leaf(*n));
@@ -199,7 +199,7 @@ impl KernelBuilder<'_, '_> {
         joins
     }
 
-    /// The terms of both sides of an equation; of the right one where the left one is the derivative alone.
+    /// The terms of both sides of an equation; only of the right-hand side if the left-hand side is the derivative alone.
     fn parts(&mut self, e: usize, context: ContextId) -> Fallible<Vec<SideTerm>> {
         let equation = &self.world.model.equations[e];
         let plain = equation.target.is_some() && !self.world.is_coupled(e);
@@ -228,7 +228,7 @@ impl KernelBuilder<'_, '_> {
         Ok(sums.map(|sum| sum.unwrap_or_else(|| self.graph.constant(0.0))))
     }
 
-    /// A term added to a row, divided by the coefficient of the row's own derivative in its equation.
+    /// A term that is added to a row, divided by the coefficient of the row's own derivative in its equation.
     fn over_factor(&mut self, e: usize, context: ContextId, node: NodeId) -> Fallible<NodeId> {
         let model = self.world.model;
         let mut own = self.parts(e, context)?;
@@ -278,8 +278,8 @@ impl KernelBuilder<'_, '_> {
     }
 }
 
-/// One side of an equation without what other kernels add to it: that with the derivatives, or the rest, divided by
-/// the factor of the derivative where it is one alone.
+/// One side of an equation without the terms that other kernels add: the derivatives, or the rest, divided by the
+/// factor of the derivative if it is the only one.
 pub(super) fn rest(builder: &mut KernelBuilder<'_, '_>, e: usize, context: ContextId, side: Side) -> Fallible<NodeId> {
     let model = builder.world.model;
     let equation = &model.equations[e];
@@ -319,10 +319,10 @@ pub(super) fn rest(builder: &mut KernelBuilder<'_, '_>, e: usize, context: Conte
     Ok(node)
 }
 
-/// One term that is added through a table.
+/// A term that is added through a table.
 struct Addend {
     equation: usize,
-    /// Which of the atoms of its right side.
+    /// Its index among the atoms of the right-hand side.
     position: usize,
     selection: Selection,
 }
@@ -361,7 +361,7 @@ pub(super) fn kernels(world: &mut World<'_>, side: Side) -> Fallible<Vec<Kernel>
     Ok(kernels)
 }
 
-/// The indices that the kernel of a part runs over: those of the reduction, and those of the row that no table gives.
+/// The indices of the kernel of a part: those of the reduction, and those of the row that no table determines.
 fn part_loops(world: &mut World<'_>, part: &Addend) -> Fallible<Vec<(usize, Ends)>> {
     let mut loops = Vec::new();
     for &local in &part.selection.locals {
@@ -395,7 +395,7 @@ fn kernel(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Kerne
     Ok(finish(builder, role, stores))
 }
 
-/// The store of a term; `None` if the side does not contain any part of it.
+/// The store of a term; `None` if the side contains no part of it.
 fn store(
     builder: &mut KernelBuilder<'_, '_>,
     part: &Addend,
@@ -457,8 +457,8 @@ fn store(
     Ok(Some(Store { target: Target::Add(element), node }))
 }
 
-/// Only what goes to a row of the equation is added: it may be for a part of the rows, and a table may hold numbers
-/// that are no row, whose terms need not exist.
+/// Adds only to rows of the equation: it may apply to some of the rows, and a table may contain numbers that are no
+/// row, for which terms need not exist.
 fn within_place(builder: &mut KernelBuilder<'_, '_>, part: &Addend, state: usize, row: &[IndexValue]) -> Vec<NodeId> {
     let axes = builder.world.axes(Symbol::State(state));
     let mut conditions = Vec::new();
@@ -480,7 +480,7 @@ fn within_place(builder: &mut KernelBuilder<'_, '_>, part: &Addend, state: usize
     conditions
 }
 
-/// A part of an equation at its place, and the context of what it adds.
+/// A part of an equation at its place, and the context of its terms.
 fn inside(
     builder: &mut KernelBuilder<'_, '_>,
     part: &Addend,
@@ -499,7 +499,7 @@ fn inside(
     Ok((atom, inner))
 }
 
-/// The part of a value that belongs to a side of its equation.
+/// The part of a value on one side of its equation.
 fn of_side(
     builder: &mut KernelBuilder<'_, '_>,
     part: &Addend,
@@ -517,7 +517,7 @@ fn of_side(
         };
         return Ok(own.map(|own| if negative { builder.graph.neg(own) } else { own }));
     }
-    // With its own derivative in the sum it is not given by a division alone.
+    // If its own derivative is in the sum, a division alone does not determine it.
     if builder.join(e, node, |n| matches!(n, Node::Direction(_))) {
         return Ok(None);
     }

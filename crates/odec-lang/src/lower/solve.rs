@@ -1,5 +1,5 @@
-//! Equations without indices, all together: which gives which derivative, and the right side of each, by matching, in
-//! blocks that depend on one another.
+//! Equations without indices, all together: a matching determines which equation gives which derivative, and blocks
+//! of mutually dependent equations are solved for the right-hand sides.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ pub const MAX_COUPLED: usize = 4;
 pub(super) struct Solved {
     /// f of the row of each state.
     pub rows: Vec<Option<NodeId>>,
-    /// The derivative itself, where no mass matrix is needed for it; the outputs are given the others.
+    /// The derivatives that need no mass matrix; outputs receive the others as inputs.
     pub rates: Vec<Option<NodeId>>,
-    /// Rows of the mass matrix that are not those of the identity.
+    /// Rows of the mass matrix that differ from the identity.
     pub mass: BTreeMap<usize, Vec<(usize, NodeId)>>,
     /// The differentiated constraints of a system of index 2 or more.
     pub reduction: Option<Reduction>,
@@ -66,14 +66,14 @@ impl Setting<'_> {
     }
 }
 
-/// Solves the equations, given as nodes of both sides.
+/// Solves the equations; `sides` are the nodes of both sides.
 pub(super) fn solve(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -> Fallible<Solved> {
     let model = setting.model;
     let forms = forms(setting, graph, sides)?;
     let gives = gives(setting, graph, &forms);
     let owner = match structure::matching(model, &forms, &gives) {
         Ok(owner) => owner,
-        // constraints on states alone may give unknowns after differentiation
+        // constraints on states alone may determine unknowns after differentiation
         Err(unmatched) => return reduction::reduced(setting, graph, &forms)?.ok_or(unmatched),
     };
     let n = model.states.len();
@@ -128,7 +128,7 @@ fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[Form]) -> Vec<Vec<usize>
     let mut reads = |number: usize, form: &Form| -> Vec<usize> {
         let mut open: Vec<NodeId> = if unknowns.is_empty() { Vec::new() } else { Vec::from_iter(form.rest) };
         let mut read = Vec::new();
-        // what this equation reaches, and no more: the graph holds all of them
+        // only the nodes that this equation reaches: the graph contains all equations
         while let Some(id) = open.pop() {
             if std::mem::replace(&mut met[id.index()], number) == number {
                 continue;
@@ -167,7 +167,7 @@ fn wanted(model: &Model) -> Vec<Option<Span>> {
     wanted
 }
 
-/// State, right side, derivatives on the left that are not known.
+/// State, right-hand side, and unknown derivatives on the left.
 type Row = (usize, NodeId, Vec<(usize, Coefficient)>);
 
 pub(super) struct Solver<'a> {
@@ -175,13 +175,13 @@ pub(super) struct Solver<'a> {
     pub graph: &'a mut Graph,
     /// The equation of each state.
     pub owner: Vec<usize>,
-    /// Places that use a derivative, which then must be available as a node.
+    /// Source locations of uses of a derivative, which must then be available as a node.
     pub wanted: Vec<Option<Span>>,
     pub solved: Solved,
 }
 
 impl Solver<'_> {
-    /// Right side of an equation once the derivatives that are known are moved there; the others keep coefficients.
+    /// The right-hand side of an equation after known derivatives are moved there; the others keep their coefficients.
     pub fn reduced(&mut self, form: &Form) -> (NodeId, Vec<(usize, Coefficient)>) {
         let mut rest = form.rest;
         let mut left = Vec::new();
@@ -347,7 +347,7 @@ impl Solver<'_> {
     }
 }
 
-/// Expansion by the first row; a structural zero builds nothing.
+/// Expands by the first row; a structural zero creates no nodes.
 fn determinant(graph: &mut Graph, matrix: &[Vec<Option<NodeId>>]) -> Option<NodeId> {
     let Some((first, below)) = matrix.split_first() else { return Some(graph.constant(1.0)) };
     if below.is_empty() {

@@ -9,10 +9,10 @@ use crate::model::{Model, two_equations};
 use crate::report::{Build, error};
 use crate::suggest;
 
-/// Most equations or unknowns of a part without a solution that a report points at.
+/// Largest number of equations or unknowns that a report about an unsolvable part points to.
 const MAX_SHOWN: usize = 8;
 
-/// The equation of each state: its own where it has one, else by augmenting paths (H. Kuhn, 1955), breadth first.
+/// The equation of each state: its own if it has one, otherwise by augmenting paths (H. Kuhn, 1955), breadth first.
 pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> Fallible<Vec<usize>> {
     let (mut owner, open) = by_target(model, forms);
     let mut unmatched = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> F
     if unmatched.is_empty() && missing.is_empty() {
         return Ok(owner.into_iter().flatten().collect());
     }
-    // A second equation for one state explains both what is left over and what is missing.
+    // A second equation for one state explains both the surplus and the missing equation.
     if let Some(state) = unmatched.iter().find_map(|&e| model.equations[e].target) {
         return Err(vec![two_equations(model, state, missing.first().copied())]);
     }
@@ -49,7 +49,7 @@ pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> F
     Err(vec![report.help("every state needs its own equation for its highest derivative")])
 }
 
-/// The equations that begin with the derivative of a state, by state, and all others.
+/// The equations whose left side is the derivative of a state, by state, and all others.
 fn by_target(model: &Model, forms: &[Form]) -> (Vec<Option<usize>>, Vec<usize>) {
     let mut owner: Vec<Option<usize>> = vec![None; model.states.len()];
     let mut open = Vec::new();
@@ -62,7 +62,7 @@ fn by_target(model: &Model, forms: &[Form]) -> (Vec<Option<usize>>, Vec<usize>) 
     (owner, open)
 }
 
-/// The equation of the derivative of each state, among those that hold it; the equations that are left over.
+/// The equation for the derivative of each state, among those that contain it, and the remaining equations.
 pub(super) fn of_derivatives(model: &Model, forms: &[Form]) -> (Vec<Option<usize>>, Vec<usize>) {
     let gives: Vec<Vec<usize>> = forms.iter().map(|form| form.coefficients.keys().copied().collect()).collect();
     let (mut owner, open) = by_target(model, forms);
@@ -70,7 +70,7 @@ pub(super) fn of_derivatives(model: &Model, forms: &[Form]) -> (Vec<Option<usize
     (owner, left)
 }
 
-/// One of `n` unknowns for each equation, from those that it gives; `None` if there is no such choice.
+/// One of `n` unknowns for each equation, among those that it can determine; `None` if there is no such choice.
 pub(super) fn unknown_of_each(gives: &[Vec<usize>], n: usize) -> Option<Vec<usize>> {
     let mut owner: Vec<Option<usize>> = vec![None; n];
     for e in 0..gives.len() {
@@ -110,9 +110,9 @@ fn augment(e: usize, gives: &[Vec<usize>], owner: &mut [Option<usize>]) -> bool 
     false
 }
 
-/// The parts of a system with algebraic unknowns that no matching covers: for each equation that is left over the smallest
-/// set of equations around it that has too few unknowns, and all unknowns that are left over (the coarse decomposition of
-/// Dulmage & Mendelsohn, Canad. J. Math. 10 (1958) 517).
+/// The parts of a system with algebraic unknowns that no matching covers: for each unmatched equation, the smallest
+/// set of equations around it with too few unknowns, and all unmatched unknowns (the coarse decomposition of Dulmage
+/// & Mendelsohn, Canad. J. Math. 10 (1958) 517).
 fn unbalanced(
     model: &Model,
     gives: &[Vec<usize>],
@@ -157,7 +157,7 @@ fn unbalanced(
     reports
 }
 
-/// The equations that alternating paths reach from one that is left over, and the unknowns that they share.
+/// The equations that alternating paths reach from an unmatched one, and the unknowns that they share.
 fn around(e: usize, gives: &[Vec<usize>], owner: &[Option<usize>]) -> (BTreeSet<usize>, BTreeSet<usize>) {
     let (mut equations, mut unknowns) = (BTreeSet::from([e]), BTreeSet::new());
     let mut queue = VecDeque::from([e]);

@@ -8,7 +8,7 @@ use super::Draft;
 use crate::diagnostic::Diagnostic;
 use crate::report::{Build, error, warning};
 
-/// `==` between quantities that change continuously holds at single instants at most.
+/// `==` between continuously changing quantities holds only at single instants.
 pub(crate) fn equalities(draft: &Draft) -> Option<Diagnostic> {
     let mut places = Vec::new();
     for role in [KernelRole::Rhs, KernelRole::Outputs] {
@@ -22,7 +22,7 @@ pub(crate) fn equalities(draft: &Draft) -> Option<Diagnostic> {
     Some(report.help("compare with `<` or `<=`: `abs(a - b) < 1e-6`"))
 }
 
-/// A mass matrix that events change is not part of this version: it is factored once.
+/// Refuses a mass matrix that events change: it is factored once.
 pub(crate) fn discrete_masses(draft: &Draft) -> Option<Diagnostic> {
     let masses = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Mass);
     let mut found = masses.flat_map(|kernel| {
@@ -39,12 +39,12 @@ pub(crate) fn discrete_masses(draft: &Draft) -> Option<Diagnostic> {
     Some(report.help("rewrite the equations so that each determines one derivative: divide by the coefficient"))
 }
 
-/// One warning for every place where f or its derivative jumps and no mode says when.
+/// One warning for all places where f or its derivative jumps without a mode.
 pub(crate) fn unlocated(sketch: &Sketch) -> Option<Diagnostic> {
     let mut places = sketch.unlocated.clone();
     places.sort();
     places.dedup();
-    // Of places inside one another the smallest is enough.
+    // Of nested places, the smallest is enough.
     let inner = places.clone();
     places.retain(|p| !inner.iter().any(|q| q != p && p.start <= q.start && q.end <= p.end));
     let (&first, rest) = places.split_first()?;
@@ -57,7 +57,7 @@ pub(crate) fn unlocated(sketch: &Sketch) -> Option<Diagnostic> {
     )
 }
 
-/// One warning for every place where f or its derivative jumps, for steps that pass over all of them.
+/// One warning for all places where f or its derivative jumps, for solvers whose steps ignore them.
 pub(crate) fn passed_over(draft: &Draft) -> Option<Diagnostic> {
     let mut places =
         continuous(draft, KernelRole::Rhs, |name| odec_ir::builtin::find(name).is_some_and(|op| op.0.switches));
@@ -71,8 +71,8 @@ pub(crate) fn passed_over(draft: &Draft) -> Option<Diagnostic> {
     Some(report.help("the steps of a host program can pass over it: use a small tolerance, or steps that end at it"))
 }
 
-/// Refuses derivatives by parameters where something jumps that no mode says: they jump there too, by an amount that depends on
-/// how the time of the jump does. `draft` is that with modes.
+/// Refuses derivatives with respect to parameters if something jumps without a mode: they jump too, by an amount that
+/// depends on how the time of the jump varies. `draft` has modes.
 pub(crate) fn differentiable(draft: &Draft) -> Result<(), Vec<Diagnostic>> {
     let jumps = |name: &str| {
         let bends = matches!(name, "min" | "max" | "abs");
@@ -93,7 +93,7 @@ pub(crate) fn differentiable(draft: &Draft) -> Result<(), Vec<Diagnostic>> {
     Err(vec![report.help("remove `smooth`, or write a steep, smooth function such as `1/(1 + exp(-x/w))`")])
 }
 
-/// Where a kernel of a role applies an operation whose operands change during the run.
+/// Source locations at which a kernel of a role applies an operation whose operands change during the run.
 fn continuous(draft: &Draft, role: KernelRole, wanted: impl Fn(&str) -> bool) -> Vec<Span> {
     let mut places = Vec::new();
     for kernel in draft.kernels.iter().filter(|k| k.role == role) {
@@ -117,7 +117,7 @@ fn continuous_in(graph: &Graph, stages: &[stage::Stage], roots: &[NodeId], wante
             places.extend(graph.spans(NodeId(i as u32)).first());
         }
         let Node::Call(op, operands) = node else { continue };
-        // A choice is a switch of its condition; what joins conditions switches where they do.
+        // A choice switches with its condition; operators that combine conditions switch with their operands.
         let follows = match op.0.name {
             "if" => is_condition(graph, operands[0]) || stages[operands[0].index()] <= stage::Stage::Parameter,
             "and" | "or" | "not" => true,

@@ -1,4 +1,4 @@
-//! The data that all kernels of a program share: arrays, axes, extents, places of equations and boundaries.
+//! The data that all kernels of a program share: arrays, axes, extents, the elements of equations and boundaries.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -33,7 +33,7 @@ pub(super) struct SystemState {
     pub number: usize,
     /// The state of the model.
     pub state: usize,
-    /// Which element of it, and where that is in the array.
+    /// The element, and its index in the array.
     pub at: Vec<PlaceAt>,
     pub position: usize,
 }
@@ -44,9 +44,9 @@ pub(super) struct World<'m> {
     pub values: &'m Values,
     pub arrays: Arrays,
     pub extents: Extents<'m>,
-    /// There is no index set: kernels read and store scalars, at positions that code knows.
+    /// True without index sets: kernels read and store scalars at known positions.
     pub scalar: bool,
-    /// No state has an index: all equations are solved together ([`super::solve`]).
+    /// True if no state has an index: all equations are solved together ([`super::solve`]).
     pub one_system: bool,
     /// All elements as one system, if constraints on some of them must be differentiated.
     pub flat: Option<Rc<Flat>>,
@@ -62,13 +62,13 @@ pub(super) struct World<'m> {
     guards: HashMap<TermId, bool>,
     /// States whose derivatives are solved for together, by a mass matrix.
     pub coupled: BTreeSet<usize>,
-    /// Others that are found to have to be.
+    /// Further equations that must be solved together.
     pub wanted: BTreeSet<usize>,
     /// The system of equations without indices has rows of a mass matrix.
     pub has_mass: bool,
     /// The differentiated constraints, for equations without indices of index 2 or more; nodes of one kernel.
     pub reduction: Option<Reduction>,
-    /// Functions that stay zero then.
+    /// Invariants after the differentiation.
     pub invariants: Option<InvariantDraft>,
     /// For each definition: true if everything that it reads without a condition exists at all its elements; checked
     /// with the sizes.
@@ -211,13 +211,13 @@ impl<'m> World<'m> {
         SystemState { number, state: own.state, at, position: own.position }
     }
 
-    /// All of them.
+    /// All states of the system.
     pub fn system_states(&self) -> Vec<SystemState> {
         let count = self.flat.as_ref().map_or(self.model.states.len(), |flat| flat.states.len());
         (0..count).map(|number| self.system_state(number)).collect()
     }
 
-    /// The array whose rows hold the equations of a state.
+    /// The array whose rows contain the equations of a state.
     pub fn top(&self, state: usize) -> ArrayId {
         self.arrays.top(self.model, state)
     }
@@ -232,17 +232,17 @@ impl<'m> World<'m> {
         (0..self.model.equations.len()).filter(|&e| self.owner(e) == Some(state)).collect()
     }
 
-    /// An equation whose derivatives are solved for together with others.
+    /// True for an equation whose derivatives are solved for together with others.
     pub fn is_coupled(&self, e: usize) -> bool {
         self.owner(e).is_some_and(|state| self.coupled.contains(&state))
     }
 
-    /// True for a definition with axes whose reads all exist where it does.
+    /// True for a definition with axes whose reads exist wherever it exists.
     pub fn is_closed(&self, symbol: Symbol) -> bool {
         matches!(symbol, Symbol::Definition(d) if self.closed[d])
     }
 
-    /// A condition on indices that can protect what is read under it.
+    /// True for a condition on indices that can guard reads.
     pub fn guards(&mut self, root: TermId) -> bool {
         if let Some(&known) = self.guards.get(&root) {
             return known;
@@ -291,7 +291,7 @@ impl<'m> World<'m> {
 }
 
 /// True if every subscript in a definition is linear in its indices or an element of a table, and no index is in two
-/// subscripts of one element. Everything that it reads is then known to exist, or refused, for the whole range of the
+/// subscripts of one element. The check of sizes then guarantees that all its reads exist for the whole range of the
 /// definition.
 fn closed(model: &Model, definition: &Definition) -> bool {
     fn simple(model: &Model, root: TermId, used: &mut Vec<usize>) -> bool {
@@ -322,7 +322,7 @@ fn closed(model: &Model, definition: &Definition) -> bool {
         })
 }
 
-/// Without its data, which a file holds that was not read, no element of an array has a value.
+/// Sets the elements of an array without data (its file was not read) to undefined.
 fn set_unread(array: &mut Array) {
     if array.data.is_empty() {
         array.default = f64::NAN;

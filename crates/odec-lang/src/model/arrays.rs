@@ -1,4 +1,4 @@
-//! Index sets and what is declared over them: axes, bound indices, tables, boundaries.
+//! Index sets and declarations over them: axes, bound indices, tables, boundaries.
 
 use odec_ir::Span;
 use odec_ir::nest::Edge;
@@ -14,11 +14,11 @@ pub struct IndexSet {
     pub first: Body,
     /// Last index.
     pub last: Body,
-    /// The name where it is declared.
+    /// Source location of the name in its declaration.
     pub span: Span,
 }
 
-/// An axis of an array, or what an index runs over.
+/// An axis of an array, or the range of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
     /// An element of [`Model::index_sets`], if it is named after one.
@@ -30,14 +30,14 @@ pub struct Dimension {
     pub name: String,
 }
 
-/// An index that is bound by one statement or one reduction.
+/// An index bound by a statement or a reduction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Local {
-    /// As the statement calls it.
+    /// Its name in the statement.
     pub name: String,
     /// The range of the index.
     pub range: Dimension,
-    /// Where it is bound.
+    /// Source location of the binding.
     pub span: Span,
 }
 
@@ -56,13 +56,13 @@ impl Indexed {
         self.axes.len()
     }
 
-    /// It has no index.
+    /// True without indices.
     pub fn is_scalar(&self) -> bool {
         self.axes.is_empty()
     }
 }
 
-/// How the terms of a reduction become one value.
+/// The operation of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduction {
     /// `sum`
@@ -87,44 +87,44 @@ impl Reduction {
     }
 }
 
-/// The data of a constant or parameter that is not given by a formula.
+/// The data of a constant or parameter that is not a formula.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Table {
     /// Values from nested brackets, row by row: expressions in numbers and constants. There are as many as `shape` says.
     Values {
         /// The entries.
         entries: Vec<Body>,
-        /// How many along each axis.
+        /// Number of elements along each axis.
         shape: Vec<usize>,
         /// The outermost bracket.
         span: Span,
     },
-    /// `csv("file", "column")`: read by whoever runs the model, and handed to it by the name of the constant.
+    /// `csv("file", "column")`: the host reads it and provides the values by the name of the constant.
     Csv {
-        /// As written, relative to the file of the model.
+        /// The name as written, relative to the file of the model.
         file: String,
-        /// Name of the column; without one all columns, row by row.
+        /// Name of the column; `None` for all columns, row by row.
         column: Option<String>,
         /// The call.
         span: Span,
     },
 }
 
-/// Which elements along one axis.
+/// The elements along one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
-    /// All that this element of [`Model::locals`] runs over.
+    /// All values of this element of [`Model::locals`].
     Each(usize),
-    /// The one with this index: numbers and scalar constants only.
+    /// The element with this index, an expression of numbers and scalar constants.
     At(Body),
 }
 
-/// `axis x[i] = i*dx`: where the points of an index set lie.
+/// `axis x[i] = i*dx`: the coordinates of the points of an index set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coordinate {
     /// An element of [`Model::index_sets`].
     pub index: usize,
-    /// A definition, parameter or constant with this index alone.
+    /// A definition, parameter or constant with only this index.
     pub array: Symbol,
     /// The name in the statement.
     pub span: Span,
@@ -137,22 +137,22 @@ pub struct Boundary {
     pub array: Symbol,
     /// Order of the derivative of a state.
     pub order: u8,
-    /// Which elements, for each axis; at least one of them is outside of the range.
+    /// The elements, for each axis; at least one of the axes is left.
     pub place: Vec<Place>,
     /// The value.
     pub value: Body,
-    /// The element where it is written.
+    /// Source location of the element.
     pub span: Span,
 }
 
-/// The part of a definition that one statement gives. The value of the definition already chooses between its parts.
+/// The part of a definition from one statement. The value of the definition already chooses between its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
     /// An element of [`Model::definitions`].
     pub definition: usize,
-    /// Which elements, for each axis.
+    /// The elements, for each axis.
     pub place: Vec<Place>,
-    /// Where it is written.
+    /// Source location.
     pub span: Span,
 }
 
@@ -161,9 +161,9 @@ pub struct Piece {
 pub struct EdgeRule {
     /// An element of [`Model::index_sets`]; applies to every axis over it without an explicit range.
     pub index: usize,
-    /// Which of the two.
+    /// The rule.
     pub edge: Edge,
-    /// Where it is written.
+    /// Source location.
     pub span: Span,
 }
 
@@ -184,14 +184,14 @@ impl Model {
         !self.index_sets.is_empty() || !self.locals.is_empty()
     }
 
-    /// A boundary says what the highest derivative of its array is there, too: its own derivative by time.
+    /// True if a boundary also applies to the highest derivative of its array: as its derivative by time.
     pub(crate) fn follows(&self, boundary: &Boundary, array: Symbol, order: u8) -> bool {
         matches!(array, Symbol::State(i) if self.states[i].order == order)
             && boundary.array == array
             && boundary.order + 1 == order
     }
 
-    /// The rule beyond the ends of an axis, if `periodic` or `clamp` gives one.
+    /// The rule at the ends of an axis, if `periodic` or `clamp` gives one.
     pub(crate) fn edge_of(&self, axis: &Dimension) -> Option<Edge> {
         let set = axis.index.filter(|_| axis.range.is_none())?;
         self.edges.iter().find(|e| e.index == set).map(|e| e.edge)
@@ -223,8 +223,8 @@ impl Model {
         element_name(&state.name, order, at, state.component)
     }
 
-    /// True if a value depends on indices, numbers, constants and constant tables alone: it is known before the run, and a
-    /// condition that does chooses which elements are read at all.
+    /// True if a value depends only on indices, numbers, constants and constant tables: it is known before the run,
+    /// and as a condition it decides which elements are read at all.
     pub fn index_only(&self, root: TermId) -> bool {
         let mut open = vec![root];
         let mut seen = std::collections::HashSet::new();
@@ -258,12 +258,12 @@ impl Model {
     }
 }
 
-/// The name of an element of what has this name, which may end with primes and a component: `u'` and 3 give `u[3]'`.
+/// The name of an element of the array with this name, which may end with primes and a component: `u'` and 3 give `u[3]'`.
 pub fn element_of(name: &str, at: &[i64]) -> String {
     odec_ir::names::element(name, &at.iter().map(i64::to_string).collect::<Vec<_>>())
 }
 
-/// The name of an element: `component` is that of a vector, which stands at the end of `name` as `.x`.
+/// The name of an element: `component` is the component of a vector, which is at the end of `name` as `.x`.
 pub(crate) fn element_name(name: &str, order: u8, at: &[i64], component: Option<char>) -> String {
     let tail = component.map(|c| format!(".{c}")).unwrap_or_default();
     let base = name.strip_suffix(&tail).unwrap_or(name);

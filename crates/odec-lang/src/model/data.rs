@@ -1,5 +1,5 @@
 //! Numbers that are known before a run: values of expressions, extents, elements of constants and parameters. Every
-//! evaluation is bounded, since sizes are the user's.
+//! evaluation has a limit, since users choose the sizes.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use super::arrays::{Dimension, Indexed, Table};
 use super::evaluator::{Arithmetic, Evaluator, Exhausted};
 use super::{Body, Model, Symbol, TermId, TermKind, Values};
 
-/// Most elements of one array; binding has the same limit for all of them together.
+/// Largest number of elements of one array; binding has the same limit for all arrays together.
 pub const MAX_ELEMENTS: u64 = odec_ir::nest::bind::MAX_ELEMENTS;
-/// Largest magnitude of an index: within it an f64 holds every whole number.
+/// Largest magnitude of an index: below it, an f64 represents every integer.
 pub(crate) const MAX_INDEX: f64 = 9_007_199_254_740_992.0;
-/// Most terms that are computed for one constant, or for all elements of one array: about ten seconds.
+/// Largest number of terms that are evaluated for one constant, or for all elements of one array: about ten seconds.
 pub(crate) const MAX_STEPS: u64 = 2_000_000_000;
 
-/// A whole number that fits.
+/// The integer value, if it is one within the limit.
 pub(crate) fn whole(x: f64) -> Option<i64> {
     (x.fract() == 0.0 && x.abs() < MAX_INDEX).then_some(x as i64)
 }
@@ -74,7 +74,7 @@ impl Arithmetic for Numbers<'_> {
 
     fn element(&self, symbol: Symbol, _: u8, offset: usize) -> Option<f64> {
         match symbol {
-            // One that was not computed in advance has a formula.
+            // A definition that was not computed in advance has a formula.
             Symbol::Definition(i) if self.model.definitions[i].indexed.is_scalar() => {
                 self.values.definitions.get(i).copied().filter(|x| !x.is_nan())
             }
@@ -85,7 +85,8 @@ impl Arithmetic for Numbers<'_> {
 }
 
 impl Values {
-    /// The element of a constant, parameter or discrete at a row-by-row position; NaN if its table was not read, and for all else.
+    /// The element of a constant, parameter or discrete at a row-by-row position; NaN if its table was not read, and
+    /// for other symbols.
     pub(crate) fn element(&self, model: &Model, symbol: Symbol, offset: usize) -> f64 {
         let value = match symbol {
             Symbol::Constant(i) if model.constants[i].indexed.is_scalar() => self.constants.get(i),
@@ -100,7 +101,7 @@ impl Values {
 }
 
 impl Model {
-    /// First and last index of a dimension; `None` if they are no whole numbers.
+    /// First and last index of a dimension; `None` if they are not integers.
     pub fn bounds_of(&self, dimension: &Dimension, values: &Values) -> Option<(i64, i64)> {
         let (first, last) = self.range_of(dimension)?;
         Some((whole(self.number(first, values))?, whole(self.number(last, values))?))
@@ -155,18 +156,18 @@ impl Model {
         Body { start, end: root.0 + 1, root }
     }
 
-    /// The value of an expression that depends on no more than parameters; NaN otherwise, and where it takes too many
-    /// terms.
+    /// The value of an expression that depends only on constants and parameters; otherwise NaN, and also if it takes
+    /// too many terms.
     pub fn number(&self, body: Body, values: &Values) -> f64 {
         self.computed(body, values).unwrap_or(f64::NAN)
     }
 
-    /// As [`Model::number`], an error where the value takes too many terms.
+    /// Like [`Model::number`], with an error if the value takes too many terms.
     pub(crate) fn computed(&self, body: Body, values: &Values) -> Result<f64, Exhausted> {
         self.numbers(values).value(body)
     }
 
-    /// An evaluator of expressions that depend on no more than parameters.
+    /// An evaluator for expressions that depend only on constants and parameters.
     pub(crate) fn numbers<'m>(&'m self, values: &'m Values) -> Evaluator<'m, Numbers<'m>> {
         Evaluator::new(self, values, Numbers { model: self, values }, MAX_STEPS)
     }

@@ -13,10 +13,10 @@ use crate::diagnostic::Diagnostic;
 use crate::report::error;
 use crate::suggest;
 
-/// Values that override those of the model.
+/// Values that replace those of the model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
-    /// Values of constants, parameters and initial values of states (`x`, `x'`), by name. The last one counts.
+    /// Values of constants, parameters and initial values of states (`x`, `x'`), by name. The last one for a name applies.
     pub values: Vec<(String, f64)>,
     /// A parameter set, applied before the values.
     pub params: Option<String>,
@@ -24,13 +24,13 @@ pub struct Overrides {
     pub tables: HashMap<String, Vec<f64>>,
     /// Curves of the inputs that come from files, by name.
     pub inputs: HashMap<String, Arc<Curve>>,
-    /// Parameters and initial values that take other values between the runs of one program, or that derivatives are
-    /// taken by: initial values among them become parameters of the program, under this name.
+    /// Parameters and initial values that vary between the runs of one program, or with respect to which derivatives
+    /// are computed: initial values among them become parameters of the program with this name.
     pub open: Vec<String>,
 }
 
 /// An initial value that is a parameter of the program. If a value is given for it, the parameter is the initial
-/// value; otherwise the initial value is that of the model plus the parameter, which is zero.
+/// value; otherwise the initial value is the value in the model plus the parameter, which is zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
     /// The name in the request, which becomes the name of the parameter.
@@ -54,11 +54,11 @@ pub struct Values {
     pub parameters: Vec<f64>,
     /// Definitions that depend only on parameters; others are NaN.
     pub definitions: Vec<f64>,
-    /// Initial values that replace the model's: state, order, value. Of an array: of all its elements.
+    /// Initial values that replace the model's: state, order, value. For an array, of all its elements.
     pub initial: Vec<(usize, u8, f64)>,
-    /// Initial values of single elements: state, order, subscripts, value. They count after those of whole arrays.
+    /// Initial values of single elements: state, order, subscripts, value. They take precedence over those of whole arrays.
     pub elements: Vec<(usize, u8, Vec<i64>, f64)>,
-    /// Initial values of discretes that replace the model's. Of an array: of all its elements.
+    /// Initial values of discretes that replace the model's. For an array, of all its elements.
     pub discretes: Vec<(usize, f64)>,
     /// Initial values of single elements of discretes: discrete, subscripts, value.
     pub discrete_elements: Vec<(usize, Vec<i64>, f64)>,
@@ -66,9 +66,9 @@ pub struct Values {
     pub constant_data: Vec<Vec<f64>>,
     /// Likewise of each parameter.
     pub parameter_data: Vec<Vec<f64>>,
-    /// Elements of each discrete, in row-major order, if they are known; else empty.
+    /// Elements of each discrete, in row-major order, if they are known; otherwise empty.
     pub discrete_data: Vec<Vec<f64>>,
-    /// The curve of each input; none of one whose file was not read.
+    /// The curve of each input; `None` if its file was not read.
     pub inputs: Vec<Option<Arc<Curve>>>,
     /// Initial values that are parameters of the program.
     pub opened: Vec<Opened>,
@@ -91,7 +91,7 @@ impl Model {
         let (given, elements) = self.asked(overrides, &mut errors);
         let mut values = self.declared_values(&given, overrides, &mut errors);
         self.curves(&mut values, overrides, &mut errors);
-        // those that take too many terms are refused below, with the values of the sets
+        // expressions with too many terms are refused below, with the values of the sets
         self.fill_definitions(&mut values, &mut Vec::new());
         let mut from: Vec<(Symbol, Option<Span>)> = Vec::new();
         if let Some(name) = &overrides.params {
@@ -131,7 +131,7 @@ impl Model {
         for name in &overrides.open {
             match self.opened(name, &values) {
                 Ok(opened) => values.opened.extend(opened),
-                // what cannot be set was said of its value
+                // an invalid value already has its message
                 Err(_) if overrides.values.iter().any(|(set, _)| set == name) && !errors.is_empty() => {}
                 Err(report) => errors.push(report),
             }
@@ -142,7 +142,7 @@ impl Model {
         if errors.is_empty() { Ok(values) } else { Err(errors) }
     }
 
-    /// The values of overrides by what they are for: of whole quantities, and of single elements.
+    /// The values of overrides by their targets: whole quantities, and single elements.
     fn asked<'o>(
         &self,
         overrides: &'o Overrides,
@@ -225,7 +225,7 @@ impl Model {
         values
     }
 
-    /// The value of an expression that a run uses; one that takes too many terms is an error.
+    /// The value of an expression for a run; one that takes too many terms is an error.
     fn known(&self, body: Body, values: &Values, errors: &mut Vec<Diagnostic>) -> f64 {
         self.computed(body, values).unwrap_or_else(|Exhausted| {
             errors.push(self.too_many_terms(body));
@@ -255,7 +255,7 @@ impl Model {
 
     /// Overwrites the declared values with those of a parameter set.
     fn apply_set(&self, set: &ParamSet, values: &mut Values, errors: &mut Vec<Diagnostic>) {
-        // Single elements count after whole arrays.
+        // Single elements take precedence over whole arrays.
         let mut entries: Vec<&SetEntry> = set.entries.iter().collect();
         entries.sort_by_key(|e| !e.at.is_empty());
         let of_set: Vec<f64> = entries.iter().map(|e| self.known(e.value, values, errors)).collect();
@@ -293,7 +293,7 @@ impl Model {
         Diagnostic::error("E0410", format!("the model has no parameter set named `{name}`")).help(help)
     }
 
-    /// The initial value with this name that is to vary; `None` for a parameter, which can vary anyway.
+    /// The varying initial value with this name; `None` for a parameter, which can always vary.
     fn opened(&self, name: &str, values: &Values) -> Result<Option<Opened>, Diagnostic> {
         let Some((base, primes, at)) = parts_of(name) else { return Err(self.cannot_set(name, None)) };
         let found = self.symbol(&base);
@@ -330,8 +330,8 @@ impl Model {
         }
     }
 
-    /// The parameter of which a name with subscripts means an element, and the position of the element, row by row; no position where
-    /// there is no such element.
+    /// The parameter whose element a name with subscripts selects, and its row-by-row index; no index if there is no
+    /// such element.
     pub(crate) fn parameter_element(&self, name: &str, values: &Values) -> Option<(usize, Option<usize>)> {
         let (base, primes, Some(at)) = parts_of(name)? else { return None };
         let Some(Symbol::Parameter(parameter)) = self.symbol(&base).filter(|_| primes == 0) else { return None };
@@ -353,7 +353,7 @@ impl Model {
 
     fn fill_definitions(&self, values: &mut Values, errors: &mut Vec<Diagnostic>) {
         for &i in &self.definition_order {
-            // One with reductions is computed where it is asked for: its cost is that of the sizes.
+            // A definition with reductions is evaluated on demand: its cost depends on the sizes.
             let value = self.definitions[i].value;
             let costly = self.has_elements(value) || self.reads_unknown(value, values);
             if self.definition_levels[i] <= Level::Parameter && self.definitions[i].indexed.is_scalar() && !costly {
@@ -362,7 +362,7 @@ impl Model {
         }
     }
 
-    /// True if the name means all components of a vector.
+    /// True if the name stands for all components of a vector.
     fn is_vector(&self, name: &str, symbol: Symbol) -> bool {
         let full = match symbol {
             Symbol::Parameter(i) => &self.parameters[i].name,
@@ -391,7 +391,7 @@ impl Model {
         self.fill_element(values, symbol, primes as u8, at, value).map_err(missing)
     }
 
-    /// Gives one element of an array a value; the error says which elements there are.
+    /// Sets an element of an array; the error lists the valid elements.
     fn fill_element(
         &self,
         values: &mut Values,
@@ -488,7 +488,7 @@ impl Model {
         }
     }
 
-    /// `from` lists values that do not come from the declaration, and their place if they are in the source.
+    /// `from` lists values that do not come from the declaration, with their source locations if there are any.
     fn check_bounds(&self, values: &Values, from: &[(Symbol, Option<Span>)], errors: &mut Vec<Diagnostic>) {
         let parameters = self.parameters.iter().zip(&values.parameters).enumerate();
         let parameters = parameters.map(|(i, given)| (Symbol::Parameter(i), given));
@@ -503,7 +503,7 @@ impl Model {
                 Symbol::Constant(i) => &values.constant_data[i],
                 _ => continue,
             };
-            // Of an array the first element that is out of its bounds, if one is.
+            // For an array, the first element outside its bounds, if any.
             let value = if given.indexed.is_scalar() {
                 value
             } else {
@@ -535,7 +535,7 @@ impl Model {
     }
 }
 
-/// Brackets stand where those of a name stand, if it has some.
+/// True if the brackets are where they belong in the name.
 fn well_formed(typed: &str, name: &str) -> bool {
     let brackets = |text: &str| -> Vec<usize> {
         let plain: Vec<&str> = text.split('.').collect();
@@ -544,7 +544,7 @@ fn well_formed(typed: &str, name: &str) -> bool {
     !name.contains('[') || brackets(typed) == brackets(name)
 }
 
-/// `p[1,2]'.x` as `p.x`, 1, [1, 2]; `p.x` and `x'` have no indices. `None` if it is no such name.
+/// `p[1,2]'.x` as `p.x`, 1, [1, 2]; `p.x` and `x'` have no indices. `None` if it is malformed.
 pub(crate) fn parts_of(name: &str) -> Option<(String, usize, Option<Vec<i64>>)> {
     let mut plain = String::new();
     let mut at: Option<Vec<i64>> = None;

@@ -1,6 +1,6 @@
 //! The evaluator of checked expressions. An [`Arithmetic`] defines numbers and the names that are data; elements,
-//! edges, boundaries, functions and reductions work the same for all. Bodies that are entered wait on a stack: no
-//! recursion.
+//! edges, boundaries, functions and reductions work the same for all. Entered bodies are on an explicit stack,
+//! without recursion.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
@@ -16,9 +16,9 @@ use super::inputs::Curve;
 use super::walk::{MAX_INLINED_TERMS, operands};
 use super::{Body, Model, Symbol, TermId, TermKind, Values};
 
-/// Most bodies that wait for one another: a chain of definitions that are entered is this long at most.
+/// Largest number of nested bodies: the length of a chain of definitions.
 const MAX_FRAMES: usize = 1_000_000;
-/// Largest number of cached values of bodies. Beyond that the evaluator discards all of them.
+/// Largest number of cached values of bodies. Above it, the evaluator discards all of them.
 const MAX_KEPT: usize = 1 << 20;
 
 /// First and last index.
@@ -41,8 +41,8 @@ pub(crate) trait Arithmetic {
     fn apply(op: Op, operands: &[Self::Value]) -> Self::Value;
     /// The independent variable.
     fn time(&self) -> Self::Value;
-    /// The element at a row-by-row position; `None` where its formula gives it: that of a definition, or the initial
-    /// value of a state.
+    /// The element at a row-by-row index; `None` if its formula must be evaluated: for a definition, or for the
+    /// initial value of a state.
     fn element(&self, symbol: Symbol, order: u8, offset: usize) -> Option<Self::Value>;
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Scope<V> {
     pub locals: Vec<(usize, i64)>,
     /// Arguments of the function whose body this is.
     pub arguments: Vec<V>,
-    /// The array whose boundary this is: beyond its edge again it has no value.
+    /// The array whose boundary this is: it has no value beyond an edge of the same array.
     pub bounded: Option<(Symbol, u8)>,
 }
 
@@ -64,7 +64,7 @@ impl<V> Scope<V> {
     }
 }
 
-/// An expression where it is used.
+/// An expression at its use.
 #[derive(Clone, Debug)]
 pub(crate) struct Formula<V> {
     pub body: Body,
@@ -84,11 +84,11 @@ pub(crate) struct Exhausted;
 /// A body with the indices and arguments that its value depends on.
 type Remembered<K> = (TermId, Vec<i64>, Vec<K>);
 
-/// In which order the terms of a body are computed.
+/// The order in which the terms of a body are evaluated.
 struct Order {
-    /// Those that are computed once.
+    /// Terms that are evaluated once.
     once: Rc<[u32]>,
-    /// Those that a reduction computes again for each of its points.
+    /// Terms that a reduction evaluates for each of its points.
     each: HashMap<u32, Rc<[u32]>>,
 }
 
@@ -114,8 +114,7 @@ impl Order {
     }
 }
 
-/// The terms that the root is made of, ascending. Between the terms of a part of an expression there may be others, which
-/// refer to terms that are not in it.
+/// The terms of an expression, ascending. Between them there may be terms of other expressions.
 fn reached(model: &Model, body: Body) -> Vec<u32> {
     let mut found = vec![false; body.range().len()];
     let mut open = vec![body.root];
@@ -195,7 +194,7 @@ impl<A: Arithmetic> Activation<A> {
         }
     }
 
-    /// Gives the current term its value.
+    /// Sets the value of the current term.
     fn set(&mut self, value: A::Value) {
         if let Some(term) = self.current() {
             self.values[(term - self.body.start) as usize] = value;
@@ -228,17 +227,17 @@ pub(crate) struct Evaluator<'m, A: Arithmetic> {
     local_ranges: HashMap<usize, Option<Range>>,
     steps_left: u64,
     inlined: u64,
-    /// Inputs have no value at the ends of their data.
+    /// True if inputs have no value at the ends of their data.
     open_ends: bool,
 }
 
 impl<'m, A: Arithmetic> Evaluator<'m, A> {
-    /// Inputs have no value at the ends of their data, to rounding.
+    /// Chooses whether inputs have a value at the ends of their data, up to rounding.
     pub fn with_open_ends(self, open_ends: bool) -> Evaluator<'m, A> {
         Evaluator { open_ends, ..self }
     }
 
-    /// An evaluator that has computed nothing, and computes at most this many terms.
+    /// An empty evaluator that evaluates at most this many terms.
     pub fn new(model: &'m Model, values: &'m Values, arithmetic: A, most: u64) -> Evaluator<'m, A> {
         Evaluator {
             model,
@@ -272,7 +271,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         }
     }
 
-    /// The values of all terms of an expression. A term inside a reduction has that of the last point.
+    /// The values of all terms of an expression. A term inside a reduction has the value at the last point.
     pub fn values(&mut self, formula: &Formula<A::Value>) -> Result<Vec<A::Value>, Exhausted> {
         self.inlined = 0;
         let Formula { body, scope } = formula;
@@ -280,7 +279,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         self.run(formula)
     }
 
-    /// Gives an index a value, for the expressions that are computed next.
+    /// Sets the value of an index for the next evaluations.
     pub fn fix(&mut self, local: usize, at: i64) {
         self.indices[local] = at;
     }
@@ -440,7 +439,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         Ok(())
     }
 
-    /// All terms of a point of a reduction are computed: it goes to the next one, or has its value.
+    /// Ends a point of a reduction: continues with the next point, or sets the value of the reduction.
     fn end_of_point(&mut self, activation: &mut Activation<A>) {
         let Some(mut reduction) = activation.reductions.pop() else { return };
         self.inlined = 0;
@@ -469,7 +468,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         activation.set(reduction.value);
     }
 
-    /// The source of the value of a name or of an element. `of` gives the values of its subscripts.
+    /// The source of the value of a name or an element. `of` gives the values of its subscripts.
     pub fn origin(
         &mut self,
         kind: &TermKind,

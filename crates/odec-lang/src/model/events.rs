@@ -5,7 +5,7 @@ use odec_ir::Span;
 use super::{Body, Indexed, Symbol};
 pub use crate::syntax::tree::Change;
 
-/// A quantity that events alone change: `discrete m = 1`.
+/// A quantity that only events change: `discrete m = 1`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Discrete {
     /// Name.
@@ -33,25 +33,25 @@ pub enum EventKind {
         crossing: bool,
         /// The condition counts as false before the start.
         from_start: bool,
-        /// The element of [`super::Model::events`] that is executed where this one accumulates.
+        /// The element of [`super::Model::events`] that is executed if this one accumulates.
         rest: Option<usize>,
     },
-    /// `at`: each of these times comes.
+    /// `at`: each of these times.
     At(Vec<Body>),
-    /// `every`: from + k*period comes, k = 0, 1, 2, ...
+    /// `every`: the times from + k*period, k = 0, 1, 2, ...
     Every {
         /// Time between two.
         period: Body,
         /// The first; without it, 0.
         from: Option<Body>,
-        /// None lies at or beyond it.
+        /// The end: all times lie before it.
         until: Option<Body>,
     },
     /// `rest`: another event accumulates.
     Rest,
 }
 
-/// `h' := -e*h'`: for the element of a state or discrete, or for all elements that its own indices run over.
+/// `h' := -e*h'`: for an element of a state or discrete, or for all elements over which its own indices run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
     /// A state or a discrete.
@@ -60,13 +60,13 @@ pub struct Action {
     pub order: u8,
     /// One subscript for each axis: numbers, constants, constant tables, and indices of the event and of the action.
     pub subscripts: Vec<Body>,
-    /// Elements of [`super::Model::locals`] that the target binds: the action is for all of their values.
+    /// Elements of [`super::Model::locals`] that the target binds: the action applies to all their values.
     pub locals: Vec<usize>,
-    /// How.
+    /// The kind of change.
     pub change: Change,
-    /// Its right side, which reads the values before the round.
+    /// Its right-hand side, which reads the values before the round.
     pub value: Body,
-    /// The whole action.
+    /// Source location of the whole action.
     pub span: Span,
 }
 
@@ -79,7 +79,7 @@ pub struct Stop {
     pub span: Span,
 }
 
-/// An event; with indices one for each of their values.
+/// An event; with indices, one event for each of their values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// The trigger.
@@ -92,9 +92,10 @@ pub struct Event {
     pub late: bool,
     /// It is dropped if its condition turns false before it is executed.
     pub cancel: bool,
-    /// It is executed in its own round; among several at one instant, a random number decides which comes first.
+    /// True if it is executed in a round of its own; among several at one instant, a random number decides which
+    /// comes first.
     pub alone: bool,
-    /// Among events that are due at one instant those of the highest priority come first.
+    /// Priority: of the events that are due at one instant, those of the highest priority come first.
     pub priority: Option<Body>,
     /// The assignments.
     pub actions: Vec<Action>,
@@ -104,12 +105,12 @@ pub struct Event {
     pub doc: Option<String>,
     /// The head before its block.
     pub head: Span,
-    /// The statement; of what follows an accumulation the word `rest`.
+    /// Source location of the statement; for a `rest` block, of the word `rest`.
     pub span: Span,
 }
 
 impl Event {
-    /// All expressions that it reads.
+    /// All expressions of the event.
     pub fn bodies(&self) -> Vec<Body> {
         let mut all: Vec<Body> = self.delay.into_iter().chain(self.priority).collect();
         match &self.kind {

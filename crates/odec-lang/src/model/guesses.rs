@@ -5,8 +5,8 @@ use odec_ir::Span;
 use super::{Body, Model, Symbol, TermKind};
 
 impl Model {
-    /// Unknowns whose guesses the initial values of states and discretes read, through definitions too: the unknown as an element of
-    /// [`Model::states`], and the initial value.
+    /// Unknowns whose guesses are read by initial values of states and discretes, directly or by definitions: the
+    /// unknown as an element of [`Model::states`], and the initial value.
     pub fn guesses_read(&self) -> Vec<(usize, Span)> {
         let states = self.states.iter().filter(|state| !state.algebraic).flat_map(|state| &state.initial);
         let starts = states.chain(self.discretes.iter().map(|discrete| &discrete.initial));

@@ -1,4 +1,4 @@
-//! The checked model: every name resolved, every expression a flat list of terms with their places in the source.
+//! The checked model: every name is resolved, and every expression is a flat list of terms with source locations.
 
 pub mod arrays;
 pub(crate) mod data;
@@ -31,7 +31,7 @@ pub use settings::{ConservedSettings, Expectation, MAX_SAMPLES, Record, Samples,
 pub struct TermId(pub u32);
 
 impl TermId {
-    /// As an index of [`Model::terms`].
+    /// The index in [`Model::terms`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -40,9 +40,9 @@ impl TermId {
 /// A node of a resolved expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// What.
+    /// The operation or leaf.
     pub kind: TermKind,
-    /// Where it is written. For an operator: both operands with it.
+    /// Source location; for an operator, it includes both operands.
     pub span: Span,
 }
 
@@ -76,9 +76,9 @@ pub enum TermKind {
     /// An element of an array: a state, with the order of its derivative, a parameter, constant, definition or discrete
     /// (order 0), and one subscript for each axis.
     Element(Symbol, u8, Vec<TermId>),
-    /// A reduction over these elements of [`Model::locals`], of the terms for which the condition holds.
+    /// A reduction over these elements of [`Model::locals`], restricted to terms for which the condition holds.
     Reduce {
-        /// How.
+        /// The operation.
         reduction: Reduction,
         /// The indices that it binds, outermost first.
         locals: Vec<usize>,
@@ -129,7 +129,7 @@ pub struct Time {
     pub name: String,
     /// Unit as written, without brackets.
     pub unit: Option<String>,
-    /// Where it is declared, if it is.
+    /// Source location of the declaration, if there is one.
     pub span: Option<Span>,
 }
 
@@ -159,9 +159,10 @@ pub struct NamedValue {
 pub struct State {
     /// Name.
     pub name: String,
-    /// Order of the derivative that the equations give, at least 1; of an algebraic unknown 1, and no equation has it.
+    /// Order of the derivative that the equations determine, at least 1; for an algebraic unknown 1, although no
+    /// equation contains it.
     pub order: u8,
-    /// `unknown z = guess`: an equation without a derivative gives it, and its initial value is a guess.
+    /// `unknown z = guess`: an equation without a derivative determines it, and its initial value is a guess.
     pub algebraic: bool,
     /// Initial values of the derivatives 0 .. order-1.
     pub initial: Vec<Body>,
@@ -179,7 +180,7 @@ pub struct State {
     pub bounds: Vec<StateBound>,
 }
 
-/// A bound of a state or of one of its derivatives: no row of a run lies beyond it.
+/// A bound of a state or of one of its derivatives: all rows of a run lie within it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StateBound {
     /// Order of the derivative.
@@ -217,7 +218,7 @@ pub struct Definition {
     pub unit: Option<String>,
     /// Doc comment.
     pub doc: Option<String>,
-    /// The name where it is defined.
+    /// Source location of the name in the definition.
     pub span: Span,
     /// Its axes.
     pub indexed: Indexed,
@@ -234,9 +235,9 @@ pub struct Function {
     pub value: Body,
     /// Doc comment.
     pub doc: Option<String>,
-    /// The name where it is defined.
+    /// Source location of the name in the definition.
     pub span: Span,
-    /// The body reads names of the model. Each call therefore contains a copy of it, and `value` does not.
+    /// True if the body reads names of the model. Each call then contains a copy of it, and `value` does not.
     pub put_in: bool,
 }
 
@@ -247,16 +248,16 @@ pub struct Equation {
     pub lhs: Body,
     /// Right side.
     pub rhs: Body,
-    /// The state whose highest derivative is the whole left side.
+    /// The state whose highest derivative is the whole left-hand side.
     pub target: Option<usize>,
     /// The state whose elements it determines: the target, or for another equation over indices the only array whose
     /// highest derivative it contains at its free indices.
     pub owner: Option<usize>,
-    /// For which elements, by the axes of the owner. Empty for a scalar.
+    /// The elements of the owner that it determines. Empty for a scalar.
     pub place: Vec<Place>,
-    /// The whole statement.
+    /// Source location of the whole statement.
     pub span: Span,
-    /// Where `=` stands.
+    /// Source location of `=`.
     pub equals: Span,
 }
 
@@ -291,11 +292,11 @@ pub struct Within {
 /// A quantity whose drift is reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conserved {
-    /// Its name, or its text if it has none.
+    /// Its name, or otherwise its text.
     pub name: String,
     /// Value.
     pub value: Body,
-    /// Largest permitted drift; without one it is only reported.
+    /// Largest permitted drift; without it, the drift is only reported.
     pub within: Option<Within>,
     /// The statement.
     pub span: Span,
@@ -312,9 +313,9 @@ pub struct Expect {
     pub time: Body,
     /// The expected value.
     pub value: Body,
-    /// How near.
+    /// The permitted distance.
     pub within: Option<Within>,
-    /// Index of the run block it stands in; `None` belongs to the default run.
+    /// Index of its run block; `None` for the default run.
     pub run: Option<usize>,
     /// The statement.
     pub span: Span,
@@ -340,17 +341,17 @@ pub enum EntryValue {
 /// One entry of a run block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEntry {
-    /// Which: one of [`ENTRIES`]; the range is always `t`.
+    /// The key: one of [`ENTRIES`]; the time span is always `t`.
     pub key: &'static str,
     /// State and order of `atol(B)`.
     pub state: Option<(usize, u8)>,
-    /// Its elements, first and last of each axis (`None`: all of the axis): `atol(u[1]) = 1e-3`. Empty for all elements.
+    /// The elements, first and last along each axis (`None`: the whole axis): `atol(u[1]) = 1e-3`. Empty for all elements.
     pub at: Vec<Option<(Body, Body)>>,
     /// The value.
     pub value: EntryValue,
-    /// The whole entry.
+    /// Source location of the whole entry.
     pub span: Span,
-    /// The value alone.
+    /// Source location of the value.
     pub value_span: Span,
 }
 
@@ -376,7 +377,7 @@ pub struct SetEntry {
     pub symbol: Symbol,
     /// The order of the derivative of a state.
     pub order: u8,
-    /// Subscripts of a single element; of a scalar, and of all elements, none.
+    /// Subscripts of a single element; empty for a scalar or for all elements.
     pub at: Vec<Body>,
     /// The value.
     pub value: Body,
@@ -391,7 +392,7 @@ pub struct ParamSet {
     pub name: String,
     /// Its values.
     pub entries: Vec<SetEntry>,
-    /// The name where it is declared.
+    /// Source location of the name in the declaration.
     pub span: Span,
 }
 
@@ -425,7 +426,7 @@ pub enum Start {
     Discrete(usize),
 }
 
-/// The quantities on which a value depends; each level includes those before it.
+/// The quantities that a value depends on; each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Numbers and constants.
@@ -438,40 +439,40 @@ pub enum Level {
     Time,
     /// States.
     State,
-    /// Highest derivatives, those that the equations give.
+    /// Highest derivatives, which the equations determine.
     Rate,
 }
 
 /// A checked model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
-    /// Name given by `model`, or that of the file.
+    /// The name after `model`, or the name of the file.
     pub name: String,
     /// Doc comment of the file.
     pub doc: Option<String>,
     /// The independent variable.
     pub time: Time,
-    /// All expressions.
+    /// The terms of all expressions.
     pub terms: Vec<Term>,
     /// Parameters in the order of the text; likewise the lists below.
     pub parameters: Vec<NamedValue>,
     /// Constants.
     pub constants: Vec<NamedValue>,
-    /// Constants, each after those it uses.
+    /// Constants in an order in which each follows those it uses.
     pub constant_order: Vec<usize>,
     /// States.
     pub states: Vec<State>,
     /// Measured inputs.
     pub inputs: Vec<inputs::Input>,
-    /// Quantities that events alone change.
+    /// Quantities that only events change.
     pub discretes: Vec<Discrete>,
     /// Events. The `rest` block of an event follows it.
     pub events: Vec<Event>,
     /// Definitions, declared outputs and named conserved quantities among them.
     pub definitions: Vec<Definition>,
-    /// Definitions, each after those it uses.
+    /// Definitions in an order in which each follows those it uses.
     pub definition_order: Vec<usize>,
-    /// On what each definition depends.
+    /// The level of each definition.
     pub definition_levels: Vec<Level>,
     /// Initial values and the definitions that they use, each after those it uses.
     pub start_order: Vec<Start>,
@@ -497,7 +498,7 @@ pub struct Model {
     pub boundaries: Vec<Boundary>,
     /// Elements that reactions change, summed over the indices of the reaction: each of them must exist.
     pub changed: Vec<Body>,
-    /// Definitions that several statements give, part by part.
+    /// Definitions that consist of several statements, part by part.
     pub pieces: Vec<Piece>,
     /// Index sets whose ends are joined or continued.
     pub edges: Vec<EdgeRule>,
@@ -521,7 +522,7 @@ impl Model {
         &self.terms[id.index()]
     }
 
-    /// Where an expression is written.
+    /// Source location of an expression.
     pub fn span(&self, body: Body) -> Span {
         self.term(body.root).span
     }
@@ -590,7 +591,7 @@ impl Model {
         }
     }
 
-    /// On what an expression depends.
+    /// The level of an expression.
     pub fn level(&self, body: Body) -> Level {
         let own = self.terms[body.range()].iter().map(|t| self.own_level(&t.kind));
         own.max().unwrap_or(Level::Constant)

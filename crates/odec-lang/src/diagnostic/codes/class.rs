@@ -7,8 +7,8 @@ pub enum Class {
     Advice,
     /// The model is wrong.
     Model,
-    /// A setting of the run makes no sense. The fault is the model's where the diagnostic has a place in it, and else that of
-    /// the request: [`super::super::Diagnostic::class`] tells which.
+    /// A setting of the run is invalid. If the diagnostic points to the model, the fault is in the model, otherwise
+    /// in the request: see [`super::super::Diagnostic::class`].
     Setting,
     /// The request is wrong: a flag, an argument, a name that the model does not have.
     Usage,
@@ -23,7 +23,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Class; 8] = [
         Class::Advice,
         Class::Model,

@@ -1,4 +1,4 @@
-//! Codes 08: files of other languages that become models, or that models become, files that rows go into, and data that
+//! Codes 08: import from and export to other languages, files for rows, and data for fits.
 //! models are fitted to.
 
 use super::{Class, Code, rows};

@@ -1,4 +1,4 @@
-//! The registry of diagnostics: one row per code with what it means for whoever asked, one file per range, one page per row
+//! The registry of diagnostics: one row per code with its meaning for the user, one file per range, one page per row
 //! for `odec explain`.
 
 mod class;
@@ -17,12 +17,12 @@ pub use model::*;
 pub use runtime::*;
 pub use syntax::*;
 
-/// One kind of mistake.
+/// A kind of diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     /// `E0201`, `W0101`, `N0101`.
     pub code: &'static str,
-    /// Whose fault it is, and with that how the process ends.
+    /// The class of the fault, which determines the exit code of the process.
     pub class: Class,
     /// A few words, for lists.
     pub title: &'static str,
@@ -30,7 +30,7 @@ pub struct Code {
     pub page: &'static str,
 }
 
-/// Makes a constant of each row, and the list of them.
+/// Defines a constant for each row, and the list of them.
 macro_rules! rows {
     ($($code:ident $class:ident $title:literal)*) => {
         $(
@@ -70,8 +70,8 @@ impl PartialEq<str> for Code {
     }
 }
 
-/// The row of a code that stands as text in this crate. That there is one for each such text is tested; a text without one is
-/// a bug, and is called so.
+/// The row of a code that appears as text in this crate. A test checks that every such text has a row; a text without
+/// one is a bug.
 impl From<&'static str> for &'static Code {
     fn from(code: &'static str) -> Self {
         find(code).unwrap_or(&E0900)

@@ -1,4 +1,4 @@
-//! Codes 06: failed runs, refused methods, expectations that do not hold.
+//! Codes 06: failed runs, refused methods, violated expectations.
 
 use super::{Class, Code, rows};
 

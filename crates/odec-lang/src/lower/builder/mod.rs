@@ -1,5 +1,5 @@
-//! Writes the expressions of the model out as nodes of one kernel: definitions in place of their names with their
-//! subscripts put in, conditions on indices as guards of what they protect. An explicit stack, no recursion.
+//! Translates the expressions of the model to nodes of one kernel: definitions are expanded with their subscripts,
+//! and conditions on indices become guards of the reads under them. An explicit stack replaces recursion.
 
 mod numbers;
 mod subscripts;
@@ -20,7 +20,7 @@ use crate::model::walk::MAX_INLINED_TERMS;
 use crate::model::{Body, Symbol, TermId};
 use crate::report::error;
 
-/// Into what a term is turned.
+/// The target form of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Form {
     /// A node of the kernel's graph.
@@ -37,13 +37,13 @@ pub(super) enum Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ContextId(pub u32);
 
-/// That of what is the same everywhere: no index, no argument, no condition.
+/// The context of terms that are the same everywhere: no index, no argument, no condition.
 pub(super) const PLAIN: ContextId = ContextId(0);
 
-/// A term where it is written out.
+/// A term in its context.
 pub(super) type Key = (Form, TermId, ContextId);
 
-/// Which highest derivatives are leaves, since they are solved for.
+/// The highest derivatives that are leaves, because the equations are solved for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Unknown {
     /// None.
@@ -65,13 +65,13 @@ pub(super) struct Context {
     pub arguments: Vec<NodeId>,
     /// Nodes of the graph of guards that hold here, ascending.
     pub guards: Vec<NodeId>,
-    /// Arrays whose boundary value is being written out: it does not use a boundary of the same array again.
+    /// Arrays whose boundary value is being expanded: it does not use a boundary of the same array again.
     pub bounded: Vec<(Symbol, u8)>,
     /// The unknown that the equation is solved for.
     pub unknown: Unknown,
 }
 
-/// What became of a term.
+/// The result for a term.
 pub(super) enum Progress<T> {
     Done(T),
     /// These are needed before it.
@@ -80,7 +80,7 @@ pub(super) enum Progress<T> {
 
 pub(super) type Outcome<T = NodeId> = Fallible<Progress<T>>;
 
-/// The value of a [`Progress`]; without one, the function returns the nodes that are needed first.
+/// The value of a [`Progress`]; if it is missing, the function returns the nodes that are needed first.
 macro_rules! ready {
     ($progress:expr) => {
         match $progress {
@@ -100,11 +100,11 @@ pub(super) enum Phase {
     Run,
 }
 
-/// One kernel that is being written.
+/// A kernel under construction.
 pub(super) struct KernelBuilder<'w, 'm> {
     pub world: &'w mut World<'m>,
     pub phase: Phase,
-    /// In an interior what bounds it becomes a margin; elsewhere every rule of an edge is written out.
+    /// In an interior, bounds become margins; elsewhere all edge rules are expanded.
     pub region: Region,
     pub space: Space,
     pub graph: Graph,
@@ -112,11 +112,11 @@ pub(super) struct KernelBuilder<'w, 'm> {
     /// Expressions that are at least zero because of the margins.
     held: Vec<Affine>,
     pub iterates: Vec<LoopId>,
-    /// Conditions that edges made, not the model.
+    /// Conditions that come from edges, not from the model.
     pub edge_guards: HashSet<NodeId>,
     contexts: Vec<Context>,
     context_ids: QuickMap<Context, ContextId>,
-    /// Values in the context [`PLAIN`], by term: those of a model without index sets are almost all of them.
+    /// Values in the context [`PLAIN`], by term: almost all terms of a model without index sets.
     plain: Vec<Option<NodeId>>,
     nodes: QuickMap<Key, NodeId>,
     subscripts: QuickMap<(TermId, ContextId), IndexValue>,
@@ -195,7 +195,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
         let axis = &self.world.extents.axes[margin.axis.0 as usize];
         self.held.extend(margin.sub.plus(&axis.first, -1));
         self.held.extend(axis.last.plus(&margin.sub, -1));
-        // Where something is in range, the range is not empty.
+        // If a subscript is in range, the range is not empty.
         self.held.extend(axis.last.plus(&axis.first, -1));
         self.margins.push(margin);
     }
@@ -248,7 +248,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
         }
     }
 
-    /// Counts the steps on the way to a term, but for those in the plain context: their number is that of the terms.
+    /// Counts the steps to a term, except in the plain context, which has one step for each term.
     fn count(&mut self, key: &Key) -> Fallible<()> {
         if key.2 != PLAIN {
             self.steps += 1;
@@ -274,7 +274,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
         )
     }
 
-    /// A term where it cannot stand: a bug.
+    /// The error for a term in an impossible place: a bug.
     pub fn impossible(&self, what: &str, term: TermId) -> Diagnostic {
         crate::report::internal(what, Some(self.world.model.term(term).span))
     }
@@ -331,7 +331,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
         known.map_or_else(|| Progress::Needs(self.unknown(&keys())), Progress::Done)
     }
 
-    /// Runs a step until it has what it needs.
+    /// Repeats a step until all its inputs are available.
     pub fn settle<T>(&mut self, mut step: impl FnMut(&mut Self) -> Outcome<T>) -> Fallible<T> {
         loop {
             match step(self)? {
@@ -375,7 +375,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
         self.value(body.root, context)
     }
 
-    /// A scalar, or an element: without index sets the scalar itself, at a position that code knows.
+    /// A scalar or an element; without index sets, the scalar itself at a known position.
     pub fn element(&mut self, array: ArrayId, subs: Vec<Subscript>, guard: Option<NodeId>) -> Element {
         if self.world.scalar {
             return Element::Scalar(array);

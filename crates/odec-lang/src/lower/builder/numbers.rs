@@ -1,4 +1,4 @@
-//! Indices and sizes as nodes: subscripts as numbers, and on which loops and tables nodes depend.
+//! Indices and sizes as nodes: subscripts as numbers, and the loops and tables that nodes depend on.
 
 use std::collections::HashSet;
 
@@ -84,7 +84,7 @@ impl KernelBuilder<'_, '_> {
         }
     }
 
-    /// A node of the graph of guards in the graph of the kernel. Their leaves are the same.
+    /// Copies a node of the graph of guards to the graph of the kernel. Their leaves are the same.
     pub fn copied(&mut self, root: NodeId) -> NodeId {
         self.copies.resize(self.space.guards.len(), None);
         if let Some(copy) = self.copies[root.index()] {
@@ -169,7 +169,7 @@ impl KernelBuilder<'_, '_> {
     }
 }
 
-/// Nodes that some depend on, themselves included, without following the rest of the graph.
+/// The nodes that these depend on, including themselves, without visiting the rest of the graph.
 fn below(graph: &Graph, roots: &[NodeId]) -> Vec<Node> {
     let mut seen = HashSet::new();
     let mut open = roots.to_vec();

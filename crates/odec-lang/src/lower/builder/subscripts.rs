@@ -67,8 +67,8 @@ impl KernelBuilder<'_, '_> {
                 let subs = ready!(self.subscripts(subscripts, context));
                 let mut access = self.table(*c, &subs, model.term(id).span)?;
                 if self.may_leave(*c, &access) {
-                    // It is read only where this condition decides: in a definition at a clamped subscript, which is
-                    // written down for the subscript inside, too, and after a condition on indices.
+                    // It is read only under this condition: in a definition at a clamped subscript, which is also
+                    // expanded for the subscript inside, and after a condition on indices.
                     let guards = self.at(context).guards.clone();
                     // conditions on conditions on conditions would double at each level
                     let plain: Vec<_> = guards.into_iter().filter(|&guard| !self.reads_under_guards(guard)).collect();
@@ -77,7 +77,7 @@ impl KernelBuilder<'_, '_> {
                 let id = self.space.intern(access);
                 done(self.space.guards.read(id))
             }
-            // Other terms are no conditions on indices, and are not asked for.
+            // Other terms are not conditions on indices, and are never requested.
             _ => refuse(self.impossible("a condition on indices that is none", id)),
         }
     }
@@ -132,7 +132,7 @@ impl KernelBuilder<'_, '_> {
             .map_or_else(|| refuse(self.impossible("a subscript without a value", term)), |v| Ok(Progress::Done(v)))
     }
 
-    /// True unless the subscripts of a table are inside of their axes at all points, or come in again.
+    /// False if all subscripts of a table stay inside their axes at all points, or wrap around.
     fn may_leave(&self, constant: usize, access: &Access) -> bool {
         let facts = self.facts();
         let axes = self.world.axes(Symbol::Constant(constant));

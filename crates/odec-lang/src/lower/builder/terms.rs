@@ -79,7 +79,7 @@ impl KernelBuilder<'_, '_> {
         }
     }
 
-    /// A choice by a condition on indices: the branch that is not taken is not read.
+    /// A choice by a condition on indices: the other branch is not read.
     fn choice(&mut self, [c, a, b]: [TermId; 3], context: ContextId, span: Span) -> Outcome {
         let guard = ready!(self.same((Form::Guard, c, context)));
         let settled = self.space.guards.as_constant(guard).map(|x| x != 0.0);
@@ -94,7 +94,7 @@ impl KernelBuilder<'_, '_> {
         Ok(Progress::Done(self.graph.with_span(node, span)))
     }
 
-    /// The context in which equations are written whose highest derivatives are all solved for.
+    /// The context of equations that are solved for all their highest derivatives.
     pub fn solving(&mut self) -> ContextId {
         self.context(Context { unknown: Unknown::All, ..Context::default() })
     }

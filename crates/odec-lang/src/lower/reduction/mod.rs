@@ -1,11 +1,11 @@
-//! Systems of index 2 and 3: constraints on states are differentiated along the solution until they give the algebraic unknowns, and
-//! stay as functions that are zero along a solution, which runs project onto.
+//! Systems of index 2 and 3: constraints on states are differentiated along the solution until they determine the
+//! algebraic unknowns. They remain as functions that are zero along a solution, and runs project onto them.
 //!
-//! The derivatives of the states are solved for first, as expressions of states, unknowns and time. Pryce's offsets of this
-//! semi-explicit system ([`sigma`]) say how often each constraint is differentiated; its total derivative is
-//! `g_t + sum of g_x x'` with these expressions in the place of x' ([`total`]), so that no new variable comes in. The last
-//! derivatives stand in the place of the constraints, and the system has index 1. What was differentiated is kept in stages: at
-//! stage k hold the derivatives of order c_i - k, and they determine states with d_j = k.
+//! First, the equations are solved for the derivatives of the states, as expressions of states, unknowns and time.
+//! Pryce's offsets of this semi-explicit system ([`sigma`]) determine how often each constraint is differentiated.
+//! Its total derivative is `g_t + sum of g_x x'` with these expressions for x' ([`total`]), so that no new variable
+//! appears. The last derivatives replace the constraints, and the system has index 1. The lower derivatives are kept
+//! in stages: stage k contains the derivatives of order c_i - k, which determine states with d_j = k.
 
 mod sigma;
 mod total;
@@ -29,7 +29,7 @@ use total::total_derivative;
 
 /// Largest number of states and unknowns of a system: the time to find the offsets grows with its third power.
 const MAX_VARIABLES: usize = super::flat::MAX_ELEMENTS;
-/// Most derivatives of one constraint: each of them is a longer expression than the one before.
+/// Largest number of derivatives of one constraint: each one is a longer expression than the previous one.
 pub(super) const MAX_DERIVATIVES: u32 = 4;
 /// Functions whose values jump.
 pub(super) const JUMPS: [&str; 17] = [
@@ -51,25 +51,25 @@ pub(super) const JUMPS: [&str; 17] = [
     "step",
     "step_cycle",
 ];
-/// Those of them whose branches may agree where they meet: the run looks at the state there.
+/// Choices, whose branches may agree where they meet: the run checks the state there.
 const CHOICES: [&str; 6] = ["if", "lt", "le", "and", "or", "not"];
 /// Functions whose derivatives jump.
 const BENDS: [&str; 3] = ["abs", "min", "max"];
 /// Pieces of a measured input, whose derivatives jump if it is linear between samples.
 const PIECES: [&str; 2] = ["piece", "cycle"];
-/// Most places that a report shows.
+/// Largest number of source locations in a report.
 const MAX_SHOWN: usize = 6;
 
-/// What was differentiated.
+/// The result of the differentiation.
 #[derive(Clone)]
 pub(super) struct Reduction {
-    /// In the order in which they are met.
+    /// In the order in which they are satisfied.
     pub stages: Vec<Stage>,
     /// The algebraic unknowns.
     pub unknowns: Vec<StateElement>,
-    /// Those in whose place in the system stands an equation that was not differentiated.
+    /// Unknowns in whose rows the equations were not differentiated.
     pub direct: Vec<StateElement>,
-    /// Each constraint, and how often it was differentiated.
+    /// Each constraint, and its number of differentiations.
     pub constraints: Vec<(Span, u32)>,
 }
 
@@ -77,14 +77,14 @@ pub(super) struct Reduction {
 pub(super) struct Stage {
     /// Functions that are zero along a solution.
     pub rows: Vec<NodeId>,
-    /// The states that they determine in part.
+    /// The states that they constrain.
     pub columns: Vec<StateElement>,
 }
 
-/// An equation that gives no derivative of a state.
+/// An equation that determines no derivative of a state.
 struct Constraint {
     equation: usize,
-    /// What is zero.
+    /// The expression that is zero.
     residual: NodeId,
 }
 
@@ -99,11 +99,11 @@ struct Semi<'a> {
 struct Variable {
     state: usize,
     element: Element,
-    /// Its derivative; none of an unknown.
+    /// Its derivative; `None` for an unknown.
     rate: Option<NodeId>,
 }
 
-/// Solves equations that give no unknown for some constraint as they stand; `None` where differentiation is not what they lack.
+/// Solves systems in which some constraint determines no unknown directly; `None` if differentiation does not help.
 pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[Form]) -> Fallible<Option<Solved>> {
     let model = setting.model;
     let unknowns: Vec<usize> = (0..model.states.len()).filter(|&i| model.states[i].algebraic).collect();
@@ -156,7 +156,7 @@ pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[Form]) 
     Ok(Some(solved))
 }
 
-/// The derivative of every state as an expression, and what is zero in the other equations.
+/// The derivative of every state as an expression, and the residuals of the other equations.
 fn derivatives(
     setting: &Setting<'_>,
     graph: &mut Graph,
@@ -168,7 +168,7 @@ fn derivatives(
     let mut solver = Solver {
         setting,
         graph,
-        // no equation of an unknown is asked for here
+        // no equation is needed for unknowns here
         owner: owner.iter().map(|owner| owner.unwrap_or(0)).collect(),
         wanted: model.states.iter().map(|state| Some(state.span)).collect(),
         solved: Solved::nothing(model.states.len()),
@@ -193,7 +193,7 @@ fn derivatives(
     Ok((solver.solved, residuals))
 }
 
-/// Derivatives that are not had one by one.
+/// The error for derivatives that cannot be determined separately.
 fn tied(model: &Model, block: &[usize], owner: &[Option<usize>], left: &[usize]) -> Diagnostic {
     let equations: Vec<Span> = block.iter().filter_map(|&i| Some(model.equations[owner[i]?].span)).collect();
     let constraint = left.first().map(|&e| model.equations[e].span);
@@ -262,8 +262,9 @@ impl<'a> Semi<'a> {
         Ok(())
     }
 
-    /// A constraint that jumps would make the state jump with it, and a derivative of it has no value there; so does a derivative of a
-    /// state that is differentiated with it. `times` are those of the variables with a derivative, then of the constraints.
+    /// Refuses jumps: a constraint that jumps would make the state jump, and its derivative is undefined there; the
+    /// same applies to the derivative of a state that is differentiated with it. `times` refer to the variables with
+    /// a derivative, then to the constraints.
     fn without_jumps(&self, graph: &Graph, times: &[u32]) -> Fallible<()> {
         let model = self.setting.model;
         let rates = self.variables.iter().filter_map(|v| {
@@ -283,8 +284,8 @@ impl<'a> Semi<'a> {
         Ok(())
     }
 
-    /// An expression jumps where time or a variable passes some value, or, if `bends`, its derivative does. What chooses between
-    /// expressions need not jump, unless it is not located.
+    /// True if an expression jumps when time or a variable passes some value, or, with `bends`, if its derivative
+    /// does. Choices between expressions need not jump, unless they are not located.
     fn jumps(&self, graph: &Graph, root: NodeId, bends: bool) -> bool {
         let linear = self.setting.model.inputs.iter().any(|input| input.between == Between::Linear);
         let smooth = |(_, node): (NodeId, Node)| matches!(node, Node::Call(op, _) if op.0.name == "smooth");
@@ -315,8 +316,8 @@ impl<'a> Semi<'a> {
         graph.live([node]).filter_map(read).collect()
     }
 
-    /// How often each equation is differentiated: those of the variables with a derivative, then the constraints. `None` where too
-    /// many equations hold the same unknowns.
+    /// The number of differentiations of each equation: first for the variables with a derivative, then for the
+    /// constraints. `None` if too many equations contain the same unknowns.
     fn offsets(&self, graph: &Graph) -> Fallible<Option<Offsets>> {
         let mut rows: Vec<Vec<(usize, u32)>> = Vec::with_capacity(self.variables.len());
         for (k, variable) in self.variables.iter().enumerate() {
@@ -357,7 +358,7 @@ impl<'a> Semi<'a> {
         &self.setting.model.states[self.variables[variable].state].name
     }
 
-    /// However often the equations are differentiated, they do not give every unknown.
+    /// The error if no number of differentiations determines every unknown.
     fn singular(&self, singular: Singular, own: usize) -> Diagnostic {
         let model = self.setting.model;
         let name = self.name(singular.variable);
@@ -380,7 +381,7 @@ impl<'a> Semi<'a> {
         ))
     }
 
-    /// The last derivative of a constraint holds no unknown, although the structure let it seem so.
+    /// The error if the last derivative of a constraint contains no unknown, although the structure allows it.
     fn undetermined(&self, k: usize) -> Diagnostic {
         let span = self.setting.model.equations[self.constraints[k].equation].span;
         let headline = "the derivatives of this constraint determine no unknown";
@@ -388,7 +389,7 @@ impl<'a> Semi<'a> {
             .help("check the equations of the constrained states, or remove the constraint and an unknown")
     }
 
-    /// An unknown that would have to be differentiated itself.
+    /// The error for an unknown that would have to be differentiated itself.
     fn unknown_differentiated(&self, v: usize, times: &[u32]) -> Diagnostic {
         let model = self.setting.model;
         let name = self.name(v);
@@ -419,7 +420,7 @@ impl<'a> Semi<'a> {
         let spans = self.constraints.iter().map(|c| self.setting.model.equations[c.equation].span);
         let mut constraints: Vec<(Span, u32)> =
             spans.zip(times.iter().copied()).filter(|(_, times)| *times > 0).collect();
-        // an equation over indices is one constraint
+        // an equation over indices is a single constraint
         let mut seen = BTreeSet::new();
         constraints.retain(|(span, times)| seen.insert((span.start, span.end, *times)));
         Reduction {
@@ -431,7 +432,7 @@ impl<'a> Semi<'a> {
     }
 }
 
-/// What the differentiated constraints are not kept by.
+/// The error for an operation that does not preserve differentiated constraints.
 fn not_kept(what: &str, at: Span, place: &str) -> Diagnostic {
     let headline = format!("{what} in a model with a constraint that must be differentiated");
     error("E0322", headline, at, place)

@@ -1,9 +1,10 @@
-//! The structural index: how often each equation has to be differentiated, from the orders of derivatives that the equations hold
-//! (J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364).
+//! The structural index: the number of differentiations of each equation, from the orders of the derivatives in the
+//! equations (J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364).
 //!
-//! The matrix Sigma has the highest order of the derivative of variable j in equation i, or nothing where it is absent. A transversal
-//! of the largest sum gives each equation a variable. The least c, d >= 0 with d_j - c_i >= sigma_ij everywhere, and equality on the
-//! transversal, say that equation i is differentiated c_i times, and that derivatives of variable j up to order d_j occur then.
+//! The entry of the matrix Sigma is the highest order of the derivative of variable j in equation i; it is absent if
+//! i does not contain j. A transversal with the largest sum assigns a variable to each equation. The smallest c,
+//! d >= 0 with d_j - c_i >= sigma_ij everywhere, and equality on the transversal, mean that equation i is
+//! differentiated c_i times, and that derivatives of variable j up to order d_j then occur.
 
 /// c of the equations and d of the variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,22 +13,22 @@ pub(super) struct Offsets {
     pub variables: Vec<u32>,
 }
 
-/// An equation for which no variable is left, and a variable for which no equation is.
+/// An equation without a variable, and a variable without an equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Singular {
     pub equation: usize,
     pub variable: usize,
 }
 
-/// The cost of an entry that is absent: more than all others together.
+/// The cost of an absent entry: larger than the sum of all others.
 const ABSENT: i64 = 1 << 32;
 
-/// Of a square Sigma, given by rows as (variable, order).
+/// The offsets of a square Sigma, given by rows as (variable, order).
 pub(super) fn offsets(sigma: &[Vec<(usize, u32)>]) -> Result<Offsets, Singular> {
     let transversal = transversal(sigma)?;
     let n = sigma.len();
     let mut found = Offsets { equations: vec![0; n], variables: vec![0; n] };
-    // the least solution, by a fixed point from below: it exists for a transversal of the largest sum
+    // the smallest solution, by a fixed-point iteration from below: it converges for a transversal with the largest sum
     loop {
         for (entries, c) in sigma.iter().zip(&found.equations) {
             for &(j, order) in entries {
@@ -46,8 +47,8 @@ pub(super) fn offsets(sigma: &[Vec<(usize, u32)>]) -> Result<Offsets, Singular> 
     }
 }
 
-/// The variable of each equation, with its order there, so that the sum of the orders is largest: shortest augmenting paths with
-/// potentials (H. W. Kuhn, Naval Res. Logist. Quart. 2 (1955) 83; N. Tomizawa, Networks 1 (1971) 173).
+/// The variable of each equation, with its order, so that the sum of the orders is maximal: shortest augmenting paths
+/// with potentials (H. W. Kuhn, Naval Res. Logist. Quart. 2 (1955) 83; N. Tomizawa, Networks 1 (1971) 173).
 fn transversal(sigma: &[Vec<(usize, u32)>]) -> Result<Vec<(usize, u32)>, Singular> {
     let n = sigma.len();
     let mut costs = vec![ABSENT; n * n];
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(found, Offsets { equations: vec![0, 0, 2], variables: vec![2, 2, 0] });
     }
 
-    /// The same with velocities as variables: their definitions are differentiated once.
+    /// The same system with velocities as variables: their definitions are differentiated once.
     #[test]
     fn equations_of_first_order_count_once_more() {
         // x' = u, y' = v, u' = -T x, v' = -T y, x^2 + y^2 = 1 in x, y, u, v, T
@@ -137,7 +138,7 @@ mod tests {
         assert_eq!(offsets(&sigma), Err(Singular { equation: 1, variable: 1 }));
     }
 
-    /// Against all permutations: no transversal has a larger sum, and the offsets are the least.
+    /// Compares with all permutations: no transversal has a larger sum, and the offsets are the smallest.
     #[test]
     fn small_matrices_agree_with_all_permutations() {
         let mut seed = 7u64;

@@ -6,7 +6,7 @@ use odec_ir::Element;
 use odec_ir::derive::call_tangent;
 use odec_ir::graph::{Graph, Node, NodeId};
 
-/// `g_t + sum of g_x x'`, with the rate of each state as an expression; what has no rate is constant.
+/// `g_t + sum of g_x x'`, with the rate of each state as an expression; leaves without a rate are constant.
 pub(super) fn total_derivative(graph: &mut Graph, root: NodeId, rates: &BTreeMap<Element, NodeId>) -> NodeId {
     let live: Vec<(NodeId, Node)> = graph.live([root]).collect();
     let mut slopes: Vec<Option<NodeId>> = vec![None; root.index() + 1];

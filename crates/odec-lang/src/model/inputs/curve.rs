@@ -1,4 +1,4 @@
-//! Samples as a curve of pieces, each a polynomial of the distance from where it begins.
+//! Samples as a curve of pieces, each a polynomial of the distance from its start.
 
 use odec_ir::builtin::lookup;
 
@@ -7,18 +7,18 @@ use super::{Between, Outside};
 
 /// Largest number of samples of an input.
 pub const MAX_SAMPLES: usize = 4_000_000;
-/// Smallest distance of two times, in units of rounding of the larger one: a run treats closer times as one.
+/// Smallest distance of two times, in units of rounding of the larger one: a run treats closer times as equal.
 pub const MIN_SPACING: f64 = 16.0;
 
-/// How near to an end of the data a run may have stopped that could not go on there.
+/// Distance from an end of the data within which a run counts as stopped by that end.
 const NEAR: f64 = 1e-12;
 
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Where pieces begin, and the end of the last one; ascending. Those of a clamped curve go to infinity.
+    /// The starts of the pieces, and the end of the last one, ascending. Those of a clamped curve extend to infinity.
     pub knots: Vec<f64>,
-    /// By power, then by piece: its coefficients in powers of the distance from its origin.
+    /// For each power and piece: the coefficient of the distance from the origin of the piece.
     pub coefficients: Vec<Vec<f64>>,
     /// The origin of each piece; empty if pieces are constant.
     pub origins: Vec<f64>,
@@ -26,35 +26,35 @@ pub struct Curve {
     pub span: (f64, f64),
     /// Between two samples.
     pub between: Between,
-    /// Before and behind all of them.
+    /// The value outside all pieces.
     pub outside: Outside,
 }
 
 /// Why samples do not define a curve, with the number of the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfit {
-    /// There are too few.
+    /// Too few samples.
     TooFew(usize),
-    /// There are too many.
+    /// Too many samples.
     TooMany(usize),
     /// A time is not a finite number.
     Time(usize),
     /// A value is not a finite number.
     Value(usize),
-    /// A time is not later than the one before.
+    /// A time is not later than the previous one.
     Order(usize),
-    /// A time is equal to the one before.
+    /// A time is equal to the previous one.
     Twice(usize),
-    /// A time is equal to the one before up to rounding.
+    /// A time is equal to the previous one up to rounding.
     Close(usize),
-    /// The last value is not equal to the first one.
+    /// The last value differs from the first one.
     Period(usize),
     /// The slope of a piece exceeds the range of numbers.
     Steep(usize),
 }
 
 impl Misfit {
-    /// The number of the sample, from 0; `None` if the number of samples is wrong.
+    /// The index of the sample, from 0; `None` if the number of samples is wrong.
     pub fn at(self) -> Option<usize> {
         match self {
             Misfit::TooFew(_) | Misfit::TooMany(_) => None,
@@ -105,7 +105,7 @@ impl Curve {
     /// The curve through samples.
     ///
     /// # Errors
-    /// If times do not increase, a number is not finite, or there are too few or too many samples.
+    /// Times do not increase, a number is not finite, or there are too few or too many samples.
     pub fn of(times: &[f64], values: &[f64], between: Between, outside: Outside) -> Result<Curve, Misfit> {
         check(times, values, outside)?;
         let pieces = times.len() - 1;
@@ -157,12 +157,12 @@ impl Curve {
         }
     }
 
-    /// Adds the pieces beyond the samples.
+    /// Adds the pieces outside the samples.
     fn end(&mut self, values: &[f64]) {
         let (first, last) = (values[0], values[values.len() - 1]);
         match self.outside {
             Outside::Periodic => {}
-            // the last value holds at the last time alone
+            // the last value applies only to the last time
             Outside::Nothing if self.between == Between::Hold => {
                 self.knots.push(self.span.1);
                 self.coefficients[0].push(last);
@@ -183,7 +183,7 @@ impl Curve {
         }
     }
 
-    /// The piece at an argument, and how far it is moved by whole periods; none beyond all pieces.
+    /// The piece at an argument, and the shift by whole periods; `None` outside all pieces.
     pub fn piece(&self, u: f64) -> Option<(usize, f64)> {
         let pieces = self.coefficients[0].len();
         if self.outside == Outside::Periodic {
@@ -196,7 +196,7 @@ impl Curve {
         k.is_finite().then_some((k as usize, 0.0))
     }
 
-    /// At an end of the data, beyond which there is no value, to rounding.
+    /// True at an end of the data (up to rounding) beyond which there is no value.
     pub fn ends_at(&self, u: f64) -> bool {
         let near = |end: f64| (u - end).abs() <= NEAR * (end.abs() + self.period());
         self.outside == Outside::Nothing && (near(self.span.0) || near(self.span.1))
@@ -286,7 +286,7 @@ mod tests {
         assert!((0..=600).any(|k| value(&spline, f64::from(k) * 0.01) > 10.5));
     }
 
-    /// A natural spline of samples of a line is the line, and a periodic one has its derivatives in common at the seam.
+    /// A natural spline through samples of a line is the line, and a periodic one has continuous derivatives at the seam.
     #[test]
     fn splines_are_smooth() {
         let times: Vec<f64> = (0..9).map(|k| f64::from(k) + 0.1 * f64::from(k % 2)).collect();

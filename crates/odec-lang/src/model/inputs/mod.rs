@@ -18,9 +18,9 @@ use crate::report::error;
 pub enum Between {
     /// The value of the sample before.
     Hold,
-    /// On the straight line between both.
+    /// The straight line between both.
     Linear,
-    /// A cubic that goes no higher and no lower than the samples around it.
+    /// A cubic that does not exceed the range of the samples around it.
     Cubic,
     /// The natural cubic spline, with two continuous derivatives.
     Spline,
@@ -29,7 +29,7 @@ pub enum Between {
 /// The value of an input before its first sample and after its last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// Nothing: a run that goes there is refused.
+    /// No value: a run that goes there is refused.
     Nothing,
     /// The first and the last value.
     Clamp,
@@ -38,7 +38,7 @@ pub enum Outside {
 }
 
 impl Between {
-    /// All of them, by the word that names them.
+    /// All interpolations, by their words.
     pub const WORDS: [(&'static str, Between); 4] =
         [("hold", Between::Hold), ("linear", Between::Linear), ("cubic", Between::Cubic), ("spline", Between::Spline)];
 
@@ -49,21 +49,21 @@ impl Between {
 }
 
 impl Outside {
-    /// Those that have a word.
+    /// The extrapolations with a word.
     pub const WORDS: [(&'static str, Outside); 2] = [("clamp", Outside::Clamp), ("periodic", Outside::Periodic)];
 }
 
-/// Where the samples are.
+/// The origin of the samples.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// In a file, whose first column holds the times.
+    /// A file whose first column contains the times.
     Csv {
-        /// As the model names it.
+        /// The name in the model.
         file: String,
-        /// Header of the column of the values; without it, the second one of two.
+        /// Header of the column of values; `None` for the second of two columns.
         column: Option<String>,
     },
-    /// In the model: times and values.
+    /// Lists in the model: times and values.
     Lists(Vec<Body>, Vec<Body>),
 }
 
@@ -81,7 +81,7 @@ pub struct Argument {
 pub struct Input {
     /// Name.
     pub name: String,
-    /// The argument; `None` if it is the time.
+    /// The argument; `None` if it is time.
     pub argument: Option<Argument>,
     /// Unit as written, without brackets.
     pub unit: Option<String>,
@@ -89,25 +89,25 @@ pub struct Input {
     pub doc: Option<String>,
     /// The name in its declaration.
     pub span: Span,
-    /// Where the samples are.
+    /// The origin of the samples.
     pub source: Source,
-    /// Where that is written.
+    /// Its source location.
     pub place: Span,
     /// Between two samples.
     pub between: Between,
-    /// Before and behind all of them.
+    /// The value outside the samples.
     pub outside: Outside,
 }
 
 impl Input {
-    /// The name by which the units of a model know what the table is read at: `t`, or `drag(v)`.
+    /// The name of the argument in the units of a model: `t`, or `drag(v)`.
     pub fn argument_in_units(&self, time: &str) -> String {
         self.argument.as_ref().map_or_else(|| time.to_owned(), |argument| format!("{}({})", self.name, argument.name))
     }
 }
 
 impl Model {
-    /// The curve of each input: those that `overrides` bring, and those whose samples stand in the model.
+    /// The curve of each input: from `overrides`, or from the lists in the model.
     pub(super) fn curves(&self, values: &mut Values, overrides: &Overrides, errors: &mut Vec<Diagnostic>) {
         for input in &self.inputs {
             let given = overrides.inputs.get(&input.name).cloned();
@@ -122,7 +122,7 @@ impl Model {
         }
     }
 
-    /// The curve of samples that stand in the model.
+    /// The curve of samples in the model.
     fn listed(&self, input: &Input, values: &Values) -> Result<Option<Arc<Curve>>, Box<Diagnostic>> {
         let Source::Lists(times, samples) = &input.source else { return Ok(None) };
         let numbers = |list: &[Body]| list.iter().map(|body| self.number(*body, values)).collect::<Vec<f64>>();

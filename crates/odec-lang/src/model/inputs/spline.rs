@@ -1,7 +1,8 @@
-//! Slopes at samples: of a cubic that stays between its samples, and of the spline with two continuous derivatives.
+//! Slopes at samples: of the monotone piecewise cubic, and of the spline with two continuous derivatives.
 
-/// Slopes of the monotone piecewise cubic: F. Fritsch and J. Butland, SIAM J. Sci. Stat. Comput. 5 (1984) 300-304, with the
-/// weights of the widths; at the ends the three-point formula, limited. `widths` and `chords` are those of the pieces.
+/// Slopes of the monotone piecewise cubic: F. Fritsch and J. Butland, SIAM J. Sci. Stat. Comput. 5 (1984) 300-304,
+/// with the weights of the widths; at the ends the three-point formula, limited. `widths` and `chords` belong to the
+/// pieces.
 pub(super) fn monotone_slopes(widths: &[f64], chords: &[f64], periodic: bool) -> Vec<f64> {
     let pieces = widths.len();
     let mut slopes = Vec::with_capacity(pieces + 1);
@@ -19,7 +20,7 @@ pub(super) fn monotone_slopes(widths: &[f64], chords: &[f64], periodic: bool) ->
     slopes
 }
 
-/// Between two pieces: the weighted harmonic mean of their chords, none at an extreme.
+/// Between two pieces: the weighted harmonic mean of their chords; zero at an extremum.
 fn between([h0, h1]: [f64; 2], [d0, d1]: [f64; 2]) -> f64 {
     if d0 == 0.0 || d1 == 0.0 || (d0 > 0.0) != (d1 > 0.0) {
         return 0.0;
@@ -28,7 +29,7 @@ fn between([h0, h1]: [f64; 2], [d0, d1]: [f64; 2]) -> f64 {
     (w0 + w1) / (w0 / d0 + w1 / d1)
 }
 
-/// At an end, given the two pieces next to it, the nearer one first.
+/// At an end, from the two pieces next to it, the nearer one first.
 fn at_end([h0, h1]: [f64; 2], [d0, d1]: [f64; 2]) -> f64 {
     let slope = ((2.0 * h0 + h1) * d0 - h0 * d1) / (h0 + h1);
     if d0 == 0.0 || (slope > 0.0) != (d0 > 0.0) {
@@ -40,7 +41,7 @@ fn at_end([h0, h1]: [f64; 2], [d0, d1]: [f64; 2]) -> f64 {
     }
 }
 
-/// Slopes of the cubic spline: natural, or the one that comes again (C. de Boor, A Practical Guide to Splines, chapter IV).
+/// Slopes of the cubic spline: natural or periodic (C. de Boor, A Practical Guide to Splines, chapter IV).
 pub(super) fn spline_slopes(widths: &[f64], chords: &[f64], periodic: bool) -> Vec<f64> {
     let n = widths.len();
     if n == 1 {
@@ -64,7 +65,7 @@ pub(super) fn spline_slopes(widths: &[f64], chords: &[f64], periodic: bool) -> V
     right
 }
 
-/// The row of the first sample joins both ends: the matrix is cyclic, a tridiagonal one and a product of two vectors.
+/// The row of the first sample joins both ends: the matrix is cyclic, a tridiagonal one plus a product of two vectors.
 fn periodic_slopes(widths: &[f64], chords: &[f64]) -> Vec<f64> {
     let n = widths.len();
     let (mut lower, mut diagonal, mut upper, mut right) = (vec![0.0; n], vec![2.0; n], vec![0.0; n], vec![0.0; n]);
@@ -75,7 +76,7 @@ fn periodic_slopes(widths: &[f64], chords: &[f64]) -> Vec<f64> {
         right[k] = 3.0 * (share * chords[before] + (1.0 - share) * chords[k]);
     }
     if n == 2 {
-        // both neighbours of a sample are the other one
+        // both neighbours of a sample are the other sample
         let determinant = 4.0 - (lower[0] + upper[0]) * (lower[1] + upper[1]);
         let [a, b] = [right[0], right[1]];
         let first = (2.0 * a - (lower[0] + upper[0]) * b) / determinant;

@@ -14,9 +14,9 @@ pub enum EventHead<'a> {
         /// See above.
         from_start: bool,
     },
-    /// Each of these times comes.
+    /// Each of these times.
     At(&'a [Expr]),
-    /// from + k*period comes; none lies at or beyond `until`.
+    /// The times from + k*period, all before `until`.
     Every {
         /// Time between two.
         period: Expr,
@@ -36,15 +36,15 @@ pub struct Writes<'a> {
     pub order: u8,
     /// One subscript for each index of the target.
     pub subscripts: &'a [Expr],
-    /// Indices of the subscripts that are not those of the event: it is done for all of their values.
+    /// Indices of the subscripts that do not belong to the event: the change applies to all their values.
     pub over: &'a [BoundIndex],
-    /// How.
+    /// The kind of change.
     pub change: Change,
     /// The right side.
     pub value: Expr,
 }
 
-/// An event, or with indices one for each of their values.
+/// An event; with indices, one event for each of their values.
 #[derive(Clone, Copy, Debug)]
 pub struct NewEvent<'a> {
     /// The trigger.
@@ -57,9 +57,9 @@ pub struct NewEvent<'a> {
     pub late: bool,
     /// Dropped if the condition turns false before.
     pub cancel: bool,
-    /// Executed in its own round.
+    /// True if it is executed in a round of its own.
     pub alone: bool,
-    /// Those of the highest priority come first.
+    /// Events of the highest priority come first.
     pub priority: Option<Expr>,
     /// The assignments.
     pub writes: &'a [Writes<'a>],
@@ -91,7 +91,7 @@ impl<'a> NewEvent<'a> {
 }
 
 impl Parts {
-    /// A quantity that events alone change, with its initial value.
+    /// A quantity that only events change, with its initial value.
     pub fn discrete(&mut self, part: Part<'_>, value: Expr) -> Symbol {
         let symbol = Symbol::Discrete(self.model.discretes.len());
         let initial = self.body(value, part.over, part.origin);

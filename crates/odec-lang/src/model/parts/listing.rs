@@ -13,8 +13,8 @@ use crate::model::{Body, Indexed, Model, Place, Symbol, Term, TermId, TermKind};
 use crate::report::error;
 
 impl Parts {
-    /// The terms of an expression, as a separate body. `over` are the indices that it may use in addition to those
-    /// that its reductions bind.
+    /// The terms of an expression, as a separate body. `over` are the indices that it may use besides those that its
+    /// reductions bind.
     pub(super) fn body(&mut self, root: Expr, over: &[BoundIndex], origin: &str) -> Body {
         let mut needed = BTreeSet::new();
         let mut open = vec![TermId(root.0)];
@@ -41,7 +41,7 @@ impl Parts {
         body
     }
 
-    /// Indices that nothing binds.
+    /// Refuses indices that nothing binds.
     pub(super) fn refuse_free(&mut self, body: Body, over: &[BoundIndex], origin: &str) {
         let mut open = vec![(body.root, over.iter().map(|b| b.0).collect::<Vec<usize>>())];
         let mut seen = HashSet::new();
@@ -72,7 +72,7 @@ impl Parts {
         Body { start, end: start + 1, root: TermId(start) }
     }
 
-    /// A line of the listing; the terms of the body get their places. The line without its label.
+    /// Adds a line to the listing; the terms of the body get their locations in it. Returns the line without its label.
     pub(super) fn line(&mut self, head: &str, body: Option<Body>, tail: &str, origin: &str) -> Span {
         let start = self.text.len();
         self.text.push_str(head);
@@ -94,7 +94,7 @@ impl Parts {
         }
     }
 
-    /// A line with a range; the place of what is named in its head.
+    /// Adds a line with a range; returns the location of the name in its head.
     pub(super) fn ranged(&mut self, head: &str, first: Body, last: Body, origin: &str, named: Range<usize>) -> Span {
         let start = self.text.len();
         self.text.push_str(head);
@@ -109,7 +109,7 @@ impl Parts {
         Span::new(start + named.start, start + named.end)
     }
 
-    /// The line that declares a part, and the place of its name.
+    /// Adds the line that declares a part; returns the location of its name.
     pub(super) fn declare(&mut self, word: &str, part: Part<'_>, value: Option<Body>) -> Span {
         let brackets: Vec<&str> = part.over.iter().map(|b| self.model.locals[b.0].name.as_str()).collect();
         let brackets = if brackets.is_empty() { String::new() } else { format!("[{}]", brackets.join(",")) };

@@ -40,15 +40,14 @@ use super::{
 use crate::diagnostic::Diagnostic;
 use crate::source::Source;
 
-/// Most nodes that the expressions of a model without a text may have, those that are used several times counted as
-/// often.
+/// Largest number of nodes in the expressions of a model without a text, counting repeated uses.
 pub const MAX_NODES: usize = 50_000_000;
 
 /// An expression: a handle that belongs to the [`Parts`] that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expr(u32);
 
-/// An index that a part is declared over, or that a reduction binds.
+/// An index of a declaration or a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundIndex(usize);
 
@@ -87,7 +86,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Along one axis of an array: every element, or one.
+/// The elements along one axis of an array.
 #[derive(Clone, Copy, Debug)]
 pub enum At {
     /// All values of an index.
@@ -96,20 +95,20 @@ pub enum At {
     One(Expr),
 }
 
-/// What [`Parts::finish`] gives.
+/// The result of [`Parts::finish`].
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// The listing of the parts, in which all places lie.
+    /// The listing of the parts, which contains all source locations.
     pub source: Source,
     /// The model, if there is no error.
     pub model: Option<Model>,
-    /// Everything there is to say.
+    /// All diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     origins: Vec<(Span, String)>,
 }
 
 impl Built {
-    /// The label of the part that a place belongs to.
+    /// The label of the part at a location.
     pub fn origin(&self, place: Span) -> Option<&str> {
         let line = self.origins.partition_point(|(line, _)| line.start <= place.start).checked_sub(1)?;
         let (span, label) = &self.origins[line];
@@ -117,7 +116,7 @@ impl Built {
     }
 }
 
-/// A model that is being put together.
+/// A model under construction.
 #[derive(Debug, Default)]
 pub struct Parts {
     model: Model,
@@ -126,7 +125,7 @@ pub struct Parts {
     text: String,
     origins: Vec<(Span, String)>,
     reports: Vec<Diagnostic>,
-    /// States without an initial value so far, with their labels: their lines come with it.
+    /// States without an initial value so far, with their labels: their lines are added with the initial value.
     unstarted: Vec<(usize, String)>,
 }
 
@@ -165,7 +164,7 @@ impl Parts {
         self.element(symbol, 0, &[])
     }
 
-    /// The derivative of this order of an element of an array, or with no subscripts of a scalar. Order 0 is the
+    /// The derivative of this order of an element of an array or, without subscripts, of a scalar. Order 0 is the
     /// value.
     pub fn element(&mut self, symbol: Symbol, order: u8, subscripts: &[Expr]) -> Expr {
         let rank = self.model.indexed(symbol).map_or(0, Indexed::rank);
@@ -208,7 +207,7 @@ impl Parts {
         self.node(TermKind::Apply(op, padded))
     }
 
-    /// `sum(i where condition: term)` and its like.
+    /// `sum(i where condition: term)` and similar reductions.
     pub fn reduce(&mut self, reduction: Reduction, over: &[BoundIndex], condition: Option<Expr>, term: Expr) -> Expr {
         let locals = over.iter().map(|b| b.0).collect();
         self.node(TermKind::Reduce {
@@ -230,7 +229,7 @@ impl Parts {
         symbol
     }
 
-    /// An index that runs over an index set, for one part or one reduction; `name` is how it is shown.
+    /// An index over an index set, for one part or one reduction; `name` is shown in messages.
     pub fn bind(&mut self, set: Symbol, name: &str) -> BoundIndex {
         let index = match set {
             Symbol::Index(i) => Some(i),
@@ -254,7 +253,7 @@ impl Parts {
         symbol
     }
 
-    /// A constant array from numbers, row by row; `shape` says how many there are along each axis.
+    /// A constant array from numbers, row by row; `shape` gives the number of elements along each axis.
     pub fn table(&mut self, part: Part<'_>, values: &[f64], shape: &[usize]) -> Symbol {
         let symbol = Symbol::Constant(self.model.constants.len());
         if values.len() != shape.iter().product::<usize>() || shape.len() != part.over.len() {
@@ -296,7 +295,7 @@ impl Parts {
         NamedValue { name, unit, doc, span, value, bounds: None, indexed, table }
     }
 
-    /// An unknown. Its equation and its initial value come by [`Parts::equation`] and [`Parts::start`].
+    /// An unknown. Add its equation and its initial value by [`Parts::equation`] and [`Parts::start`].
     pub fn state(&mut self, part: Part<'_>) -> Symbol {
         let index = self.model.states.len();
         self.enter(part.name, Symbol::State(index), Span::default());
@@ -333,7 +332,7 @@ impl Parts {
         }
     }
 
-    /// The line that declares a state or one of its derivatives; the place of its name.
+    /// Adds the line that declares a state or one of its derivatives; returns the location of its name.
     fn state_line(&mut self, index: usize, order: u8, value: Option<Body>, origin: &str) -> Span {
         let state = &self.model.states[index];
         let names: Vec<&str> = state.indexed.locals.iter().map(|&l| self.model.locals[l].name.as_str()).collect();
@@ -362,7 +361,7 @@ impl Parts {
         symbol
     }
 
-    /// The equation for the derivative of this order of a state; of an array for the elements at `place`.
+    /// The equation for the derivative of this order of a state; for an array, for the elements at `place`.
     pub fn equation(&mut self, state: Symbol, order: u8, place: &[At], rate: Expr, origin: &str) {
         let Symbol::State(index) = state else { return self.no_state(state) };
         let (place, each) = self.places(state, place, origin);
@@ -393,7 +392,7 @@ impl Parts {
         self.model.boundaries.push(Boundary { array, order, place, value, span });
     }
 
-    /// The ends of an index set are joined, or the last elements are repeated beyond them.
+    /// Joins the ends of an index set, or repeats the last elements beyond them.
     pub fn edge(&mut self, set: Symbol, edge: Edge, origin: &str) {
         let Symbol::Index(index) = set else { return };
         let word = if edge == Edge::Periodic { "periodic" } else { "clamp" };

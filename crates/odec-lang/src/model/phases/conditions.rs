@@ -1,15 +1,15 @@
-//! `and` and `or` after a condition on indices: what follows is read only where that condition does not decide.
+//! `and` and `or` after a condition on indices: the following operand is read only if that condition does not decide.
 
 use odec_ir::Op;
 use odec_ir::builtin::logic;
 
 use crate::model::{Model, TermId, TermKind, walk};
 
-/// Largest number of terms of a condition that decides what is read after it: odec examines each twice.
+/// Largest number of terms of a condition that decides reads after it: odec examines each twice.
 const MAX_TERMS: usize = 64;
 
-/// Writes `i > 1 and u[i-1] > 0` as a choice by `i > 1`, so that `u[0]` need not exist: `if c then d else c`, where c is
-/// 0. In the same way `c or d` becomes `if c then c else d`.
+/// Rewrites `i > 1 and u[i-1] > 0` as a choice by `i > 1`, so that `u[0]` need not exist: `if c then d else c`, where
+/// c is 0. In the same way `c or d` becomes `if c then c else d`.
 pub(super) fn shorten(model: &mut Model) {
     let reads = terms_that_read(model);
     for k in 0..model.terms.len() {
@@ -25,7 +25,7 @@ pub(super) fn shorten(model: &mut Model) {
     }
 }
 
-/// The operands of a chain of one operator (`and` or `or`) from left to right; `root` alone if there are too many.
+/// The operands of a chain of one operator (`and` or `or`) from left to right; only `root` if there are too many.
 pub(super) fn parts(model: &Model, op: Op, root: TermId) -> Vec<TermId> {
     let mut parts = Vec::new();
     let mut open = vec![root];
@@ -41,7 +41,7 @@ pub(super) fn parts(model: &Model, op: Op, root: TermId) -> Vec<TermId> {
     parts
 }
 
-/// For each term whether it reads an element of an array. Terms stand after those that they consist of.
+/// For each term: true if it reads an element of an array. Terms come after their operands.
 fn terms_that_read(model: &Model) -> Vec<bool> {
     let mut reads = vec![false; model.terms.len()];
     for (k, term) in model.terms.iter().enumerate() {

@@ -48,7 +48,7 @@ pub fn analyse(tree: &Tree, source: &Source) -> (Option<Model>, Vec<Diagnostic>)
     analyse_after(tree, source, tree.broken.is_empty())
 }
 
-/// [`analyse`] after it is known whether all of the text could be read.
+/// Like [`analyse`]; `readable` is true if the whole text could be parsed.
 pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Option<Model>, Vec<Diagnostic>) {
     if tree.foreign {
         return (None, Vec::new());
@@ -70,7 +70,7 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     let (resolved, more) = resolve::resolve(input, &names, &shapes, &units.factors, readable);
     said.extend(more);
     said.extend(undeclared::find(input, &names, &resolved));
-    // Of what a line that could not be read would have added nothing is known: only names are judged then.
+    // The effect of an unreadable line is unknown: only names are checked then.
     if !sound(&said) || !readable {
         return (None, said);
     }
@@ -99,7 +99,7 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     (Some(model), said)
 }
 
-/// No error among them.
+/// True if there is no error among them.
 fn sound(said: &[Diagnostic]) -> bool {
     !said.iter().any(Diagnostic::is_error)
 }
@@ -112,7 +112,7 @@ struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// The source text of a place.
+    /// The source text at a location.
     fn text(self, span: Span) -> &'a str {
         self.source.text.get(span.range()).unwrap_or_default()
     }
@@ -131,7 +131,7 @@ impl<'a> Input<'a> {
         self.tree.operands_of(id)
     }
 
-    /// A name on its own.
+    /// A bare name.
     fn plain_name(self, e: ExprId) -> Option<&'a Ident> {
         match &self.tree.exprs[e.0 as usize].kind {
             ExprKind::Name(r) if r.indices.is_empty() && r.path.is_empty() && r.primes == 0 => Some(&r.name),
@@ -140,7 +140,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Text on one line, blanks collapsed.
+/// The text on one line with collapsed blanks.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

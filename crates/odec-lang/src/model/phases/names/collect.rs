@@ -26,7 +26,7 @@ impl<'a> Collector<'a> {
             self.declare_statement(statement, &mut model_named, &mut found);
         }
         self.check_limits(&found.limits);
-        // What a left side means depends on the names that are declared elsewhere.
+        // The meaning of a left-hand side depends on names that are declared elsewhere.
         for statement in &tree.statements {
             if let StatementKind::Equation { lhs, rhs, equals } = &statement.kind {
                 self.declare_equation(statement, *lhs, *rhs, *equals, &mut found);
@@ -191,7 +191,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Enters a name; false if it is taken.
+    /// Declares a name; false if it exists already.
     fn enter(&mut self, name: &str, span: Span, symbol: Symbol) -> bool {
         if self.names.symbols.contains_key(name) {
             self.names.doubled.push(Doubled {
@@ -378,7 +378,7 @@ impl<'a> Collector<'a> {
         found.inputs.push(item);
     }
 
-    /// An input is called like a function, and is no other name.
+    /// An input is called like a function, and no other quantity may have its name.
     fn refuse_namesakes(&mut self, found: &Declarations<'a>) {
         for input in &found.inputs {
             let name = &input.name.name;
@@ -466,7 +466,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// One of two definitions of one array is for a part of it: they complete each other.
+    /// True if one of two definitions of one array applies to a part of it: they complete each other.
     fn is_part(&self, one: &[Index], other: &[Index]) -> bool {
         let part = |index: &Index| match index {
             Index::At(e) => {

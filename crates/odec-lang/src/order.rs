@@ -1,6 +1,6 @@
 //! Strongly connected components without recursion (R. Tarjan, Depth-first search and linear graph algorithms, 1972).
 
-/// Components of the graph with edges `i -> successors[i]`, each after those it leads to; members ascending.
+/// Components of the graph with edges `i -> successors[i]`, each after its successors; members ascending.
 pub(crate) fn components(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let n = successors.len();
@@ -54,7 +54,7 @@ pub(crate) fn components(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
     found
 }
 
-/// True if the members of a component depend on one another.
+/// True if the members of a component depend on each other.
 pub(crate) fn is_cycle(component: &[usize], successors: &[Vec<usize>]) -> bool {
     component.len() > 1 || component.iter().any(|&i| successors[i].contains(&i))
 }

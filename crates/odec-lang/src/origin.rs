@@ -8,7 +8,7 @@ use odec_ir::Span;
 use crate::diagnostic::{Diagnostic, Label};
 use crate::source::Source;
 
-/// Most characters of a line of the text that a message shows.
+/// Longest line of the text that a message shows, in characters.
 const MAX_SHOWN: usize = 90;
 
 /// The file from which a text was generated.
@@ -19,12 +19,12 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Takes ranges of bytes of the text, in order, with the places of `source` from which they were generated.
+    /// Takes byte ranges of the text, in order, with the locations of `source` from which they were generated.
     pub fn new(source: Source, places: Vec<(Range<usize>, Span)>) -> Origin {
         Origin { source, places }
     }
 
-    /// The origin of a place in the text.
+    /// The origin of a location in the text.
     fn place(&self, span: Span) -> Option<Span> {
         let at = span.start as usize;
         let next = self.places.partition_point(|(range, _)| range.start <= at);
@@ -32,7 +32,7 @@ impl Origin {
         (at < range.end).then_some(*from)
     }
 
-    /// A message with its places replaced by their origins; none if the first of them has no origin.
+    /// A message with its locations replaced by their origins; `None` if the first one has no origin.
     pub(crate) fn traced(&self, text: &Source, d: &Diagnostic) -> Option<(&Source, Diagnostic)> {
         let mut labels: Vec<Label> = Vec::with_capacity(d.labels.len());
         for (k, label) in d.labels.iter().enumerate() {
@@ -41,7 +41,7 @@ impl Origin {
                 None if k == 0 => return None,
                 None => continue,
             };
-            // several places of one line are one element
+            // several locations of one line are one element
             match labels.iter_mut().find(|known| known.span == span) {
                 Some(known) if known.text.is_empty() => known.text.clone_from(&label.text),
                 Some(_) => {}
@@ -59,7 +59,7 @@ impl Origin {
             (Some(shown), Some(help)) => Some(format!("{shown}\n{help}")),
             (shown, help) => shown.or_else(|| help.clone()),
         };
-        // what is to be typed belongs into the text
+        // text to type belongs to the generated text
         let traced = Diagnostic { labels, help, fixes: Vec::new(), fixes_tried: false, ..d.clone() };
         Some((&self.source, traced))
     }

@@ -4,15 +4,15 @@ use odec_ir::Span;
 
 use crate::diagnostic::{Diagnostic, Label};
 
-/// Largest number of places of one diagnostic; the last label tells how many are left out.
+/// Largest number of source locations of one diagnostic; the last label gives the number of omitted ones.
 pub(crate) const MAX_LABELS: usize = 8;
 
-/// An error at a place.
+/// An error at a source location.
 pub(crate) fn error(code: &'static str, headline: impl Into<String>, at: Span, text: impl Into<String>) -> Diagnostic {
     Diagnostic::error(code, headline).label(at, text)
 }
 
-/// A warning at a place.
+/// A warning at a source location.
 pub(crate) fn warning(
     code: &'static str,
     headline: impl Into<String>,
@@ -34,9 +34,9 @@ pub(crate) fn internal(what: &str, at: Option<Span>) -> Diagnostic {
 
 /// Methods that add to a diagnostic and return it.
 pub(crate) trait Build: Sized {
-    /// More places, all with this text, at most [`MAX_LABELS`] in all.
+    /// Adds locations, all with this text, up to a total of [`MAX_LABELS`].
     fn also_all(self, spans: impl IntoIterator<Item = Span>, text: &str) -> Self;
-    /// The same with another limit.
+    /// Like `also_all`, with another limit.
     fn also_some(self, spans: impl IntoIterator<Item = Span>, text: &str, most: usize) -> Self;
 }
 
@@ -67,7 +67,7 @@ impl Build for Diagnostic {
     }
 }
 
-/// The diagnostic with names of arrays of parts as they are typed: `c.V`, which is `c[].V` inside.
+/// The diagnostic with names of arrays of parts as users type them: `c.V`, which is `c[].V` internally.
 pub(crate) fn without_marks(mut diagnostic: Diagnostic) -> Diagnostic {
     let plain = |text: &mut String| {
         if text.contains("[]") || text.contains("[,") {
@@ -80,7 +80,7 @@ pub(crate) fn without_marks(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic
 }
 
-/// Longest quotation in a message, in characters; the places themselves show the rest.
+/// Longest quotation in a message, in characters; the source locations show the rest.
 const MAX_QUOTED: usize = 60;
 
 /// The diagnostic with its long quotations shortened. Text to type is never shortened.

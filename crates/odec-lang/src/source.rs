@@ -1,5 +1,5 @@
-//! A source text with its name: the input of the compiler. The text of used files follows it, so that a place is a
-//! range of bytes of one text, whatever its file.
+//! A source text with its name: the input of the compiler. The texts of used files follow it, so that a location in
+//! any file is a byte range of one text.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::diagnostic::{Diagnostic, Fix};
 use crate::origin::Origin;
 use crate::syntax::limits::{MAX_PART_FILES, MAX_SOURCE_BYTES};
 
-/// A model's text, and what it is called in messages.
+/// The text of a model, and its name in messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Path or name, for messages only.
     pub name: String,
-    /// The text, valid UTF-8, as it stands in the file; behind it the texts of the files that it uses.
+    /// The text as in the file, valid UTF-8, followed by the texts of the files that it uses.
     pub text: String,
-    /// Files behind the model's own text.
+    /// The files after the model's own text.
     files: Vec<FileRange>,
     /// The origin of the text, if a tool generated it.
     origin: Option<Arc<Origin>>,
@@ -26,7 +26,7 @@ pub struct Source {
     links: BTreeMap<(usize, String), Link>,
 }
 
-/// A file behind the model's own text.
+/// A file after the model's own text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FileRange {
     name: String,
@@ -35,36 +35,37 @@ struct FileRange {
     end: usize,
 }
 
-/// Where a `use` leads.
+/// The target of a `use`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// To this file; the model's own is 0.
+    /// This file; 0 is the model itself.
     To(usize),
     /// Nowhere.
     Nowhere(NoPart),
 }
 
-/// The host's access to files with parts of models. Files are read in no other way.
+/// The host's access to files with parts of models. Files are opened in no other way.
 pub trait PartFiles {
-    /// The file that another one uses by this name. `folder` is that of the other one, empty for the model itself.
+    /// Opens the file that another one uses by this name. `folder` is the folder of the other file, empty for the
+    /// model itself.
     ///
     /// # Errors
-    /// What to tell the reader of the model.
+    /// The reason, for a message.
     fn part(&self, folder: &str, name: &str) -> Result<PartFile, NoPart>;
 }
 
 /// A file with a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartFile {
-    /// Its name in messages: one name for each file.
+    /// Its name in messages, unique for each file.
     pub name: String,
-    /// Where the files that it names are looked for, seen from the model.
+    /// The folder in which the files that it names are searched, relative to the model.
     pub folder: String,
     /// Its contents; one byte more than [`MAX_SOURCE_BYTES`] is enough.
     pub bytes: Vec<u8>,
 }
 
-/// Why a part is not read.
+/// The reason why a part cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoPart {
     /// One sentence.
@@ -80,7 +81,7 @@ impl From<Diagnostic> for NoPart {
 }
 
 impl Source {
-    /// A source from text that is known to be UTF-8.
+    /// A source from valid UTF-8.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
         Source { name: name.into(), text: text.into(), files: Vec::new(), origin: None, links: BTreeMap::new() }
     }
@@ -92,7 +93,7 @@ impl Source {
         self
     }
 
-    /// A message about this text as one about its origin, if it has one and the place is known.
+    /// A message about this text as a message about its origin, if that is known.
     pub fn original(&self, d: &Diagnostic) -> Option<(&Source, Diagnostic)> {
         self.origin.as_ref()?.traced(self, d)
     }
@@ -121,13 +122,13 @@ impl Source {
         }
     }
 
-    /// The same with the files that it uses, and those that they use.
+    /// The source with the files that it uses, directly or indirectly.
     #[must_use]
     pub fn with_parts(self, parts: &dyn PartFiles) -> Source {
         self.with_files(parts, &used_files)
     }
 
-    /// The same, for a text in another language: `used` finds the names of the files that a text uses.
+    /// Like [`Source::with_parts`], for a text in another language: `used` finds the names of the files that a text uses.
     #[must_use]
     pub fn with_files(self, parts: &dyn PartFiles, used: &dyn Fn(&str) -> Vec<String>) -> Source {
         let name = self.name.clone();
@@ -176,12 +177,12 @@ impl Source {
         Link::To(self.files.len())
     }
 
-    /// Where a `use` in a file leads; `None` if no files were read.
+    /// The target of a `use` in a file; `None` if no files were read.
     pub(crate) fn link(&self, from: usize, used: &str) -> Option<&Link> {
         self.links.get(&(from, used.to_owned()))
     }
 
-    /// The file that a file uses by this name, or why it was not read; `None` if no files were looked for.
+    /// The file that a file uses by this name, or the reason why it was not read; `None` if files were not searched.
     pub fn linked(&self, from: usize, used: &str) -> Option<Result<usize, &NoPart>> {
         self.link(from, used).map(|link| match link {
             Link::To(file) => Ok(*file),
@@ -189,7 +190,7 @@ impl Source {
         })
     }
 
-    /// The number of files, the model's own included.
+    /// The number of files, including the model itself.
     pub fn file_count(&self) -> usize {
         1 + self.files.len()
     }
@@ -214,7 +215,7 @@ impl Source {
         &self.text[self.range(file)]
     }
 
-    /// Where a file lies in the text.
+    /// The byte range of a file in the text.
     pub fn range(&self, file: usize) -> std::ops::Range<usize> {
         match file.checked_sub(1).and_then(|k| self.files.get(k)) {
             Some(file) => file.start..file.end,
@@ -222,7 +223,7 @@ impl Source {
         }
     }
 
-    /// Which file a byte lies in; 0 is the model's own.
+    /// The file that contains a byte; 0 is the model itself.
     pub fn file_at(&self, byte: usize) -> usize {
         self.files.partition_point(|file| file.start <= byte)
     }
@@ -232,7 +233,7 @@ impl Source {
         file.checked_sub(1).and_then(|k| self.files.get(k)).map_or(&self.name, |file| &file.name)
     }
 
-    /// Where the files that a file names are looked for.
+    /// The folder in which the files that a file names are searched.
     pub(crate) fn folder(&self, file: usize) -> &str {
         file.checked_sub(1).and_then(|k| self.files.get(k)).map_or("", |file| &file.folder)
     }
@@ -248,13 +249,13 @@ impl Source {
         (1 + before.matches('\n').count(), 1 + before[start..].chars().count())
     }
 
-    /// The name of the file of a place, and its line and column there.
+    /// The name of the file of a location, and its line and column there.
     pub fn place(&self, span: Span) -> (&str, usize, usize) {
         let (line, column) = self.position(span.start as usize);
         (self.file_name(self.file_at(span.start as usize)), line, column)
     }
 
-    /// The source with replacements made, if their places exist. Of replacements that overlap the result is not defined.
+    /// The source after replacements, if their locations exist. The result for overlapping replacements is undefined.
     pub(crate) fn edited(&self, fixes: &[Fix]) -> Option<Source> {
         let mut edited = self.clone();
         edited.text = crate::mend::apply(&self.text, fixes)?;

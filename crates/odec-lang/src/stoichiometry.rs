@@ -6,16 +6,16 @@ use std::fmt;
 use crate::syntax::tree::{Declared, Reaction, Statement, StatementKind, Tree};
 use crate::units::rational::gcd;
 
-/// Most species for which totals are sought.
+/// Largest number of species for which totals are searched.
 const MAX_SPECIES: usize = 2_000;
 /// Largest number of the elimination, and of a total.
 const LARGEST: i128 = 1 << 60;
-/// Most numbers of the matrix that are printed in rows and columns; of a larger one, each row is a list.
+/// Largest matrix (number of entries) that is printed in rows and columns; each row of a larger one is a list.
 const MAX_PRINTED: usize = 100_000;
-/// Most multiplications and additions with which totals are sought: a second or so.
+/// Largest number of operations of the search for totals: about a second.
 const MAX_WORK: usize = 100_000_000;
 
-/// Why totals are left out.
+/// The reason why totals are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftOut {
     /// A factor is larger than `LARGEST`.
@@ -33,20 +33,20 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// What one run of each reaction changes.
+/// The changes by one occurrence of each reaction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stoichiometry {
     /// Species as they are written in reactions, in the order of the text.
     pub species: Vec<String>,
     /// The compartment of each species, if it has one.
     pub compartments: Vec<Option<String>>,
-    /// Species of parts, which reactions of the part may change too.
+    /// For each species: true if it belongs to a part, whose reactions may change it too.
     pub of_parts: Vec<bool>,
     /// Names of the rates.
     pub reactions: Vec<String>,
     /// The reactions as they are written.
     pub text: Vec<String>,
-    /// For each reaction, the species that it changes and by how much: produced minus consumed.
+    /// For each reaction, the species that it changes and the change: produced minus consumed.
     pub changes: Vec<Vec<(usize, f64)>>,
 }
 
@@ -54,8 +54,8 @@ pub struct Stoichiometry {
 type Places<'a> = BTreeMap<&'a str, Option<String>>;
 
 impl Stoichiometry {
-    /// The stoichiometry of a tree; `None` if it has no reactions. `is_state` tells which names of parts, as `c.B`, are
-    /// states.
+    /// The stoichiometry of a tree; `None` if it has no reactions. `is_state` is true for names of parts, such as
+    /// `c.B`, that are states.
     pub fn of(tree: &Tree, is_state: &dyn Fn(&str) -> bool) -> Option<Self> {
         let reactions: Vec<&Statement> =
             tree.statements.iter().filter(|statement| matches!(statement.kind, StatementKind::Reaction(_))).collect();
@@ -128,11 +128,11 @@ impl Stoichiometry {
         self.changes.push(changes);
     }
 
-    /// Sums of amounts that no reaction changes, each as species with their factors; none where species have indices or
-    /// numbers are no whole numbers.
+    /// Sums of amounts that no reaction changes, each as species with factors; empty if species have indices, or
+    /// numbers are not integers.
     ///
     /// # Errors
-    /// Where the numbers become too large, or the work does.
+    /// The numbers become too large, or the work does.
     pub fn totals(&self) -> Result<Vec<Vec<(usize, i64)>>, LeftOut> {
         let n = self.species.len();
         let whole = self.changes.iter().flatten().all(|(_, by)| by.fract() == 0.0 && by.abs() < 1e6);
@@ -163,7 +163,7 @@ impl Stoichiometry {
         let mut basis: Vec<Vec<i128>> = Vec::new();
         for free in (0..n).filter(|species| is_free[*species]) {
             work.add(n)?;
-            // only what the species is tied to
+            // only species that are connected to it
             let tied = || pivots.iter().filter(|(row, _)| rows[*row][free] != 0);
             let scale = tied().try_fold(1, |scale, (row, col)| least_multiple(scale, rows[*row][*col]))?;
             let mut total = vec![0; n];
@@ -182,20 +182,20 @@ impl Stoichiometry {
             all.map(|(species, own)| Ok((species, factor(*own)?))).collect()
         };
         let mut totals = basis.iter().map(terms).collect::<Result<Vec<_>, _>>()?;
-        // a species that nothing changes is no total
+        // an unchanged species is not a total
         totals.retain(|total| total.len() > 1 && total.iter().all(|(species, _)| !self.of_parts[*species]));
         Ok(totals)
     }
 }
 
-/// Adds and takes away sums in whole numbers until few factors are negative and few are there, or it takes too long.
+/// Combines sums with integer factors until few factors are negative and few are nonzero, or the work is too large.
 pub fn simplify(basis: &mut [Vec<i128>]) {
     let mut work = Work(0);
-    // what was done until then holds as well
+    // earlier results remain valid
     let _ = make_positive(basis, &mut work).and_then(|()| make_small(basis, &mut work));
 }
 
-/// Operations so far.
+/// Number of operations so far.
 struct Work(usize);
 
 impl Work {
@@ -205,7 +205,7 @@ impl Work {
     }
 }
 
-/// Gauss-Jordan elimination in whole numbers: pivots as row and column.
+/// Gauss-Jordan elimination in integers; returns the pivots (row, column).
 fn eliminate(rows: &mut [Vec<i128>], n: usize, work: &mut Work) -> Result<Vec<(usize, usize)>, LeftOut> {
     let mut pivots = Vec::new();
     for col in 0..n {
@@ -238,7 +238,7 @@ fn negative(total: &[i128]) -> usize {
     total.iter().filter(|x| **x < 0).count()
 }
 
-/// Adds totals to one another so that fewer factors are negative, until nothing changes.
+/// Adds totals to one another to reduce the number of negative factors, until nothing changes.
 fn make_positive(basis: &mut [Vec<i128>], work: &mut Work) -> Result<(), LeftOut> {
     let mut wrong: Vec<usize> = basis.iter().map(|total| negative(total)).collect();
     let mut changed = true;
@@ -270,7 +270,7 @@ fn make_positive(basis: &mut [Vec<i128>], work: &mut Work) -> Result<(), LeftOut
     Ok(())
 }
 
-/// Takes totals out of others that hold them, until nothing changes.
+/// Subtracts totals from others that contain them, until nothing changes.
 fn make_small(basis: &mut [Vec<i128>], work: &mut Work) -> Result<(), LeftOut> {
     let held = |total: &[i128]| -> Vec<usize> { (0..total.len()).filter(|i| total[*i] != 0).collect() };
     let mut places: Vec<Vec<usize>> = basis.iter().map(|total| held(total)).collect();
@@ -291,7 +291,7 @@ fn make_small(basis: &mut [Vec<i128>], work: &mut Work) -> Result<(), LeftOut> {
                 }
                 let rest: Vec<i128> = basis[k].iter().zip(&basis[other]).map(|(a, b)| a - b).collect();
                 work.add(rest.len())?;
-                // a total that holds negative factors would make this one larger
+                // a total with negative factors would enlarge this one
                 if negative(&basis[other]) == 0 {
                     places[k] = held(&rest);
                     (basis[k], changed) = (rest, true);
@@ -307,12 +307,12 @@ fn least_multiple(a: i128, b: i128) -> Result<i128, LeftOut> {
     product.filter(|product| *product <= LARGEST).ok_or(LeftOut::Factors)
 }
 
-/// A total whose factors are not too large.
+/// A total, unless its factors are too large.
 fn bounded(total: Vec<i128>) -> Result<Vec<i128>, LeftOut> {
     if total.iter().any(|x| x.abs() > LARGEST) { Err(LeftOut::Factors) } else { Ok(total) }
 }
 
-/// Divides by what all have in common.
+/// Divides by the common factor.
 fn reduce(row: &mut [i128]) {
     let mut common = 0;
     for x in row.iter().filter(|x| **x != 0) {

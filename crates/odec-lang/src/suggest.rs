@@ -1,6 +1,6 @@
 //! Suggests similar names: the optimal string alignment distance, in which a transposition counts once.
 
-/// Most names that a help text lists.
+/// Largest number of names in a help text.
 const MAX_LISTED: usize = 8;
 /// Names longer than this are compared for equality only: the distance costs the product of the lengths.
 const MAX_COMPARED: usize = 64;
@@ -29,19 +29,19 @@ pub(crate) fn distance(a: &str, b: &str) -> usize {
     table[a.len() * width + b.len()]
 }
 
-/// Kinds of letters that one has and the other has not, at least: the distance is no smaller.
+/// Lower bound on the distance: the number of kinds of letters that only one of the names has.
 fn letters_apart(a: &str, b: &str) -> usize {
     let kinds = |text: &str| text.bytes().fold(0u64, |kinds, byte| kinds | 1 << (byte % 64));
     let (a, b) = (kinds(a), kinds(b));
     ((a & !b).count_ones().max((b & !a).count_ones())) as usize
 }
 
-/// True if one may have been meant by the other.
+/// The distance, if one name may have been meant by the other.
 pub(crate) fn near(a: &str, b: &str) -> Option<usize> {
     if a == b {
         return Some(0);
     }
-    // the length in bytes is known, and distinguishes most names
+    // the length in bytes excludes most names quickly
     if a.len().abs_diff(b.len()) > 8 {
         return None;
     }
@@ -66,7 +66,7 @@ pub(crate) fn near(a: &str, b: &str) -> Option<usize> {
     Some(distance(a, b)).filter(|&d| d <= limit)
 }
 
-/// The names that are nearest to this one, all at the same distance, in the given order.
+/// The names that are most similar to this one, all at the same distance, in the given order.
 pub fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut best = usize::MAX;
     let mut found = Vec::new();

@@ -8,11 +8,11 @@ use odec_ir::{ArrayId, Kernel, KernelRole, Layout, Pattern, Program, Role};
 
 use crate::lower::Draft;
 
-/// Most states of a model that is tried at numbers.
+/// Largest number of states of a model that is evaluated at numbers.
 pub(crate) const MAX_STATES: usize = 2000;
-/// Most states of a model with a mass matrix that is tried at numbers.
+/// Largest number of states of a model with a mass matrix that is evaluated at numbers.
 pub(crate) const MAX_MASS_STATES: usize = 300;
-/// Most parameters and table values of a model that is tried at numbers.
+/// Largest number of parameters and table values of a model that is evaluated at numbers.
 const MAX_PARAMETERS: usize = 200_000;
 
 /// Why a draft is not tried at numbers.
@@ -20,7 +20,7 @@ const MAX_PARAMETERS: usize = 200_000;
 pub(crate) enum Untried {
     /// It has more states (first number) than the limit (second number).
     Large(usize, usize),
-    /// Its parameters are too many, it has discretes, or it does not fit its sizes.
+    /// It has too many parameters or discretes, or does not fit its sizes.
     Unfit,
 }
 
@@ -29,17 +29,17 @@ pub(crate) struct Trial {
     program: Program,
     layout: Layout,
     interpreter: Interpreter,
-    /// Positions; a program without index sets needs none.
+    /// Positions; `None` for a program without index sets.
     bound: Option<BoundProgram>,
     parameters: Vec<f64>,
     has_mass: bool,
 }
 
 impl Trial {
-    /// The draft with `quantities` (kernels of the role `Outputs`) in the place of its outputs.
+    /// The draft with `quantities` (kernels of the role `Outputs`) instead of its outputs.
     pub fn of(draft: &Draft, quantities: Vec<Kernel>) -> Result<Trial, Untried> {
         if draft.arrays.iter().any(|array| array.role == Role::Discrete) {
-            // numbers at one value of what events change say nothing of the others
+            // results for one value of the discretes say nothing about the others
             return Err(Untried::Unfit);
         }
         let mut kernels = quantities;
@@ -47,7 +47,7 @@ impl Trial {
         for kernel in &draft.kernels {
             match kernel.role {
                 KernelRole::Rhs | KernelRole::Initial => kernels.push(kernel.clone()),
-                // the draft stores the product M w by rows, which no matrix pattern is needed for
+                // the draft stores the product M w by rows, which needs no matrix pattern
                 KernelRole::Mass => {
                     has_mass = true;
                     kernels.push(Kernel { role: KernelRole::Tangent, ..kernel.clone() });
@@ -95,7 +95,7 @@ impl Trial {
         })
     }
 
-    /// Where the arrays are in the buffers.
+    /// The positions of the arrays in the buffers.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -126,7 +126,7 @@ impl Trial {
         self.program.kernels_of(KernelRole::Rhs)
     }
 
-    /// Whether derivatives have factors that depend on one another.
+    /// True if derivatives are coupled by a mass matrix.
     pub fn has_mass(&self) -> bool {
         self.has_mass
     }
@@ -173,14 +173,14 @@ impl Trial {
         rows
     }
 
-    /// y'. `None` where the mass matrix is singular.
+    /// Computes y'. `None` if the mass matrix is singular.
     pub fn rates<T: Number>(&self, t: f64, y: &[T]) -> Option<Vec<T>> {
         let f = self.slopes(t, y);
         if self.has_mass { solved(self.mass(t, y), f) } else { Some(f) }
     }
 }
 
-/// Positions of a program with loops; a scalar one needs none.
+/// Positions of a program with loops; `None` for a scalar one.
 fn bound(program: &Program) -> Result<Option<BoundProgram>, BindError> {
     if program.is_scalar() { Ok(None) } else { BoundProgram::of(program).map(Some) }
 }

@@ -14,12 +14,12 @@ pub type Ranges = Vec<(i64, i64)>;
 /// Largest number of rows or steps in a setting.
 pub const MAX_SAMPLES: f64 = 1e9;
 
-/// A number of a run block with its place.
+/// A number in a run block, with its source location.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting<T> {
     /// The value.
     pub value: T,
-    /// The whole entry.
+    /// Source location of the whole entry.
     pub span: Span,
 }
 
@@ -30,7 +30,7 @@ pub enum Samples {
     Count(usize),
     /// The start and this many times, evenly spaced in their logarithm, from `first` after the start to the end.
     Log {
-        /// How many.
+        /// Their number.
         count: usize,
         /// The first distance from the start.
         first: f64,
@@ -46,9 +46,9 @@ pub enum Samples {
 pub enum Record {
     /// States and outputs.
     All,
-    /// States alone.
+    /// Only states.
     States,
-    /// Outputs alone.
+    /// Only outputs.
     Outputs,
     /// These names: states, their derivatives, outputs.
     Names(Vec<String>),
@@ -65,7 +65,7 @@ impl Record {
     }
 }
 
-/// The entries of a run block as values. `None` where the block is silent.
+/// The entries of a run block as values; `None` for missing entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// Start.
@@ -87,8 +87,8 @@ pub struct Settings {
     /// Absolute tolerance of single states: position in [`Model::state_names`], value.
     pub atol_for: Vec<(usize, Setting<f64>)>,
     /// Absolute tolerances of single elements: position in [`Model::state_names`], first and last index along each
-    /// axis, value. They take precedence over the tolerance of the whole array; a later entry wins over an earlier
-    /// one.
+    /// axis, value. They take precedence over the tolerance of the whole array; a later entry takes precedence over
+    /// an earlier one.
     pub atol_at: Vec<(usize, Ranges, Setting<f64>)>,
     /// When rows are recorded.
     pub samples: Option<Setting<Samples>>,
@@ -100,10 +100,10 @@ pub struct Settings {
     pub steady: Option<Setting<()>>,
 }
 
-/// How near a value must be.
+/// The permitted distance of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// Largest permitted distance; of a relative one 0.01 is one percent.
+    /// Largest permitted distance; for a relative one, 0.01 is one percent.
     pub value: f64,
     /// Relative to the expected value.
     pub relative: bool,
@@ -114,7 +114,7 @@ pub struct Tolerance {
 pub struct Expectation {
     /// Text of the quantity.
     pub name: String,
-    /// Position in [`Model::expects`], which is that of its array among those of role `Expected`.
+    /// Index in [`Model::expects`], which is also the index of its array among those of role `Expected`.
     pub index: usize,
     /// When.
     pub time: f64,
@@ -138,7 +138,7 @@ pub struct ConservedSettings {
 }
 
 impl Model {
-    /// The run block of this name; without a name the unnamed block or the only one; `None` if there is no block.
+    /// The run block with this name; without a name, the unnamed block or the only one; `None` if there is no block.
     pub fn run(&self, name: Option<&str>) -> Result<Option<&super::Run>, Diagnostic> {
         let names = || self.runs.iter().filter_map(|r| r.name.as_deref());
         match name {
@@ -204,7 +204,7 @@ impl Model {
         false
     }
 
-    /// The entries of a run block as numbers. A value that makes no sense is answered with a diagnostic at its place.
+    /// The entries of a run block as numbers. An invalid value is a diagnostic at its location.
     pub fn settings(&self, run: &Run, values: &Values) -> Result<Settings, Vec<Diagnostic>> {
         let mut settings = Settings::default();
         let mut errors = Vec::new();
@@ -213,7 +213,7 @@ impl Model {
             let mut check = |body: Body, fits: fn(f64) -> bool, what: &str| {
                 let value = self.number(body, values);
                 if !fits(value) {
-                    // of several numbers the one that is wrong
+                    // the wrong one of several numbers
                     let (name, place) = match &entry.value {
                         EntryValue::Log(_, first) if *first == body => {
                             ("the first time of `log(n, first)`".to_owned(), self.span(body))
@@ -281,14 +281,14 @@ impl Model {
                     let names = names.iter().map(|(name, body)| self.recorded_name(name, *body, values)).collect();
                     settings.record = Some(Setting { value: Record::Names(names), span });
                 }
-                // Other pairs were refused when the entry was read.
+                // Other pairs were refused when the entry was parsed.
                 _ => {}
             }
         }
         if errors.is_empty() { Ok(settings) } else { Err(errors) }
     }
 
-    /// Takes up an absolute tolerance: of all states, of one, or of some of its elements.
+    /// Adds an absolute tolerance: for all states, for one, or for some of its elements.
     fn absolute(
         &self,
         entry: &super::RunEntry,
@@ -315,7 +315,7 @@ impl Model {
     fn elements(&self, entry: &super::RunEntry, state: usize, values: &Values) -> Result<Vec<(i64, i64)>, Diagnostic> {
         let axes = &self.states[state].indexed.axes;
         let one = |(at, axis): (&Option<(Body, Body)>, &super::Dimension)| {
-            // a range that is none is said where it is declared
+            // an invalid range is reported at its declaration
             let whole = self.bounds_of(axis, values).unwrap_or((i64::MIN, i64::MAX));
             let Some((first, last)) = at else { return Ok(whole) };
             for end in [first, last] {
@@ -339,7 +339,7 @@ impl Model {
         entry.at.iter().zip(axes).map(one).collect()
     }
 
-    /// The name of what is recorded; that of an element has its indices as numbers.
+    /// The name of a recorded quantity; the name of an element has its indices as numbers.
     fn recorded_name(&self, name: &str, body: Body, values: &Values) -> String {
         let TermKind::Element(symbol, order, subscripts) = &self.term(body.root).kind else { return name.to_owned() };
         let at: Option<Vec<i64>> = subscripts
@@ -357,7 +357,7 @@ impl Model {
         }
     }
 
-    /// The expectations of this run: lines inside its block, and those outside all blocks if it is the default run.
+    /// The expectations of this run: lines in its block; for the default run, also lines outside all blocks.
     pub fn expectations(&self, run: Option<&Run>, values: &Values) -> Vec<Expectation> {
         let index = run.and_then(|run| self.runs.iter().position(|r| std::ptr::eq(r, run) || r == run));
         let default = self.run(None).ok().flatten();
@@ -380,7 +380,7 @@ impl Model {
             .collect()
     }
 
-    /// Start and end of the default run; a unit of time from 0 where it does not say them.
+    /// Start and end of the default run; from 0 to one unit of time if the model does not give them.
     pub(crate) fn span_of_run(&self) -> (f64, f64) {
         let range = self.run(None).ok().flatten().and_then(|run| {
             run.entries.iter().find_map(|entry| match &entry.value {

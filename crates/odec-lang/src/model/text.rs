@@ -10,7 +10,7 @@ use super::inputs::{Input, Outside, Source};
 use super::{Body, Change, EntryValue, Event, EventKind, Level, Model, NamedValue, Symbol, TermId, TermKind, Within};
 use crate::units::Mode;
 
-/// How tightly an operator binds; operands that bind less take parentheses.
+/// The precedence of an operator; operands of a lower precedence get parentheses.
 const CHOICE: u8 = 0;
 const OR: u8 = 1;
 const AND: u8 = 2;
@@ -22,10 +22,10 @@ const SIGN: u8 = 7;
 const POWER: u8 = 8;
 const ATOM: u8 = 9;
 
-/// A part of an expression that remains to be written.
+/// A part of an expression that has not been written yet.
 enum Fragment {
     Term(TermId, u8),
-    /// The term that began at this place of the text is complete.
+    /// The term that began at this position of the text is complete.
     End(TermId, usize),
     Text(&'static str),
     Owned(String),
@@ -40,7 +40,7 @@ impl Display for Model {
         }
         writeln!(f, "model {}", self.name)?;
         writeln!(f, "time {}{}", self.time.name, unit(self.time.unit.as_ref()))?;
-        // numbers stand without their units, and factors between units are written out
+        // numbers are written without units, and factors between units explicitly
         if self.units.used || self.units.mode == Mode::Off {
             writeln!(f, "units off")?;
         }
@@ -121,7 +121,7 @@ impl Model {
     }
 }
 
-/// An expression on its own.
+/// A separate expression.
 struct Shown<'a>(&'a Model, Body);
 
 impl Display for Shown<'_> {
@@ -166,7 +166,7 @@ impl Model {
         out
     }
 
-    /// Definitions that stand in no other statement, below what they depend on.
+    /// Definitions that are part of no other statement, after those that they depend on.
     fn write_definitions(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut before = None;
         for (i, d) in self.definitions.iter().enumerate() {
@@ -241,7 +241,7 @@ impl Model {
         writeln!(f, "{}", comment(given.doc.as_ref()))
     }
 
-    /// The ranges of an equation that is not for all elements.
+    /// The ranges of an equation that does not apply to all elements.
     fn restricted(&self, equation: &super::Equation) -> String {
         let ranges = equation.place.iter().filter_map(|place| match place {
             Place::Each(local) if self.locals[*local].range.range.is_some() => Some(self.binder(*local)),
@@ -263,7 +263,7 @@ impl Model {
         Ok(())
     }
 
-    /// An event in one line.
+    /// An event on one line.
     pub(crate) fn event_text(&self, event: &Event) -> String {
         let clause = |word: &str, body: Option<Body>| {
             body.map(|body| format!(" {word} {}", self.show(body))).unwrap_or_default()
@@ -309,7 +309,7 @@ impl Model {
         }
     }
 
-    /// `x[i] += 1`, as it is written, for all values of its own indices.
+    /// `x[i] += 1`, in source notation, for all values of its own indices.
     fn action_text(&self, action: &super::Action) -> String {
         let subscripts: Vec<String> = action.subscripts.iter().map(|&s| self.expression(s)).collect();
         let sign = match action.change {
@@ -381,7 +381,7 @@ impl Model {
         f.write_str(&out)
     }
 
-    /// Writes an expression, and tells of each of its terms which part of the text it is.
+    /// Writes an expression, and reports the range of text of each of its terms.
     pub(crate) fn spell(
         &self,
         out: &mut String,
@@ -464,7 +464,7 @@ impl Model {
 impl Model {
     /// `p[i, j]'.x`
     fn element(&self, symbol: Symbol, order: u8, subscripts: &[TermId]) -> Vec<Fragment> {
-        // what stands between the subscripts
+        // the text between the subscripts
         let marks = vec!["\0".to_owned(); subscripts.len()];
         let whole = spelled(self.name_of(symbol), &marks, order, self.component_of(symbol));
         let mut pieces = Vec::new();
@@ -496,7 +496,7 @@ impl Model {
         }
     }
 
-    /// `i` and `j in 1..N` of what is declared; none for a scalar.
+    /// `i` and `j in 1..N` of a declaration; empty for a scalar.
     fn axes_of(&self, indexed: &Indexed) -> Vec<String> {
         let axis = |(k, d): (usize, &Dimension)| match indexed.locals.get(k) {
             Some(&local) => self.binder(local),
@@ -506,7 +506,7 @@ impl Model {
     }
 }
 
-/// `p[i]'.x`, `c[i].V'`: a name with subscripts and primes. `component` is that of a state.
+/// `p[i]'.x`, `c[i].V'`: a name with subscripts and primes. `component` is the component of a state.
 fn spelled(name: &str, subscripts: &[String], primes: u8, component: Option<char>) -> String {
     let tail = match component {
         Some(letter) => format!(".{letter}"),
@@ -534,7 +534,7 @@ fn list(operands: &[TermId]) -> Vec<Fragment> {
     pieces
 }
 
-/// How an operator is written, if it is not written as a call.
+/// The notation of an operator, unless it is written as a call.
 fn operation(name: &str, a: TermId, b: TermId, c: TermId) -> (u8, Option<Vec<Fragment>>) {
     let infix = |binds: u8, text: &'static str, left: u8, right: u8| {
         (binds, Some(vec![Fragment::Term(a, left), Fragment::Text(text), Fragment::Term(b, right)]))

@@ -69,7 +69,7 @@ impl Start<'_> {
         values
     }
 
-    /// The state whose derivative stands in each row of f, and the order of that derivative.
+    /// The state whose derivative is in each row of f, and the order of that derivative.
     fn rows(&self) -> Vec<(usize, u8)> {
         let layout = self.trial.layout();
         let mut rows = vec![(0, 0); self.trial.len()];
@@ -84,7 +84,7 @@ impl Start<'_> {
         self.trial.unknown(row).unwrap_or_default()
     }
 
-    /// The equation that gives the highest derivative of a state.
+    /// The equation that determines the highest derivative of a state.
     fn equation(&self, state: usize) -> Option<Span> {
         let model = self.model;
         let own = model.equations.iter().find(|e| e.target.or(e.owner) == Some(state));
@@ -111,7 +111,7 @@ fn row_of(kernel: &Kernel, target: Target, layout: &Layout) -> Option<usize> {
     }
 }
 
-/// A node with what it applies.
+/// The operation of a node and its operands.
 fn call(kernel: &Kernel, id: NodeId) -> Option<(&'static str, [NodeId; 3])> {
     match kernel.graph.node(id) {
         Node::Call(op, args) => Some((op.0.name, args)),

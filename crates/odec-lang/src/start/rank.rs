@@ -1,4 +1,5 @@
-//! Derivatives that the equations do not determine at the start: a factor, a determinant or the mass matrix is singular there.
+//! Derivatives that the equations do not determine at the start: a factor or a determinant is zero there, or the mass
+//! matrix is singular.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -11,14 +12,14 @@ use crate::lower::Draft;
 use crate::model::Model;
 use crate::report::warning;
 
-/// Pivots below this part of the largest entry of their row are zero.
+/// Pivots below this fraction of the largest entry of their row count as zero.
 const SINGULAR: f64 = 1e-13;
-/// Part of an equation in a combination from which on it belongs to it.
+/// Smallest coefficient of an equation in a combination for which the equation is reported.
 const BELONGS: f64 = 1e-9;
-/// Most equations that are shown.
+/// Largest number of equations in a message.
 const MAX_SHOWN: usize = 8;
 
-/// Whether an equation was solved for its derivative by a division.
+/// True if an equation was solved for its derivative by a division.
 pub(super) fn divides(model: &Model, draft: &Draft) -> bool {
     let rhs = || draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs);
     let quotient = |kernel: &Kernel, node: NodeId| matches!(call(kernel, node), Some(("div" | "neg", _)));
@@ -29,15 +30,15 @@ pub(super) fn divides(model: &Model, draft: &Draft) -> bool {
     rhs().any(|kernel| kernel.stores.iter().any(|store| divisor(&equations, kernel, store.node).is_some()))
 }
 
-/// The places of whole equations.
+/// The source locations of whole equations.
 fn equations(model: &Model) -> HashSet<Span> {
     model.equations.iter().map(|equation| equation.span).collect()
 }
 
-/// The divisor of a solved equation: lowering marks the whole equation as the place of that division.
+/// The divisor of a solved equation: lowering gives this division the location of the whole equation.
 fn divisor(equations: &HashSet<Span>, kernel: &Kernel, node: NodeId) -> Option<(NodeId, NodeId, Span)> {
     let span = kernel.graph.spans(node).iter().find(|span| equations.contains(span))?;
-    // simplification takes a sign out of the quotient
+    // simplification moves a sign out of the quotient
     let quotient = match call(kernel, node)? {
         ("neg", [inner, ..]) => inner,
         _ => node,
@@ -54,7 +55,7 @@ pub(super) fn warnings(start: &Start<'_>) -> Vec<Diagnostic> {
     found
 }
 
-/// Equations that were divided by what is zero at the start; those of one block share the divisor.
+/// Equations that were divided by a value that is zero at the start; those of one block share the divisor.
 fn divided(start: &Start<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let equations = equations(start.model);
@@ -66,7 +67,7 @@ fn divided(start: &Start<'_>) -> Vec<Diagnostic> {
         for store in &kernel.stores {
             let Some((above, below, span)) = divisor(&equations, kernel, store.node) else { continue };
             let Some(row) = row_of(kernel, store.target, layout) else { continue };
-            // 0/0 is any value; of an array the first element without a value speaks for all
+            // 0/0 is undetermined; for an array, report the first such element
             let zero = match &values {
                 Some(values) => (values[below.index()] == 0.0).then_some((row, values[above.index()] == 0.0)),
                 None => elements(kernel, store.target, layout)
@@ -84,7 +85,7 @@ fn divided(start: &Start<'_>) -> Vec<Diagnostic> {
             singular(start, &rows, &verdict)
         }));
     }
-    // interior and boundary of one array are one equation
+    // interior and boundary region of one array belong to one equation
     found.dedup_by(|a, b| a.headline == b.headline && a.labels == b.labels);
     found
 }
@@ -125,8 +126,8 @@ fn mass(start: &Start<'_>) -> Option<Diagnostic> {
     Some(singular(start, &block, &verdict))
 }
 
-/// Factors of a combination of the rows that is zero, the largest 1; `None` if the rows are independent. Elimination with
-/// complete pivoting on rows of equal size.
+/// The factors of a vanishing combination of the rows, the largest being 1; `None` if the rows are independent.
+/// Elimination with complete pivoting on equilibrated rows.
 fn dependent(matrix: &[Vec<f64>]) -> Option<Vec<f64>> {
     let n = matrix.len();
     let sizes: Vec<f64> = matrix.iter().map(|row| row.iter().fold(0.0f64, |size, x| size.max(x.abs()))).collect();
@@ -166,11 +167,11 @@ fn dependent(matrix: &[Vec<f64>]) -> Option<Vec<f64>> {
 enum Verdict {
     /// Any value of the derivative satisfies them.
     Open,
-    /// No value satisfies them.
+    /// No value satisfies the equations.
     Contradiction,
     /// An equation without a derivative, which the start satisfies.
     Met,
-    /// An equation without a derivative, which the start misses by this.
+    /// An equation without a derivative, and its residual at the start.
     Jump(f64),
 }
 

@@ -1,9 +1,9 @@
-//! Starts from which more than one solution begins: f is continuous there, but its slope is infinite, like that of
+//! Initial states with more than one solution: f is continuous there, but its derivative is infinite, like that of
 //! `sqrt(x)` at 0.
 //!
-//! By Picard and Lindelöf a solution is unique where f has a bounded slope. A root of zero violates this. The solution
-//! is unique anyway if the argument of the root moves away from zero by itself (`x' = 1 + sqrt(x)`), or is pulled back
-//! to it (`h' = -k*sqrt(h)`).
+//! By Picard and Lindelöf, a solution is unique if f has bounded derivatives. A root of zero violates this. The
+//! solution is unique anyway if the argument of the root moves away from zero by itself (`x' = 1 + sqrt(x)`), or is
+//! pulled back to it (`h' = -k*sqrt(h)`).
 
 use odec_ir::rounded::Rounded;
 use odec_ir::{Kernel, KernelRole, Node, NodeId, Span, stage};
@@ -13,22 +13,22 @@ use crate::diagnostic::Diagnostic;
 use crate::lower::Draft;
 use crate::report::warning;
 
-/// Most unknowns that are moved one by one.
+/// Largest number of unknowns that are varied one by one.
 const MAX_UNKNOWNS: usize = 200;
-/// How far an unknown is moved from the start, as part of its size: a slope that grows between these is infinite.
+/// Changes of an unknown from the start, relative to its size: a difference quotient that grows between them is infinite.
 const MOVES: [f64; 2] = [1e-6, 1e-14];
-/// By how much it has to grow: of the power 0.9 by 6.
+/// Required growth of the difference quotient: a power of 0.9 grows by 6.
 const GROWTH: f64 = 4.0;
-/// Changes below this part of the value are rounding.
+/// Changes below this fraction of the value are rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Whether the right-hand side has operations whose slope may be infinite where their value is finite.
+/// True if the right-hand side contains operations whose derivative may be infinite at a finite value.
 pub(super) fn has_roots(draft: &Draft) -> bool {
     let mut rhs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs);
     rhs.any(|kernel| !roots(draft, kernel).is_empty())
 }
 
-/// Powers and roots of what changes during a run.
+/// Powers and roots of quantities that change during a run.
 fn roots(draft: &Draft, kernel: &Kernel) -> Vec<NodeId> {
     let stages = stage::of(kernel, &draft.arrays);
     let mut found = Vec::new();
@@ -47,7 +47,7 @@ fn roots(draft: &Draft, kernel: &Kernel) -> Vec<NodeId> {
     found
 }
 
-/// An infinite slope: of the rate of `row` by the unknown `column`, moved to one side.
+/// An infinite derivative of the rate of `row` by the unknown `column`, on one side.
 struct Slope {
     row: usize,
     column: usize,
@@ -68,7 +68,7 @@ pub(super) fn warnings(start: &Start<'_>) -> Vec<Diagnostic> {
     let slopes = infinite(start, &rounded);
     let feeds = Feeds { start, rates: &rates };
     let open = |slope: &&Slope| {
-        // the unknown leaves the singular place by itself
+        // the unknown leaves the singular point by itself
         let stays = rates[slope.column].abs() <= ROUNDING * size(start.y[slope.column]);
         let feeds_back = if slope.row == slope.column { slope.away } else { feeds.reach(slope.row, slope.column) };
         stays && feeds_back
@@ -99,7 +99,7 @@ fn size(x: f64) -> f64 {
     if x == 0.0 { 1.0 } else { x.abs() }
 }
 
-/// The rates at a state, with bounds of their rounding: a mass matrix is solved for, which may lose digits.
+/// The rates at a state, with bounds on their rounding errors: the solution with a mass matrix may lose digits.
 fn rates_of(start: &Start<'_>, y: &[f64]) -> Option<Vec<Rounded>> {
     let y: Vec<Rounded> = y.iter().map(|&x| Rounded::exact(x)).collect();
     start.trial.rates(start.t, &y)
@@ -134,14 +134,14 @@ fn infinite(start: &Start<'_>, rates: &[Rounded]) -> Vec<Slope> {
     found
 }
 
-/// Which rates depend on which unknowns near the start.
+/// The dependences of rates on unknowns near the start.
 struct Feeds<'a> {
     start: &'a Start<'a>,
     rates: &'a [f64],
 }
 
 impl Feeds<'_> {
-    /// Whether a change of the unknown `from` affects the rate of `to`, directly or through other unknowns.
+    /// True if a change of the unknown `from` affects the rate of `to`, directly or by other unknowns.
     fn reach(&self, from: usize, to: usize) -> bool {
         let mut reached = vec![false; self.rates.len()];
         let mut open = vec![from];
@@ -158,7 +158,7 @@ impl Feeds<'_> {
         false
     }
 
-    /// The rates that one unknown changes.
+    /// The rates that depend on one unknown.
     fn fed(&self, column: usize) -> Vec<usize> {
         let mut y = self.start.y.clone();
         y[column] += 1e-3 * size(y[column]);
@@ -168,8 +168,8 @@ impl Feeds<'_> {
     }
 }
 
-/// Where the root is written whose argument is at its edge. In a kernel with loops the arguments of one element are
-/// not known, and the place is that of the only root that reads the unknown; `None` if there are several.
+/// The source location of the root whose argument is at its edge. In a kernel with loops the arguments of one element
+/// are unknown; then it is the only root that reads the unknown, or `None` if there are several.
 fn place(start: &Start<'_>, column: usize) -> Option<Span> {
     for kernel in start.trial.rhs() {
         let mut candidates = roots(start.draft, kernel);
@@ -196,7 +196,7 @@ fn place(start: &Start<'_>, column: usize) -> Option<Span> {
     None
 }
 
-/// Whether a node depends on an unknown of the start.
+/// True if a node depends on an unknown of the start.
 fn reads(start: &Start<'_>, kernel: &Kernel, id: NodeId, column: usize) -> bool {
     let layout = start.trial.layout();
     kernel.graph.live([id]).into_iter().any(|(_, node)| {

@@ -1,4 +1,4 @@
-//! Recognises files of other languages, XPP's and gotran's above all, which share the extension `.ode`: one answer for
+//! Recognises files of other languages, mainly of XPP and gotran, which share the extension `.ode`: one message for
 //! the whole file instead of an error for every line.
 
 use odec_ir::Span;
@@ -6,7 +6,7 @@ use odec_ir::Span;
 use super::keyword::{first_word, is_name_char};
 use crate::diagnostic::Diagnostic;
 
-/// A language and how its files are turned into models.
+/// A language, and the way to convert its files to models.
 struct Dialect {
     name: &'static str,
     help: &'static str,
@@ -84,14 +84,14 @@ const RECORDS: [&str; 19] = [
 
 /// The evidence of a line about its language.
 enum Sign {
-    /// Hardly anything else.
+    /// Almost certainly this language.
     Of(&'static Dialect),
     /// A statement of this language.
     Own,
     None,
 }
 
-/// The one diagnostic for a file that is evidently of another language.
+/// The single diagnostic for a file that is evidently in another language.
 pub fn recognise(source: &str) -> Option<Diagnostic> {
     let mut found: Vec<(&'static Dialect, usize, Span)> = Vec::new();
     let mut own = 0usize;
@@ -128,7 +128,7 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
     let equals = assigned(rest);
     match word {
         "model" if name_follows && !rest.contains('(') && !line.ends_with(';') => {
-            // Modelica begins with the same words
+            // Modelica starts with the same words
             return if rest.split_whitespace().count() == 1 { Sign::Own } else { Sign::None };
         }
         "state" | "expect" | "output" | "conserve" | "run"
@@ -182,7 +182,7 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
     if line.contains("->") && line.contains(';') && !line.starts_with(['#', '/']) {
         return Sign::Of(&ANTIMONY);
     }
-    // XPP's initial values count only beside another sign of it
+    // XPP's initial values count only together with another sign of XPP
     let called = rest.starts_with("(0)") && rest[3..].trim_start().starts_with('=');
     if called && told(found, &XPP) {
         return Sign::Of(&XPP);
@@ -190,12 +190,12 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
     Sign::None
 }
 
-/// A line before has told of this language.
+/// True if an earlier line indicates this language.
 fn told(found: &[(&'static Dialect, usize, Span)], of: &Dialect) -> bool {
     found.iter().any(|(dialect, ..)| dialect.name == of.name)
 }
 
-/// Whether `=` follows the first name.
+/// True if `=` follows the first name.
 fn assigned(rest: &str) -> bool {
     let rest = rest.trim_start_matches('!');
     let name = first_word(rest);
@@ -203,7 +203,7 @@ fn assigned(rest: &str) -> bool {
     after.starts_with('=') && !after.starts_with("==")
 }
 
-/// `a=1 b=2`: several items with nothing but a blank between.
+/// True for `a=1 b=2`: several items separated only by a blank.
 fn crowded(rest: &str) -> bool {
     let code = rest.split('#').next().unwrap_or_default();
     let items: Vec<&str> = code.split_whitespace().collect();

@@ -6,7 +6,7 @@ use super::mask::Doc;
 use super::tree::{Declared, StatementKind, Tree};
 use crate::diagnostic::Diagnostic;
 
-/// Attaches doc comments; a comment that touches nothing is a warning.
+/// Attaches doc comments; a comment without an item is a warning.
 pub fn attach(source: &str, docs: &[Doc], tree: &mut Tree) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let mut i = 0;
@@ -19,7 +19,7 @@ pub fn attach(source: &str, docs: &[Doc], tree: &mut Tree) -> Vec<Diagnostic> {
             i += 1;
             continue;
         }
-        // consecutive lines are one comment
+        // consecutive lines form one comment
         let mut last = first;
         let mut text = first.text.clone();
         i += 1;

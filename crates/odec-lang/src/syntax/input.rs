@@ -13,6 +13,6 @@ pub struct InputEntry {
     pub argument_unit: Option<Unit>,
     /// The table.
     pub value: ExprId,
-    /// The unit behind it.
+    /// The unit after it.
     pub unit: Option<Unit>,
 }

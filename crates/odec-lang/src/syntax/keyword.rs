@@ -63,7 +63,7 @@ pub const RESERVED: [&str; 6] = ["if", "then", "else", "and", "or", "not"];
 /// Words that begin a clause in the head of an event.
 pub const CLAUSES: [&str; 7] = ["after", "late", "cancel", "alone", "priority", "from", "until"];
 
-/// The head of the block that gives the state after an accumulation.
+/// The head of the block for the state after an accumulation.
 pub const REST: &str = "rest";
 
 impl Keyword {
@@ -72,17 +72,17 @@ impl Keyword {
         KEYWORDS.iter().find(|(_, keyword)| *keyword == self).map_or("", |(word, _)| word)
     }
 
-    /// Whether `{` must follow.
+    /// True if `{` must follow.
     pub fn takes_block(self) -> bool {
         matches!(self, Keyword::Run | Keyword::Params | Keyword::When | Keyword::At | Keyword::Every)
     }
 
-    /// Whether it begins an event.
+    /// True if it starts an event.
     pub fn is_event(self) -> bool {
         matches!(self, Keyword::When | Keyword::At | Keyword::Every)
     }
 
-    /// Whether what follows may begin with `-`.
+    /// True if the following text may start with `-`.
     fn takes_minus(self) -> bool {
         matches!(self, Keyword::Conserve | Keyword::Expect)
     }
@@ -91,7 +91,7 @@ impl Keyword {
 /// Arrows of reactions, longer ones first.
 const ARROWS: [&str; 7] = ["<->", "<=>", "-->", "->", "=>", "⇌", "→"];
 
-/// Whether a line is a reaction: an arrow outside of brackets and texts, and no `=` before it.
+/// True if a line is a reaction: an arrow outside brackets and texts, without a preceding `=`.
 pub fn is_reaction(line: &str) -> bool {
     let mut depth = 0usize;
     for (at, c) in line.char_indices() {
@@ -108,7 +108,7 @@ pub fn is_reaction(line: &str) -> bool {
     false
 }
 
-/// Whether a character may stand in a name, as `name_char` in the grammar.
+/// True for a character of a name, like `name_char` in the grammar.
 pub fn is_name_char(c: char) -> bool {
     use pest::unicode::{DECIMAL_NUMBER, LETTER, MARK};
     if c.is_ascii() {
@@ -123,7 +123,7 @@ pub fn first_word(text: &str) -> &str {
     &text[..end]
 }
 
-/// The keyword that begins a line, unless what follows shows that the word is a name there (`state = 3*x`).
+/// The keyword at the start of a line, unless the text after it shows that the word is a name (`state = 3*x`).
 /// `block` tells that `{` ends the line: then `at -5 {` is no difference.
 pub fn classify(line: &str, block: bool) -> Option<Keyword> {
     let word = first_word(line);

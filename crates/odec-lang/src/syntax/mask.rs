@@ -3,28 +3,28 @@
 /// A `##` comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doc {
-    /// Where `##` stands.
+    /// Position of `##`.
     pub start: usize,
     /// End of its line.
     pub end: usize,
     /// Its text.
     pub text: String,
-    /// Nothing but blanks before it on its line.
+    /// True if only blanks precede it on its line.
     pub alone: bool,
 }
 
 /// A text without comments.
 #[derive(Debug, Default)]
 pub struct Masked {
-    /// The text, byte for byte in place.
+    /// The text; positions do not change.
     pub text: String,
     /// Doc comments in order.
     pub docs: Vec<Doc>,
-    /// Where a `//` stands that does not begin its line.
+    /// Positions of `//` that do not start a line.
     pub slashes: Vec<usize>,
 }
 
-/// Whether a character separates like a blank (copied text often contains wide and non-breaking spaces).
+/// True if a character separates like a blank (copied text often contains wide and non-breaking spaces).
 fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t' || (c != '\n' && c != '\r' && c.is_whitespace())
 }
@@ -41,7 +41,9 @@ pub fn mask(source: &str) -> Masked {
     out
 }
 
-/// Up to and with the end of the line: `\n`, `\r\n`, or the `\r` alone of old systems.
+/// The first line including its end: `
+/// `, `\r
+/// `, or `\r`.
 fn first_line(text: &str) -> &str {
     let end = text.find(['\n', '\r']).map_or(text.len(), |at| match &text.as_bytes()[at..] {
         [b'\r', b'\n', ..] => at + 2,

@@ -2,24 +2,24 @@
 
 use super::tree::{ExprId, Reference};
 
-/// Facts about reactions to check when all parts of a model are there.
+/// Facts about reactions to check after all parts of a model are known.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Matter {
-    /// Elements that a reaction changes, summed over its indices: they have to exist.
+    /// Elements that a reaction changes, summed over its indices: they must exist.
     Elements(ExprId),
-    /// A state counts what is in a compartment.
+    /// A state that measures the contents of a compartment.
     Inside(Box<Inside>),
-    /// The equation of this state is the sum of what reactions do: those of a model that has this part can add to it.
+    /// The equation of this state is a sum over reactions: a model that uses this part can add to it.
     Sum(Box<Reference>),
 }
 
-/// A state that counts what is in a compartment.
+/// A state that measures the contents of a compartment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inside {
     /// The state.
     pub species: Reference,
-    /// Where it is.
+    /// The compartment.
     pub compartment: Reference,
-    /// The state that is the volume, where that changes.
+    /// The state that is the volume, if it changes.
     pub volume: Option<Reference>,
 }

@@ -1,6 +1,6 @@
 //! From text to tree: masking, logical lines, the pest grammar, and the syntax tree.
 //!
-//! Parsing never fails: it gives a tree of the lines that could be read and a diagnostic for each that could not.
+//! Parsing never fails: it returns a tree of the readable lines and a diagnostic for each unreadable one.
 
 mod build;
 mod dialect;
@@ -27,13 +27,13 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Source;
 use tree::Tree;
 
-/// Reads a source: the tree of all lines that are well formed, and one diagnostic for each mistake.
+/// Parses a source: the tree of all valid lines, and one diagnostic for each mistake.
 pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
     let (tree, diagnostics) = read_part(source.model());
     with_parts(source, tree, diagnostics)
 }
 
-/// Reads one file.
+/// Parses one file.
 pub(crate) fn read_part(text: &str) -> (Tree, Vec<Diagnostic>) {
     let masked = mask::mask(text);
     if let Some(diagnostic) = dialect::recognise(&masked.text) {
@@ -42,7 +42,7 @@ pub(crate) fn read_part(text: &str) -> (Tree, Vec<Diagnostic>) {
     read(text, &masked)
 }
 
-/// The tree with its parts, where their files were looked for.
+/// The tree with its parts, if their files were searched.
 fn with_parts(source: &Source, tree: Tree, mut diagnostics: Vec<Diagnostic>) -> (Tree, Vec<Diagnostic>) {
     if !source.is_linked() || !crate::assemble::is_needed(&tree) {
         return (tree, diagnostics);
@@ -52,12 +52,12 @@ fn with_parts(source: &Source, tree: Tree, mut diagnostics: Vec<Diagnostic>) -> 
     (tree, diagnostics)
 }
 
-/// True for a word that begins a statement, or that cannot be a name. Writers of models give no quantity such a name.
+/// True for a word that starts a statement, or that cannot be a name. Writers of models must not use it as a name.
 pub fn is_word_of_the_language(word: &str) -> bool {
     keyword::RESERVED.contains(&word) || keyword::KEYWORDS.iter().any(|(keyword, _)| *keyword == word)
 }
 
-/// A text without its comments, byte for byte in place.
+/// A text with blanked comments; positions do not change.
 pub(crate) fn without_comments(text: &str) -> String {
     mask::mask(text).text
 }
@@ -73,7 +73,7 @@ pub(crate) fn parse_without_idioms(source: &Source, errors: &[Span]) -> Option<(
     tree.broken.extend(taken.names);
     tree.broken.sort();
     tree.broken.dedup();
-    // a comment may have lost what it documents
+    // a comment may have lost its item
     diagnostics.retain(|diagnostic| diagnostic.code != "W0101");
     diagnostics.extend(taken.diagnostics);
     diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
@@ -98,12 +98,12 @@ fn read(text: &str, masked: &mask::Masked) -> (Tree, Vec<Diagnostic>) {
     (tree, diagnostics)
 }
 
-/// A file that is no model at all should not fill the screen.
+/// Limits the errors of a file that is not a model.
 fn shorten(diagnostics: &mut Vec<Diagnostic>) {
     if diagnostics.len() <= limits::MAX_REPORTED {
         return;
     }
-    // the model stays rejected: the order puts no warning before an error
+    // the model remains rejected: no warning comes before an error
     diagnostics.sort_by_key(|diagnostic| !diagnostic.is_error());
     let rest = diagnostics.split_off(limits::MAX_REPORTED);
     if let Some(last) = diagnostics.last_mut() {
@@ -112,7 +112,7 @@ fn shorten(diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// `//` in the middle of a line: a comment elsewhere, a whole-number division elsewhere still.
+/// `//` in the middle of a line: a comment in some languages, an integer division in others.
 fn slashes(source: &str, at: usize) -> Diagnostic {
     let diagnostic = Diagnostic::error("E0112", "`//` is a comment only at the start of a line")
         .label(Span::new(at, at + 2), "is this a comment or a division?");

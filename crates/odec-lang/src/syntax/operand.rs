@@ -1,7 +1,7 @@
-//! Checks whether a text stays one operand when it is inserted: the operators around it must not split it.
+//! Checks whether a text remains one operand when it is inserted: the operators around it must not split it.
 //!
-//! The proof is the parser itself. The text in parentheses has the intended meaning. If the tree without them is the
-//! same, they are not needed; otherwise they are inserted too.
+//! The parser itself decides. The text in parentheses has the intended meaning. If the tree without them is the same,
+//! they are not needed; otherwise they are inserted as well.
 
 use std::ops::Range;
 
@@ -9,21 +9,21 @@ use super::explain::token::{Token, TokenKind, tokens};
 use super::idiom::is_operand;
 use super::tree::StatementKind;
 
-/// A name that represents the operands around a place.
+/// A name that represents the operands around a location.
 const OTHER: &str = "q";
 
-/// How a text has to be written at a place.
+/// The form in which a text must be inserted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// As it is.
     Plain,
     /// In brackets.
     Bracketed,
-    /// It is no expression, or no expression can stand there.
+    /// Unknown: it is not an expression, or no expression can be there.
     Unknown,
 }
 
-/// The tree of an expression in prefix form. `None` where the text is none.
+/// The tree of an expression in prefix form; `None` if the text is not an expression.
 fn meaning(text: &str) -> Option<String> {
     let text = format!("{OTHER} = {text}\n");
     let (tree, diagnostics) = super::read(&text, &super::mask::mask(&text));
@@ -31,7 +31,7 @@ fn meaning(text: &str) -> Option<String> {
     (whole && !diagnostics.iter().any(crate::diagnostic::Diagnostic::is_error)).then(|| tree.to_string())
 }
 
-/// The tree of an expression whose last operation is an operator, so that others can tear it apart.
+/// The tree of an expression whose last operation is an operator, so that other operators can split it.
 fn operation(text: &str) -> Option<String> {
     let tree = meaning(text)?;
     let head = tree.strip_prefix(&format!("equation {OTHER} = ("))?.split(' ').next()?;
@@ -39,7 +39,7 @@ fn operation(text: &str) -> Option<String> {
     (signs || matches!(head, "neg" | "not" | "and" | "or" | "if")).then_some(tree)
 }
 
-/// How `text` is written between these two ends of an expression, so that it is one operand there.
+/// The form of `text` between these two parts of an expression in which it is one operand.
 pub fn between(before: &str, text: &str, after: &str) -> Fit {
     if meaning(text).is_none() {
         return Fit::Unknown;
@@ -51,7 +51,7 @@ pub fn between(before: &str, text: &str, after: &str) -> Fit {
     }
 }
 
-/// The text around a place, as far as it can split an operand: both ends, with names for the operands.
+/// The text around a location, as far as it can split an operand: both ends, with names for the operands.
 struct Surroundings {
     before: String,
     after: String,
@@ -59,7 +59,7 @@ struct Surroundings {
     bound: bool,
 }
 
-/// The form in which `text[range]` stays one operand among the operators around it.
+/// The form in which `text[range]` remains one operand among the operators around it.
 pub fn at(masked: &str, range: Range<usize>) -> Fit {
     let Some(text) = masked.get(range.clone()).map(str::trim) else { return Fit::Unknown };
     if is_operand(text) || operation(text).is_none() {
@@ -72,8 +72,8 @@ pub fn at(masked: &str, range: Range<usize>) -> Fit {
     }
 }
 
-/// Whether `text[range]`, if it is an operation, is one operand as it is. A product after a sign or in a product is
-/// one too: its value is the same.
+/// True if `text[range]`, if it is an operation, is one operand as it is. A product after a sign or in a product
+/// counts as one, because its value is the same.
 pub fn is_whole(masked: &str, range: Range<usize>) -> bool {
     let Some(text) = masked.get(range.clone()).map(str::trim) else { return false };
     let Some(tree) = operation(text).filter(|_| !is_operand(text)) else { return true };
@@ -84,7 +84,7 @@ pub fn is_whole(masked: &str, range: Range<usize>) -> bool {
     !beside.bound && between(before, text, &beside.after) == Fit::Plain
 }
 
-/// The tokens of the line and of those it may go on to, counted from the start of the text.
+/// The tokens of the line and its possible continuation, with positions relative to the start of the text.
 fn around(masked: &str, range: &Range<usize>) -> Vec<Token> {
     let before = masked[..range.start].rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at + 1);
     let after = masked[range.end..].match_indices('\n').nth(1).map_or(masked.len(), |(at, _)| range.end + at);
@@ -99,7 +99,7 @@ fn beside(masked: &str, range: Range<usize>) -> Surroundings {
     let get = |at: Option<usize>| at.and_then(|at| tokens.get(at)).copied();
     let (left, far) = (get(first.checked_sub(1)), get(first.checked_sub(2)));
     let (mut right, next) = (get(Some(last)), get(Some(last + 1)));
-    // `.^` is an operator of other languages, told of on its own
+    // `.^` is an operator of other languages and reported separately
     if right.is_some_and(|dot| dot.kind == TokenKind::Dot) && next.is_some_and(|sign| sign.kind == TokenKind::Operator)
     {
         right = next;
@@ -153,7 +153,7 @@ fn operator(sign: &str) -> &str {
     }
 }
 
-/// The operator that a sign of a comparison, of logic or of other languages means.
+/// The operator for a sign of comparison, of logic or of other languages.
 fn infix(token: Token, masked: &str) -> Option<&str> {
     match (token.kind, token.text(masked)) {
         (TokenKind::Compare, sign) => Some(sign),

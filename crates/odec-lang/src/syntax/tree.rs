@@ -8,12 +8,12 @@ use odec_ir::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExprId(pub u32);
 
-/// An identifier as the compiler knows it (NFC, folded) and where it stands.
+/// An identifier in normal form (NFC, folded) with its source location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ident {
     /// Normalised name.
     pub name: String,
-    /// Where.
+    /// Source location.
     pub span: Span,
 }
 
@@ -37,16 +37,16 @@ pub struct Reference {
     pub primes: u8,
     /// Names after dots, in order (`c.x` has name `c` and path `x`; `p[i].x` likewise: meaning is decided later).
     pub path: Vec<Ident>,
-    /// How many names of `path` stand before the bracket or the prime: 1 in `c.x'`, 0 in `p'.x` and in a plain `c.x`.
+    /// The number of names of `path` before the bracket or the prime: 1 in `c.x'`, 0 in `p'.x` and in a plain `c.x`.
     pub lead: usize,
-    /// Where several names have brackets or one behind a dot has: `c[i].u[j]`. For each bracket the place of its name, 0
-    /// for `name`, and its number of indices. Empty where the only bracket stands at `lead`.
+    /// If several names have brackets, or a name after a dot has: `c[i].u[j]`. For each bracket, the index of its
+    /// name (0 for `name`) and its number of indices. Empty if the only bracket is at `lead`.
     pub brackets: Vec<(usize, usize)>,
-    /// The whole.
+    /// Source location of the whole.
     pub span: Span,
 }
 
-/// One place in brackets.
+/// One index in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Index {
     /// `i + 1`
@@ -57,12 +57,12 @@ pub enum Index {
     Range(ExprId, ExprId),
 }
 
-/// A node of an expression with its place.
+/// A node of an expression with its source location.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What.
+    /// The kind.
     pub kind: ExprKind,
-    /// Where.
+    /// Source location.
     pub span: Span,
 }
 
@@ -115,9 +115,9 @@ pub enum ExprKind {
     Neg(ExprId),
     /// `not a`
     Not(ExprId),
-    /// `a + b`; the span is that of the operator.
+    /// `a + b`; the span is the location of the operator.
     Binary(Binary, Span, ExprId, ExprId),
-    /// `a < b <= c`: operands, one more than operators.
+    /// `a < b <= c`: one operand more than operators.
     Comparison(Vec<ExprId>, Vec<(Compare, Span)>),
     /// `if a then b else c`
     If(ExprId, ExprId, ExprId),
@@ -138,13 +138,13 @@ pub enum ExprKind {
 pub struct Declared {
     /// The declared quantity (a state may have a prime: `x' = 0`).
     pub target: Reference,
-    /// The value shared by the names before one `=`; `None` if missing where the grammar allows it.
+    /// The value shared by the names before one `=`; `None` if the grammar permits its absence.
     pub value: Option<ExprId>,
     /// The unit of the item; for a primed target, whose unit is derived, the unit of the initial value.
     pub unit: Option<Unit>,
     /// `in a..b`
     pub bounds: Option<(ExprId, ExprId)>,
-    /// `>= a`, of a state that is declared elsewhere; such an item has no value.
+    /// `>= a`, for a state that is declared elsewhere; such an item has no value.
     pub limit: Option<Limit>,
     /// `in blood`: the compartment of a state.
     pub place: Option<Reference>,
@@ -152,7 +152,7 @@ pub struct Declared {
     pub doc: Option<String>,
 }
 
-/// How a reaction is fast.
+/// The rate law of a reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// `mass k`, `mass (kon, koff)`: mass action.
@@ -177,11 +177,11 @@ impl Law {
 /// `2 $A`: one term of a side of a reaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Participant {
-    /// How many, as written; 1 if nothing is.
+    /// The coefficient as written; 1 without one.
     pub count: f64,
     /// `$`: the reaction does not change it.
     pub fixed: bool,
-    /// What.
+    /// The species.
     pub species: Reference,
 }
 
@@ -198,7 +198,7 @@ pub struct Reaction {
     pub reversible: bool,
     /// The arrow.
     pub arrow: Span,
-    /// How fast.
+    /// The rate law.
     pub law: Law,
     /// The word of the law.
     pub law_span: Span,
@@ -230,7 +230,7 @@ pub struct Entry {
     pub argument: Option<Reference>,
     /// Right of `=`.
     pub value: EntryValue,
-    /// The whole entry.
+    /// Source location of the whole entry.
     pub span: Span,
 }
 
@@ -250,9 +250,9 @@ pub enum EntryValue {
 pub struct Within {
     /// The number.
     pub value: ExprId,
-    /// In percent, and thus relative.
+    /// True for percent, which makes it relative.
     pub percent: bool,
-    /// The whole clause.
+    /// Source location of the whole clause.
     pub span: Span,
 }
 
@@ -267,7 +267,7 @@ pub enum BoundaryItem {
     Clamp(Ident),
 }
 
-/// How an event changes a name.
+/// The kind of change by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// `:=`
@@ -281,7 +281,7 @@ pub enum Change {
 /// One action of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// `x := 3`, with the place of the whole.
+    /// `x := 3`, with the location of the whole.
     Change(Reference, Change, ExprId, Span),
     /// `stop "reason"`
     Stop(Option<String>, Span),
@@ -292,7 +292,7 @@ pub enum Action {
 pub enum EventHead {
     /// `when condition`
     When(ExprId),
-    /// `at 5`, `at [30, 31] [min]`: the times, and the unit behind a list.
+    /// `at 5`, `at [30, 31] [min]`: the times, and the unit after a list.
     At(ExprId, Option<Unit>),
     /// `every period`
     Every(ExprId),
@@ -319,19 +319,19 @@ impl EventHead {
 /// The clauses between the trigger of an event and its block, each at most once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clauses {
-    /// `from start`, and where it stands.
+    /// The location of `from start`.
     pub from_start: Option<Span>,
     /// `from`: the first time.
     pub from: Option<ExprId>,
-    /// `until`: no time lies at or beyond it.
+    /// `until`: all times lie before it.
     pub until: Option<ExprId>,
-    /// `after`: from what makes the event happen to its execution.
+    /// `after`: the delay from the trigger of the event to its execution.
     pub after: Option<ExprId>,
     /// `late`: right sides are read when the event is executed.
     pub late: Option<Span>,
     /// `cancel`: dropped if the condition turns false before.
     pub cancel: Option<Span>,
-    /// `alone`: executed in its own round.
+    /// `alone`: executed in a round of its own.
     pub alone: Option<Span>,
     /// `priority`
     pub priority: Option<ExprId>,
@@ -374,9 +374,9 @@ pub struct UsedPart {
     pub file_span: Span,
     /// Its name in this model.
     pub name: Ident,
-    /// `[i]`: one for each value of these indices.
+    /// `[i]`: one part for each value of these indices.
     pub indices: Vec<Index>,
-    /// Parameters of the part, and what they are here.
+    /// Parameters of the part, and their values here.
     pub entries: Vec<Entry>,
 }
 
@@ -417,23 +417,24 @@ pub enum StatementKind {
     State(Vec<Declared>),
     /// `unknown z = guess`: a quantity that an equation without a derivative determines.
     Unknown(Vec<Declared>),
-    /// `discrete m = 1`: changed by events alone.
+    /// `discrete m = 1`: changed only by events.
     Discrete(Vec<Declared>),
     /// `when`, `at`, `every`.
     Event(Event),
-    /// `output total = ..., slow`: an item with a value declares, one without records.
+    /// `output total = ..., slow`: an item with a value declares an output, an item without one records a quantity.
     Output(Vec<Declared>),
-    /// `axis x[i] = i*dx, y`: the coordinates of indices. An item with a value defines, one without names what is defined.
+    /// `axis x[i] = i*dx, y`: the coordinates of indices. An item with a value defines them, an item without one
+    /// names a definition.
     Axis(Vec<Declared>),
-    /// Parameters of a part that are no parameters here: definitions with the units that the part declares.
+    /// Parameters of a part that are not parameters here: definitions with the units that the part declares.
     Given(Vec<Declared>),
-    /// `lhs = rhs`: an equation or a definition; which one is decided by the names.
+    /// `lhs = rhs`: an equation or a definition; the names decide.
     Equation {
         /// Left side.
         lhs: ExprId,
         /// Right side.
         rhs: ExprId,
-        /// Where `=` stands.
+        /// Source location of `=`.
         equals: Span,
     },
     /// `fn f(a, b) = body`
@@ -457,7 +458,7 @@ pub enum StatementKind {
         time: ExprId,
         /// The expected value.
         value: ExprId,
-        /// How near.
+        /// The permitted deviation.
         within: Option<Within>,
     },
     /// `conserve mass = A + B within 1e-9`
@@ -466,12 +467,12 @@ pub enum StatementKind {
         name: Option<Ident>,
         /// Expression.
         value: ExprId,
-        /// How near.
+        /// The permitted deviation.
         within: Option<Within>,
     },
-    /// `unit cell`: units that the model counts in, each with its own dimension.
+    /// `unit cell`: new base units of the model, each with its own dimension.
     Unit(Vec<Ident>),
-    /// `units strict`: how much of the units is checked.
+    /// `units strict`: how strictly units are checked.
     Units(Ident),
     /// `compartment blood = 5 [L]`
     Compartment(Vec<Declared>),
@@ -517,12 +518,12 @@ impl StatementKind {
     }
 }
 
-/// A statement, its place and its doc comment.
+/// A statement, its source location and its doc comment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// What.
+    /// The kind.
     pub kind: StatementKind,
-    /// Where, without comments.
+    /// Source location, without comments.
     pub span: Span,
     /// `##` lines that belong to it.
     pub doc: Option<String>,
@@ -537,9 +538,9 @@ pub struct Tree {
     pub exprs: Vec<Expr>,
     /// Doc comment of the file (before `model`).
     pub doc: Option<String>,
-    /// Every name that occurs on a line which could not be read: nothing certain can be said of them.
+    /// All names on unreadable lines: nothing is certain about them.
     pub broken: Vec<String>,
-    /// The file was recognised as another language's and answered as a whole; `statements` is empty.
+    /// True if the file is in another language and has one message; `statements` is empty.
     pub foreign: bool,
 }
 
@@ -577,7 +578,7 @@ impl Tree {
 }
 
 impl Index {
-    /// The expressions of one place in brackets.
+    /// The expressions of one index in brackets.
     pub(crate) fn parts(&self) -> Vec<ExprId> {
         match self {
             Index::At(e) => vec![*e],

@@ -1,4 +1,5 @@
-//! Visits every place, name and reference of a tree, to change them: that is how a part of another file gets its names.
+//! Visits all source locations, names and references of a tree to change them, for example the names of a part from
+//! another file.
 
 use odec_ir::Span;
 
@@ -12,7 +13,7 @@ use super::tree::{
 pub(crate) enum Role {
     /// An index set, or an index that a reduction or a bracket binds.
     Index,
-    /// A function, an input or a reduction, where it is declared or called.
+    /// The name of a function, an input or a reduction in its declaration or a call.
     Called,
     /// A quantity: the key of an entry, the name of a conserved quantity.
     Quantity,
@@ -20,13 +21,13 @@ pub(crate) enum Role {
     Word,
 }
 
-/// The actions at each place.
+/// The actions for each kind of node.
 pub(crate) trait Visit {
-    /// A place in the text.
+    /// A source location.
     fn span(&mut self, _: &mut Span) {}
-    /// A name that is no reference.
+    /// A name that is not part of a reference.
     fn ident(&mut self, _: &mut Ident, _: Role) {}
-    /// A reference, after its own places and indices; `at` is its expression, if it is one.
+    /// A reference, after its locations and indices; `at` is its expression, if it is one.
     fn reference(&mut self, _: &mut Reference, _at: Option<ExprId>) {}
     /// An operand.
     fn operand(&mut self, _: &mut ExprId) {}

@@ -16,7 +16,7 @@ const COMPOSED: [i64; 6] = [-1, -2, -3, 1, 2, 3];
 /// How strictly units are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// No checks. Units are shown, and numbers are used as they are written.
+    /// No checks. Units are shown, and numbers are used as written.
     Off,
     /// A number without a unit takes the unit of the operand that it is added to or compared with.
     #[default]
@@ -32,14 +32,13 @@ pub struct Units {
     pub mode: Mode,
     /// True if any unit occurs in the model. Otherwise nothing has a unit, not even time.
     pub used: bool,
-    /// Units that the model declares, each a dimension of its own.
+    /// Units that the model declares, each with its own dimension.
     pub bases: Vec<String>,
     /// The unit of time.
     pub time: Vector,
     /// Units of names, declared or inferred.
     pub of: HashMap<String, Vector>,
-    /// How the model spells each unit. If it spells one unit in several ways, the first in the order of the text
-    /// counts.
+    /// The spelling of each unit in the model. If there are several, the first one in the text is used.
     pub spelled: HashMap<Vector, String>,
     /// Factors between units, for the expressions of the tree that they multiply.
     pub(crate) factors: HashMap<ExprId, f64>,
@@ -224,7 +223,7 @@ impl Units {
     }
 }
 
-/// Spellings from other tools, and ours.
+/// Spellings of other tools, and those of odec.
 const ELSEWHERE: [(&str, &str); 15] = [
     ("mcg", "ug"),
     ("mcL", "uL"),

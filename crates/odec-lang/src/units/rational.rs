@@ -25,7 +25,7 @@ impl Rational {
     pub const ZERO: Rational = Rational::whole(0);
     /// 1
     pub const ONE: Rational = Rational::whole(1);
-    /// A result beyond the range of 64-bit fractions. Anything computed from it is lost, too.
+    /// A result outside the range of 64-bit fractions; further results are lost too.
     pub const LOST: Rational = Rational { numerator: 0, denominator: 0 };
 
     /// An integer.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::text;
 use super::vector::{Atom, Vector};
 
-/// Symbols of the SI dimensions and of those of the table, by number.
+/// Symbols of the SI dimensions and of the other dimensions of the table, by number.
 pub const DIMENSIONS: [&str; 8] = ["kg", "m", "s", "A", "K", "mol", "cd", "IU"];
 /// The number of the dimension of time.
 pub const TIME: u16 = 2;
@@ -49,7 +49,7 @@ pub const WITH_OFFSET: &[&str] =
 struct Row {
     definition: &'static str,
     prefixed: bool,
-    /// The name is a symbol, so it takes symbols as prefixes.
+    /// True if the name is a symbol and takes prefixes that are symbols.
     symbol: bool,
     /// The unit, once it has been requested.
     value: OnceLock<Option<Vector>>,

@@ -27,7 +27,7 @@ pub struct Read {
 /// An error in a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// No unit has this name.
+    /// A name of no unit.
     Unknown(String),
     /// The zero of the unit has an offset.
     Offset(String),
@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `^2`, `^-1`, `^(1/2)`, `^0.5`, `²`, `⁻¹`; 1 if there is none.
+    /// Parses `^2`, `^-1`, `^(1/2)`, `^0.5`, `²`, `⁻¹`; 1 without a power.
     fn power(&mut self) -> Result<Rational, Mistake> {
         if self.rest.starts_with(|c: char| c == '⁻' || raised(c).is_some()) {
             let end = self.rest.find(|c: char| c != '⁻' && raised(c).is_none()).unwrap_or(self.rest.len());
@@ -241,7 +241,7 @@ fn exponent(text: &str) -> Result<Rational, Mistake> {
     value.filter(|r| !r.is_lost() && r.to_f64().abs() <= MAX_EXPONENT as f64).ok_or_else(wrong)
 }
 
-/// Writes a unit: by its name if `name` knows one, otherwise as a product of dimensions with a factor.
+/// Writes a unit: by its name if `name` has one, otherwise as a product of dimensions with a factor.
 pub fn write(unit: &Vector, name: &dyn Fn(&Vector) -> Option<String>, atom: &dyn Fn(Atom) -> String) -> String {
     if unit.is_one() {
         return "1".to_owned();

@@ -108,7 +108,7 @@ impl Vector {
         !self.is_one() && !self.is_open() && !self.has_dimension() && !self.is_lost()
     }
 
-    /// Its dimensions alone.
+    /// Its dimensions, without the scale.
     pub fn dimensions(&self) -> Vector {
         Vector(self.0.iter().copied().filter(|(key, _)| matches!(key.atom, Atom::Dimension(_))).collect())
     }

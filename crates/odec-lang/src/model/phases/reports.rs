@@ -6,11 +6,11 @@ use odec_ir::Span;
 
 use crate::diagnostic::Diagnostic;
 
-/// Two mistakes are the same if they have the same code and places, and without a place the same headline.
+/// Two diagnostics are equal if they have the same code and locations, and without locations the same headline.
 type Key = (&'static str, Vec<(Span, String)>, String);
 
 /// Diagnostics in the order in which they were found. One line may be resolved for several components or names: a
-/// diagnostic with the code and places of another is dropped.
+/// diagnostic with the code and locations of another one is dropped.
 #[derive(Default)]
 pub(crate) struct Reports {
     list: Vec<Diagnostic>,
@@ -18,7 +18,7 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// Adds one.
+    /// Adds a diagnostic.
     pub fn say(&mut self, diagnostic: Diagnostic) {
         let places: Vec<(Span, String)> = diagnostic.labels.iter().map(|l| (l.span, l.text.clone())).collect();
         let headline = if places.is_empty() { diagnostic.headline.clone() } else { String::new() };
@@ -27,23 +27,23 @@ impl Reports {
         }
     }
 
-    /// All so far.
+    /// The diagnostics so far.
     pub fn list(&self) -> &[Diagnostic] {
         &self.list
     }
 
-    /// Takes back those for which this is false.
+    /// Removes those for which this is false.
     pub fn retain(&mut self, keep: impl Fn(&Diagnostic) -> bool) {
         self.list.retain(keep);
     }
 
-    /// Takes back those after the first `from` for which this is false.
+    /// Removes those after the first `from` for which this is false.
     pub fn retain_after(&mut self, from: usize, keep: impl Fn(&Diagnostic) -> bool) {
         let last = self.list.split_off(from);
         self.list.extend(last.into_iter().filter(keep));
     }
 
-    /// No error so far.
+    /// True if there is no error so far.
     pub fn sound(&self) -> bool {
         !self.list.iter().any(Diagnostic::is_error)
     }

@@ -1,5 +1,5 @@
-//! The second phase: which names are vectors. That is decided by their values before any expression is resolved, so
-//! that order does not matter.
+//! The second phase: determines which names are vectors, from their values, before any expression is resolved. So the
+//! order does not matter.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,10 +16,10 @@ pub(super) type Dim = u8;
 /// Names of the components.
 pub(super) const COMPONENTS: [char; 4] = ['x', 'y', 'z', 'w'];
 
-/// Arguments of a call by their shapes, and what comes out.
+/// Arguments of calls by their shapes, and the shapes of their results.
 pub(super) type Calls = HashMap<(usize, Vec<Dim>), Dim>;
 
-/// Which names are vectors, and the places of all components in the lists of the model.
+/// The vector names, and the indices of all components in the lists of the model.
 pub(super) struct Shapes<'a> {
     input: Input<'a>,
     /// Functions by name.
@@ -58,7 +58,7 @@ pub(super) fn find<'a>(input: Input<'a>, names: &'a Names<'a>) -> Shapes<'a> {
 }
 
 impl<'a> Shapes<'a> {
-    /// The number of components of a name; 0 for a number, and for what is not declared.
+    /// The number of components of a name; 0 for a number, and for an undeclared name.
     pub fn dim(&self, name: &str) -> Dim {
         self.dims.get(name).copied().unwrap_or(0)
     }
@@ -82,7 +82,7 @@ impl<'a> Shapes<'a> {
         let mut edges = Vec::with_capacity(names.len());
         for (_, value) in &names {
             let mut list: Vec<usize> = Vec::new();
-            // functions read names, too
+            // functions read names as well
             let (mut open, mut seen) = (vec![*value], HashSet::new());
             while let Some(body) = open.pop() {
                 for id in self.input.nodes_of(body) {
@@ -191,7 +191,7 @@ impl<'a> Shapes<'a> {
             return dim;
         }
         let Some(&(body, names)) = self.bodies.get(function) else { return 0 };
-        // A function that calls itself is an error of its own.
+        // Recursion is reported separately.
         calls.insert(key.clone(), 0);
         if depth > MAX_NESTING {
             return 0;
@@ -203,7 +203,7 @@ impl<'a> Shapes<'a> {
     }
 }
 
-/// The symbol of a component from that of the first.
+/// The symbol of a component, from the symbol of the first one.
 pub(super) fn offset(symbol: Symbol, by: usize) -> Symbol {
     match symbol {
         Symbol::Parameter(i) => Symbol::Parameter(i + by),

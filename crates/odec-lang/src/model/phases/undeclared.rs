@@ -1,4 +1,4 @@
-//! Names that are declared nowhere or twice, once all of them are known: the odd one out is the primary place, and
+//! Names that are declared nowhere or twice, once all names are known: the odd one out is the primary location, and
 //! consequences are left out.
 
 use odec_ir::Span;
@@ -19,7 +19,7 @@ const DECLARING: &[&str] = &["state", "param", "const", "output"];
 /// Longest name that is tried as a product without its sign, in bytes.
 const MAX_GLUED: usize = 40;
 
-/// Largest number of reported undeclared names: each is compared with all declared ones.
+/// Largest number of reported undeclared names: each is compared with all declared names.
 const MAX_UNDECLARED: usize = 100;
 
 /// Two names, one of which is probably a misspelling of the other.
@@ -33,7 +33,7 @@ struct Judge<'a> {
     names: &'a Names<'a>,
     resolved: &'a Resolved,
     reports: Reports,
-    /// There is one undeclared name and no other.
+    /// True if there is no other undeclared name.
     only_undeclared: bool,
 }
 
@@ -49,7 +49,7 @@ impl Judge<'_> {
             resolved.uses.undeclared.iter().map(|(name, uses)| (name, uses.clone())).collect();
         undeclared.sort_by_key(|(_, uses)| uses.iter().map(|u| u.span).min());
         let doubled = &names.doubled;
-        // A name that is declared twice while another one is missing: one of the two was meant to be that one.
+        // A name is declared twice while another one is missing: one of the two declarations was meant for it.
         let mut explained = None;
         if let ([twice], [(missing, _)]) = (&doubled[..], &undeclared[..])
             && (suggest::near(&twice.name, missing).is_some() || missing.chars().count() == 1)
@@ -95,7 +95,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The place is the left side of an equation, in a model with unknowns.
+    /// True if the location is the left-hand side of an equation, in a model with unknowns.
     fn is_constraint(&self, place: Span) -> bool {
         use crate::syntax::tree::StatementKind;
         let statements = &self.input.tree.statements;
@@ -156,7 +156,7 @@ impl Judge<'_> {
             return;
         }
         if let Some((odd, other)) = self.odd_declaration(name, uses) {
-            // The declaration is the odd one out: all other places agree on the undeclared name.
+            // The declaration is the odd one out: all other locations agree on the undeclared name.
             let report = error(
                 "E0201",
                 format!("`{}` is declared, but `{name}` is used", odd.declared),
@@ -181,14 +181,14 @@ impl Judge<'_> {
         if left_side.is_some() {
             near.retain(|n| matches!(self.resolved.model.symbols.get(n), Some(Symbol::State(_))));
         }
-        // Of several names at the same distance, one that is used nowhere else was meant.
+        // Of several names at the same distance, an unused one was meant.
         if near.len() > 1 {
             let unused: Vec<String> = near.iter().filter(|n| self.is_unused(n)).cloned().collect();
             if unused.len() == 1 {
                 near = unused;
             }
         }
-        // A line that could not be read may have declared it: only a clear misspelling is said then.
+        // An unreadable line may have declared it: only a clear misspelling is reported then.
         if !self.names.broken.is_empty() && (near.len() != 1 || self.names.broken.contains(near[0].as_str())) {
             return;
         }
@@ -204,7 +204,7 @@ impl Judge<'_> {
                     None => report,
                 };
                 let report = report.help(format!("did you mean `{text}`?"));
-                // of two letters one that differs is half of the name: no more than a guess
+                // if one of two letters differs, half of the name differs: only a guess
                 let certain = name.chars().count() > 2 || name.to_lowercase() == text.to_lowercase();
                 uses.iter().filter(|_| certain).fold(report, |report, u| report.fix(u.span, text.clone()))
             }
@@ -227,7 +227,7 @@ impl Judge<'_> {
         self.say(report);
     }
 
-    /// `b.k = 3` gives a value to a part: where it stands instead.
+    /// The correct place of `b.k = 3`, which gives a value to a part.
     fn value_of_part(&self, name: &str, place: Span) -> String {
         let (part, inner) = name.split_once('.').unwrap_or((name, "k"));
         let text = &self.input.source.text;
@@ -245,11 +245,11 @@ impl Judge<'_> {
         format!("set the values of a part where you use it: `{head} {{ {inner} = {value} }}`")
     }
 
-    /// An equation without a derivative that no unknown is declared for: the name is what it determines.
+    /// An equation without a derivative and without an unknown: its left-hand side is the unknown.
     fn forgotten_unknown(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
         let tree = self.input.tree;
         let plain = uses.iter().all(|u| matches!(u.kind, UseKind::Value | UseKind::Power(_)));
-        // a longer name that is like another one is more probably misspelt
+        // a longer name that is similar to another one is more likely misspelt
         if !plain || !self.names.broken.is_empty() || name.chars().count() > 2 && !self.near_names(name).is_empty() {
             return None;
         }
@@ -304,7 +304,7 @@ impl Judge<'_> {
         Some(report)
     }
 
-    /// `t` where the independent variable has another name.
+    /// Reports `t` if the independent variable has another name.
     fn other_time(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
         if name != "t" || uses.iter().any(|u| u.kind == UseKind::LeftSide) {
             return None;
@@ -353,7 +353,7 @@ impl Judge<'_> {
         Some(report.fix(end, format!(" {name}")))
     }
 
-    /// `wt` where `w` and `t` are declared: a product without its sign.
+    /// Reports `wt` if `w` and `t` are declared: a product without `*`.
     fn glued_product(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
         if name.len() > MAX_GLUED {
             return None;
@@ -370,9 +370,9 @@ impl Judge<'_> {
         Some(report.help(format!("if you mean the product, write `{a}*{b}`")))
     }
 
-    /// A declared name that is used nowhere and is near to an undeclared one that is: the declaration is the
-    /// misspelling if the undeclared name is used more than once, or looks more like the other names. The flag says
-    /// that more than one declaration fits.
+    /// A declared, unused name that is similar to an undeclared, used name: the declaration is the misspelling if the
+    /// undeclared name is used more than once, or looks more like the other names. The flag says that more than one
+    /// declaration fits.
     fn odd_declaration(&self, name: &str, uses: &[Use]) -> Option<(Misspelling, bool)> {
         let left_side = uses.iter().any(|u| u.kind == UseKind::LeftSide);
         let mut near: Vec<(&str, Span)> = Vec::new();
@@ -392,7 +392,7 @@ impl Judge<'_> {
             }
         }
         // An unused state has no equation, and an equation of an undeclared name has no state: they belong together.
-        // So do the only declaration that is used nowhere and the only name that is declared nowhere.
+        // So do the only unused declaration and the only undeclared name.
         let mut candidates = match (near.is_empty(), states.len(), unused.len()) {
             (false, ..) => near,
             (true, 1, _) => states,
@@ -408,7 +408,7 @@ impl Judge<'_> {
         odd.then(|| (Misspelling { declared: declared.to_owned(), span }, candidates.len() > 1))
     }
 
-    /// A name in a parameter set that is nowhere else.
+    /// Reports an unknown name in a parameter set.
     fn unknown_in_set(&mut self, name: &str, span: Span) {
         let mut near = self.near_names(name);
         near.retain(|n| matches!(self.resolved.model.symbols.get(n), Some(Symbol::Parameter(_) | Symbol::State(_))));
@@ -431,7 +431,7 @@ impl Judge<'_> {
         self.say(report.help(format!("declare it with its range on its own line: `index {name} = 1..10`")));
     }
 
-    /// Names of values that are nearest to this one.
+    /// The names of values that are most similar to this one.
     fn near_names(&self, name: &str) -> Vec<String> {
         let mut names: Vec<&str> =
             self.resolved.model.symbols.keys().map(String::as_str).filter(|n| !n.contains('.')).collect();
@@ -441,20 +441,20 @@ impl Judge<'_> {
     }
 }
 
-/// One is the other with its only letter doubled: too short for the distance to tell.
+/// True if one is the other with its only letter doubled: such names are too short for the distance.
 fn doubled_letter(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     short.chars().count() == 1 && long == short.repeat(2)
 }
 
-/// Mistakes in names, found when all their uses are known.
+/// Finds mistakes in names, after all their uses are known.
 pub(super) fn find(input: Input<'_>, names: &Names<'_>, resolved: &Resolved) -> Vec<Diagnostic> {
     let mut judge = Judge { input, names, resolved, reports: Reports::default(), only_undeclared: false };
     judge.find();
     judge.reports.into_list()
 }
 
-/// Whether a left side is a rate as a quotient, of a state that is not declared: `dx/dt`, `d/dt(x)`.
+/// True if a left-hand side is a derivative written as a quotient, of an undeclared state: `dx/dt`, `d/dt(x)`.
 fn is_rate(left: &str) -> bool {
     let bare: String = left.split_whitespace().collect();
     bare.split_once('/').is_some_and(|(above, below)| {

@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{EntryValue, Model, Overrides, Symbol, Values};
 use crate::report::warning;
 
-/// Most unused names that are said one by one; the others are counted.
+/// Largest number of unused names that are reported one by one; the others are counted.
 const MAX_UNUSED: usize = 100;
 
 /// Names that are never used, tolerances that permit everything, times that a run does not reach.
@@ -42,7 +42,7 @@ impl Warnings<'_> {
         for (_, d) in self.model.discretes.iter().enumerate().filter(|(i, _)| !used(Symbol::Discrete(*i))) {
             unused.push((d.span, d.name.clone(), record));
         }
-        // The components of a vector are used together, and an array of initial values is no name.
+        // The components of a vector are used together, and an array of initial values is not a name.
         unused.retain(|(_, name, _)| !name.contains(['.', '\'']) || name.ends_with(".x"));
         for (_, name, _) in &mut unused {
             if let Some(vector) = name.strip_suffix(".x") {
@@ -57,7 +57,7 @@ impl Warnings<'_> {
         for (_, input) in self.model.inputs.iter().enumerate().filter(|(i, _)| !self.uses.inputs.contains(i)) {
             unused.push((input.span, input.name.clone(), record));
         }
-        // Functions of vectors have a copy for each component beyond the declared ones.
+        // Functions of vectors have a copy for each component after the declared ones.
         for (_, f) in self
             .model
             .functions

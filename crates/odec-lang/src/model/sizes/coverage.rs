@@ -9,11 +9,11 @@ use crate::model::Symbol;
 use crate::model::arrays::{Indexed, Place};
 use crate::report::error;
 
-/// The elements that a statement determines, and its place.
+/// The elements that a statement determines, and its source location.
 type Part<'m> = (&'m [Place], Span);
 
 impl SizeCheck<'_> {
-    /// Every element has its equation, and only one; likewise for definitions that are given in parts.
+    /// Checks that every element has exactly one equation; likewise for definitions in parts.
     pub(super) fn coverage(&mut self) {
         let model = self.model;
         for (i, state) in model.states.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! Reads under conditions on indices, point by point where these are few; of the others binding finds what does not
-//! exist.
+//! Checks reads under conditions on indices, point by point if there are few points; binding checks the others.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +9,15 @@ use super::{Bounds, SizeCheck};
 use crate::model::data::{count, each_point, position, whole};
 use crate::model::{Body, Place, Symbol, TermId, TermKind, walk};
 
-/// Terms that are computed at most, in a whole model: checking shall not take longer for larger sizes.
+/// Largest number of terms that are evaluated in a whole model: checking must not take longer for larger sizes.
 pub(super) const MAX_TERMS: u64 = 20_000;
 
-/// A condition, and whether it holds.
+/// A condition, and its value.
 type Condition = (TermId, bool);
 
 impl SizeCheck<'_> {
-    /// Checks what an expression reads under conditions that hold for some index. All its indices run over their whole
-    /// ranges.
+    /// Checks the reads of an expression under conditions that hold for some index. All its indices run over their
+    /// whole ranges.
     pub(super) fn guarded(&mut self, body: Body) {
         let model = self.model;
         let mut open: Vec<(TermId, Vec<Condition>)> = vec![(body.root, Vec::new())];
@@ -92,7 +91,7 @@ impl SizeCheck<'_> {
         }
     }
 
-    /// No condition is needed for the element to exist, whatever the indices are in their ranges.
+    /// True if the element exists for all indices in their ranges, without a condition.
     fn always_inside(&self, symbol: Symbol, subscripts: &[TermId], ranges: &Bounds) -> bool {
         let model = self.model;
         let Some(indexed) = model.indexed(symbol) else { return false };
@@ -126,7 +125,7 @@ impl SizeCheck<'_> {
         found.into_iter().collect()
     }
 
-    /// The element exists, or a rule of an edge or a boundary says what it is.
+    /// True if the element exists, or an edge rule or a boundary gives its value.
     fn is_given(&self, symbol: Symbol, order: u8, ranges: &Bounds, element: &[i64]) -> bool {
         let model = self.model;
         let Some(indexed) = model.indexed(symbol) else { return true };

@@ -72,7 +72,7 @@ impl SizeCheck<'_> {
         }
     }
 
-    /// `None` where another check has something to say of the subscript.
+    /// `None` if another check reports the subscript.
     fn reach(&self, subscript: TermId) -> Option<Reach> {
         let Some(linear) = self.linear(subscript) else {
             let value = self.model.numbers(self.values).value(self.model.subtree(subscript)).unwrap_or(f64::NAN);

@@ -1,6 +1,5 @@
-//! Checks that depend on sizes: whether index sets have elements, every element has one equation, tables fit, and
-//! everything that is read exists. All checks work on ranges, never on single elements, so their cost does not depend
-//! on the sizes.
+//! Checks that depend on sizes: whether index sets have elements, every element has one equation, tables fit, and all
+//! reads exist. All checks work on ranges, never on single elements, so their cost does not depend on the sizes.
 
 mod coverage;
 mod expects;
@@ -24,7 +23,7 @@ type Bounds = Vec<(i64, i64)>;
 
 /// Largest number of ranges of elements without an equation; messages show the first ones.
 const MAX_PARTS: usize = 1000;
-/// Most diagnostics of one kind.
+/// Largest number of diagnostics of one kind.
 const MAX_SAID: usize = 20;
 
 /// A subscript as numbers: constant, and coefficient of each index.
@@ -54,7 +53,7 @@ struct SizeCheck<'a> {
     pub model: &'a Model,
     pub values: &'a Values,
     pub reports: Vec<Diagnostic>,
-    /// Terms that may still be computed for reads under conditions.
+    /// Number of terms that may still be evaluated for reads under conditions.
     pub terms_left: u64,
 }
 
@@ -86,7 +85,7 @@ impl Model {
 }
 
 impl SizeCheck<'_> {
-    /// Adds a diagnostic once: components of vectors and several names share their places.
+    /// Adds a diagnostic once: components of vectors and several names share locations.
     pub fn say(&mut self, report: Diagnostic) {
         let same = |d: &Diagnostic| d.code == report.code && d.labels == report.labels;
         let alike = self.reports.iter().filter(|d| d.code == report.code).count();
@@ -99,7 +98,7 @@ impl SizeCheck<'_> {
         self.model.number(body, self.values)
     }
 
-    /// Every range and fixed index is a whole number; index sets and axes have elements.
+    /// Checks that all ranges and fixed indices are integers, and that index sets and axes have elements.
     fn extents(&mut self) {
         let model = self.model;
         for set in &model.index_sets {
@@ -141,7 +140,7 @@ impl SizeCheck<'_> {
             for term in &model.terms[body.range()] {
                 if let TermKind::Constant(i) = term.kind {
                     let given = &model.constants[i];
-                    // one wrong constant is one mistake, however many indices it makes wrong
+                    // one wrong constant is one mistake, for any number of affected indices
                     let said = |d: &Diagnostic| d.code == "E0516" && d.labels.iter().any(|l| l.span == given.span);
                     if self.reports.iter().any(said) {
                         return None;
@@ -154,7 +153,7 @@ impl SizeCheck<'_> {
         found
     }
 
-    /// `set`: where the axis is declared, and that it is an index set.
+    /// `declared`: source location of the axis, and true for an index set.
     fn extent(&mut self, dimension: &Dimension, declared: Option<(Span, bool)>) {
         let Some((first, last)) = self.model.range_of(dimension) else { return };
         let (Some(a), Some(b)) = (self.whole(first), self.whole(last)) else { return };
@@ -223,7 +222,7 @@ impl SizeCheck<'_> {
         }
     }
 
-    /// Tables have a value for every element; those that choose elements hold whole numbers.
+    /// Checks that tables have a value for every element, and that tables of indices contain integers.
     fn tables(&mut self) {
         let model = self.model;
         for symbol in self.symbols() {
@@ -255,7 +254,7 @@ impl SizeCheck<'_> {
         }
     }
 
-    /// The elements that a place is.
+    /// The elements of a place.
     pub fn place(&self, place: &[Place]) -> Option<Bounds> {
         let one = |p: &Place| match p {
             Place::Each(local) => self.model.bounds_of(&self.model.locals[*local].range, self.values),
@@ -334,7 +333,7 @@ impl SizeCheck<'_> {
         }
     }
 
-    /// `u[0]`, `u[N+1,j]`, `u[2..5]`: some elements as they would be written.
+    /// `u[0]`, `u[N+1,j]`, `u[2..5]`: the notation of some elements.
     fn element(&self, symbol: Symbol, indexed: &Indexed, part: &Bounds) -> String {
         let whole = self.model.reported_ranges(indexed, self.values);
         let axis = |(k, &(first, last)): (usize, &(i64, i64))| {
@@ -353,7 +352,7 @@ impl SizeCheck<'_> {
         format!("{base}[{}]{tail}", subscripts.join(","))
     }
 
-    /// An index beyond a symbolic end is written with it: `N+1`.
+    /// An index beyond a symbolic end is written relative to it: `N+1`.
     fn near_end(&self, dimension: &Dimension, whole: Option<&(i64, i64)>, i: i64) -> String {
         let Some(&(_, last)) = whole else { return i.to_string() };
         let Some((_, end)) = self.model.range_of(dimension) else { return i.to_string() };
@@ -407,7 +406,7 @@ fn intersection(a: &Bounds, b: &Bounds) -> Option<Bounds> {
     (!empty(&both)).then_some(both)
 }
 
-/// The part of the first box that is not in the second, as disjoint boxes.
+/// The part of the first box outside the second one, as disjoint boxes.
 fn subtract(a: &Bounds, b: &Bounds) -> Vec<Bounds> {
     let Some(both) = intersection(a, b) else { return vec![a.clone()] };
     let mut rest = a.clone();

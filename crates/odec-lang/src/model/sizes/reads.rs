@@ -1,4 +1,4 @@
-//! Checks that everything that is read exists: subscripts over whole ranges, elements of tables, and values beyond an edge.
+//! Checks that all reads exist: subscripts over whole ranges, elements of tables, and values beyond an edge.
 
 use odec_ir::Span;
 
@@ -9,11 +9,11 @@ use crate::model::{Body, Symbol, TermId, TermKind, walk};
 use crate::report::error;
 use crate::syntax::limits::MAX_NESTING;
 
-/// Whose boundary an expression is: array, order of the derivative, where it is written.
+/// The boundary whose expression this is: array, order of the derivative, source location.
 pub(super) type Owner = (Symbol, u8, Span);
 
 impl SizeCheck<'_> {
-    /// Checks that everything that is read exists, or a boundary gives its value.
+    /// Checks that every read exists, or that a boundary gives its value.
     pub(super) fn accesses(&mut self) {
         let model = self.model;
         let run = model.states.iter().flat_map(|s| s.initial.iter().copied());
@@ -46,7 +46,7 @@ impl SizeCheck<'_> {
 
     pub(super) fn body(&mut self, body: Body, boundary: Option<Owner>) {
         let model = self.model;
-        // Conditions on indices choose what is read: odec checks these reads one by one.
+        // Conditions on indices select the reads: these are checked one by one.
         let mut unguarded = std::collections::BTreeSet::new();
         let mut open = vec![body.root];
         while let Some(id) = open.pop() {
@@ -82,8 +82,8 @@ impl SizeCheck<'_> {
                     return;
                 }
                 let Some(range) = self.table_range(symbol, k, table, shift, whole_array[k], span) else { return };
-                // The rule of the ends applies to a neighbour of what the table names, not to the elements of the table:
-                // a 0 there may stand for none.
+                // The edge rule applies to a neighbour of the selected element, not to the numbers in the table: a 0
+                // there may stand for none.
                 let moved = whole(shift).unwrap_or(0);
                 let (first, last) = whole_array[k];
                 let named = (range.0 - moved, range.1 - moved);
@@ -102,7 +102,7 @@ impl SizeCheck<'_> {
                 let (a, b) = (c * first as f64, c * last as f64);
                 low += a.min(b);
                 high += a.max(b);
-                // What two subscripts share makes the box larger than what is read.
+                // If two subscripts share an index, the box is larger than the set of reads.
                 if used.contains(&local) && !rule {
                     return;
                 }
@@ -222,7 +222,7 @@ impl SizeCheck<'_> {
         self.say(report.help("write a whole number of elements"));
     }
 
-    /// A table that is a subscript, and what is added to it.
+    /// A table used as a subscript, and its offset.
     fn lookup(&self, root: TermId) -> Option<(usize, f64)> {
         self.lookup_in(root, 0)
     }

@@ -12,7 +12,7 @@ use crate::syntax::lines::{Block, Segment};
 use crate::syntax::tree::{Entry, EntryValue, Later, Statement, StatementKind, UsedPart};
 
 impl Builder<'_> {
-    /// A head and what stands in braces after it.
+    /// Builds a head and the block in braces after it.
     pub(super) fn block(&mut self, head: &Segment, block: &Block) -> Option<StatementKind> {
         let before = self.diagnostics.len();
         let kind = self.head_and_body(head, block, before);
@@ -54,7 +54,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Entries `key = value`, and `expect` lines where the block may hold them.
+    /// Entries `key = value`, and `expect` lines if the block may contain them.
     fn entries(&mut self, block: &Block, keys: Keys) -> (Vec<Entry>, Vec<Statement>) {
         let mut entries = Vec::new();
         let mut statements = Vec::new();
@@ -130,7 +130,7 @@ impl Builder<'_> {
 enum Keys {
     /// Settings of a run.
     Settings,
-    /// Names of quantities, those of parts too.
+    /// Names of quantities, including those of parts.
     Dotted,
     /// Parameters of a part.
     OfPart,

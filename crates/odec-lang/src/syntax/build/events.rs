@@ -33,7 +33,7 @@ impl Builder<'_> {
         Some(StatementKind::Event(Event { head: head_value?, clauses, actions, rest: None, span }))
     }
 
-    /// A block behind `rest`: it belongs to the `when` directly before it.
+    /// A `rest` block: it belongs to the `when` directly before it.
     pub(super) fn rest(&mut self, head: &Segment, block: &Block) {
         let word = Span::new(head.range.start, head.range.end);
         let end = block.end.max(head.range.end) as u32;
@@ -42,7 +42,7 @@ impl Builder<'_> {
             _ => false,
         };
         if !fits {
-            // what stands before it may be a `when` that could not be read
+            // an unreadable `when` may precede it
             let lost = self.rejected.is_some()
                 && !matches!(self.tree.statements.last(), Some(s) if s.span.end as usize > self.rejected.unwrap_or(0));
             if !lost {
@@ -103,7 +103,7 @@ impl Builder<'_> {
         (head, clauses)
     }
 
-    /// `at (5, 10) { }`: a list of times stands in square brackets.
+    /// Refuses `at (5, 10) { }`: a list of times needs square brackets.
     fn refuse_tuple(&mut self, time: ExprId) {
         let ExprKind::Tuple(list) = self.tree.exprs[time.0 as usize].kind.clone() else { return };
         let texts: Vec<&str> =
@@ -115,7 +115,7 @@ impl Builder<'_> {
                 .help(format!("write `at {better} {{ ... }}`"))
                 .fix(span, better),
         );
-        // as it was meant, so that nothing more is said of it
+        // treat it as a list, so that no further errors follow
         self.tree.exprs[time.0 as usize].kind = ExprKind::Table(list);
     }
 
@@ -186,7 +186,7 @@ impl Builder<'_> {
         );
     }
 
-    /// The word `start` alone.
+    /// True for the word `start` alone.
     fn is_start(&self, value: ExprId) -> bool {
         match &self.tree.exprs[value.0 as usize].kind {
             ExprKind::Name(r) => r.name.name == "start" && r.indices.is_empty() && r.primes == 0 && r.path.is_empty(),
@@ -194,7 +194,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether the text declares this name, as far as can be seen before all of it is read.
+    /// True if the text declares this name, as far as can be seen before all of it is parsed.
     fn declares(&self, name: &str) -> bool {
         let begins = |at: usize| {
             let (before, after) = (&self.text[..at], self.text[at + name.len()..].trim_start());

@@ -17,7 +17,7 @@ enum Waiting {
 }
 
 impl Waiting {
-    /// A minus binds less than `^` and more than `*`, except that nothing before it can be closed by it.
+    /// The precedence: a minus binds less tightly than `^` and more tightly than `*`, but cannot end an operand before it.
     fn level(self) -> u8 {
         match self {
             Waiting::Infix(Binary::Pow, _) => 3,
@@ -39,7 +39,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The grammar allows no empty expression; NaN keeps the tree complete if that ever changes.
+    /// The grammar permits no empty expression; NaN would keep the tree complete.
     fn nothing(&mut self, span: Span) -> ExprId {
         self.push(ExprKind::Number(f64::NAN), span)
     }
@@ -64,7 +64,7 @@ impl Builder<'_> {
         value
     }
 
-    /// `logic`: `or` binds least, then `and`, then `not`.
+    /// `logic`: `or` has the lowest precedence, then `and`, then `not`.
     pub(super) fn logic(&mut self, pair: Pair<'_, Rule>) -> ExprId {
         let span = self.span(&pair);
         let mut nots: Vec<Span> = Vec::new();
@@ -131,7 +131,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `a < b > c` states nothing about a and c, so it is a mistake.
+    /// Refuses `a < b > c`, which states nothing about a and c.
     fn check_chain(&mut self, operators: &[(Compare, Span)]) {
         let up = operators.iter().find(|(operator, _)| matches!(operator, Compare::Lt | Compare::Le));
         let down = operators.iter().find(|(operator, _)| matches!(operator, Compare::Gt | Compare::Ge));
@@ -158,7 +158,7 @@ impl Builder<'_> {
                 Rule::operator => {
                     let operator = operator_of(part.as_str());
                     let level = Waiting::Infix(operator, here).level();
-                    // `^` groups to the right, the others to the left
+                    // `^` is right-associative, the others are left-associative
                     let keep =
                         |top: Waiting| if operator == Binary::Pow { top.level() <= level } else { top.level() < level };
                     while let Some(&top) = waiting.last() {
@@ -248,7 +248,7 @@ impl Builder<'_> {
     fn number(&mut self, pair: &Pair<'_, Rule>) -> ExprId {
         let span = self.span(pair);
         let text = pair.as_str().replace('−', "-");
-        // the grammar admits only what Rust reads too: digits, one dot, an exponent
+        // the grammar accepts only what Rust parses as well: digits, one dot, an exponent
         let value: f64 = text.parse().unwrap_or(f64::NAN);
         if !value.is_finite() {
             self.report(
@@ -288,7 +288,7 @@ impl Builder<'_> {
     fn quantity(&mut self, value: ExprId, unit: Pair<'_, Rule>, span: Span) -> ExprId {
         let unit = self.unit(unit);
         if let Some(whole) = self.value.filter(|whole| whole.end == span.end) {
-            // brackets around all of the value leave no doubt
+            // brackets around the whole value are unambiguous
             if whole.start == span.start {
                 self.units.clear();
             }
@@ -371,7 +371,7 @@ impl Builder<'_> {
         out
     }
 
-    /// `.u[j]'` behind a bracket.
+    /// `.u[j]'` after a bracket.
     fn member(&mut self, pair: Pair<'_, Rule>, out: &mut Reference, primes: &mut usize) {
         if out.brackets.is_empty() && !out.indices.is_empty() {
             out.brackets.push((out.lead, out.indices.len()));

@@ -24,7 +24,7 @@ pub struct Builder<'a> {
     text: &'a str,
     tree: Tree,
     diagnostics: Vec<Diagnostic>,
-    /// Start of the line that is being built: pest's positions count from there.
+    /// Start of the current line: pest's positions are relative to it.
     base: usize,
     /// End of the last rejected segment: later mistakes on the same line may follow from it.
     rejected: Option<usize>,
@@ -54,14 +54,14 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The tree and what was found wrong.
+    /// The tree and the errors.
     pub fn finish(mut self) -> (Tree, Vec<Diagnostic>) {
         self.tree.broken.sort();
         self.tree.broken.dedup();
         (self.tree, self.diagnostics)
     }
 
-    /// Reads one line or block.
+    /// Builds one line or block.
     pub fn piece(&mut self, piece: &Piece) {
         if let Some(block) = piece.block.as_ref().filter(|_| &self.text[piece.head.range.clone()] == keyword::REST) {
             self.rest(&piece.head, block);
@@ -90,7 +90,7 @@ impl<'a> Builder<'a> {
         self.statement(word, pair)
     }
 
-    /// Parses a segment with one rule; a mistake is explained once.
+    /// Parses a segment with one rule; an error is explained once.
     fn read(&mut self, rule: Rule, segment: &Segment) -> Option<Pair<'a, Rule>> {
         let follows = self.rejected.is_some_and(|end| !self.text[end..segment.range.start.max(end)].contains('\n'));
         if segment.bad {
@@ -136,7 +136,7 @@ impl<'a> Builder<'a> {
     }
 
     fn span(&self, pair: &Pair<'_, Rule>) -> Span {
-        // a rule that ends with an optional part takes the blanks before that part with it
+        // a rule that ends with an optional part includes the blanks before that part
         let start = self.base + pair.as_span().start();
         Span::new(start, start + pair.as_str().trim_end().len())
     }
@@ -156,7 +156,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The rule for a line that begins with a keyword, or with none.
+/// The rule for a line that starts with a keyword, or without one.
 fn rule_of(word: Option<Keyword>) -> Rule {
     match word {
         Some(Keyword::Model) => Rule::model_line,
@@ -189,7 +189,7 @@ fn rule_of(word: Option<Keyword>) -> Rule {
     }
 }
 
-/// A name as the compiler knows it: NFC, and the micro sign is the letter mu. Never NFKC, which makes `x²` an `x2`.
+/// The normal form of a name: NFC, with the micro sign as the letter mu. Never NFKC, which turns `x²` into `x2`.
 pub fn normal(name: &str) -> String {
     if name.is_ascii() {
         return name.to_string();

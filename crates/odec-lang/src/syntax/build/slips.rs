@@ -10,14 +10,14 @@ use crate::syntax::explain;
 use crate::syntax::grammar::{Grammar, Rule};
 use crate::syntax::keyword::{Keyword, classify};
 
-/// Largest number of slips of one line that are reported together. If a line has more, odec reports only the first,
+/// Largest number of errors of one line that are reported together. If a line has more, odec reports only the first,
 /// without a fix.
 const MAX_SLIPS: usize = 24;
 /// A longer line is read once: it was not written by hand.
 const MAX_LINE: usize = 2000;
 
-/// The first slip of a line; with `all` also those behind it, if each has a fix and the line is right with all of them.
-/// A fix that leaves the line wrong is dropped.
+/// The first error of a line; with `all`, also the following ones, if each has a fix and the line is valid with all
+/// of them. A fix that leaves the line invalid is dropped.
 pub(super) fn of(line: &str, base: usize, rule: Rule, error: &Error<Rule>, all: bool) -> Vec<Diagnostic> {
     let mut first = explain::explain(line, base, rule, error);
     if first.fixes.is_empty() || mends(line, base, rule, &first.fixes) {
@@ -33,7 +33,8 @@ pub(super) fn of(line: &str, base: usize, rule: Rule, error: &Error<Rule>, all: 
     vec![first]
 }
 
-/// The slips of a line one behind the other, `first` among them. `None` if their fixes together do not make the line right.
+/// The errors of a line one after the other, starting with `first`. `None` if their fixes together do not make the
+/// line valid.
 fn several(line: &str, base: usize, rule: Rule, first: &Diagnostic) -> Option<Vec<Diagnostic>> {
     let mut slips = vec![first.clone()];
     let mut fixes = first.fixes.clone();
@@ -64,7 +65,7 @@ struct Mended {
 }
 
 impl Mended {
-    /// `None` if places do not exist or overlap, or if a fix makes several lines of one.
+    /// `None` if locations do not exist or overlap, or if a fix splits the line.
     fn new(line: &str, base: usize, fixes: &[Fix]) -> Option<Mended> {
         let mut order: Vec<&Fix> = fixes.iter().collect();
         order.sort_by_key(|fix| fix.span);
@@ -86,7 +87,8 @@ impl Mended {
         Some(mended)
     }
 
-    /// A diagnostic about the corrected text with its places in the line. `None` if one of them is inside a fix.
+    /// A diagnostic about the corrected text with its locations in the original line. `None` if one of them is inside
+    /// a fix.
     fn in_the_line(&self, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
         for label in &mut diagnostic.labels {
             label.span = self.span(label.span)?;
@@ -113,12 +115,12 @@ impl Mended {
     }
 }
 
-/// Whether the grammar accepts a line once its fixes are applied: only then they are worth offering.
+/// True if the grammar accepts a line with its fixes: only then are they offered.
 fn mends(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
     let mut fixed = line.to_string();
     let mut order: Vec<&Fix> = fixes.iter().collect();
     order.sort_by_key(|fix| std::cmp::Reverse(fix.span));
-    // blanks make the line a part of the one before
+    // leading blanks make the line a continuation of the previous one
     if fixes
         .iter()
         .all(|fix| fix.span.start == fix.span.end && !fix.text.is_empty() && fix.text.trim_matches(' ').is_empty())
@@ -144,7 +146,7 @@ fn mends(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
     let breaks = fixes.iter().any(|fix| fix.text == "\n");
     let parts: Vec<&str> = if breaks { fixed.split('\n').collect() } else { vec![&fixed] };
     let accepted = |part: &&str| {
-        // what becomes a comment is blank
+        // a comment counts as blank
         let part = part.split('#').next().unwrap_or_default();
         let word = classify(part.trim(), false);
         part.trim().is_empty()
@@ -153,7 +155,7 @@ fn mends(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
     parts.iter().filter(|part| !part.trim().is_empty()).all(accepted)
 }
 
-/// Whether a rule reads what stands before `{`.
+/// True if a rule parses the head of a block.
 fn is_head(rule: Rule) -> bool {
     matches!(rule, Rule::run_head | Rule::params_head | Rule::when_head | Rule::at_head | Rule::every_head)
 }

@@ -57,7 +57,7 @@ impl Builder<'_> {
             Some(Keyword::Boundary) => Some(StatementKind::Later(Later::Boundary(self.boundary(pair)))),
             Some(Keyword::Input) => self.input(pair),
             Some(Keyword::Use) => self.used_part(pair).map(|part| StatementKind::Later(Later::Use(part))),
-            // heads of blocks come with their block
+            // heads of blocks are handled with their block
             Some(Keyword::Params | Keyword::Run | Keyword::When | Keyword::At | Keyword::Every) => None,
         }
     }
@@ -79,7 +79,7 @@ impl Builder<'_> {
         Some(StatementKind::Equation { lhs: lhs?, rhs: rhs?, equals: equals? })
     }
 
-    /// Only what is given can be required to lie in a range.
+    /// Refuses a range for a name without a value.
     fn no_bounds(&mut self, pair: &Pair<'_, Rule>) {
         let items = pair.clone().into_inner().filter(|part| part.as_rule() == Rule::item);
         let bounds: Vec<Span> = items
@@ -95,7 +95,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The items of a declaration in which bounds as those of states are an error.
+    /// The items of a declaration for which bounds, as for states, are an error.
     fn without_limits(&mut self, pair: Pair<'_, Rule>, what: &str, share: bool) -> Vec<Declared> {
         self.no_limits(&pair, what);
         let mut items = self.items(pair, share);
@@ -125,7 +125,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `0.3 +- 1e-6` is a sum to the grammar, and a value with a tolerance to everybody else.
+    /// Refuses `0.3 +- 1e-6`: the grammar reads a sum, but a value with a tolerance is meant.
     fn no_typed_plus_minus(&mut self, value: &Pair<'_, Rule>, within: Option<&Within>) {
         let at = value.as_str().rfind("+-").filter(|_| within.is_none());
         if let Some(at) = at {
@@ -140,7 +140,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The items of a declaration; with `share`, names before one `=` share what follows.
+    /// The items of a declaration; with `share`, names before one `=` share its value.
     fn items(&mut self, pair: Pair<'_, Rule>, share: bool) -> Vec<Declared> {
         let mut items: Vec<Declared> = Vec::new();
         let mut waiting = 0;
@@ -186,7 +186,7 @@ impl Builder<'_> {
                     match (&first, &item_unit) {
                         (Some(first), Some(second)) => self.two_units(first, second),
                         (_, unit) if value.is_some() => self.other_units(unit.as_ref()),
-                        // the units that were met last are those of another statement
+                        // the last units belong to another statement
                         _ => {}
                     }
                 }
@@ -218,7 +218,7 @@ impl Builder<'_> {
         pair.into_inner().next().map(|reference| self.reference(reference))
     }
 
-    /// From here on a unit at the very end belongs to the item, not to the last number.
+    /// From here on, a unit at the end belongs to the item, not to the last number.
     fn begin_value(&mut self, value: &Pair<'_, Rule>) {
         self.units.clear();
         self.trailing = None;
@@ -232,7 +232,7 @@ impl Builder<'_> {
         unit
     }
 
-    /// `1 [m] + 20 [cm]` leaves open whether `[cm]` is the sum's unit or the last number's.
+    /// Refuses `1 [m] + 20 [cm]`: `[cm]` could be the unit of the sum or of the last number.
     fn other_units(&mut self, unit: Option<&Unit>) {
         if let (Some(unit), Some(&other)) = (unit, self.units.first()) {
             self.report(
@@ -244,7 +244,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `1 [m] [s]`: neither is the better one.
+    /// Refuses `1 [m] [s]`: neither unit is preferable.
     fn two_units(&mut self, first: &Unit, second: &Unit) {
         self.report(
             Diagnostic::error("E0120", "one item has two units")
@@ -254,7 +254,7 @@ impl Builder<'_> {
         );
     }
 
-    /// A unit that follows a name: only a blank tells it from an index.
+    /// A unit after a name: only the blank distinguishes it from an index.
     pub(super) fn item_unit(&mut self, pair: Pair<'_, Rule>) -> Unit {
         let unit = self.unit(pair);
         let start = unit.span.start as usize;

@@ -10,7 +10,7 @@ use crate::syntax::keyword::{CLAUSES, REST};
 /// Words that begin an event elsewhere.
 const ELSEWHERE: [&str; 8] = ["if", "on", "while", "event", "whenever", "upon", "reset", "once"];
 
-/// Words that stand in the head of an event elsewhere, and what to write for them. `$1` is what follows the word.
+/// Words in the heads of events in other languages, and their replacements. `$1` is the text after the word.
 const FOREIGN_CLAUSES: [(&[&str], &str); 7] = [
     (&["delay", "delayed", "wait"], "write `after $1`, the delay from the condition to the actions"),
     (&["starting", "start", "beginning", "offset", "since"], "write `from $1`, the time of the first event"),
@@ -38,7 +38,8 @@ const FOREIGN_CLAUSES: [(&[&str], &str); 7] = [
 const ENDING: [&str; 6] = ["terminate", "halt", "abort", "exit", "quit", "finish"];
 const SETTING: [&str; 4] = ["reset", "set", "let", "assign"];
 
-/// An action as other languages write it: `reinit(h', 0)`, `terminate("small")`, `reset x`, `1 := x`, `(h, v) := (0, 1)`.
+/// An action in the notation of other languages: `reinit(h', 0)`, `terminate("small")`, `reset x`, `1 := x`, `(h, v)
+/// := (0, 1)`.
 fn foreign_action(scene: &Scene<'_>) -> Option<Diagnostic> {
     let first = scene.tokens.first().copied()?;
     let (word, line) = (scene.text(first), scene.line.trim());
@@ -82,7 +83,7 @@ fn two_actions(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     })
 }
 
-/// A word in a head that is no clause here: `delay 2`, `starting 6`, `5 times`.
+/// A word in a head that is not a clause here: `delay 2`, `starting 6`, `5 times`.
 fn foreign_clause(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     scene.before().filter(|before| before.ends_value() && scene.brackets.is_empty())?;
     let counted = here.kind == TokenKind::Number && scene.after().is_some_and(|next| scene.text(next) == "times");
@@ -247,7 +248,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
 }
 
-/// `if C then x := 1`, `on C: x := 1`, `stop when C`: an event as other languages write it, on one line.
+/// `if C then x := 1`, `on C: x := 1`, `stop when C`: an event in the notation of other languages, on one line.
 pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.rule != Rule::equation_line {
         return None;
@@ -294,7 +295,7 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
     )
 }
 
-/// A block that other languages begin with another word, or a line of a head that is not indented.
+/// A block that has another keyword in other languages, or a line of a head that is not indented.
 pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
     if word == "else" {
         return Some(Diagnostic::error("E0117", "events have no `else`").label(span, "not here").help(

@@ -4,7 +4,7 @@ use pest::error::{Error, ErrorVariant};
 
 use crate::syntax::grammar::Rule;
 
-/// "a value", "an operator", ...: what could stand at the place of the error; never the name of a rule.
+/// "a value", "an operator", ...: what the grammar accepts at the location of the error; never the name of a rule.
 pub fn expected(error: &Error<Rule>) -> Vec<&'static str> {
     let ErrorVariant::ParsingError { positives, .. } = &error.variant else { return Vec::new() };
     let mut words: Vec<&'static str> = Vec::new();

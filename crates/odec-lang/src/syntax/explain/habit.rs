@@ -43,12 +43,12 @@ fn comment(scene: &Scene<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// `0,5` and `1,000` where a comma separates items or ends the line.
+/// `0,5` and `1,000` if a comma otherwise separates items or ends the line.
 fn decimal_comma(scene: &Scene<'_>) -> Option<Diagnostic> {
     if !scene.brackets.is_empty() || !matches!(scene.rule, Rule::declaration_line | Rule::equation_line) {
         return None;
     }
-    // the grammar stops at the comma of an equation, and after that of a list
+    // the grammar stops at the comma of an equation, and after the comma of a list
     let comma = match scene.here()?.kind {
         TokenKind::Comma => scene.at,
         _ => scene.at.checked_sub(1)?,
@@ -82,7 +82,7 @@ fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
     let diagnostic = scene
         .error("E0115", format!("the argument of `{name}` needs brackets"))
         .label(scene.span(here), "the argument");
-    // `sin 2*x`: how far the argument reaches is not certain
+    // `sin 2*x`: the extent of the argument is not certain
     let ends = |after: Token| {
         let text = scene.text(after);
         let sign =
@@ -248,7 +248,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// `t = 0..1 rtol = 1e-3`, and what is left of `t = 0, 10`.
+/// `t = 0..1 rtol = 1e-3`, and the rest of `t = 0, 10`.
 fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
     if scene.at == 0 && here.kind == TokenKind::Number && scene.tokens.len() == 1 {

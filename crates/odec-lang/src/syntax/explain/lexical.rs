@@ -73,7 +73,7 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
         };
     }
     let better = format!("{head}*{tail}");
-    // `x/2y`: what is below the line is not certain
+    // `x/2y`: the extent of the denominator is not certain
     let sign = |token: Option<Token>| token.map_or("", |token| scene.text(token));
     let before = scene.tokens[..scene.at].iter().rev().find(|token| !matches!(scene.text(**token), "-" | "−"));
     if matches!(sign(before.copied()), "/" | "^" | "**" | "÷") {
@@ -98,7 +98,7 @@ fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let span = odec_ir::Span::new(scene.base + here.start, scene.base + here.start + end);
     let diagnostic =
         scene.error("E0127", "write powers without superscript digits").label(span, format!("write `^{power}`"));
-    // the power of a power would be another one
+    // the power of a power would have another value
     if rest[end..].trim_start().starts_with(['^', '²', '³']) || rest[end..].trim_start().starts_with("**") {
         return diagnostic.help("put brackets around the first power");
     }
@@ -144,7 +144,7 @@ fn foreign(scene: &Scene<'_>, here: Token) -> Diagnostic {
         .label(scene.span(here), "unknown operator")
         .help(help);
     match better {
-        // `!` behind a value is a factorial, `|` a bar of |x|
+        // `!` after a value is a factorial, `|` a bar of |x|
         Some(better) if !matches!(text, "!" | "|" | "&") => {
             diagnostic.fix(scene.span(here), format!("{left}{better}{right}"))
         }

@@ -1,8 +1,8 @@
-//! Explains in the user's words why the grammar does not accept a line: one diagnostic per line, at the first wrong
+//! Explains in terms that users know why the grammar rejects a line: one diagnostic per line, at the first wrong
 //! token.
 //!
-//! The grammar reports how far it got. The token there, the token before it and the kind of statement determine the
-//! message; the list of tokens that the grammar would have accepted is the last resort.
+//! The grammar reports the position that it reached. The token there, the token before it and the kind of statement
+//! determine the message; the list of tokens that the grammar accepts is the last resort.
 
 mod block;
 mod events;
@@ -21,7 +21,7 @@ use super::grammar::Rule;
 use crate::diagnostic::Diagnostic;
 use token::{Token, TokenKind};
 
-/// One diagnostic for a line that `rule` rejected; `base` is where the line stands in the file.
+/// One diagnostic for a line that `rule` rejected; `base` is the position of the line in the file.
 pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diagnostic {
     let position = match error.location {
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
@@ -52,25 +52,25 @@ pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diag
         .unwrap_or_else(|| scene.general())
 }
 
-/// A word that begins no block, before `{`.
+/// Reports a word before `{` that starts no block.
 pub fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic {
     words::unknown_block(line, base, open)
 }
 
-/// Whether a word begins statements.
+/// True if a word starts statements.
 pub fn is_keyword(word: &str) -> bool {
     words::is_keyword(word).is_some()
 }
 
-/// A rejected line and the place where the grammar stopped.
+/// A rejected line, and the position at which the grammar stopped.
 struct Scene<'a> {
     line: &'a str,
     base: usize,
     rule: Rule,
     tokens: Vec<Token>,
-    /// Position in `tokens` of the first one that does not fit; their number if the line is too short.
+    /// Index in `tokens` of the first token that does not fit; their number if the line is too short.
     at: usize,
-    /// Positions of the brackets that are open there.
+    /// Indices of the open brackets at that position.
     brackets: Vec<usize>,
     /// The tokens that the grammar would have accepted.
     expected: Vec<&'static str>,
@@ -97,12 +97,12 @@ impl Scene<'_> {
         Span::new(self.base + token.start, self.base + token.end)
     }
 
-    /// The empty place just after a token.
+    /// The empty range just after a token.
     fn behind(&self, token: Token) -> Span {
         Span::new(self.base + token.end, self.base + token.end)
     }
 
-    /// The empty place just before a token.
+    /// The empty range just before a token.
     fn ahead_of(&self, token: Token) -> Span {
         Span::new(self.base + token.start, self.base + token.start)
     }
@@ -111,7 +111,7 @@ impl Scene<'_> {
         self.expected.contains(&word)
     }
 
-    /// Whether two tokens touch.
+    /// True if two tokens touch.
     #[expect(clippy::unused_self, reason = "a question about the line")]
     fn touching(&self, a: Token, b: Token) -> bool {
         a.end == b.start
@@ -130,12 +130,12 @@ impl Scene<'_> {
         self.brackets.last().and_then(|&at| self.tokens.get(at)).copied()
     }
 
-    /// Whether a reserved word or name stands further on in the line.
+    /// True if a reserved word or name comes later in the line.
     fn later(&self, word: &str) -> bool {
         self.tokens.iter().skip(self.at).any(|&token| self.text(token) == word)
     }
 
-    /// Whether a word stands before the place.
+    /// True if a word comes before the position.
     fn earlier(&self, word: &str) -> bool {
         self.tokens.iter().take(self.at).any(|&token| self.text(token) == word)
     }

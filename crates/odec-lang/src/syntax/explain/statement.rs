@@ -45,7 +45,7 @@ fn twice(scene: &Scene<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// A keyword in the middle: two statements on one line.
+/// A keyword in the middle of a line: two statements on one line.
 fn one_line_each(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here().filter(|here| here.kind == TokenKind::Name)?;
     let before = scene.before()?;
@@ -136,7 +136,7 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
 }
 
-/// Two values side by side where no `=` has been seen: probably that is what is missing.
+/// Two adjacent values without a preceding `=`: the `=` is probably missing.
 fn missing_equals(scene: &Scene<'_>, seen: bool) -> Option<Diagnostic> {
     let (before, here) = (scene.before()?, scene.here()?);
     let ahead = scene.tokens.iter().skip(scene.at).any(|token| token.kind == TokenKind::Equals);
@@ -151,7 +151,7 @@ fn missing_equals(scene: &Scene<'_>, seen: bool) -> Option<Diagnostic> {
     })
 }
 
-/// `in` and `within` where their keyword has been lost.
+/// `in` and `within` without their keyword.
 fn equation_word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let start = scene.tokens.first().copied()?;
     let called = scene.tokens.get(1).is_some_and(|second| scene.text(*second) == "(" && scene.touching(start, *second));
@@ -251,7 +251,7 @@ fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// `unit substance = 1e-9 mole`: a unit that others make up has a name already, or is written as they are.
+/// `unit substance = 1e-9 mole`: a unit composed of others already has a name, or can be written as a composition.
 fn own_unit(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let report = scene
         .error("E0118", "`unit` declares a unit with its own dimension, independent of all other units")
@@ -284,13 +284,13 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
             _ => None,
         };
     };
-    // where the item began, and whether its `=` has been seen
+    // the start of the item, and true if its `=` has been seen
     let start = scene.tokens.iter().take(scene.at).rposition(|token| token.kind == TokenKind::Comma).unwrap_or(0);
     let seen = scene.tokens.iter().take(scene.at).skip(start).any(|token| token.kind == TokenKind::Equals);
     if scene.brackets.is_empty() { item(scene, word, before, here, seen) } else { None }
 }
 
-/// In an item of a declaration by this keyword; `seen`: behind its `=`.
+/// An error in an item of a declaration with this keyword; `seen`: after its `=`.
 fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -> Option<Diagnostic> {
     match here.kind {
         TokenKind::Number | TokenKind::Text if !seen && before.ends_value() && before.kind != TokenKind::Number => {
@@ -407,7 +407,7 @@ fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
 }
 
-/// The grammar reads `within` as a name if the value before it is missing.
+/// The grammar parses `within` as a name if the value before it is missing.
 fn tolerance(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (before, here) = (scene.before()?, scene.here()?);
     if !scene.brackets.is_empty() || !here.begins_value() {

@@ -7,10 +7,10 @@ use crate::syntax::keyword::{RESERVED, first_word, is_name_char};
 pub enum TokenKind {
     /// A well-formed number.
     Number,
-    /// Digits with something attached that makes no number: `2u`, `1d-3`, `1.2.3`.
+    /// Digits with a suffix that does not form a number: `2u`, `1d-3`, `1.2.3`.
     Malformed,
     Name,
-    /// The first word, where it has chosen the rule.
+    /// The first word, if it determined the rule.
     Keyword,
     Reserved,
     Text,
@@ -38,11 +38,11 @@ pub enum TokenKind {
     Foreign,
     /// A raised digit: `²`
     Raised,
-    /// No character of the language.
+    /// A character that is not part of the language.
     Unknown,
 }
 
-/// A token and where it stands in its line.
+/// A token and its position in its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     pub kind: TokenKind,
@@ -55,7 +55,7 @@ impl Token {
         &line[self.start..self.end]
     }
 
-    /// Whether a value can end with it.
+    /// True if a value can end with it.
     pub fn ends_value(&self) -> bool {
         matches!(
             self.kind,
@@ -69,7 +69,7 @@ impl Token {
         )
     }
 
-    /// Whether a value can begin with it.
+    /// True if a value can start with it.
     pub fn begins_value(&self) -> bool {
         matches!(
             self.kind,
@@ -173,7 +173,7 @@ fn token(rest: &str, c: char) -> (TokenKind, usize) {
     (kind, c.len_utf8())
 }
 
-/// Length of the number that a text begins with: digits, one dot that is not followed by a second one, exponent.
+/// Length of the number at the start of a text: digits, one dot that is not followed by a second one, exponent.
 pub fn numeral(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let mut end = digits(bytes, 0);
@@ -197,7 +197,7 @@ fn digits(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// A number, after which nothing may stand that could continue a name.
+/// A number, which must not be followed by a character of a name.
 fn number(rest: &str) -> (TokenKind, usize) {
     let bytes = rest.as_bytes();
     let end = numeral(rest);

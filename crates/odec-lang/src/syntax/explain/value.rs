@@ -141,7 +141,7 @@ fn extra_else(scene: &Scene<'_>, here: Token) -> Diagnostic {
         .help("write another case as `else if condition then ...`")
 }
 
-/// `thne` for `then`: a word that is nearly one that could stand here.
+/// `thne` for `then`: a word that is similar to a possible one.
 fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
     if here.kind != TokenKind::Name {
         return None;
@@ -224,11 +224,11 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     if numbers {
         return diagnostic;
     }
-    // what is missing may be any operator: nothing for a tool to type
+    // any operator may be missing, so there is no fix
     diagnostic.help(whole)
 }
 
-/// Whether the innermost open bracket is that of a call.
+/// True if the innermost open bracket belongs to a call.
 fn in_call(scene: &Scene<'_>) -> bool {
     let Some(&at) = scene.brackets.last() else { return false };
     let name = at.checked_sub(1).and_then(|at| scene.tokens.get(at));
@@ -249,7 +249,7 @@ fn call(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
     })
 }
 
-/// `[` after a value: an index that does not touch, or a unit where none can stand.
+/// `[` after a value: a detached index, or a unit in a wrong place.
 fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
     let close = scene.line[here.end..].find(']').map(|length| here.end + length)?;
     let inside = scene.line[here.end..close].trim();
@@ -398,7 +398,7 @@ fn twice(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     scene.error("E0130", format!("`{}` occurs twice", scene.text(here))).label(scene.span(here), "again").fix(again, "")
 }
 
-/// An `if` in the middle of an expression takes everything to its right.
+/// An `if` in the middle of an expression includes everything to its right.
 fn parentheses(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let mut depth = 0usize;
     let mut end = scene.tokens.last().map_or(here.end, |last| last.end);

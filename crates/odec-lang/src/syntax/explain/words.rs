@@ -8,7 +8,7 @@ use crate::suggest;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{KEYWORDS, Keyword};
 
-/// What other languages call a thing.
+/// Names in other languages.
 const SYNONYMS: [(&str, &str); 33] = [
     ("parameter", "param"),
     ("parameters", "param"),
@@ -148,7 +148,7 @@ fn equals_too_early(scene: &Scene<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// A line that is one word.
+/// A line with a single word.
 fn lone(scene: &Scene<'_>, word: &str) -> Diagnostic {
     let span = scene.tokens.first().map(|&first| scene.span(first)).unwrap_or_default();
     let diagnostic = scene.error("E0117", format!("`{word}` alone is not a statement")).label(span, "a single word");
@@ -161,7 +161,7 @@ fn lone(scene: &Scene<'_>, word: &str) -> Diagnostic {
     }
 }
 
-/// A block after a word that takes none.
+/// A block after a word that has none.
 pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic {
     let tokens = tokens(line);
     let brace = Span::new(open, open + 1);
@@ -204,7 +204,7 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
     )
 }
 
-/// Whether a word begins statements.
+/// The keyword with which statements start, if the word is one.
 pub(super) fn is_keyword(word: &str) -> Option<Keyword> {
     KEYWORDS.iter().find(|(text, _)| *text == word).map(|(_, keyword)| *keyword)
 }

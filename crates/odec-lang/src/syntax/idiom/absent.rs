@@ -1,4 +1,4 @@
-//! Functions of what the language has not yet: delays, noise, tables, pulses, neighbours in an array.
+//! Functions without a counterpart in the language: delays, noise, tables, pulses, neighbours in an array.
 
 use super::call::CODE;
 use super::line::{Line, operand};
@@ -46,7 +46,7 @@ const TABLES: [&str; 14] = [
     "CubicSpline",
     "Interpolation",
 ];
-/// A value that is not there.
+/// Names of missing values.
 const NOTHING: [&str; 12] =
     ["NaN", "nan", "NAN", "NaN64", "NA_real_", "None", "null", "NULL", "nil", "undefined", "Nothing", "nothing"];
 const PULSES: [&str; 9] =
@@ -101,7 +101,7 @@ fn noise(span: odec_ir::Span) -> IdiomMatch {
         .help("remove the term, or replace it by a function of time: equations are deterministic")
 }
 
-/// A call of what the language has not yet; its name stands at `at`, and it begins at `from`.
+/// A call of a function without a counterpart; its name is at `at`, and it starts at `from`.
 pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     if line.text(at + 1) != "(" {

@@ -8,7 +8,7 @@ use crate::syntax::explain::token::{Token, TokenKind};
 
 const CODE: &str = "E0135";
 
-/// Names of arrays that hold numbered parameters or inputs in other languages.
+/// Names of arrays of numbered parameters or inputs in other languages.
 const NUMBERED: [&str; 14] =
     ["par", "p", "pars", "params", "args", "theta", "THETA", "ETA", "eta", "EPS", "ERR", "c", "const_", "inputs"];
 
@@ -93,7 +93,7 @@ fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     let found = IdiomMatch::new(CODE, "write the product of a matrix and a vector as a sum", line.span(at, at + 2))
         .label("a product of a matrix and a vector")
         .help(format!("write `{better}`"));
-    // the left side says which row is meant
+    // the left-hand side determines the row
     let left = line.text(0);
     if line.reads(1, &["[", i, "]"]) && line.is_name(0) {
         return Some(found.mend(better));
@@ -198,7 +198,7 @@ fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let named = line.text(next) == "(" && (next..end).any(depth_one);
     let better = if named { format!("{word}({inside})") } else { format!("{word}({index}: {inside})") };
     let found = IdiomMatch::new(CODE, format!("write `{sign}` as `{word}`"), line.span(at, end - 1)).label("no index");
-    // how far the sum reaches is certain only where brackets say so, or the line ends
+    // the extent of the sum is certain only if brackets enclose it, or the line ends
     let certain = line.text(next) == "(" || end == line.tokens.len();
     Some(if certain && next == at + 1 { found.mend(better) } else { found.help(format!("write `{better}`")) })
 }

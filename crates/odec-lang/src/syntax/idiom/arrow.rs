@@ -10,7 +10,7 @@ use crate::syntax::grammar::{Grammar, Rule};
 
 const CODE: &str = "E0125";
 
-/// Arrows of other languages, and odec's. Those that contain another one come first.
+/// Arrows of other languages, and odec's arrow. An arrow that contains another one comes first.
 const ARROWS: [(&str, &str); 21] = [
     ("<-->", "<->"),
     ("<==>", "<->"),

@@ -177,10 +177,10 @@ pub(super) fn help_for(name: &str) -> Option<String> {
     Some(format!("write `{name}({})` as `{}`", letters.join(", "), filled(template, letters)))
 }
 
-/// Most calls inside one another that are rewritten.
+/// Largest depth of nested calls that are rewritten.
 const MAX_NESTED: usize = 8;
 
-/// The text with the calls inside of it replaced.
+/// The text with rewritten nested calls.
 fn rewritten(text: &str) -> String {
     let mut text = text.to_string();
     for _ in 0..MAX_NESTED {
@@ -320,7 +320,7 @@ fn power_of_function(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let found = IdiomMatch::new(CODE, format!("write a power of `{name}` after its argument"), line.span(at, close));
     let better = match power.as_str() {
         "-1" if odec_ir::builtin::find_function(&inverse).is_some() => format!("{inverse}({argument})"),
-        // the inverse function, or one over it?
+        // the inverse function, or the reciprocal?
         "-1" => return Some(found.label("a power of a function").help(format!("write `{powered}` for 1/{name}"))),
         _ => powered,
     };
@@ -452,7 +452,7 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     )
 }
 
-/// `%pi`, `%e^x` of Maxima and Scilab. Where a value stands before it, `%` may be a remainder.
+/// `%pi`, `%e^x` of Maxima and Scilab. After a value, `%` may be a remainder.
 fn constant(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let begins = at > 0 && !line.tokens[at - 1].ends_value();
     if line.text(at) != "%" || !begins || !line.touches(at) {

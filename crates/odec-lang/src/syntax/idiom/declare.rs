@@ -8,7 +8,7 @@ use crate::syntax::explain::token::{TokenKind, numeral};
 
 const CODE: &str = "E0133";
 
-/// Words that say of what type a value is.
+/// Words for types in other languages.
 const TYPES: [&str; 17] = [
     "double",
     "float",
@@ -28,7 +28,7 @@ const TYPES: [&str; 17] = [
     "vector",
     "declare",
 ];
-/// Words of other languages for the words of this one, where what follows is written alike.
+/// Words of other languages and their counterparts, if the rest of the statement is the same.
 const WORDS: [(&str, &str); 11] = [
     ("number", "const"),
     ("INIT", "state"),
@@ -78,7 +78,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     }
 }
 
-/// Whether a word says of what type a value is.
+/// True if a word is a type.
 pub(super) fn is_type(word: &str) -> bool {
     TYPES.contains(&word)
 }
@@ -114,7 +114,7 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let mut k = 2;
     while k < end {
         let name = line.text(k);
-        // the time is there without a declaration
+        // time needs no declaration
         if name == scene.time && *better != "time" {
             k += 1 + usize::from(line.text(k + 1) == ",");
             continue;
@@ -199,7 +199,7 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         let keyword = match keyword {
             "param" if scene.rates.contains(label) => "state ",
             "const" => "const ",
-            // what follows from other values is a definition
+            // a value that depends on other values is a definition
             _ if !number && !several => "",
             _ => "param ",
         };
@@ -268,7 +268,7 @@ fn attributes(line: &Line<'_>) -> Option<IdiomMatch> {
     let found = IdiomMatch::new(CODE, "write the properties of a name after its value", line.span(open, close));
     let found = found.label("attributes").help(format!("write `{word} {name}{better}`"));
     let span = line.span(open, end - 1);
-    // a bound keeps a state here, and is an assertion there
+    // here a bound constrains a state, there it is an assertion
     Some(if bounded || value.is_none() { found } else { found.fix(span, better) })
 }
 

@@ -1,4 +1,4 @@
-//! Functions that mean one thing in one language and another thing in another: said, and not replaced unseen.
+//! Functions whose meaning differs between languages: reported, but not replaced automatically.
 
 use super::call::CODE;
 use super::line::{Line, operand};
@@ -6,11 +6,11 @@ use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 use crate::syntax::operand::{Fit, between};
 
-/// A template with its arguments, each in brackets where it would not stay one operand.
+/// A template with its arguments, each in brackets unless it remains one operand.
 pub(super) fn filled(template: &str, arguments: &[&str]) -> String {
     let mut pieces = template.split('$');
     let mut out = pieces.next().unwrap_or_default().to_owned();
-    // the same with names for the arguments: what stands beside a place
+    // the template with names for the arguments: shows the operators around them
     let named: Vec<(usize, &str)> = pieces
         .filter_map(|piece| Some((piece.get(..1)?.parse::<usize>().ok()?.checked_sub(1)?, piece.get(1..)?)))
         .collect();
@@ -32,7 +32,7 @@ pub(super) fn filled(template: &str, arguments: &[&str]) -> String {
     out
 }
 
-/// Functions that mean one thing here and another thing there: said, and not replaced.
+/// Reports functions whose meaning differs between languages.
 pub(super) fn uncertain(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let call = line.is_name(at) && line.text(at + 1) == "(" && !scene.knows(word) && !scene.is_function(word);
@@ -118,7 +118,7 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
 /// `nthroot(a, b)`
 fn root(known: IdiomMatch, a: &str, b: &str) -> IdiomMatch {
     let better = if b == "3" { format!("cbrt({a})") } else { filled("sign($1)*abs($1)^(1/$2)", &[a, b]) };
-    // an even root of a negative number is none there either
+    // an even root of a negative number is undefined there too
     if b.parse::<u32>().is_ok_and(|n| n % 2 == 1) {
         return known.label(format!("write `{better}`")).mend(better);
     }
@@ -144,7 +144,7 @@ pub(super) fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option
     let number = |r: &std::ops::Range<usize>| r.len() == 1 && line.kind(r.start) == Some(TokenKind::Number);
     let (last, other) = (log_of(text(first), text(second)), log_of(text(second), text(first)));
     let found = IdiomMatch::new(CODE, "a logarithm does not take a base", line.span(at, line.close(at + 1)?));
-    // a number is the base; which of two values it is differs between languages
+    // a number is the base; the order of the arguments differs between languages
     Some(if number(second) && !number(first) {
         found.label(format!("write `{last}`")).mend(last)
     } else {

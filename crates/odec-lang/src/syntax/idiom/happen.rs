@@ -23,7 +23,7 @@ const FLAGS: [&str; 2] = ["terminal", "direction"];
 /// A condition that turns true, or turns either way.
 const RISING: [&str; 4] = ["rising", "edge", "posedge", "initial_edge"];
 const FALLING: [&str; 2] = ["falling", "negedge"];
-/// An area that is added at one time.
+/// Names of impulses: areas that are added at one time.
 const IMPULSES: [&str; 5] = ["delta", "dirac", "Dirac", "DiracDelta", "impulse"];
 /// The value before an event.
 const BEFORE: [&str; 3] = ["pre", "previous", "last"];
@@ -96,7 +96,7 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     None
 }
 
-/// What to write for the impulse at `at`: the event, with the time, the state and the amount that the line tells.
+/// The replacement of the impulse at `at`: an event with the time, the state and the amount in the line.
 fn dose(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<String> {
     let (open, close) = (at + 1, line.close(at + 1)?);
     let shifted = line.reads(open + 1, &[scene.time, "-"]) && line.operand_end(open + 3) == Some(close);
@@ -105,7 +105,7 @@ fn dose(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<String> {
         _ if shifted => line.slice(open + 3, close),
         _ => return Some("write an impulse as an event that adds its area: `at 5 { x += 100 }`".to_owned()),
     };
-    // a term of the rate of a state, with one factor before it at most
+    // a term of the rate of a state, with at most one factor before it
     let term = scene.states.contains(line.text(0))
         && line.kind(1) == Some(TokenKind::Prime)
         && line.text(2) == "="

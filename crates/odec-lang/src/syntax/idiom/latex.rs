@@ -1,4 +1,4 @@
-//! LaTeX: translates the line to odec's language, as far as the translation is certain.
+//! LaTeX: translates the line to odec's language as far as possible.
 
 use odec_ir::Span;
 
@@ -7,7 +7,7 @@ use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::tokens;
 use crate::syntax::keyword::KEYWORDS;
 
-/// Most nested braces that are looked into.
+/// Largest depth of nested braces.
 const MAX_DEPTH: usize = 8;
 
 /// Commands and their translations; functions and Greek letters keep their names.
@@ -52,7 +52,7 @@ const COMMANDS: [(&str, &str); 38] = [
     ("equiv", "="),
 ];
 
-/// Commands that only say how their argument looks.
+/// Commands that only format their argument.
 const LOOKS: [&str; 8] = ["mathrm", "text", "mathit", "mathbf", "operatorname", "textrm", "boldsymbol", "mathcal"];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
@@ -82,7 +82,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     });
 }
 
-/// The line in this language; nothing if a command is left that has no counterpart.
+/// The line in odec's language; `None` if a command has no counterpart.
 fn translate(scene: &Scene<'_>, text: &str) -> Option<String> {
     let text = text.trim().trim_matches('$').trim();
     let text = text.strip_suffix("\\\\").unwrap_or(text).replace("&=", "=").replace('&', "");
@@ -93,7 +93,7 @@ fn translate(scene: &Scene<'_>, text: &str) -> Option<String> {
     (certain && !plain.contains(['\\', '{', '}', '$', '&'])).then_some(better)
 }
 
-/// The braces at the start of `rest` and what follows them; a single character counts as braced.
+/// The braced group at the start of `rest` and the text after it; a single character counts as braced.
 fn group(rest: &str) -> Option<(&str, &str)> {
     let rest = rest.trim_start();
     if !rest.starts_with('{') {
@@ -188,7 +188,7 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
             } else {
                 let part = |text: &str| operand(products(scene, text.trim()).as_str());
                 let quotient = format!("{}/{}", part(&above), part(&below));
-                // a power of the fraction, or a fraction below another one
+                // a power of the fraction, or a fraction in a denominator
                 let torn = out.trim_end().ends_with(['^', '/']) || after.trim_start().starts_with(['^', '\'', '!']);
                 out.push_str(&if torn { format!("({quotient})") } else { quotient });
             }
@@ -220,7 +220,7 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
             let called = after.starts_with(['(', '{', '^']) || after.starts_with("\\left");
             if !called {
                 let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
-                // `\sin x^2`, `\sin x/2`: how far the argument reaches is not certain
+                // `\sin x^2`, `\sin x/2`: the extent of the argument is not certain
                 if after[end..].trim_start().starts_with(['^', '/', '*', '{', '_', '\\']) {
                     return None;
                 }
@@ -313,7 +313,7 @@ fn products(scene: &Scene<'_>, text: &str) -> String {
     for (k, token) in found.iter().enumerate() {
         let before = k.checked_sub(1).and_then(|k| found.get(k));
         let gap = &text[last..token.start];
-        // `param alpha`: the word of a declaration is no factor
+        // `param alpha`: the keyword of a declaration is not a factor
         let declares = k == 1 && before.is_some_and(|word| declares(word.text(text)));
         let side_by_side = !declares
             && before.is_some_and(|before| {

@@ -1,4 +1,4 @@
-//! A logical line read word by word, without the grammar: the input of the search for idioms of other languages.
+//! A logical line split into tokens without the grammar: the input of the search for idioms of other languages.
 
 use std::ops::Range;
 
@@ -6,15 +6,15 @@ use odec_ir::Span;
 
 use crate::syntax::explain::token::{Token, TokenKind, tokens};
 
-/// Most physical lines that are taken together as one: a bracket left open does not swallow the file.
+/// Largest number of physical lines that are joined: an open bracket does not extend over the whole file.
 const MAX_JOINED: usize = 40;
 
-/// One line with the lines that go on from it. Places count from the start of the file.
+/// A line with its continuation lines. Positions are relative to the start of the file.
 #[derive(Debug)]
 pub struct Line<'a> {
     /// The masked text of the file.
     pub file: &'a str,
-    /// Where the line stands, without the blanks around it.
+    /// Position of the line, without the blanks around it.
     pub range: Range<usize>,
     /// Width of the blanks before it.
     pub indent: usize,
@@ -35,7 +35,7 @@ impl<'a> Line<'a> {
         &self.file[self.range.clone()]
     }
 
-    /// Text of a token; empty where there is none.
+    /// Text of a token; empty if there is none.
     pub fn text(&self, at: usize) -> &'a str {
         self.tokens.get(at).map_or("", |token| &self.file[token.start..token.end])
     }
@@ -45,17 +45,17 @@ impl<'a> Line<'a> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
-    /// Whether a token is a name.
+    /// True if a token is a name.
     pub fn is_name(&self, at: usize) -> bool {
         self.kind(at) == Some(TokenKind::Name)
     }
 
-    /// Whether these tokens touch one another from `at` on and read so.
+    /// True if the tokens from `at` on touch each other and have these texts.
     pub fn reads(&self, at: usize, words: &[&str]) -> bool {
         words.iter().enumerate().all(|(k, word)| self.text(at + k) == *word)
     }
 
-    /// Whether a token touches the next one.
+    /// True if a token touches the next one.
     pub fn touches(&self, at: usize) -> bool {
         match (self.tokens.get(at), self.tokens.get(at + 1)) {
             (Some(a), Some(b)) => a.end == b.start,
@@ -63,7 +63,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The place of the tokens `from..=to`.
+    /// The range of the tokens `from..=to`.
     pub fn span(&self, from: usize, to: usize) -> Span {
         let start = self.tokens.get(from).map_or(self.range.end, |token| token.start);
         Span::new(start, self.tokens.get(to).map_or(start, |token| token.end))
@@ -77,7 +77,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The bracket that closes the one at `open`.
+    /// The bracket that closes the bracket at `open`.
     pub fn close(&self, open: usize) -> Option<usize> {
         let mut depth = 0usize;
         for (at, token) in self.tokens.iter().enumerate().skip(open) {
@@ -131,7 +131,7 @@ impl<'a> Line<'a> {
         None
     }
 
-    /// Where the span of text ends that `at` stands in: at the bracket that closes around it, or with the line.
+    /// End of the span of text that contains `at`: the enclosing bracket, or the end of the line.
     pub fn span_end(&self, at: usize) -> usize {
         let mut depth = 0usize;
         for k in at..self.tokens.len() {
@@ -146,7 +146,7 @@ impl<'a> Line<'a> {
         self.tokens.len()
     }
 
-    /// Where the span of text begins that ends before `at`: behind the bracket around it, a comma, or `=`.
+    /// Start of the span of text that ends before `at`: after the enclosing bracket, a comma, or `=`.
     pub fn span_start(&self, at: usize) -> usize {
         let mut depth = 0usize;
         for k in (0..at).rev() {
@@ -190,7 +190,7 @@ pub fn operand(text: &str) -> String {
     }
 }
 
-/// The text without brackets that stand around all of it.
+/// The text without brackets around the whole of it.
 pub fn bare(text: &str) -> &str {
     let text = text.trim();
     let line = Line::new(text, 0..text.len(), 0);
@@ -238,7 +238,7 @@ pub fn lines(file: &str) -> Vec<Line<'_>> {
     out
 }
 
-/// How many more brackets a line opens than it closes; braces are blocks and do not count.
+/// Number of brackets that a line opens minus those that it closes; braces do not count.
 fn depth_of(text: &str) -> isize {
     text.bytes().map(|byte| isize::from(matches!(byte, b'(' | b'[')) - isize::from(matches!(byte, b')' | b']'))).sum()
 }

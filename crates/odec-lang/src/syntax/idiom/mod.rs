@@ -1,4 +1,4 @@
-//! Idioms of other languages: `np.exp(x)`, `d(x)/dt`, `for` loops, LaTeX. Each is answered once, with the text to type.
+//! Idioms of other languages: `np.exp(x)`, `d(x)/dt`, `for` loops, LaTeX. Each is reported once, with the text to type.
 //!
 //! The search runs only if a model has errors, and only on lines with errors, so that it never affects a valid model.
 //! The text of an idiom is blanked, and the rest is checked without it, so that an idiom causes no further errors.
@@ -32,19 +32,19 @@ use line::Line;
 
 /// Texts longer than this are not searched: so long a text is written by a program.
 const MAX_SEARCHED: usize = 1 << 20;
-/// Lines longer than this are not searched, in bytes: the searches pair places of a line, which costs its square.
+/// Longer lines (in bytes) are not searched, because the cost is quadratic in the length.
 const MAX_LINE: usize = 2000;
 
-/// One idiom at its place.
+/// An occurrence of an idiom.
 #[derive(Clone, Debug)]
 pub struct IdiomMatch {
     code: &'static str,
-    /// Equal for all places that one diagnostic reports.
+    /// Equal for all occurrences that one diagnostic reports.
     headline: String,
     span: Span,
     label: String,
     help: String,
-    /// The text to type, where it cannot change what was right.
+    /// The text to type, if it cannot change valid parts.
     fixes: Vec<Fix>,
     /// The range that is blanked.
     range: Range<usize>,
@@ -78,7 +78,7 @@ impl IdiomMatch {
         self
     }
 
-    /// A replacement of its own range.
+    /// Adds a replacement of the whole range.
     fn mend(self, text: impl Into<String>) -> IdiomMatch {
         let (text, span) = (text.into(), self.span);
         let help = if self.help.is_empty() { format!("write `{text}`") } else { self.help.clone() };
@@ -97,7 +97,7 @@ struct Scene<'a> {
     /// All names with a meaning in the model.
     declared: HashSet<&'a str>,
     states: HashSet<&'a str>,
-    /// Names that an equation gives the derivative of.
+    /// Names whose derivative an equation determines.
     rates: HashSet<&'a str>,
     indices: HashSet<&'a str>,
     functions: HashSet<&'a str>,
@@ -131,7 +131,7 @@ impl<'a> Scene<'a> {
         self.declared.contains(name)
     }
 
-    /// Notes whose derivative a line gives: `x' = ...`, `dx/dt = ...`, `der(x) = ...`.
+    /// Records the derivative that a line determines: `x' = ...`, `dx/dt = ...`, `der(x) = ...`.
     fn differentiate(&mut self, at: usize) {
         let line = &self.lines[at];
         let first = line.text(0);
@@ -145,7 +145,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Notes what a line declares.
+    /// Records the declarations of a line.
     fn declare(&mut self, at: usize) {
         let line = &self.lines[at];
         let first = line.text(0);
@@ -202,7 +202,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Whether a name is a function of the language or of the model.
+    /// True if a name is a function of the language or of the model.
     fn is_function(&self, name: &str) -> bool {
         name == "log" || self.functions.contains(name) || odec_ir::builtin::find_function(name).is_some()
     }
@@ -210,15 +210,15 @@ impl<'a> Scene<'a> {
 
 /// The result of a search: diagnostics, and the remaining text to check.
 pub struct IdiomSearch {
-    /// One for all places of an idiom.
+    /// One diagnostic for all occurrences of an idiom.
     pub diagnostics: Vec<Diagnostic>,
-    /// The text with the idioms blanked, byte for byte in place.
+    /// The text with blanked idioms; positions do not change.
     pub text: String,
     /// Names in the blanked text: other messages about them may follow from it.
     pub names: Vec<String>,
 }
 
-/// Looks for idioms on the lines that errors point at. `None` if there are none.
+/// Searches for idioms in the lines with errors. `None` if there are none.
 pub fn take(masked: &str, errors: &[Span]) -> Option<IdiomSearch> {
     if masked.len() > MAX_SEARCHED || errors.is_empty() {
         return None;
@@ -245,12 +245,12 @@ pub fn foreign_function(name: &str) -> Option<String> {
     call::help_for(name)
 }
 
-/// The text without brackets that stand around all of it.
+/// The text without brackets around the whole of it.
 pub fn without_brackets(text: &str) -> &str {
     line::bare(text)
 }
 
-/// Whether a text is a number, a name with what hangs on it, or a bracket.
+/// True for a number, a name with its subscripts and primes, or a bracket.
 pub(super) fn is_operand(text: &str) -> bool {
     line::operand(text) == text
 }
@@ -266,7 +266,7 @@ fn points_at(errors: &[Span], range: &Range<usize>) -> bool {
     })
 }
 
-/// All idioms of one line; of two at one place the first counts.
+/// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
     let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 9] = [
@@ -281,7 +281,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         sign::search,
     ];
     let first = found.len();
-    // the words of a comment are no idioms
+    // words of a comment are not idioms
     if let Some(idiom) = sign::remark(line) {
         let range = blanked(line, &idiom);
         found.push(idiom.over(range));
@@ -299,7 +299,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
                 let whole = idiom.range.start <= line.range.start && idiom.range.end >= line.range.end;
                 idiom.range = blanked(line, &idiom);
                 found.push(idiom);
-                // nothing of the line stays
+                // the whole line is removed
                 if whole {
                     return;
                 }
@@ -308,7 +308,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     }
 }
 
-/// The range that is blanked for an idiom: its line, or the entry of a block if a brace of the line belongs to others.
+/// The range that is blanked for an idiom: its line, or the entry of a block if a brace in the line belongs to the block.
 fn blanked(line: &Line<'_>, idiom: &IdiomMatch) -> Range<usize> {
     if idiom.range != idiom.span.range() {
         return idiom.range.clone();
@@ -324,13 +324,13 @@ fn blanked(line: &Line<'_>, idiom: &IdiomMatch) -> Range<usize> {
     before.min(idiom.span.start as usize)..after.max(idiom.span.end as usize)
 }
 
-/// Tells of idioms with one headline together, and blanks them.
+/// Merges idioms with one headline, and blanks them.
 fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch {
     let mut text = masked.as_bytes().to_vec();
     let mut names = Vec::new();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     for idiom in found {
-        // a fix may reach other lines, where the same name is used
+        // a fix may affect other lines that use the same name
         let reached = idiom.fixes.iter().map(|fix| fix.span.range()).filter(|range| !overlap(range, &idiom.range));
         let others = reached.filter_map(|fix| scene.lines.iter().find(|line| overlap(&line.range, &fix)));
         let ranges: Vec<Range<usize>> =
@@ -347,7 +347,7 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch
         if let Some(diagnostic) = known {
             let whole = std::mem::replace(diagnostic, Diagnostic::error(idiom.code, ""));
             *diagnostic = whole.also_all([idiom.span], "and here");
-            // a tool applies all of them or none
+            // all fixes are applied together, or none
             if diagnostic.fixes.is_empty() == idiom.fixes.is_empty() {
                 for fix in idiom.fixes {
                     if !diagnostic.fixes.contains(&fix) {

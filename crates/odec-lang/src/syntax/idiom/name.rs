@@ -1,4 +1,4 @@
-//! Names that cannot be written so: `k-on`, `growth rate`, `params['k']`, look-alike letters of other scripts.
+//! Invalid names: `k-on`, `growth rate`, `params['k']`, look-alike letters of other scripts.
 
 use odec_ir::Span;
 use unicode_normalization::UnicodeNormalization;
@@ -9,7 +9,7 @@ use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0134";
 
-/// What holds the parameters of a model in other languages.
+/// Names of parameter structures in other languages.
 const HOLDERS: [&str; 12] =
     ["params", "param_values", "parameters", "pars", "par", "prm", "p", "args", "self", "constants", "theta", "opts"];
 
@@ -74,7 +74,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     }
 }
 
-/// A name as it looks.
+/// A name with look-alike letters replaced.
 fn skeleton(name: &str) -> String {
     let latin = |c: char| ALIKE.iter().find(|(other, _)| *other == c).map_or(c, |(_, latin)| *latin);
     name.nfkc().map(latin).collect()
@@ -134,7 +134,7 @@ fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         }
         _ => return None,
     };
-    // a name that stands alone somewhere is more than a holder: the name of a part
+    // a name that also occurs alone is not a parameter structure but may be the name of a part
     let holds = |l: &Line<'_>, k: usize| l.text(k) != holder || matches!(l.text(k + 1), "[" | "." | "$");
     let only = scene.lines.iter().all(|l| (0..l.tokens.len()).all(|k| holds(l, k)));
     let plain = name.starts_with(|c: char| c.is_alphabetic()) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -183,7 +183,7 @@ fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         }
         let found = IdiomMatch::new(CODE, "a name cannot contain a space", line.span(at, second))
             .label(format!("`{better}`, or two names?"));
-        // the name as it is used tells what is meant
+        // the use of the name shows the meaning
         let spaced = uses(scene, &[a, b]).len() > 1;
         let written = scene.lines.iter().any(|l| (0..l.tokens.len()).any(|k| l.text(k) == better));
         let help = format!("write `{better}` for one name, or `{a}, {b}` for two names with one value");
@@ -214,7 +214,7 @@ fn quoted(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     })
 }
 
-/// Places in the file where these words follow one another; signs touch.
+/// Source locations of these words in sequence; operators must touch.
 fn uses(scene: &Scene<'_>, words: &[&str]) -> Vec<Span> {
     let mut found = Vec::new();
     for line in &scene.lines {

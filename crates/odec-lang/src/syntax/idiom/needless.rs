@@ -9,7 +9,7 @@ use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0133";
 
-/// Words that begin a line that a model does not need, and what may follow them.
+/// Words of unnecessary lines, and the text that may follow them.
 const NEEDLESS: [&str; 20] = [
     "import",
     "using",

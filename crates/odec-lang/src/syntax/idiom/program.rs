@@ -1,4 +1,4 @@
-//! Programs where equations stand: loops, `if` blocks, functions around the model, imports, calls of solvers.
+//! Program code instead of equations: loops, `if` blocks, functions around the model, imports, calls of solvers.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0133";
 
-/// Most lines of one block.
+/// Largest number of lines in a block.
 const MAX_BLOCK: usize = 200;
 
 /// Blocks of several lines.
@@ -35,7 +35,7 @@ pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
     }
 }
 
-/// Where the block ends that begins at line `at`: the line after it, and whether a word or brace closes it.
+/// End of the block that starts at line `at`: the line after it, and true if a word or brace closes it.
 fn block_end(scene: &Scene<'_>, at: usize) -> (usize, bool) {
     let lines = &scene.lines;
     let head = &lines[at];
@@ -105,7 +105,7 @@ pub(super) fn head_span(line: &Line<'_>) -> Span {
     Span::new(line.range.start, end)
 }
 
-/// One branch of an `if` block: its condition (none for `else`), and its equations.
+/// A branch of an `if` block: its condition (`None` for `else`), and its equations.
 struct Branch<'a> {
     condition: Option<String>,
     equations: Vec<(&'a str, &'a str)>,
@@ -173,7 +173,7 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     Some((idiom, next))
 }
 
-/// `if x < 1 ... x = 2 ... end` of a state, which has an equation already: the events that it is here.
+/// `if x < 1 ... x = 2 ... end` for a state that has an equation: the events to write instead.
 fn event_of(scene: &Scene<'_>, branches: &[Branch<'_>]) -> Option<String> {
     let of_states = |branch: &Branch<'_>| {
         !branch.odd
@@ -199,7 +199,7 @@ fn event_of(scene: &Scene<'_>, branches: &[Branch<'_>]) -> Option<String> {
     Some(format!("write {}: it happens once, when the condition becomes true", events.join(" and ")))
 }
 
-/// Adds what one line of an `if` block holds: the head of a branch, an equation, or both.
+/// Adds the contents of one line of an `if` block: the head of a branch, an equation, or both.
 fn read_branches<'a>(line: &Line<'a>, branches: &mut Vec<Branch<'a>>) {
     let mut k = 0;
     let end = line.tokens.len();
@@ -239,7 +239,7 @@ fn read_branches<'a>(line: &Line<'a>, branches: &mut Vec<Branch<'a>>) {
     }
 }
 
-/// `IF (c) b = 2`: where the statement behind the condition begins.
+/// `IF (c) b = 2`: the start of the statement after the condition.
 fn inline_statement(line: &Line<'_>, from: usize) -> Option<usize> {
     let close = line.close(from).filter(|_| line.text(from) == "(")?;
     (line.is_name(close + 1) && line.find(close + 1, "=").is_some()).then_some(close + 1)
@@ -462,7 +462,7 @@ fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let right = if line.text(2) == "@" { elementwise(right) } else { right.to_owned() };
     let names: Vec<&str> = arguments.clone().filter(|&k| line.is_name(k)).map(|k| line.text(k)).collect();
     let found = IdiomMatch::new(CODE, "declare a function with `fn`", line.span(2, 2)).over(line.range.clone());
-    // the right side of an equation, as a solver wants it
+    // the right-hand side function of a solver
     let state = names.iter().find(|name| scene.states.contains(*name) && !scene.rates.contains(*name));
     if let Some(state) = state.filter(|_| names.contains(&scene.time) && line.text(2) != "lambda") {
         let found = IdiomMatch { headline: "equations need no function around them".to_owned(), ..found };
@@ -473,7 +473,7 @@ fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let better = format!("fn {}({list}) = {right}", line.text(0));
     let found = found.label(format!("write `{better}`")).help(format!("write `{better}`"));
     let free = !scene.functions.contains(line.text(0));
-    // names with commas between them, and nothing else
+    // only names separated by commas
     let plain = 2 * names.len() == arguments.len() + 1;
     Some(if free && plain { found.fix(Span::new(line.range.start, line.range.end), better) } else { found })
 }
@@ -482,7 +482,7 @@ fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 fn wrapper(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let last = line.tokens.len().checked_sub(1)?;
-    // the bracket is left open, so the lines behind it are joined
+    // the bracket is open, so the following lines are joined
     let head = (0..=last).find(|&k| line.text(k) == "{" && k > 0 && matches!(line.text(k - 1), "(" | ","))?;
     let open = (0..head).any(|k| line.text(k) == "(");
     let close = (head..=last).rev().find(|&k| line.reads(k, &["}", ")"]))?;

@@ -15,7 +15,7 @@ const HEADLINE: &str = "write a derivative with a prime";
 const RATES: [&str; 9] = ["D", "Dt", "ddt", "deriv", "derivative", "dot", "Differential", "derivn", "rate"];
 /// Functions of an argument and the time.
 const BY_TIME: [&str; 5] = ["diff", "Diff", "Derivative", "D", "DERIVN"];
-/// Names of arrays that hold derivatives in other languages.
+/// Names of arrays of derivatives in other languages.
 const VECTORS: [&str; 17] = [
     "dydt", "dxdt", "dudt", "dydx", "dy", "dx", "du", "dX", "dA", "ydot", "xdot", "yp", "DADT", "dADT", "dzdt",
     "rates", "dstate",
@@ -40,7 +40,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| dotted(scene, line, at))
             .or_else(|| integral(scene, line, at))
             .or_else(|| present(scene, line, at));
-        // whoever writes D(y)(t) writes y(t) too: one habit
+        // D(y)(t) and y(t) belong to the same notation: report once
         match (idiom, found.get_mut(first).filter(|known| known.code == CODE)) {
             (Some(idiom), Some(known)) if idiom.code != CODE => known.fixes.extend(idiom.fixes),
             (idiom, _) => found.extend(idiom),
@@ -52,7 +52,7 @@ fn primes(order: usize) -> String {
     "'".repeat(order)
 }
 
-/// A derivative of this text between two tokens, with what makes an equation of its line.
+/// A derivative of this text between two tokens, with the changes that make the line an equation.
 fn rate(line: &Line<'_>, from: usize, to: usize, of: &str, order: usize) -> IdiomMatch {
     let better = format!("{}{}", bare(of), primes(order));
     let found =
@@ -98,7 +98,7 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     if word == "d" && line.text(at + 1) == "²" && line.reads(at + 3, &["/", &dt, "²"]) {
         return is_variable(scene, line.text(at + 2)).then(|| rate(line, at, at + 5, line.text(at + 2), 2));
     }
-    // d/dt (x), and d/dt(x) where it is no whole left side
+    // d/dt (x), and d/dt(x) unless it is the whole left-hand side
     if word == "d" && line.text(at + 1) == "/" && by_time(at + 2) && line.text(at + 3) == "(" {
         let close = line.close(at + 3)?;
         let of = line.slice(at + 4, close);
@@ -133,12 +133,12 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
         return (fits && is_variable(scene, &word[2..]) && (1..=4).contains(&order))
             .then(|| rate(line, at, end, &word[2..], order));
     }
-    // dx/dt on a right side; as a whole left side the language has it
+    // dx/dt on a right-hand side; as a whole left-hand side it is part of the language
     let whole = at == 0 && line.text(at + 3) == "=";
     (by_time(at + 2) && is_variable(scene, &word[1..]) && !whole).then(|| rate(line, at, at + 2, &word[1..], 1))
 }
 
-/// A name that can have a derivative: declared, or declared nowhere at all.
+/// True for a name that can have a derivative: declared as one, or not declared.
 fn is_variable(scene: &Scene<'_>, name: &str) -> bool {
     let name = bare(name);
     let base = name.split('[').next().unwrap_or_default();
@@ -236,7 +236,7 @@ fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     let timed = line.reads(open, &["(", scene.time, ")"]) || line.reads(open, &["[", scene.time, "]"]);
     timed.then(|| {
         let text = line.slice(open, open + 3);
-        // with a prime the grammar stops, without one it looks like a call
+        // with a prime the grammar stops; without one it is parsed as a call
         let primed = line.whole().contains(&format!("'{text}")) || line.whole().contains(&format!("{text}'"));
         let (code, from) = if primed { ("E0118", open) } else { ("E0205", at) };
         IdiomMatch::new(code, format!("write a state without `{text}`"), line.span(from, open + 2))
@@ -290,7 +290,7 @@ fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         return Some(found.label(format!("write `{better}`")).mend(better));
     }
     let (right, counted) = by_name(line, equals + 1);
-    // `du[2] = -p[1]*u[1]`: the state is what the rate is called after
+    // `du[2] = -p[1]*u[1]`: the name of the rate contains the name of the state
     let of_rate = counted.iter().find(|name| name.eq_ignore_ascii_case(base));
     let state = match of_rate.or(counted.first()) {
         Some(name) => (*name).to_owned(),
@@ -355,7 +355,7 @@ fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let better = format!("{name}' = {}", bare(line.slice(head.len(), last - 1)));
     let found = IdiomMatch::new(CODE, STEP, line.span(0, last));
     let found = found.label(format!("write `{better}`"));
-    // of several terms only the last one has the factor
+    // in a sum, only the last term has the factor
     let one = line.operand_end(head.len()) == Some(last - 1);
     (fits && one).then(|| {
         if scene.states.contains(name) {
@@ -366,7 +366,7 @@ fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     })
 }
 
-/// What one step of time is called in programs.
+/// Names of the time step in programs.
 const STEPS: [&str; 10] = ["dt", "DT", "Dt", "h", "delta_t", "deltat", "Δt", "dt_", "step", "timestep"];
 
 /// `x = x + v*dt`, `x += v*dt`
@@ -383,7 +383,7 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         _ => return None,
     };
     let end = line.tokens.len().saturating_sub(usize::from(line.text(line.tokens.len() - 1) == ";"));
-    // `dx/dt` is no step, and `h` may be a height
+    // `dx/dt` is not a step, and `h` may be a height
     let is_step = |k: usize| {
         let word = line.text(k);
         // a definition `dx` may use a parameter `dt`
@@ -396,7 +396,7 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     }
     let found = IdiomMatch::new(CODE, STEP, line.span(0, end - 1)).label("an assignment of a program");
     let rest = "write only the rate of change, without the time step";
-    // one product, with the step as its first or last factor
+    // a single product with the step as its first or last factor
     let product = (from + 1..end).all(|k| line.find(from, "+") != Some(k) && line.find(from, "-") != Some(k));
     let rate = match step.as_slice() {
         [k] if *k == from && line.text(from + 1) == "*" => line.slice(from + 2, end),
@@ -432,7 +432,7 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     let text = |k: usize| arguments.get(k).map_or("", |r| line.slice(r.start, r.end));
     let start = if arguments.len() == 2 && word.starts_with("INT") { text(1) } else { "0" };
     let found = IdiomMatch::new(CODE, headline, line.span(at, close));
-    // between fixed limits it is a number, which no state gives
+    // between fixed limits the integral is a number, which no state represents
     let over_time = match arguments.len() {
         1 => true,
         2 => word.starts_with("INT"),
@@ -442,7 +442,7 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     if !over_time {
         return Some(found.label("an integral").help("write `state w = 0` and `w' = ...` for an integral over time"));
     }
-    // a definition that is the integral and nothing else
+    // a definition that is just the integral
     if at == 2 && line.text(1) == "=" && close + 1 == line.tokens.len() && line.is_name(0) && !arguments.is_empty() {
         let name = line.text(0);
         let lines = format!("state {name} = {start}\n{name}' = {}", text(0));

@@ -1,4 +1,4 @@
-//! Reactions as other programs write them, and those that lack a part.
+//! Reactions in the notation of other tools, and incomplete reactions.
 
 use pest::Parser;
 
@@ -10,7 +10,7 @@ use crate::syntax::grammar::{Grammar, Rule};
 const CODE: &str = "E0125";
 /// Words of laws.
 const LAWS: [&str; 3] = ["mass", "rate", "flow"];
-/// Names of an empty side in other languages.
+/// Names for an empty side in other languages.
 const NOTHING: [&str; 10] = ["null", "NULL", "Null", "nil", "None", "none", "nothing", "EmptySet", "emptyset", "empty"];
 /// Calls of Michaelis and Menten's law, and of Hill's.
 const MICHAELIS: [&str; 5] = ["mm", "MM", "michaelis_menten", "MichaelisMenten", "michaelisMenten"];
@@ -88,7 +88,7 @@ fn michaelis(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<IdiomMa
     let count = if HILL.contains(&word) { 3 } else { 2 };
     let from = (0..arrow).find(|&k| line.text(k) == ":").map_or(0, |k| k + 1);
     let (species, values) = match list.len().checked_sub(count)? {
-        // the one that is used up
+        // the reactant
         0 if arrow == from + 1 => (line.text(from), &list[..]),
         1 => (list[0], &list[1..]),
         _ => return None,
@@ -122,7 +122,7 @@ fn nothing(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<IdiomMatc
     })
 }
 
-/// `S -> n P  mass k`: the number before a species is none of the model's values.
+/// `S -> n P  mass k`: the coefficient of a species must not be a name.
 fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<IdiomMatch> {
     let law = (arrow + 1..line.tokens.len()).find(|&k| LAWS.contains(&line.text(k)))?;
     let species = |k: usize| scene.states.contains(line.text(k));
@@ -155,7 +155,7 @@ fn separator(line: &Line<'_>, from: usize) -> Option<usize> {
     })
 }
 
-/// Species with blanks where they belong; `0` where there are none.
+/// Species with normalised blanks; `0` for an empty side.
 fn side(line: &Line<'_>, from: usize, to: usize) -> String {
     let mut terms: Vec<String> = Vec::new();
     for part in line.slice(from, to).split('+') {

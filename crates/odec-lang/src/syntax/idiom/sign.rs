@@ -65,7 +65,7 @@ fn backwards(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     (line.text(at) == "=>" && condition).then(|| sign(line, at, at, ">="))
 }
 
-/// `.^`, `.*`, `./`, also where the dot has joined a number: `2.*x`.
+/// `.^`, `.*`, `./`, even if the dot is part of a number: `2.*x`.
 fn broadcast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let operator = matches!(line.text(at + 1), "^" | "*" | "/" | "+" | "-" | "'" | "=");
     if line.text(at) != "." || !operator || !line.touches(at) {
@@ -74,7 +74,7 @@ fn broadcast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     Some(sign(line, at, at + 1, line.text(at + 1)))
 }
 
-/// `max(x; 1)`: the sign between arguments where a comma is in the numbers.
+/// `max(x; 1)`: the separator of arguments if numbers contain commas.
 fn semicolon(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != ";" {
         return None;
@@ -101,14 +101,14 @@ fn fortran(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     Some(found.help(format!("write `{better}`")).fix(line.span(at, at + 2), format!("{left}{better}{right}")))
 }
 
-/// `if y > 1: 2 elif y > 0: 1 else: 0` to the end of the line.
+/// `if y > 1: 2 elif y > 0: 1 else: 0` up to the end of the line.
 fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "if" || line.find(at, "then").is_some() || line.find(at, ":").is_none() {
         return None;
     }
     let end = line.tokens.len();
     let mut better = String::new();
-    // what a colon stands for next, and where the text between begins
+    // the replacement of the next colon, and the start of the text before it
     let (mut colon, mut from) = (None, at + 1);
     let mut closed = false;
     let mut add = |text: &str, part: &str| {
@@ -174,7 +174,7 @@ fn trailing_condition(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     )
 }
 
-/// `c ? a : b`, and one in another.
+/// `c ? a : b`, possibly nested.
 fn ternary(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let (start, end) = (line.span_start(at), line.span_end(at));
     if line.text(at) != "?" || (start..at).any(|k| line.text(k) == "?") {
@@ -184,7 +184,7 @@ fn ternary(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     Some(IdiomMatch::new(CODE, "odec has no operator `?`", line.span(start, end - 1)).label("a choice").mend(better))
 }
 
-/// Most choices in one another.
+/// Largest depth of nested choices.
 const MAX_CHOICES: usize = 8;
 
 /// The tokens `from..to` with `c ? a : b` as a conditional. Text after the last colon continues as `else if`.
@@ -241,7 +241,7 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let next = if line.text(at + 1) == "%" { at + 2 } else { at + 1 };
     let end = line.operand_end(next)?;
     let start = operand_start(line, at)?;
-    // a word behind it is a comment
+    // a word after it is a comment
     let words = (end..line.tokens.len()).any(|k| line.kind(k) == Some(TokenKind::Name) && line.is_name(k - 1));
     let around = |k: usize| line.kind(k) == Some(TokenKind::Operator);
     let undeclared = line.is_name(next) && next + 1 == line.tokens.len() && !line.touches(at);
@@ -255,7 +255,7 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             && line.kind(next) == Some(TokenKind::Name)
     {
         let found = IdiomMatch::new("E0112", "`%` does not begin a comment", line.span(at, at)).label("write `#`");
-        // two words side by side are no formula
+        // two adjacent words are not a formula
         return Some(if words {
             found.mend("#")
         } else {
@@ -275,7 +275,7 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     })
 }
 
-/// Where the operand begins that ends before `at`.
+/// Start of the operand that ends before `at`.
 pub(super) fn operand_start(line: &Line<'_>, at: usize) -> Option<usize> {
     (0..at).rev().find(|&k| {
         line.operand_end(k) == Some(at) && (k == 0 || !line.touches(k - 1) || !line.tokens[k - 1].ends_value())
@@ -298,7 +298,7 @@ fn spoken_remainder(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Idi
     )
 }
 
-/// `∧`, `∨`, `¬`, and `~` before a bracket, or before a name where no value stands on its left.
+/// `∧`, `∨`, `¬`, and `~` before a bracket, or before a name without a value on its left.
 fn connective(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let better = match line.text(at) {
         "∧" => "and",
@@ -313,7 +313,7 @@ fn connective(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let found = IdiomMatch::new(CODE, format!("write `{}` as `{better}`", line.text(at)), line.span(at, at))
         .label(format!("write `{better}`"))
         .help(format!("write `{better}`"));
-    // `not` takes the whole comparison that follows
+    // `not` applies to the whole comparison after it
     let end = line.operand_end(at + 1);
     let more = end.is_some_and(|end| matches!(line.kind(end), Some(TokenKind::Compare | TokenKind::Operator)));
     Some(if better == "not" && (more || end.is_none()) {
@@ -378,7 +378,7 @@ fn root(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let inside = super::line::bare(line.slice(at + 1, end));
     let found = IdiomMatch::new("E0106", format!("write `{}` as `{name}`", line.text(at)), line.span(at, end - 1));
     let raised = matches!(line.text(end), "^" | "**") || line.kind(end) == Some(TokenKind::Raised);
-    // how far the root reaches is said by brackets alone
+    // only brackets determine the extent of the root
     Some(if raised || line.kind(at + 1) == Some(TokenKind::Malformed) {
         found.label("which part is under the root?").help(format!("write `{name}(...)` around the part under the root"))
     } else {
@@ -497,7 +497,7 @@ fn comment(line: &Line<'_>) -> Option<IdiomMatch> {
     })
 }
 
-/// `y' = -y ! decay`: behind a value, `!` and a word are no formula.
+/// `y' = -y ! decay`: after a value, `!` and a word are a comment.
 pub(super) fn remark(line: &Line<'_>) -> Option<IdiomMatch> {
     let at = (1..line.tokens.len()).find(|&k| {
         let word = matches!(line.kind(k + 1), Some(TokenKind::Name | TokenKind::Number | TokenKind::Reserved));

@@ -10,7 +10,7 @@ const CODE: &str = "E0133";
 /// Words that show a quantity.
 const PICTURES: [&str; 8] = ["plot", "print", "disp", "show", "display", "DISPLAY", "Plot", "graph"];
 
-/// Idioms that take a whole line.
+/// Idioms that replace a whole line.
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     part(scene, line)
         .or_else(|| dose(scene, line))
@@ -28,7 +28,7 @@ pub(super) fn within(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     }
 }
 
-/// The name of a part by that of its file: `../my cell.ode` is `my_cell`.
+/// The name of a part from the name of its file: `../my cell.ode` is `my_cell`.
 fn name_of_file(scene: &Scene<'_>, file: &str) -> String {
     let stem = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".ode");
     let name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -150,7 +150,7 @@ fn dose_called(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     }
 }
 
-/// A comparison of a name with numbers as bounds behind the name: `0 <= x <= 2` is `x >= 0, x <= 2`. With it the name.
+/// A comparison of a name with numbers, as bounds after the name: `0 <= x <= 2` is `x >= 0, x <= 2`. Also returns the name.
 fn bounds(line: &Line<'_>, from: usize, to: usize) -> Option<(String, String)> {
     let signs: Vec<usize> = (from..to).filter(|&k| line.kind(k) == Some(TokenKind::Compare)).collect();
     let below = |k: usize| line.text(k).starts_with('<');
@@ -253,7 +253,7 @@ fn in_space(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             _ => continue,
         };
         text.push_str(&line.file[from..token.start]);
-        // a quotient stays one operand below a line and in a power
+        // a quotient remains one operand in a denominator and in a power
         let torn = matches!(line.text(k - 1), "/" | "^") || matches!(line.text(k + 1), "^" | "**");
         text.push_str(&if torn && better.contains('/') { format!("({better})") } else { better });
         from = token.end;
@@ -287,7 +287,7 @@ fn any_or_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatc
     let (place, indices) = array?;
     let index = if bound { line.text(at + 2) } else { indices.first().copied().filter(|_| indices.len() == 1)? };
     if line.text(place + 1) != "[" {
-        // the array as a whole
+        // the whole array
         if place + 1 != sign || place != from {
             return None;
         }

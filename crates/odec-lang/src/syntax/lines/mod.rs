@@ -1,8 +1,8 @@
-//! Cuts a masked text into logical lines and blocks, and reports what the brackets get wrong.
+//! Splits a masked text into logical lines and blocks, and reports bracket errors.
 //!
-//! A newline ends a statement except inside `( )` and `[ ]`, after an operator, comma or `=`, and before a line that is
-//! indented more and begins with an operator, `then`, `else`, `and`, `or`. Inside `{ }` newline, `;` or `,` separates.
-//! A bracket left open does not swallow the file: it ends where a new statement evidently begins.
+//! A newline ends a statement except inside `( )` and `[ ]`, after an operator, comma or `=`, and before a line that
+//! is indented more and begins with an operator, `then`, `else`, `and`, `or`. Inside `{ }` newline, `;` or `,`
+//! separates. An open bracket does not extend over the whole file: it ends at the evident start of a new statement.
 
 mod segment;
 mod text;
@@ -22,7 +22,7 @@ use text::{
 /// A span of text that is one statement, entry, action or head of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it stands, without blanks around it.
+    /// Its position, without blanks around it.
     pub range: Range<usize>,
     /// A mistake in it has been reported already; it is not parsed.
     pub bad: bool,
@@ -42,7 +42,7 @@ pub struct Block {
 /// A statement: its line, or head and block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The line, or what stands before `{`.
+    /// The line, or the text before `{`.
     pub head: Segment,
     /// The block, if there is one.
     pub block: Option<Block>,
@@ -87,13 +87,13 @@ pub fn cut(source: &str, masked: &str) -> Cut {
 struct Cutter<'a> {
     source: &'a str,
     text: &'a str,
-    /// The text with its quotations blanked: a brace in one is none.
+    /// The text with blanked quotations: a brace in a quotation does not count.
     bare: Cow<'a, str>,
     lines: Lines,
     pos: usize,
     pieces: Vec<Piece>,
     diagnostics: Vec<Diagnostic>,
-    /// A cached search: a position, and the next brace from there on.
+    /// A cached search: a position, and the next brace after it.
     brace: Option<(usize, Option<usize>)>,
     /// A stray `;` has been reported.
     semicolons: bool,
@@ -124,7 +124,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// `run t = 0 .. 1 }`: where the head of a block ends whose `{` is missing although its `}` is there.
+    /// `run t = 0 .. 1 }`: the end of the head of a block whose `{` is missing although its `}` exists.
     fn head_without_brace(&mut self) -> Option<usize> {
         let line = self.rest_of_line(self.pos);
         let word = classify(line, false).filter(|word| matches!(word, Keyword::Run | Keyword::Params))?;
@@ -193,7 +193,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// A line with no brace: a plain statement, or the head of a block whose brace is on the next line or missing.
+    /// A line without a brace: a plain statement, or the head of a block whose brace is on the next line or missing.
     fn line(&mut self, head: Segment) {
         let text = &self.text[head.range.clone()];
         let word = classify(text, false).filter(|word| word.takes_block());
@@ -291,7 +291,7 @@ impl Cutter<'_> {
         self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
     }
 
-    /// Whether the next brace from here on is `}`.
+    /// True if the next brace is `}`.
     fn closes_next(&mut self) -> bool {
         let known = self.brace.filter(|&(from, at)| from <= self.pos && at.is_none_or(|at| at >= self.pos));
         let at = match known {
@@ -308,7 +308,7 @@ impl Cutter<'_> {
         let indent = self.indent(head);
         let run = classify(&self.text[head..open], true) == Some(Keyword::Run);
         let mut inner = 0usize;
-        // an `expect` at the margin may follow the block or stand inside it
+        // an unindented `expect` may follow the block or belong to it
         let mut end = None;
         loop {
             if !self.skip(b" \t\n;,") || self.leaves_block(indent, run) {
@@ -384,7 +384,7 @@ impl Cutter<'_> {
         self.report(report);
     }
 
-    /// Whether the line that begins here cannot belong to the block whose head is indented by `indent`.
+    /// True if the line that starts here cannot belong to the block whose head is indented by `indent`.
     fn leaves_block(&self, indent: usize, run: bool) -> bool {
         let (line_start, first, _) = self.lines.at(self.pos);
         if self.pos != first || self.pos - line_start > indent {
@@ -401,7 +401,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// First non-blank position of the next line that is not a comment. A blank line ends the search unless `far`.
+    /// First non-blank position of the next line that is not a comment. A blank line ends the search unless `far` is set.
     fn next_line(&self, mut at: usize, far: bool) -> Option<usize> {
         while at < self.text.len() {
             let line = self.rest_of_line(at);

@@ -1,4 +1,4 @@
-//! One segment: where it ends, and whether its brackets match.
+//! One segment: its end, and the check of its brackets.
 
 use odec_ir::Span;
 
@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::keyword::{self, Keyword, classify, first_word};
 use crate::syntax::limits::MAX_NESTING;
 
-/// State of one segment: open brackets with place and number of `if`s around them.
+/// State of one segment: open brackets, each with its position and the number of enclosing `if`s.
 #[derive(Default)]
 struct Brackets {
     open: Vec<(u8, usize, usize)>,
@@ -17,7 +17,7 @@ struct Brackets {
 }
 
 impl Cutter<'_> {
-    /// One segment from `self.pos` on; leaves `self.pos` where it stopped.
+    /// The segment that starts at `self.pos`; `self.pos` becomes its end.
     pub(super) fn segment(&mut self, in_block: bool) -> (Segment, Stop) {
         let text = self.text;
         let bytes = text.as_bytes();
@@ -38,7 +38,7 @@ impl Cutter<'_> {
                             Diagnostic::error("E0107", "this string is not closed")
                                 .label(Span::new(i, i + 1), "there is no second `\"` on this line"),
                         );
-                        // what closes the block is hardly part of the text
+                        // the closing brace is not part of the text
                         let end = close.unwrap_or(text.len());
                         i = text[i..end].find('}').filter(|_| in_block).map_or(end, |brace| i + brace) - 1;
                     }
@@ -145,7 +145,7 @@ impl Cutter<'_> {
         }
         let comma = so_far.ends_with(',') && !in_block;
         if comma || ends_open(so_far) {
-            // the cheap questions first: the last one reads all of the statement so far
+            // cheap conditions first: the last one reads the whole statement so far
             let equation = column <= indent && lone_equals(line).is_some_and(|at| !line[..at].contains(','));
             let complete = || lone_equals(so_far).is_some() || classify(so_far, false).is_some();
             let new = !comma && equation && complete();

@@ -1,11 +1,11 @@
-//! Properties of a line that follow from its text alone.
+//! Properties of a line that its text alone determines.
 
 use std::borrow::Cow;
 
 use crate::syntax::keyword::{self, classify, first_word};
 
-/// The text with what stands between quotes blanked, byte for byte in place. A quote that its line does not close hides
-/// nothing.
+/// The text with blanked quotations; positions do not change. A quote without a closing quote on its line has no
+/// effect.
 pub(super) fn without_texts(text: &str) -> Cow<'_, str> {
     if !text.contains('"') {
         return Cow::Borrowed(text);
@@ -42,14 +42,14 @@ impl Lines {
         Lines(lines.collect())
     }
 
-    /// The line that holds a position.
+    /// The line that contains a position.
     pub(super) fn at(&self, at: usize) -> (usize, usize, usize) {
         let after = self.0.partition_point(|&(start, ..)| start <= at);
         self.0.get(after.saturating_sub(1)).copied().unwrap_or_default()
     }
 }
 
-/// Whether a line begins with a keyword and what only a keyword is followed by.
+/// True if a line starts with a keyword followed by text that only follows keywords.
 pub(super) fn begins_statement(line: &str) -> bool {
     let Some(word) = classify(line, line.contains('{')) else { return false };
     let rest = line[word.word().len()..].trim_start();
@@ -58,7 +58,7 @@ pub(super) fn begins_statement(line: &str) -> bool {
     !infix && (!next.is_empty() || rest.is_empty() || rest.starts_with(['{', '"', '(', '[', '-', '.']))
 }
 
-/// Position of a `=` that is no part of another operator, outside of brackets.
+/// Position of a `=` outside brackets that is not part of another operator.
 pub(super) fn lone_equals(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let mut depth = 0usize;
@@ -84,39 +84,39 @@ pub(super) fn lone_equals(line: &str) -> Option<usize> {
 
 const OPERATORS: [char; 17] = ['+', '-', '*', '/', '^', '=', '<', '>', '−', '·', '×', '⋅', '≤', '≥', '≠', '±', '!'];
 
-/// Whether a line ends with an operator, `=`, `..`, or a reserved word, so that something must follow.
+/// True if a line ends with an operator, `=`, `..`, or a reserved word, so that something must follow.
 pub(super) fn ends_open(line: &str) -> bool {
     let word = line.rsplit(|c: char| !keyword::is_name_char(c)).next().unwrap_or_default();
     line.ends_with(OPERATORS) || line.ends_with("..") || keyword::RESERVED.contains(&word)
 }
 
-/// Whether a line begins with what can only go on from the line before.
+/// True if a line starts with text that can only continue the previous line.
 pub(super) fn begins_open(line: &str) -> bool {
     (line.starts_with(OPERATORS) && lone_equals(line) != Some(0))
         || matches!(first_word(line), "then" | "else" | "and" | "or")
 }
 
-/// Whether a line begins with a clause of an event.
+/// True if a line starts with a clause of an event.
 pub(super) fn begins_clause(line: &str) -> bool {
     keyword::CLAUSES.contains(&first_word(line))
 }
 
-/// Words that stand between the condition of an event and its action elsewhere.
+/// Words between the condition of an event and its action in other languages.
 const THEN: [&str; 3] = [" then ", " do ", ":"];
 
-/// The action in the head of an event without braces, and where its condition ends: `C then x := 1`, `C: x := 1`, `(C) x := 1`.
+/// Splits the head of an event without braces into condition and action: `C then x := 1`, `C: x := 1`, `(C) x := 1`.
 pub(super) fn action_in_head(head: &str) -> Option<(&str, &str)> {
     let assign = head.find(":=").or_else(|| head.find("+=")).or_else(|| head.find("-="))?;
     split_in_head(head, assign)
 }
 
-/// Condition and action, where the sign of the action stands at `assign`.
+/// Splits at the action whose `:=` is at `assign`.
 fn split_in_head(head: &str, assign: usize) -> Option<(&str, &str)> {
     let before = &head[..assign];
     let word = THEN.iter().find_map(|word| Some((before.rfind(word)?, word.len())));
     let (end, start) = match word {
         Some((at, length)) => (at, at + length),
-        // the last word, behind a bracket
+        // the last word, after a bracket
         None => {
             let name = before.trim_end().rfind(|c: char| c.is_whitespace() || c == ')')? + 1;
             (name, name)
@@ -128,14 +128,14 @@ fn split_in_head(head: &str, assign: usize) -> Option<(&str, &str)> {
     (!open && !action.starts_with([':', '=', '+', '-'])).then_some((condition, action))
 }
 
-/// The same with the sign of an equation, `C: x = 1`: condition, name and value.
+/// The same with `=`, `C: x = 1`: condition, name and value.
 pub(super) fn equation_in_head(head: &str) -> Option<(&str, &str, &str)> {
     let (condition, action) = split_in_head(head, lone_equals(head)?)?;
     let equals = lone_equals(action)?;
     Some((condition, action[..equals].trim(), action[equals + 1..].trim()))
 }
 
-/// The same as Modelica has it, `C then reinit(x, 1) end when`: condition and actions.
+/// The same in Modelica, `C then reinit(x, 1) end when`: condition and actions.
 pub(super) fn reinit_in_head(head: &str) -> Option<(&str, String)> {
     let (condition, rest) = head.split_once(" then ")?;
     let rest = rest.trim().trim_end_matches(';').trim_end_matches("end when").trim();

@@ -1,9 +1,9 @@
-//! Expressions, with an explicit stack: a chain of 100,000 operators is no deeper than one.
+//! Expressions, with an explicit stack: chains of 100,000 operators need no recursion.
 
 use super::{Printer, Style};
 use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, Index, Reference};
 
-// What binds least comes first; an operand of a smaller level than its place asks for gets brackets.
+// Ascending precedence; an operand of a lower precedence than required gets brackets.
 const ANY: u8 = 0;
 pub(super) const LOGIC: u8 = 1;
 const AND: u8 = 2;
@@ -58,7 +58,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A name with all that hangs on it.
+    /// A name with its subscripts, primes and component.
     pub(super) fn reference(&mut self, reference: &Reference) {
         self.parts(parts_of(reference));
     }
@@ -90,7 +90,7 @@ impl Printer<'_> {
                     Binary::Sub => (" - ", SUM, PRODUCT),
                     Binary::Mul => ("*", PRODUCT, MINUS),
                     Binary::Div => ("/", PRODUCT, MINUS),
-                    // groups to the right, and takes a minus there
+                    // right-associative, and permits a minus in the exponent
                     Binary::Pow => ("^", ATOM, MINUS),
                 };
                 vec![Part::Expr(*left, l), Part::Word(word), Part::Expr(*right, r)]
@@ -166,7 +166,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether an expression written at this place ends with the unit of a number.
+    /// True if an expression at this place ends with the unit of a number.
     pub(super) fn ends_with_unit(&self, mut id: ExprId) -> bool {
         while let Some(kind) = self.kind(id) {
             id = match kind {
@@ -183,7 +183,7 @@ impl Printer<'_> {
         false
     }
 
-    /// Whether any number in an expression has a unit.
+    /// True if any number in an expression has a unit.
     pub(super) fn has_unit(&self, id: ExprId) -> bool {
         let mut stack = vec![id];
         while let Some(id) = stack.pop() {

@@ -1,6 +1,6 @@
-//! The tree as text: as source again, or with every expression in prefix form for `odec dump --stage tree`.
+//! The tree as text: in source notation, or with expressions in prefix form for `odec dump --stage tree`.
 //!
-//! Invariant: parsing what [`Tree::to_source`] writes gives the same tree, but for the places.
+//! Invariant: parsing the output of [`Tree::to_source`] gives the same tree, except for source locations.
 
 mod expr;
 mod statement;
@@ -9,10 +9,10 @@ use std::fmt;
 
 use super::tree::{ExprId, Ident, Index, Reference, Tree, Unit};
 
-/// How expressions are written.
+/// The notation of expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
-    /// As a user writes them, with no bracket too many.
+    /// Source notation, without unnecessary brackets.
     Source,
     /// `(+ a (* b c))`: the structure of the expression.
     Prefix,
@@ -73,7 +73,7 @@ impl Tree {
         printer.out
     }
 
-    /// The text of one position in a bracket.
+    /// The text of one index in brackets.
     pub(crate) fn index_text(&self, index: &Index) -> String {
         match index {
             Index::At(at) => self.expr_text(*at),
@@ -82,7 +82,7 @@ impl Tree {
         }
     }
 
-    /// An expression, as a user would write it where it is a factor.
+    /// An expression in source notation, as a factor.
     pub(crate) fn expr_text(&self, id: ExprId) -> String {
         let mut printer = Printer { tree: self, style: Style::Source, out: String::new() };
         printer.expr(id, expr::MINUS);

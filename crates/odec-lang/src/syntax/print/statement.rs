@@ -8,7 +8,7 @@ use crate::syntax::tree::{
 
 impl Printer<'_> {
     pub(super) fn statement(&mut self, statement: &Statement) {
-        // the comment above `model` is the file's, so its own stands beside it
+        // the comment above `model` belongs to the file, so its own comment is beside it
         let beside = matches!(statement.kind, StatementKind::Model(_));
         if !beside {
             self.doc(statement.doc.as_ref(), "");
@@ -115,7 +115,7 @@ impl Printer<'_> {
         self.expr(rhs, 0);
     }
 
-    /// Items; where names share a value it is written once, behind the last of them.
+    /// Items; a shared value is written once, after the last name.
     fn declaration(&mut self, word: &str, items: &[Declared], share: bool) {
         let shared = |i: usize| {
             let next = items.get(i + 1).and_then(|next| next.value);
@@ -320,7 +320,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Clauses are written in one order: from, until, after, late, cancel, alone, priority.
+    /// Clauses have a fixed order: from, until, after, late, cancel, alone, priority.
     fn event(&mut self, event: &Event) {
         self.put(event.head.keyword());
         self.put(" ");

@@ -523,7 +523,7 @@ impl<'a> Collector<'a> {
         found.equations.push(EquationItem { left, lhs, rhs, span: statement.span, equals });
     }
 
-    /// Notes the rank of what is declared, and that its components are not declared one by one.
+    /// Records the rank of a declared array, and that its components are not declared one by one.
     pub(super) fn declared_whole(&mut self, target: &'a Reference) {
         self.names.ranks.entry(target.name.name.as_str()).or_insert(target.indices.len());
         if let Some(part) = target.path.first() {
@@ -535,7 +535,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// The definition that a declaration with a value makes.
+/// The definition from a declaration with a value.
 fn definition_of(item: &Declared, value: ExprId) -> DefinitionItem<'_> {
     DefinitionItem {
         name: &item.target.name.name,

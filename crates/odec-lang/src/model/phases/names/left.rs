@@ -1,4 +1,4 @@
-//! The form of a left side: a definition, a derivative in one of its notations, or an expression.
+//! The form of a left-hand side: a definition, a derivative in one of its notations, or an expression.
 
 use odec_ir::Span;
 
@@ -8,22 +8,22 @@ use crate::model::phases::resolve::{REDUCTIONS, builtin};
 use crate::report::error;
 use crate::syntax::tree::{Binary, Expr, ExprId, ExprKind, Ident, Later, Reference, Statement, StatementKind};
 
-/// The form of a left side.
+/// The form of a left-hand side.
 #[derive(Clone, Copy, Debug)]
 pub enum LeftSide<'a> {
-    /// One name, with or without indices, no prime.
+    /// One name, with or without indices, without a prime.
     Plain(&'a Reference),
     /// The derivative of this order of a name, in whatever notation, and the reference that has the indices.
     Derivative(&'a str, Span, u8, &'a Reference),
     /// `x(0)` for a state x.
     Start(&'a Ident, ExprId),
-    /// Anything else.
+    /// Any other expression.
     Expression,
 }
 
 impl<'a> Collector<'a> {
-    /// `f(x) = ...` without `fn`, `F(t) = ...` for a definition, `x(0) = 1` for a state that is not declared. Tells
-    /// whether it was one of these.
+    /// `f(x) = ...` without `fn`, `F(t) = ...` for a definition, `x(0) = 1` for a state that is not declared. True if
+    /// it is one of these.
     pub(super) fn call_as_left_side(&mut self, name: &'a Ident, arguments: &'a [ExprId], lhs: ExprId) -> bool {
         let known = self.names.symbols.contains_key(&name.name)
             || self.names.functions.contains_key(&name.name)
@@ -41,7 +41,7 @@ impl<'a> Collector<'a> {
             _ => false,
         };
         if self.input.tree.statements.iter().any(is_input) {
-            // a measured quantity on the left side of an equation without derivatives
+            // an input on the left-hand side of an equation without derivatives
             return false;
         }
         let report = match arguments {
@@ -91,8 +91,9 @@ impl<'a> Collector<'a> {
         !self.names.symbols.contains_key(name)
     }
 
-    /// The form of a left side. `der(x)`, `d/dt(x)` and `dx/dt` are derivatives where x is a state (or nothing), and
-    /// `dx`, `dt` are not declared. A name `d` does no harm: with no function `dt`, a quotient has no meaning there.
+    /// The form of a left-hand side. `der(x)`, `d/dt(x)` and `dx/dt` are derivatives where x is a state (or nothing),
+    /// and `dx`, `dt` are not declared. A name `d` does no harm: with no function `dt`, a quotient has no meaning
+    /// there.
     pub(super) fn left_side(&self, lhs: ExprId) -> LeftSide<'a> {
         let tree = self.input.tree;
         let expr = |id: ExprId| &tree.exprs[id.0 as usize];

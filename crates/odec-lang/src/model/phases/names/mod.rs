@@ -1,4 +1,4 @@
-//! The first phase: which names there are. Declarations are collected before any expression is read, so that order
+//! The first phase: collects the declared names. This happens before any expression is resolved, so that the order
 //! does not matter.
 
 mod collect;
@@ -20,13 +20,13 @@ pub(super) use left::LeftSide;
 /// The declarations of a model.
 #[derive(Default)]
 pub(super) struct Names<'a> {
-    /// Its own name, or that of its file.
+    /// The name in the model, or the name of its file.
     pub name: String,
     pub doc: Option<String>,
     pub time: Time,
     /// The meaning of each name; a vector counts as one name here.
     pub symbols: HashMap<String, Symbol>,
-    /// Where each name is declared first.
+    /// Source location of the first declaration of each name.
     pub declared: HashMap<String, Span>,
     /// Names declared more than once.
     pub doubled: Vec<Doubled>,
@@ -34,9 +34,9 @@ pub(super) struct Names<'a> {
     pub functions: HashMap<String, usize>,
     /// The position of each input in the list.
     pub inputs: HashMap<String, usize>,
-    /// How many indices each name was declared with; none for a scalar.
+    /// The number of indices in the declaration of each name; 0 for a scalar.
     pub ranks: HashMap<&'a str, usize>,
-    /// Names on lines that could not be read: nothing certain can be said of them.
+    /// Names on unreadable lines: nothing is certain about them.
     pub broken: HashSet<&'a str>,
     /// The declarations themselves.
     pub found: Declarations<'a>,
@@ -59,7 +59,7 @@ pub(super) struct Declarations<'a> {
     pub parameters: Vec<&'a Declared>,
     pub constants: Vec<&'a Declared>,
     pub states: Vec<&'a Declared>,
-    /// Which of the states are unknowns without a derivative.
+    /// The states that are unknowns without a derivative.
     pub unknowns: HashSet<usize>,
     pub initial: Vec<InitialItem<'a>>,
     /// Items that bound a state.
@@ -103,7 +103,7 @@ pub(super) struct DefinitionItem<'a> {
     pub unit: Option<&'a Unit>,
     pub doc: Option<&'a str>,
     pub indices: &'a [Index],
-    /// Other parts of an array that is defined piece by piece: indices, value, place.
+    /// Further parts of an array that is defined piece by piece: indices, value, location.
     pub pieces: Vec<(&'a [Index], ExprId, Span)>,
 }
 
@@ -121,19 +121,19 @@ pub(super) struct InputItem<'a> {
     pub value: ExprId,
     pub unit: Option<&'a Unit>,
     pub doc: Option<&'a str>,
-    /// The argument, if it is not the time in its own unit.
+    /// The argument, unless it is time in its own unit.
     pub other: Option<OtherArgument<'a>>,
 }
 
-/// The argument of a table over something else than time.
+/// The argument of a table over a quantity other than time.
 pub(super) struct OtherArgument<'a> {
-    /// `drag(v)`, by which the units of the model know it.
+    /// `drag(v)`, the name in the units of the model.
     pub key: String,
     pub name: &'a Ident,
     pub unit: Option<&'a Unit>,
 }
 
-/// An equation, and its left side as far as the syntax determines it.
+/// An equation, and its left-hand side as far as the syntax determines it.
 pub(super) struct EquationItem<'a> {
     pub left: LeftSide<'a>,
     pub lhs: ExprId,
@@ -193,7 +193,7 @@ struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    /// A parameter of a part that is a definition here.
+    /// Declares a parameter of a part that is a definition here.
     pub(super) fn declare_part_value(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
         let Some(value) = item.value else { return };
         self.declared_whole(&item.target);

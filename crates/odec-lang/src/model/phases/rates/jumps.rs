@@ -9,14 +9,14 @@ use crate::model::{Symbol, Term, TermId, TermKind};
 pub(super) const STEPS: &[&str] =
     &["sign", "floor", "ceil", "round", "fmod", "mod", "copysign", "lt", "le", "eq", "ne", "and", "or", "not"];
 
-/// Numbers at which branches are compared, and how near they have to be there.
+/// Number of points at which branches are compared, and the permitted difference.
 const PROBES: u64 = 4;
 const NEAR: f64 = 1e-9;
 
 /// The result for a choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Verdict {
-    /// Both branches are equal where the condition changes.
+    /// Both branches are equal at the change of the condition.
     Continuous,
     /// They differ there.
     Jumps,
@@ -32,8 +32,8 @@ pub(super) fn reason(name: &str) -> String {
     }
 }
 
-/// Compares the branches of a choice where its condition changes: with what stands alone on one side of a comparison
-/// replaced by the other side, at a few points.
+/// Compares the branches of a choice at the change of its condition: one side of a comparison is replaced by the
+/// other side, at a few points.
 pub(super) fn of_choice(terms: &[Term], condition: TermId, branches: [TermId; 2]) -> Verdict {
     let mut comparisons = Vec::new();
     // a discrete does not pass through the values between
@@ -57,7 +57,7 @@ pub(super) fn of_choice(terms: &[Term], condition: TermId, branches: [TermId; 2]
     match &verdicts[..] {
         [one] => *one,
         several if several.iter().all(|v| *v == Verdict::Continuous) => Verdict::Continuous,
-        // one surface alone may not decide
+        // a single surface may not decide
         _ => Verdict::Unknown,
     }
 }
@@ -91,12 +91,12 @@ fn at_surface(terms: &[Term], [a, b]: [TermId; 2], branches: [TermId; 2]) -> Ver
     }
 }
 
-/// A quantity that changes with time and is computed from nothing in the expression itself.
+/// True for a leaf that changes with time.
 fn is_leaf(kind: &TermKind) -> bool {
     matches!(kind, TermKind::Time | TermKind::State(..) | TermKind::Definition(_) | TermKind::Element(..))
 }
 
-/// Some term of an expression is wanted.
+/// True if some term of an expression satisfies the condition.
 fn any(terms: &[Term], root: TermId, wanted: &impl Fn(&TermKind) -> bool) -> bool {
     let mut open = vec![root];
     while let Some(id) = open.pop() {
@@ -108,7 +108,7 @@ fn any(terms: &[Term], root: TermId, wanted: &impl Fn(&TermKind) -> bool) -> boo
     false
 }
 
-/// Values at a point where every quantity has a different number.
+/// Values at a point where all quantities have different numbers.
 struct Probe<'a> {
     terms: &'a [Term],
     number: u64,
@@ -117,13 +117,13 @@ struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// The value of a term; `None` if it holds what has no plain value.
+    /// The value of a term; `None` if it contains something without a plain value.
     fn value(&self, root: TermId) -> Option<f64> {
         let mut known: HashMap<TermId, f64> = HashMap::new();
         let mut order = vec![root];
         let mut open = vec![root];
         while let Some(id) = open.pop() {
-            // an element is a quantity of its own, whatever its subscripts are
+            // an element is a separate quantity for any subscripts
             if !is_leaf(&self.terms[id.index()].kind) {
                 operands(&self.terms[id.index()].kind, |o| {
                     order.push(o);

@@ -2,7 +2,7 @@
 //! along the equations and time.
 //!
 //! If an equation gives a derivative directly, `y' = ...`, the derivative is replaced by its right-hand side, so that
-//! `e'` can be used wherever `e` can. If that right-hand side reads `e'` itself, the derivative stays, and the
+//! `e'` can be used wherever `e` can. If that right-hand side reads `e'` itself, the derivative remains, and the
 //! equations are solved for it together.
 
 mod jumps;
@@ -29,7 +29,7 @@ enum DerivedKind {
     Side(usize),
 }
 
-/// Makes the definitions for the derivatives in the text.
+/// Creates the definitions of the derivatives in the text.
 pub(super) fn form(model: &mut Model, uses: &mut Uses) -> Vec<Diagnostic> {
     if uses.rates.is_empty() {
         return Vec::new();
@@ -77,8 +77,8 @@ fn sides_in_cycles(model: &Model, declared: usize, made: &[DerivedKind]) -> Vec<
     found
 }
 
-/// Derivatives in the text of definitions that depend on them, by their place in the list. To form one would ask
-/// for the next derivative, and so on without end.
+/// Derivatives in definitions that depend on these derivatives, by their index in the list. Such a derivative would
+/// require the next derivative, and so on without end.
 fn own_derivatives(model: &Model, declared: usize, rates: &[Rate]) -> Vec<bool> {
     let reads = |body: Body| model.terms[body.range()].iter().filter_map(|t| Model::definition_read(&t.kind));
     let mut edges: Vec<Vec<usize>> = model.definitions.iter().map(|d| reads(d.value).collect()).collect();
@@ -92,7 +92,7 @@ fn own_derivatives(model: &Model, declared: usize, rates: &[Rate]) -> Vec<bool> 
     endless
 }
 
-/// Makes one definition after the other; each may ask for more.
+/// Creates one definition after the other; each may request more.
 struct Maker<'a> {
     model: &'a mut Model,
     declared: usize,
@@ -101,7 +101,7 @@ struct Maker<'a> {
     depth: Vec<usize>,
     /// For each derivative in the text: true if the definition depends on it.
     endless: Vec<bool>,
-    /// A derivative of too many definitions has been refused.
+    /// True if a derivative of too many definitions has been refused.
     too_deep: bool,
     /// States whose highest derivative is not read as the right side of its equation.
     kept: &'a HashSet<usize>,
@@ -130,7 +130,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The definition of this kind, which may not be there yet.
+    /// The definition of this kind, which may not exist yet.
     fn ask(&mut self, kind: DerivedKind) -> usize {
         let known = self.made.iter().position(|made| *made == kind);
         let at = known.unwrap_or_else(|| {
@@ -171,7 +171,7 @@ impl Maker<'_> {
                 value
             }
             Err(refused) => {
-                // one report for all derivatives beyond the last that is formed
+                // a single report for all derivatives beyond the limit
                 if depth <= MAX_PRIMES || !std::mem::replace(&mut self.too_deep, true) {
                     self.refuse(of, refused, used);
                 }
@@ -181,7 +181,7 @@ impl Maker<'_> {
         self.push(of, (&name, span), indexed, value);
     }
 
-    /// Says that a definition depends on its own derivative, which is zero from here on.
+    /// Reports that a definition depends on its own derivative, which counts as zero from here on.
     fn refuse_own(&mut self, of: usize, used: Span) {
         let Definition { name, span, indexed, .. } = self.model.definitions[of].clone();
         self.refuse(of, Refused::own(&name, used), Some(used));
@@ -202,7 +202,7 @@ impl Maker<'_> {
         self.model.definitions.push(Definition { name, value, unit: None, doc: None, span, indexed });
     }
 
-    /// The equation that gives the highest derivative of a state as it stands, for all elements, and that order.
+    /// The equation that directly determines the highest derivative of a state for all elements, and its order.
     fn equation_of(&self, state: usize) -> Option<(usize, u8)> {
         let model = &*self.model;
         let mut own = model.equations.iter().enumerate().filter(|(_, e)| e.target == Some(state));
@@ -215,7 +215,7 @@ impl Maker<'_> {
         (all && equation.place.len() == axes.len()).then_some((at, order))
     }
 
-    /// The order of the derivative on the left side.
+    /// The order of the derivative on the left-hand side.
     fn given(&self, equation: &Equation) -> Option<u8> {
         Model::state_read(&self.model.term(equation.lhs.root).kind).map(|(_, order)| order)
     }

@@ -11,7 +11,7 @@ use crate::model::walk::{MAX_INLINED_TERMS, operands};
 use crate::model::{Body, Model, Reduction, Symbol, Term, TermId, TermKind};
 use crate::syntax::limits::{MAX_NESTING, MAX_PRIMES};
 
-/// Why an expression has no derivative.
+/// The reason why an expression has no derivative.
 pub(super) struct Refused {
     /// The end of the headline.
     pub why: String,
@@ -29,7 +29,7 @@ impl Refused {
         Refused { why: "its value depends on its own derivative".to_owned(), at, help }
     }
 
-    /// Derivatives of derivatives, beyond what anyone reads.
+    /// Derivatives of higher order than any use.
     pub(super) fn deep(at: Span) -> Refused {
         let why = format!("it needs more than {MAX_PRIMES} nested derivatives of definitions");
         Refused { why, at, help: "write one of the definitions in between without derivatives".to_owned() }
@@ -40,18 +40,18 @@ impl Refused {
 pub(super) struct Slopes<'m, 'a> {
     maker: &'m mut Maker<'a>,
     terms: Vec<Term>,
-    /// The first of them by what they are.
+    /// The first terms, by their content.
     written: HashMap<String, TermId>,
-    /// The derivative of each of the first terms; `None` is zero.
+    /// The derivative of each first term; `None` is zero.
     of: Vec<Option<TermId>>,
-    /// The place where a value jumps, of each of the first terms.
+    /// The location of a jump of each first term.
     jumps: Vec<Option<(Span, String)>>,
     /// Choices that may jump.
     doubtful: Vec<Span>,
 }
 
 impl<'m, 'a> Slopes<'m, 'a> {
-    /// The derivative of an expression as a new one, and the choices that may jump.
+    /// The derivative of an expression as a new expression, and the choices that may jump.
     pub(super) fn of(maker: &'m mut Maker<'a>, body: Body) -> Result<(Body, Vec<Span>), Refused> {
         let mut slopes = Slopes {
             maker,
@@ -130,7 +130,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
         Ok(new[at(body.root)])
     }
 
-    /// The derivative of a term; those of its operands are known.
+    /// The derivative of a term whose operands have known derivatives.
     fn slope(&mut self, id: TermId) -> Result<Option<TermId>, Refused> {
         let Term { kind, span } = self.terms[id.index()].clone();
         let mut jump = None;
@@ -195,7 +195,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
         Ok(slope)
     }
 
-    /// Where and why the value of an operation jumps.
+    /// Location and reason of a jump in the value of an operation.
     fn jump_of(&mut self, op: Op, list: &[TermId], span: Span) -> Option<(Span, String)> {
         let varies = |s: &Self, o: TermId| s.of[o.index()].is_some() || s.jumps[o.index()].is_some();
         if op.0.name == "if" {
@@ -289,7 +289,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
         })
     }
 
-    /// The subscripts are plain indices over the axes of the state, so that nothing outside is read.
+    /// True if the subscripts are plain indices over the axes of the state, so that nothing outside is read.
     fn is_whole(&self, state: usize, subscripts: &[TermId]) -> bool {
         let model = self.model();
         let axes = &model.states[state].indexed.axes;
@@ -299,10 +299,10 @@ impl<'m, 'a> Slopes<'m, 'a> {
         })
     }
 
-    /// A definition depends on what changes with time.
+    /// True if a definition depends on time or on varying quantities.
     fn varies(&self, definition: usize) -> bool {
         let model = self.model();
-        // one that is asked for and not made yet is the derivative of what varies
+        // a requested definition that does not exist yet is the derivative of a varying quantity
         let Some(first) = model.definitions.get(definition) else { return true };
         let mut seen = HashSet::from([definition]);
         let mut open = vec![first.value];
@@ -324,7 +324,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
         false
     }
 
-    /// Moves what a term needs into the model.
+    /// Copies a term and its operands into the model.
     fn keep(&mut self, root: TermId) -> Body {
         let mut needed = vec![false; self.terms.len()];
         needed[root.index()] = true;

@@ -1,4 +1,4 @@
-//! Compartments: a volume that is given becomes a parameter, one that is a state changes, and one that follows from
+//! Compartments: a given volume becomes a parameter, a volume that is a state changes, and a volume that depends on
 //! parameters is a definition.
 
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ pub(super) type Volumes = BTreeMap<String, Compartment>;
 pub(super) struct Compartment {
     /// Number of its indices.
     indices: usize,
-    /// The state that is the volume, if it changes: that with the same indices.
+    /// The state that is the volume, if it changes: the one with the same indices.
     pub volume: Option<Ident>,
 }
 
 impl Compartment {
-    /// The state that is the volume at a place.
+    /// The state that is the volume of a place.
     pub(super) fn volume_at(&self, place: &Reference, writer: &mut Writer) -> Option<Reference> {
         let name = self.volume.clone()?;
         Some(Reference { name, ..as_read(writer, place) })
@@ -124,7 +124,7 @@ fn index_name<'t>(tree: &'t Tree, index: &Index) -> Option<&'t str> {
 enum Volume {
     /// A number.
     Given,
-    /// From other names; with the state that it is, if it is one.
+    /// The volume depends on other names; if it is a state, that state.
     Follows(Option<Ident>),
 }
 

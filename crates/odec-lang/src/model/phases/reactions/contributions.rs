@@ -24,7 +24,7 @@ struct Term {
     spots: Vec<BracketPlace>,
     /// An amount per time.
     flow: bool,
-    /// Where the species stands in the reaction.
+    /// Source location of the species in the reaction.
     span: Span,
     statement: Span,
 }
@@ -33,7 +33,7 @@ struct Term {
 #[derive(Default)]
 pub(super) struct Contributions(BTreeMap<String, Vec<Term>>);
 
-/// Finds what a reaction does to its species.
+/// Determines the effects of a reaction on its species.
 pub(super) fn of(
     facts: &Facts<'_>,
     line: &Line<'_>,
@@ -101,8 +101,8 @@ fn other(facts: &Facts<'_>, species: &Reference) -> Option<Diagnostic> {
     Some(report.label(*declared, "declared here").help(help))
 }
 
-/// Leaves it to the check of sizes that what the reaction changes is there: a product beyond the end of its array would
-/// be lost.
+/// Lets the check of sizes verify that the changed elements exist: a product beyond the end of its array would be
+/// lost.
 fn exist(axes: &[Axis], spots: &[BracketPlace], species: &Reference, writer: &mut Writer) {
     let mut binders = Vec::new();
     for spot in spots {
@@ -120,12 +120,12 @@ fn exist(axes: &[Axis], spots: &[BracketPlace], species: &Reference, writer: &mu
     writer.add(StatementKind::Matter(Matter::Elements(value)), species.span, None);
 }
 
-/// Names that are declared and that no reaction changes.
+/// True for declared names that no reaction changes.
 fn stands(facts: &Facts<'_>, name: &str) -> bool {
     facts.constants.contains_key(name) || facts.definitions.contains_key(name)
 }
 
-/// The same place of the same species.
+/// True for the same place of the same species.
 fn alike(tree: &Tree, a: &[BracketPlace], b: &[BracketPlace]) -> bool {
     let number = |id: &ExprId| match tree.exprs[id.0 as usize].kind {
         ExprKind::Number(value) => Some(value),
@@ -186,7 +186,7 @@ fn equation(
 ) {
     let target = &item.target;
     let span = terms.first().map_or(target.span, |term| term.span);
-    // the reactions of a part have given its state an equation, to which these add
+    // the reactions of a part have already given this state an equation, to which these add
     let joined = facts.sums.contains(target.name.name.as_str());
     let mut sum: Option<ExprId> = joined.then(|| writer.right_side(target)).flatten();
     for term in terms.iter().filter(|term| term.net != 0.0) {
@@ -237,7 +237,7 @@ fn equation(
         }
         return;
     }
-    // what is on both sides of all its reactions stays as it is
+    // a species on both sides of all its reactions is constant
     let sum = sum.unwrap_or_else(|| writer.number(0.0, span));
     let mut left = super::write::as_written(writer, target);
     left.primes = 1;
@@ -259,8 +259,8 @@ fn unnamed(tree: &Tree, item: &Declared, term: &Term) -> Option<Diagnostic> {
     })
 }
 
-/// The rate of a reaction at the element of the state that the equation is for: 0 where there is none, and the sum of those
-/// that there are several of.
+/// The rate of a reaction at the element of the equation's state: 0 if there is none, and the sum if there are
+/// several.
 fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> ExprId {
     let span = term.span;
     let own: Vec<Option<Ident>> =
@@ -300,7 +300,7 @@ fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> 
             None => {
                 let ends = axis.range.or_else(|| facts.indices.get(axis.name.name.as_str()).copied());
                 let bound = unbound(facts, term, &own, &axis.name);
-                // under another name it is no index of the model, and has a range of its own
+                // under another name it is not an index of the model and needs an explicit range
                 let ends = if bound.name == axis.name.name { axis.range } else { ends };
                 let range = ends.map(|(from, to)| (writer.copy(from), writer.copy(to)));
                 free.push((bound.clone(), range));
@@ -323,7 +323,7 @@ fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> 
     }
 }
 
-/// A name for an index of a sum: its own, unless the equation is for elements by that name.
+/// A name for an index of a sum: its own, unless the elements of the equation use that name.
 fn unbound(facts: &Facts<'_>, term: &Term, own: &[Option<Ident>], axis: &Ident) -> Ident {
     if own.iter().flatten().all(|own| own.name != axis.name) {
         return axis.clone();

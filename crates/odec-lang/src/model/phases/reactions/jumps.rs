@@ -5,10 +5,10 @@ use crate::diagnostic::Diagnostic;
 use crate::report::error;
 use crate::syntax::tree::{Action, Change, ExprKind, Index, Later, Matter, Reference, StatementKind, Tree};
 
-/// Most species whose actions a message shows.
+/// Largest number of species whose actions a message shows.
 const MAX_SHOWN: usize = 3;
 
-/// Events that set a volume and not all that is in it, in a tree that has all its parts.
+/// Finds events that set a volume but not all concentrations in it, in a tree with all its parts.
 pub(in crate::model::phases) fn check(tree: &Tree) -> Vec<Diagnostic> {
     let mut inside: Vec<(&Reference, &Reference, &Reference)> = Vec::new();
     for statement in &tree.statements {
@@ -34,7 +34,7 @@ pub(in crate::model::phases) fn check(tree: &Tree) -> Vec<Diagnostic> {
     said
 }
 
-/// What one block of actions leaves out.
+/// The concentrations that one block of actions leaves out.
 fn forgotten(
     tree: &Tree,
     inside: &[(&Reference, &Reference, &Reference)],
@@ -94,8 +94,8 @@ fn forgotten(
     )))
 }
 
-/// A change of a species is one of all its elements in the compartment: its first subscripts are those of the volume, the
-/// others are whole indices.
+/// True if a change of a species applies to all its elements in the compartment: its first subscripts are those of
+/// the volume, the others are whole indices.
 fn covers(tree: &Tree, species: &Reference, volume: &Reference) -> bool {
     let text = |index: &Index| tree.index_text(index);
     let whole = |index: &Index| match index {

@@ -116,7 +116,7 @@ fn product(k: ExprId, side: &[Participant], span: Span, writer: &mut Writer) -> 
     value
 }
 
-/// The same name with brackets that stand at the same place of the text, or none.
+/// True for the same name with brackets at the same location of the text, or without any.
 fn same(a: &Reference, b: &Reference) -> bool {
     a.name.name == b.name.name && a.indices.is_empty() && b.indices.is_empty()
 }
@@ -133,14 +133,14 @@ pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
     };
     if reaction.law != Law::Flow {
         let first = changed().next();
-        // in an array each element may have a compartment of its own
+        // in an array, each element may have a separate compartment
         let place = |(species, place): (&Reference, Option<&Reference>)| {
             place.map(|place| {
                 let declared = facts.states.get(species.name.name.as_str()).map(|item| &item.target.indices);
                 let at = |k: usize, index: &Index| {
                     let same =
                         |own: &Index| index_names(tree, own).is_some_and(|own| Some(own) == index_names(tree, index));
-                    // an array of parts has the indices of the part in front
+                    // in an array of parts, the indices of the part come first
                     let own = declared.map_or(Some(k), |declared| declared.iter().position(same));
                     own.and_then(|k| species.indices.get(k))
                         .map_or_else(|| tree.index_text(index), |own| tree.index_text(own))
@@ -170,7 +170,7 @@ pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
             let report = error("E0594", headline, species.span, "this reaction changes it");
             let report = report.label(equation.span, "so does this");
             let fixed = format!("write `${name}` here, so that the reaction does not change it");
-            // a state of a part has the name of the part in front
+            // the name of a state of a part starts with the name of the part
             said.push(report.help(match name.split_once('.') {
                 None => format!("remove the equation, or {fixed}"),
                 Some((_, own)) => format!(
@@ -215,7 +215,7 @@ fn reactants_in_constants(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said:
     said.push(report.help("give only the constant, `mass k`, or the whole rate with `rate`"));
 }
 
-/// A reactant on which its own loss does not depend may fall below zero.
+/// Warns about a reactant whose own loss does not depend on it, because it may become negative.
 fn reactants_in_law(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut Vec<Diagnostic>) {
     let mut read: BTreeSet<&str> = BTreeSet::new();
     let mut open = vec![line.reaction.value];
@@ -248,7 +248,7 @@ fn reactants_in_law(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
         let name = participant.species.name.name.as_str();
         let [consumed, produced] =
             [&line.reaction.left, &line.reaction.right].map(|side| count(side, &participant.species));
-        // a catalyst stays as it is
+        // a catalyst does not change
         let falls = produced == 0.0 || produced < consumed;
         if falls && facts.states.contains_key(name) && !read.contains(name) {
             let headline = format!("the rate does not depend on `{name}`, although the reaction consumes it");

@@ -11,19 +11,19 @@ use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Index, Reaction, Refe
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub name: Ident,
-    /// As it is written: `i in 1..N-1`.
+    /// The range as written: `i in 1..N-1`.
     pub range: Option<(ExprId, ExprId)>,
 }
 
 /// The place of a species in one bracket.
 pub(super) enum BracketPlace {
-    /// Number of the axis, and what is added to it.
+    /// Index of the axis, and the offset.
     Axis(usize, i64),
     /// A number or a constant.
     Fixed(ExprId),
 }
 
-/// The axes of a reaction: those of its label, or without one those of its species.
+/// The axes of a reaction: those of its label or, without a label, those of its species.
 pub(super) fn axes_of(tree: &Tree, facts: &Facts<'_>, reaction: &Reaction) -> Result<Vec<Axis>, Diagnostic> {
     let mut axes: Vec<Axis> = Vec::new();
     let mut meet = |name: &Ident, range: Option<(ExprId, ExprId)>| match axes
@@ -142,7 +142,7 @@ fn beyond_label(reaction: &Reaction, index: &Ident) -> Diagnostic {
     .help(format!("write `{}[{}]:`", label.name, index.name))
 }
 
-/// `i`, `i + 1`, `i - 2`, `1 + i`: the name, and what is added to it if that is a whole number.
+/// `i`, `i + 1`, `i - 2`, `1 + i`: the name, and the offset if it is an integer.
 fn name_and_offset(tree: &Tree, at: ExprId) -> (Option<&Ident>, Option<i64>) {
     let name = |id: ExprId| match &tree.exprs[id.0 as usize].kind {
         ExprKind::Name(r) if r.indices.is_empty() && r.path.is_empty() && r.primes == 0 => Some(&r.name),

@@ -1,4 +1,4 @@
-//! A tree that grows: new expressions behind those of the text, new statements in the place of reactions.
+//! A growing tree: new expressions are appended to those of the text, and new statements replace reactions.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ impl Writer {
         self.equation_of(state).map(|(_, rhs)| rhs)
     }
 
-    /// Gives that equation another right side.
+    /// Replaces the right-hand side of the equation of a state.
     pub(super) fn replace(&mut self, state: &Reference, value: ExprId) {
         if let Some((k, _)) = self.equation_of(state)
             && let StatementKind::Equation { rhs, .. } = &mut self.tree.statements[k].kind
@@ -141,7 +141,7 @@ impl Writer {
     }
 }
 
-/// A name on its own.
+/// A bare name.
 pub(super) fn plain(name: &Ident, span: Span) -> Reference {
     Reference {
         name: name.clone(),

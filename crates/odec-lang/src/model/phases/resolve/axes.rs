@@ -1,4 +1,4 @@
-//! `axis` statements: which index set a coordinate belongs to.
+//! `axis` statements: determines the index set of each coordinate.
 
 use super::{Resolver, Use, UseKind};
 use crate::model::{Coordinate, Model, Symbol};
@@ -6,7 +6,7 @@ use crate::report::error;
 use crate::syntax::tree::Declared;
 
 impl<'a> Resolver<'a> {
-    /// `axis x[i] = ...`, `axis x[i]` or `axis x` of what is declared over one index.
+    /// Resolves `axis x[i] = ...`, `axis x[i]`, or `axis x` for an array over one index.
     pub(super) fn resolve_axis(&mut self, item: &'a Declared) {
         let name = &item.target.name;
         let Some(&symbol) = self.model.symbols.get(&name.name) else {

@@ -1,4 +1,4 @@
-//! The values of arrays beyond their index sets, and definitions given piece by piece.
+//! The values of arrays beyond their index sets, and definitions in pieces.
 
 use odec_ir::nest::Edge;
 
@@ -124,7 +124,7 @@ impl<'a> Resolver<'a> {
         (indexed, values)
     }
 
-    /// Axes of an array that is given in pieces: along each axis the index set that one of them names.
+    /// Axes of an array in pieces: along each axis, the index set that one of them names.
     fn axes_of_pieces(&mut self, all: &[(&'a [Index], ExprId, odec_ir::Span)]) -> (Indexed, ()) {
         let mut indexed = Indexed::default();
         let rank = all.first().map_or(0, |p| p.0.len());
@@ -171,7 +171,7 @@ impl<'a> Resolver<'a> {
         scope
     }
 
-    /// The condition on the indices of an array that a place is; `None` if it is all of it.
+    /// The condition on the indices of an array for a place; `None` if it is the whole array.
     fn place_condition(&mut self, place: &[model::Place], indexed: &Indexed) -> Option<TermId> {
         let mut condition: Option<TermId> = None;
         for (p, &local) in place.iter().zip(&indexed.locals) {

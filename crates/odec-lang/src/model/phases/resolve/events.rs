@@ -97,7 +97,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// `cancel` without `after`: nothing waits that could be dropped.
+    /// Refuses `cancel` without `after`: without a delay, nothing can be dropped.
     fn refuse_dead_cancel(&mut self, event: &tree::Event) {
         let (Some(span), None) = (event.clauses.cancel, event.clauses.after) else { return };
         let report = warning("W0516", "`cancel` has no effect here", span, "odec executes the event at once");
@@ -197,7 +197,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The target of an action, and the scope of its right side; `None` after a mistake.
+    /// The target of an action, and the scope of its right-hand side; `None` after a mistake.
     fn action_target(&mut self, target: &'a Reference, scope: Scope) -> (Scope, Option<Target>) {
         let name = target.name.name.as_str();
         let symbol = self.model.symbols.get(name).copied();
@@ -222,7 +222,7 @@ impl<'a> Resolver<'a> {
                 return (inner, None);
             }
         };
-        // a discrete that events write and nothing reads is not used
+        // a discrete that is only written counts as unused
         if matches!(symbol, Symbol::State(_)) {
             self.uses.mark(symbol);
         }
@@ -242,8 +242,7 @@ impl<'a> Resolver<'a> {
         (inner, Some(Target { symbol, order: target.primes, subscripts, locals, dim }))
     }
 
-    /// A subscript of a target: an index of the event as it is, a new index that runs over all of its values, or a
-    /// number.
+    /// A subscript of a target: an index of the event, a new index that runs over all its values, or a number.
     fn action_subscript(&mut self, index: &'a Index, scope: &mut Scope, locals: &mut Vec<usize>) -> Body {
         let (name, range, span) = match index {
             Index::At(e) => {

@@ -1,5 +1,5 @@
-//! Functions of the model. One whose body holds its arguments alone stays a function, which is called; one that reads
-//! names of the model, or elements of arrays, is put in where it is called, as if its body stood there.
+//! Functions of the model. A function whose body reads only its arguments remains a function; a function that reads
+//! names of the model or elements of arrays is inlined at its calls.
 
 use std::collections::HashMap;
 
@@ -17,25 +17,25 @@ use crate::report::error;
 use crate::syntax::limits::MAX_NESTING;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Reference};
 
-/// A function that is being put in.
+/// A function that is being inlined.
 pub(super) struct Frame<'a> {
     arguments: &'a [Ident],
     values: Vec<Value>,
 }
 
-/// Which functions are put in, and which one is just now.
+/// The inlined functions, and the current ones.
 pub(super) struct Functions<'a> {
-    /// By function: it is put in.
+    /// For each function: true if it is inlined.
     pub open: Vec<bool>,
     /// From the outermost call to the current one.
     pub frames: Vec<Frame<'a>>,
-    /// Ranges of the reductions in functions: their terms must not lie among those of an expression.
+    /// Ranges of the reductions in functions: their terms must not be among those of an expression.
     pub ranges: HashMap<ExprId, Body>,
     /// Number of terms that functions were expanded to, without the current outermost call.
     terms: u64,
     /// The first term of the current outermost call.
     start: u64,
-    /// It was said that these are too many.
+    /// True after a report of too many inlined calls.
     too_many: bool,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Functions<'a> {
         let calls: Vec<Vec<usize>> = functions.iter().map(|f| calls(input, names, f)).collect();
         let mut open: Vec<bool> = functions.iter().map(|f| reads_more(input, names, f)).collect();
         for component in components(&calls) {
-            // one that calls itself is answered elsewhere
+            // recursion is reported elsewhere
             let cycle = is_cycle(&component, &calls);
             for i in component {
                 open[i] = !cycle && (open[i] || calls[i].iter().any(|&called| open[called]));
@@ -64,7 +64,7 @@ fn calls(input: Input<'_>, names: &Names<'_>, f: &FunctionItem<'_>) -> Vec<usize
     input.nodes_of(f.body).into_iter().filter_map(called).collect()
 }
 
-/// The body reads names of the model that are no scalar constants.
+/// True if the body reads names of the model other than scalar constants.
 fn reads_more(input: Input<'_>, names: &Names<'_>, f: &FunctionItem<'_>) -> bool {
     input.nodes_of(f.body).into_iter().any(|id| match &input.tree.exprs[id.0 as usize].kind {
         ExprKind::Name(r) if f.arguments.iter().any(|a| a.name == r.name.name) => false,
@@ -79,7 +79,7 @@ fn reads_more(input: Input<'_>, names: &Names<'_>, f: &FunctionItem<'_>) -> bool
 }
 
 impl<'a> Resolver<'a> {
-    /// Resolves the ranges of reductions in functions that are put in, before any expression calls these.
+    /// Resolves the ranges of reductions in inlined functions, before any expression calls them.
     pub(super) fn resolve_function_ranges(&mut self) {
         let names = self.names;
         for f in names.found.functions.iter().zip(self.functions.open.clone()).filter(|(_, open)| *open).map(|f| f.0) {
@@ -94,7 +94,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The body of a function with these arguments, in place of its call.
+    /// The body of a function with these arguments, instead of its call.
     pub(super) fn put_in(&mut self, index: usize, values: Vec<Value>, place: Allowed<'a>, span: Span) -> Value {
         let names = self.names;
         let item = &names.found.functions[index];
@@ -132,7 +132,7 @@ impl<'a> Resolver<'a> {
         self.value_of(item.body)
     }
 
-    /// The argument of the function that is being put in, if the name is one.
+    /// The argument of the function that is being inlined, if the name is one.
     pub(super) fn put_in_argument(&mut self, reference: &'a Reference) -> Option<Value> {
         let frame = self.functions.frames.last()?;
         let i = frame.arguments.iter().position(|a| a.name == reference.name.name)?;
@@ -155,7 +155,7 @@ impl<'a> Resolver<'a> {
         arguments.iter().find(|a| a.name == name)
     }
 
-    /// An index that nothing binds: in a function it has to be an argument.
+    /// Reports an index that nothing binds: in a function it must be an argument.
     pub(super) fn index_outside(&mut self, name: &str, span: Span, place: Allowed<'a>) {
         let inside = |f: &&FunctionItem<'a>| {
             let body = self.input.span_of(f.body);
@@ -188,7 +188,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// An argument of a function that stays a function.
+    /// An argument of a function that is not inlined.
     pub(super) fn argument(&mut self, reference: &'a Reference, i: usize) -> Value {
         let dims = self.instances.arguments.clone();
         let span = reference.span;

@@ -1,4 +1,4 @@
-//! Inputs: the table behind the name, the words that say how it is read, and calls of the name.
+//! Inputs: the table of the name, the words that determine how it is read, and calls of the name.
 
 use odec_ir::Span;
 
@@ -9,10 +9,10 @@ use crate::model::{Body, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind, Ident};
 
-/// How an input is written.
+/// The notation of an input.
 const FORM: &str = "write for example `input q(t) = table(\"q.csv\", \"flow\", linear)`";
 
-/// The words of a table so far.
+/// The words of a table found so far.
 #[derive(Default)]
 struct Words {
     between: Option<(Between, Span)>,
@@ -31,7 +31,7 @@ impl<'a> Resolver<'a> {
             if let Some(input) = self.input_of(item.name, item.value, item.unit.map(|u| u.text.clone()), item.doc) {
                 self.model.inputs.push(Input { argument, ..input });
             } else {
-                // what is wrong was said; calls of it are not
+                // the mistake has been reported; calls of the input are fine
                 let (source, span) = (Source::Lists(Vec::new(), Vec::new()), item.name.span);
                 let (between, outside) = (Between::Linear, Outside::Nothing);
                 let (name, unit, doc) = (item.name.name.clone(), None, None);
@@ -77,7 +77,7 @@ impl<'a> Resolver<'a> {
         Some(Input { name, argument: None, unit, doc, span: span_of, source, place: span, between, outside })
     }
 
-    /// The samples, and the arguments behind them.
+    /// The samples, and the arguments after them.
     fn source_of(&mut self, arguments: &'a [ExprId], span: Span) -> Option<(Source, &'a [ExprId])> {
         let tree = self.input.tree;
         let kind = |e: &ExprId| &tree.exprs[e.0 as usize].kind;

@@ -1,4 +1,4 @@
-//! Checks that reactions leave for later: the elements that they change, and the compartments with contents.
+//! Checks of reactions that need the whole model: the elements that they change, and the contents of compartments.
 
 use super::{Allowed, Resolver};
 use crate::syntax::tree::Matter;

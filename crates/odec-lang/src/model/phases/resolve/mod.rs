@@ -42,7 +42,7 @@ pub(super) struct Resolved {
     pub uses: Uses,
 }
 
-/// Which names are used.
+/// The uses of names.
 #[derive(Default)]
 pub(super) struct Uses {
     pub symbols: HashSet<Symbol>,
@@ -50,11 +50,11 @@ pub(super) struct Uses {
     pub functions: HashSet<usize>,
     /// Elements of [`Model::inputs`].
     pub inputs: HashSet<usize>,
-    /// How many functions are declared; those after them are copies for vectors.
+    /// Number of declared functions; those after them are copies for vectors.
     pub declared_functions: usize,
     /// Names that are declared nowhere.
     pub undeclared: BTreeMap<String, Vec<Use>>,
-    /// Definitions whose derivative is a left side, and where.
+    /// Definitions whose derivative is a left-hand side, with source locations.
     pub primed: BTreeMap<usize, Vec<Span>>,
     /// Definitions whose derivative is read: each gets a definition after the declared ones.
     pub rates: Vec<Rate>,
@@ -66,35 +66,35 @@ impl Uses {
     }
 }
 
-/// The derivative of a definition, and the first place where it is read.
+/// The derivative of a definition, and the location of its first use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rate {
-    /// An element of [`Model::definitions`]; of a second derivative the first one.
+    /// The element of [`Model::definitions`]; for a second derivative, the first derivative.
     pub of: usize,
     pub span: Span,
 }
 
-/// A place where an undeclared name is used.
+/// A source location at which an undeclared name is used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use {
     pub span: Span,
     pub kind: UseKind,
 }
 
-/// How it is used there.
+/// The kind of the use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UseKind {
     /// In an expression.
     Value,
-    /// Its derivative is a left side.
+    /// Its derivative is a left-hand side.
     LeftSide,
-    /// It is given a value in a parameter set.
+    /// A parameter set gives it a value.
     Set,
     /// An event changes it.
     Target,
-    /// As an index: in brackets, or bound by a reduction.
+    /// An index: in brackets, or bound by a reduction.
     Index,
-    /// As the base of a power with this exponent, between these places: `e^x`.
+    /// The base of a power with this exponent, between these locations: `e^x`.
     Power(ExprId),
 }
 
@@ -113,7 +113,7 @@ enum Allowed<'a> {
     Extent,
 }
 
-/// Resolves all expressions. `readable`: no line was rejected by the grammar.
+/// Resolves all expressions. `readable` is true if the grammar has rejected no line.
 pub(super) fn resolve<'a>(
     input: Input<'a>,
     names: &'a Names<'a>,
@@ -152,12 +152,12 @@ pub(super) fn resolve<'a>(
     (Resolved { model, starts, uses }, reports.into_list())
 }
 
-/// Functions of the model by what was declared and the shapes of their arguments.
+/// Functions of the model, by declaration and shapes of their arguments.
 #[derive(Default)]
 struct Instances {
-    /// The first of one or more components.
+    /// The first of its components.
     firsts: HashMap<(usize, Vec<Dim>), usize>,
-    /// Those whose bodies are still to be resolved.
+    /// Functions whose bodies have not been resolved yet.
     pending: Vec<(usize, Vec<Dim>)>,
     /// Shapes of the arguments of the function whose body is resolved.
     arguments: Vec<Dim>,
@@ -179,16 +179,16 @@ struct Resolver<'a> {
     reports: Reports,
     /// The value of each expression that was resolved last.
     values: Vec<Option<Value>>,
-    /// Bodies of expressions outside of indices, which several names may share.
+    /// Bodies of expressions outside indices, which several names may share.
     bodies: HashMap<ExprId, Vec<Body>>,
     instances: Instances,
     functions: Functions<'a>,
     scopes: Scopes<'a>,
-    /// Indices that nothing binds: statement, name.
+    /// Indices that nothing binds: statement and name.
     free: BTreeMap<(u32, String), Vec<Span>>,
-    /// Names of outputs, and where they are declared.
+    /// Names of outputs, and locations of their declarations.
     recorded: HashMap<String, Span>,
-    /// States by the first equation with a derivative of them, once a message asks for one.
+    /// For each state, the first equation with its derivative; computed when a message needs it.
     with_equation: Option<HashMap<&'a str, Span>>,
 }
 
@@ -197,7 +197,7 @@ impl Resolver<'_> {
         self.reports.say(diagnostic);
     }
 
-    /// A symbol and the order of its derivative as terms hold them: the derivative of a definition is a definition.
+    /// A symbol and the order of its derivative in the form of terms: the derivative of a definition is a definition.
     fn of_order(&mut self, symbol: Symbol, order: u8, span: Span) -> (Symbol, u8) {
         let Symbol::Definition(mut of) = symbol else { return (symbol, order) };
         if order == 0 {

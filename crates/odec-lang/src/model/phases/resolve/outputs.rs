@@ -98,7 +98,7 @@ impl<'a> Resolver<'a> {
                 Some(places) => places.iter().map(|p| self.recorded_axis(p)).collect(),
             };
             let (value, indexed) = self.whole(symbol, order, &axes, span);
-            // One element has a name of its own; of several, each is named by its indices.
+            // A single element has its own name; several elements are named by their indices.
             let single = places.as_ref().is_some_and(|p| p.iter().all(|p| matches!(p, model::Place::At(_))));
             let (name, value, indexed) = if single {
                 let start = self.model.terms.len() as u32;

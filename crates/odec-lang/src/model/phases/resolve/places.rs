@@ -1,5 +1,5 @@
-//! Brackets where something is declared or given: `u[i, j in 2..N]` as axes, and `u[1, j]` as the elements that a
-//! statement is for.
+//! Brackets in declarations and on left-hand sides: `u[i, j in 2..N]` as axes, and `u[1, j]` as the elements of a
+//! statement.
 
 use odec_ir::Span;
 
@@ -49,7 +49,7 @@ impl<'a> Resolver<'a> {
         (indexed, scope)
     }
 
-    /// The same indices under the names that another statement gives them: `state u[i] = 0, u[j]' = 0`.
+    /// The same indices under the names of another statement: `state u[i] = 0, u[j]' = 0`.
     pub(super) fn rebind(&mut self, indices: &'a [Index], indexed: &Indexed) -> Scope {
         let mut scope = None;
         for (index, &local) in indices.iter().zip(&indexed.locals) {
@@ -101,7 +101,7 @@ impl<'a> Resolver<'a> {
         (places, scope)
     }
 
-    /// A constant index on a left side. `u[i+1]' = ...` is not one.
+    /// A constant index on a left-hand side. `u[i+1]' = ...` is not one.
     fn fixed_index(&mut self, e: ExprId) -> Body {
         let moved = self.input.nodes_of(e).into_iter().find_map(|id| {
             let name = self.input.plain_name(id)?;
@@ -164,13 +164,13 @@ impl<'a> Resolver<'a> {
         self.within_scope(None, |b| b.body(e, Allowed::Extent))
     }
 
-    /// An index in a formula that nothing binds.
+    /// Reports an index in a formula that nothing binds.
     pub(super) fn free_index(&mut self, name: &str, span: Span) {
         let key = (self.scopes.statement, name.to_owned());
         self.free.entry(key).or_default().push(span);
     }
 
-    /// The quantity that an action of an event changes, if this place is in its target.
+    /// The quantity that an event action changes, if this location is in its target.
     fn target_at(&self, place: Span) -> Option<&'a str> {
         let events = self.input.tree.statements.iter().filter_map(|s| match &s.kind {
             StatementKind::Event(event) => Some(event),

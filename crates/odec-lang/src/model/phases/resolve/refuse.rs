@@ -15,13 +15,13 @@ use crate::syntax::tree::{ExprId, ExprKind, Ident, Reference};
 pub const REDUCTIONS: &[&str] = &["sum", "prod"];
 
 impl<'a> Resolver<'a> {
-    /// `v = w` for a state with an equation of its own, in a model with unknowns: one of them keeps it.
+    /// True for `v = w` with a state that has an equation of its own, in a model with unknowns: then it is a constraint.
     pub(super) fn is_constraint(&mut self, target: &Reference, equation: &EquationItem<'a>) -> bool {
         let is_number = matches!(self.input.tree.exprs[equation.rhs.0 as usize].kind, ExprKind::Number(..));
         !is_number && !self.names.found.unknowns.is_empty() && self.equation_of(&target.name.name).is_some()
     }
 
-    /// A bare state on a left side: the prime is missing.
+    /// Reports a bare state on a left-hand side: the prime is missing.
     pub(super) fn bare_state(&mut self, target: &Reference, state: usize, equation: &EquationItem<'a>) {
         let name = &target.name;
         let started = self.input.tree.statements.iter().filter_map(|s| match &s.kind {
@@ -35,7 +35,7 @@ impl<'a> Resolver<'a> {
         let end = Span { start: target.span.end, ..target.span };
         let written = self.input.text(target.span);
         let constrained = !self.names.found.unknowns.is_empty();
-        // a number is an initial value that is out of place
+        // a number is a misplaced initial value
         let is_number = matches!(self.input.tree.exprs[equation.rhs.0 as usize].kind, ExprKind::Number(..));
         let own = self.equation_of(&name.name).filter(|own| {
             let left = self.input.text(*own).split('=').next().unwrap_or_default();
@@ -66,8 +66,8 @@ impl<'a> Resolver<'a> {
         self.say(report);
     }
 
-    /// What to change for a state that follows a formula: it becomes a definition. Its equation `x' = v` becomes one of
-    /// `v`, if `v` has no other equation.
+    /// The change for a state that follows a formula: it becomes a definition. Its equation `x' = v` becomes an
+    /// equation of `v`, if `v` has no other.
     fn prescribed(&mut self, state: &str, own: Span) -> String {
         let equation = self.input.text(own);
         let speed = equation.strip_prefix(state).and_then(|rest| rest.strip_prefix('\'')).map(str::trim_start);
@@ -120,10 +120,10 @@ impl<'a> Resolver<'a> {
         self.say(report.help(format!("write `state {} = {value}` and remove this line", name.name)));
     }
 
-    /// A prime on a name that is no state.
+    /// Reports a prime on a name that is not a state.
     pub(super) fn prime_without_state(&mut self, name: &str, symbol: Symbol, span: Span) {
         if self.names.doubled.iter().any(|d| d.name == name) {
-            // One of the two declarations may be that of the state.
+            // One of the two declarations may be the declaration of the state.
             return;
         }
         let mut report = error(
@@ -144,7 +144,7 @@ impl<'a> Resolver<'a> {
         self.say(report.help(help));
     }
 
-    /// Says what is wrong if a name may not be used here.
+    /// Reports a name that may not be used here.
     pub(super) fn permitted(&mut self, reference: &Reference, symbol: Symbol, place: Allowed<'a>) -> bool {
         let name = &reference.name.name;
         let kind = Model::kind_of(symbol);
@@ -254,7 +254,7 @@ impl<'a> Resolver<'a> {
         // A misspelt name before a bracket is a product without its sign only if that name is a value.
         let near: Vec<String> =
             suggest::nearest(&name.name, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
-        // what differs in capitals alone is it
+        // a name that differs only in capitals is meant
         let near = match near.iter().find(|n| n.eq_ignore_ascii_case(&name.name)) {
             Some(same) => vec![same.clone()],
             None => near,
@@ -307,7 +307,7 @@ impl<'a> Resolver<'a> {
             report.help("the language has no past values (delays); for a product write `*`")
         } else {
             let report = report.help(format!("for a product write `*`: `{}*(...)`", name.name));
-            // `2/k(x + 1)`: what is below the line is not certain
+            // `2/k(x + 1)`: the extent of the denominator is not certain
             let before = self.input.source.text[..span.start as usize].trim_end();
             if before.ends_with(['/', '^']) || before.ends_with("**") { report } else { report.fix(after, "*") }
         };
@@ -344,7 +344,7 @@ impl<'a> Resolver<'a> {
         let mut report = error("E0204", headline, span, "");
         let mut help = None;
         if let Some(index) = function {
-            // The function's own statement may come later than this call, so the tree is asked.
+            // The statement of the function may come after this call, so look in the tree.
             let statement = self.input.tree.statements.iter().find_map(|s| match &s.kind {
                 crate::syntax::tree::StatementKind::Function { name: n, arguments, .. }
                     if self.names.functions.get(&n.name) == Some(&index) =>

@@ -1,4 +1,4 @@
-//! Run blocks and parameter sets: which entries there are, and what kind of value each takes.
+//! Run blocks and parameter sets: the permitted entries, and the kind of value of each.
 
 use odec_ir::Span;
 
@@ -9,7 +9,7 @@ use crate::report::error;
 use crate::suggest;
 use crate::syntax::tree::{self, Entry, ExprId, ExprKind, Ident};
 
-/// States by position with the order of their derivative, and which of their elements.
+/// States by index with the order of their derivative, and their selected elements.
 type Tolerated = (Vec<(usize, u8)>, Vec<Elements>);
 
 /// The value that each entry takes, in words with an example.
@@ -29,7 +29,7 @@ fn shape(key: &str) -> &'static str {
     }
 }
 
-/// What other tools call the entries of a run.
+/// Names of run entries in other tools.
 const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("tspan", "t"),
     ("tend", "t"),
@@ -188,8 +188,8 @@ impl<'a> Resolver<'a> {
         list.push(SetEntry { symbol, order, at, value, span: entry.key.span });
     }
 
-    /// The subscripts of an entry: one number for each index of what it names. `None` where they are something else,
-    /// which was said.
+    /// The subscripts of an entry: one number for each index of the named array. `None` after a report of something
+    /// else.
     fn set_element(&mut self, symbol: Symbol, entry: &'a Entry) -> Option<Vec<Body>> {
         let mut at = Vec::with_capacity(entry.indices.len());
         for index in &entry.indices {
@@ -218,7 +218,7 @@ impl<'a> Resolver<'a> {
         None
     }
 
-    /// A number that is given a value in a set was meant to be a parameter.
+    /// Reports a quantity in a set that should have been a parameter.
     fn cannot_be_set(&mut self, key: &Ident, symbol: Symbol) {
         let name = &key.name;
         let only_numbers = match symbol {
@@ -332,8 +332,8 @@ impl<'a> Resolver<'a> {
         list
     }
 
-    /// The states that `atol(x)` is for, and which of their elements; none for an entry without an argument. `None`: that
-    /// was a mistake.
+    /// The states of `atol(x)`, and their selected elements; empty for an entry without an argument. `None` after a
+    /// mistake.
     fn entry_states(&mut self, key: &str, entry: &'a Entry) -> Option<Tolerated> {
         let Some(reference) = &entry.argument else { return Some((Vec::new(), Vec::new())) };
         if key != "atol" {
@@ -408,7 +408,7 @@ impl<'a> Resolver<'a> {
             ("record", "outputs") | ("samples", "steps") | ("start", "steady") => {
                 Some(EntryValue::Word(word.name.clone()))
             }
-            // a quantity of the model that has this name comes first
+            // a quantity of the model with this name takes precedence
             ("record", "all" | "states") if !self.model.symbols.contains_key(word.name.as_str()) => {
                 Some(EntryValue::Word(word.name.clone()))
             }
@@ -458,7 +458,7 @@ impl<'a> Resolver<'a> {
         Some(EntryValue::Names(names))
     }
 
-    /// The states whose tolerance `atol(x)` is; none after another mistake, `None` if it is no state.
+    /// The states of `atol(x)`; empty after another mistake, `None` if it is not a state.
     fn tolerance_of(&mut self, reference: &'a tree::Reference) -> Option<Vec<(usize, u8)>> {
         let name = reference.name.name.as_str();
         let state = match self.model.symbols.get(name).copied() {
@@ -514,7 +514,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The first and the last element along an axis; `None` is all of it.
+/// The first and the last element along an axis; `None` for the whole axis.
 type Elements = Option<(model::Body, model::Body)>;
 
 /// The first byte of a statement, for messages about duplicates.

@@ -1,4 +1,4 @@
-//! Which indices are bound where: by the left side of a statement, or by a reduction around an expression.
+//! The bindings of indices: by the left-hand side of a statement, or by a reduction around an expression.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ struct Link<'a> {
 /// A position in the chains of [`Scopes`].
 pub(super) type Scope = Option<u32>;
 
-/// All chains, and where the builder is in them.
+/// All chains, and the current position of the builder.
 #[derive(Default)]
 pub(super) struct Scopes<'a> {
     links: Vec<Link<'a>>,
@@ -31,7 +31,7 @@ pub(super) struct Scopes<'a> {
     /// The current statement, so that a mistake is reported once per statement.
     pub statement: u32,
     count: u32,
-    /// Places where the current left side restricts an index: `m*u[i in 2..N]''`.
+    /// Source locations at which the current left-hand side restricts an index: `m*u[i in 2..N]''`.
     pub restricted: Vec<Span>,
     /// Indices that the reductions of the current expression bind.
     pub reductions: HashMap<ExprId, Vec<usize>>,
@@ -77,7 +77,7 @@ impl<'a> Resolver<'a> {
         self.model.locals.len() - 1
     }
 
-    /// The index set of this name; says what is wrong if the name is something else or nothing.
+    /// The index set with this name; reports another kind of name, or an unknown one.
     pub(super) fn index_set(&mut self, name: &Ident) -> Option<usize> {
         match self.model.symbols.get(&name.name).copied() {
             Some(Symbol::Index(i)) => {
@@ -108,8 +108,8 @@ impl<'a> Resolver<'a> {
         self.say(report.help("give the index its own name: every name has one meaning"));
     }
 
-    /// The nodes of an expression, operands first, each with what is bound around it. Reductions get their locals
-    /// here, and the ranges of these their terms.
+    /// The nodes of an expression, operands first, each with its enclosing bindings. Creates the locals of
+    /// reductions, and the terms of their ranges.
     pub(super) fn scoped_nodes(&mut self, expr: ExprId, place: Allowed<'a>) -> Vec<(ExprId, Scope)> {
         let tree = self.input.tree;
         let mut nodes = Vec::new();

@@ -1,5 +1,5 @@
-//! Declarations, equations and runs as parts of the model: each expression is resolved in its place, once for each
-//! component of a vector.
+//! Declarations, equations and runs as parts of the model: each expression is resolved once for each component of a
+//! vector.
 
 use odec_ir::{Span, names};
 
@@ -16,7 +16,7 @@ use crate::model::{self, Body, Indexed, Symbol, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{self, Declared, ExprId, ExprKind, Ident, Index, Reference};
 
-/// The name of a component of what is declared under this name.
+/// The name of a component of a vector with this name.
 pub(super) fn component_name(name: &str, dim: Dim, c: usize) -> String {
     if dim == 0 { name.to_owned() } else { format!("{name}.{}", COMPONENTS[c]) }
 }
@@ -138,7 +138,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// `x >= 0`: of a vector for each of its components, or for one that is named.
+    /// `x >= 0`: for a vector, for each of its components, or for a named one.
     fn resolve_limit(&mut self, item: &'a Declared) {
         let (Some(limit), Some(&Symbol::State(first))) = (item.limit, self.model.symbols.get(&item.target.name.name))
         else {
@@ -217,7 +217,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// `state x = 5 >= 0` would start from 1: whoever writes that means a bound, or another value.
+    /// Refuses `state x = 5 >= 0`, which would start from 1: a bound or another value is meant.
     pub(super) fn refuse_comparison(&mut self, item: &Declared, state: bool) {
         let Some(value) = item.value else { return };
         let ExprKind::Comparison(operands, _) = &self.input.tree.exprs[value.0 as usize].kind else { return };
@@ -269,7 +269,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A number outside of all indices.
+    /// A number, outside all indices.
     pub(super) fn scalar(&mut self, expr: ExprId, place: Allowed<'a>) -> Body {
         self.shared(expr, place, 0)[0]
     }
@@ -389,8 +389,8 @@ impl<'a> Resolver<'a> {
         model::TermId(body.root.0 + by)
     }
 
-    /// `m*u[i]'' + k*u[i] = 0`: the indices of the left side, in their order, are what it is for; of `0 = ...` those of
-    /// the right side.
+    /// `m*u[i]'' + k*u[i] = 0`: the indices of the left-hand side, in order, are those of the equation; for
+    /// `0 = ...`, those of the right-hand side.
     fn expression_equation(&mut self, equation: &EquationItem<'a>) {
         let (mut scope, mut locals) = self.implied_indices(equation.lhs);
         if locals.is_empty() {
@@ -414,7 +414,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Index names that are used and bound by no reduction, each with a local: `u[i in 2..N]` says for which.
+    /// Index names that are used and not bound by a reduction, each with a local; `u[i in 2..N]` restricts one.
     pub(super) fn implied_indices(&mut self, lhs: ExprId) -> (Scope, Vec<usize>) {
         let mut names: Vec<(ExprId, &'a Ident)> = Vec::new();
         let mut ranges: Vec<(&'a Ident, (ExprId, ExprId))> = Vec::new();
@@ -535,7 +535,7 @@ impl<'a> Resolver<'a> {
         names
     }
 
-    /// Too many or too few indices.
+    /// Reports too many or too few indices.
     pub(super) fn wrong_rank(&mut self, reference: &Reference, rank: usize) {
         let name = &reference.name.name;
         let typed = names::plain(name);

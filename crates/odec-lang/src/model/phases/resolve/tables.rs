@@ -1,4 +1,4 @@
-//! Tables: nested brackets and files as the values of what is declared over indices.
+//! Tables: nested brackets and files as the values of arrays.
 
 use odec_ir::Span;
 
@@ -75,7 +75,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The entries of nested brackets, row by row, and how many there are along each axis.
+    /// The entries of nested brackets, row by row, and their number along each axis.
     fn entries(&mut self, value: ExprId, rank: usize) -> Option<(Vec<ExprId>, Vec<usize>)> {
         let tree = self.input.tree;
         let mut level = vec![value];
@@ -183,7 +183,7 @@ impl<'a> Resolver<'a> {
         bodies
     }
 
-    /// `sum(u)`, `max(u)`: the index is missing. Tells whether it was that.
+    /// Reports `sum(u)`, `max(u)`: the index is missing. True if it was that.
     pub(super) fn reduction_without_index(&mut self, name: &Ident, arguments: &[ExprId], span: Span) -> bool {
         let array = match arguments {
             [one] => self.array_in(*one),
@@ -193,7 +193,7 @@ impl<'a> Resolver<'a> {
         if array.is_none() && matches!(word, "min" | "max") {
             return false;
         }
-        // The same mistake, seen from inside.
+        // The same mistake, seen from the inside.
         self.reports
             .retain(|d| d.code != "E0513" || !d.span().is_some_and(|s| span.start <= s.start && s.end <= span.end));
         let report = error("E0515", format!("`{word}` needs the index that it runs over"), span, "");

@@ -65,7 +65,7 @@ impl<'a> Resolver<'a> {
         Body { start, end: start + 1, root }
     }
 
-    /// A number that stands where an expression is missing or wrong.
+    /// A number that replaces a missing or wrong expression.
     pub(super) fn number_body(&mut self, x: f64, span: Span) -> Body {
         self.single(TermKind::Number(x), span)
     }
@@ -97,7 +97,7 @@ impl<'a> Resolver<'a> {
         self.split(start, value)
     }
 
-    /// The components of a value that was resolved last, as bodies with their own terms.
+    /// The components of the value that was resolved last, as bodies with separate terms.
     pub(super) fn split(&mut self, start: u32, value: Value) -> Vec<Body> {
         if let Value::Scalar(root) = value {
             return vec![Body { start, end: self.model.terms.len() as u32, root }];
@@ -139,7 +139,7 @@ impl<'a> Resolver<'a> {
         (start, self.value_of(expr))
     }
 
-    /// The value in the unit in which it is used.
+    /// The value in the unit of its use.
     pub(super) fn converted(&mut self, id: ExprId, value: Value) -> Value {
         let Some(&factor) = self.factors.get(&id) else { return value };
         let span = self.input.span_of(id);
@@ -249,7 +249,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A number, or a vector whose components are made one by one.
+    /// A number, or a vector whose components are created one by one.
     pub(super) fn each(&mut self, dim: Dim, _: Span, mut make: impl FnMut(&mut Self, usize) -> TermId) -> Value {
         let terms: Vec<TermId> = (0..usize::from(dim.max(1))).map(|c| make(self, c)).collect();
         Value::from_terms(&terms)
@@ -370,7 +370,7 @@ impl<'a> Resolver<'a> {
         Value::Scalar(self.apply(op.0.name, &operands, span))
     }
 
-    /// The value of a name; after an error a term that computes nothing.
+    /// The value of a name; after an error, a term without a value.
     fn name(&mut self, reference: &'a Reference, place: Allowed<'a>) -> Value {
         let subscripts = self.subscripts(reference);
         self.reference(reference, &subscripts, place)
@@ -378,7 +378,7 @@ impl<'a> Resolver<'a> {
 
     /// A name outside of an expression: in an `output`, after `atol`.
     pub(super) fn outside_name(&mut self, reference: &'a Reference) -> (u32, Value) {
-        // The subscripts are expressions of their own; their ranges, if any, come before the terms.
+        // Subscripts are separate expressions; their ranges, if any, come before the terms.
         let mut all = Vec::new();
         for e in reference.indices.iter().flat_map(crate::syntax::tree::Index::parts) {
             all.extend(self.scoped_nodes(e, Allowed::Anywhere));
@@ -493,7 +493,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// `.x` of a reference: the component, if there is one. `None` after a mistake.
+    /// The component of a reference with `.x`, if there is one. `None` after a mistake.
     #[expect(clippy::option_option, reason = "no component, and no answer, are two things")]
     pub(super) fn which_component(&mut self, reference: &'a Reference, dim: Dim) -> Option<Option<usize>> {
         let Some(part) = reference.path.first() else { return Some(None) };
@@ -536,7 +536,7 @@ impl<'a> Resolver<'a> {
         self.mark(base, UseKind::Power(exponent));
     }
 
-    /// An undeclared name that is a whole subscript, or moved by a number, was meant to be an index.
+    /// Records that an undeclared name that is a whole subscript, or has an offset, was meant to be an index.
     fn mark_subscript(&mut self, subscript: ExprId) {
         match &self.input.tree.exprs[subscript.0 as usize].kind {
             ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) => {

@@ -1,4 +1,4 @@
-//! Vectors: which operations they have, and the functions that take them.
+//! Vectors: their operations, and the functions that accept them.
 
 use odec_ir::Span;
 use odec_ir::builtin as table;
@@ -22,7 +22,7 @@ fn kind(dim: Dim) -> &'static str {
 }
 
 impl<'a> Resolver<'a> {
-    /// Something inside of this place is wrong already, so that its kind is not known.
+    /// True if an error inside this location has been reported, so that its kind is unknown.
     fn already_wrong(&self, span: Span) -> bool {
         let inside = |s: Span| span.start <= s.start && s.end <= span.end;
         self.reports.list().iter().any(|d| d.is_error() && d.span().is_some_and(inside))
@@ -118,8 +118,8 @@ impl<'a> Resolver<'a> {
         self.each(dim, span, |b, c| b.apply(name, &[left.component(c), right.component(c)], span))
     }
 
-    /// `left and right`. `a and b and c` is `a and (b and c)` where a or b is a condition on indices, so that each
-    /// of them decides about all that follows.
+    /// `left and right`. `a and b and c` is `a and (b and c)` where a or b is a condition on indices, so that each of
+    /// them guards all operands after it.
     fn chain(&mut self, name: &str, left: TermId, right: TermId, span: Span) -> TermId {
         let parts = match table::find(name) {
             Some(op) => conditions::parts(&self.model, op, left),
@@ -134,8 +134,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// `p*q` of vectors with four components: the product of quaternions is unique only if one knows which component
-    /// is the real part.
+    /// `p*q` of vectors with four components: the product of quaternions depends on which component is the real part.
     fn product_of_quaternions(&mut self, [p, q]: [&str; 2], span: Span) {
         let report = error("E0528", "the product of two vectors is ambiguous", span, "two vectors");
         let name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -213,7 +212,7 @@ impl<'a> Resolver<'a> {
         Some(Value::Scalar(if name.name == "norm" { self.apply("sqrt", &[total], span) } else { total }))
     }
 
-    /// The number of components of what a call gives.
+    /// The number of components of the result of a call.
     pub(super) fn called_shape(&mut self, function: usize, shapes: &[Dim]) -> Dim {
         self.shapes.call_shape(function, shapes, &mut self.instances.calls, 0)
     }
@@ -224,7 +223,7 @@ impl<'a> Resolver<'a> {
         if let Some(&first) = self.instances.firsts.get(&key) {
             return first;
         }
-        // Numbers alone are the function itself, in the order of the text.
+        // Functions of numbers are the functions themselves, in the order of the text.
         let first = if dim == 0 && shapes.iter().all(|&s| s == 0) { function } else { self.model.functions.len() };
         if first != function {
             let declared = self.model.functions[function].clone();
@@ -241,8 +240,8 @@ impl<'a> Resolver<'a> {
         first
     }
 
-    /// Resolves the bodies of all functions that are called, for the shapes that they are called with; those that are
-    /// never called for numbers.
+    /// Resolves the bodies of all called functions, for the shapes of their calls; functions without calls are
+    /// resolved for numbers.
     pub(super) fn resolve_functions(&mut self, functions: &[FunctionItem<'a>]) {
         self.resolve_pending(functions);
         for (function, &open) in self.model.functions.iter_mut().zip(&self.functions.open) {

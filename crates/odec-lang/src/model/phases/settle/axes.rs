@@ -1,10 +1,10 @@
-//! Coordinates must be known before a run: they follow from numbers, constants, parameters and their index.
+//! Checks that coordinates are known before a run: they may depend on numbers, constants, parameters and their index.
 
 use crate::model::phases::reports::Reports;
 use crate::model::{Level, Model, Symbol};
 use crate::report::error;
 
-/// Refuses coordinates that change during a run, and those that are given part by part.
+/// Refuses coordinates that change during a run, or that are defined in parts.
 pub(super) fn check(model: &Model, reports: &mut Reports) {
     for axis in &model.axes {
         let Symbol::Definition(i) = axis.array else { continue };

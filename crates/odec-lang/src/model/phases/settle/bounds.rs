@@ -1,4 +1,4 @@
-//! Checks bounds of states once their orders are known: they bound a state, and are constant during a run.
+//! Checks bounds of states once their orders are known: they apply to states, and are constant during a run.
 
 use crate::model::phases::reports::Reports;
 use crate::model::{Level, Model};

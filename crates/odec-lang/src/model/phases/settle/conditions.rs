@@ -1,4 +1,4 @@
-//! The conditions of `when`: logic of comparisons and of what is constant between events.
+//! The conditions of `when`: logic of comparisons and of values that are constant between events.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -15,14 +15,15 @@ struct Call {
     from: Inside,
 }
 
-/// The call that a term stands in the body of.
+/// The call whose body contains a term.
 type Inside = Option<Rc<Call>>;
 
-/// A term and where it stands.
+/// A term and its context.
 type At = (TermId, Inside);
 
-/// `v == 0` of quantities that change becomes `v > 0`, whose changes in both directions count; but `==` of quantities that change
-/// by jumps alone stays. The rest of a condition is logic of comparisons and of what is constant between events.
+/// Rewrites `v == 0` for varying quantities as `v > 0`, whose changes in both directions count; but `==` of
+/// quantities that change only by jumps remains. The rest of a condition must be logic of comparisons and of values
+/// that are constant between events.
 pub(super) fn condition(model: &mut Model, event: usize, reports: &mut Reports) {
     let EventKind::When { condition, from_start, .. } = model.events[event].kind else { return };
     let root = condition.root;
@@ -112,13 +113,13 @@ impl Conditions<'_> {
         reports.say(error("E0546", headline, self.model.term(at.0).span, "part of a condition").help(help));
     }
 
-    /// The sides of an equality must not jump across each other.
+    /// Refuses an equality whose sides may jump across each other.
     fn continuous(&self, [a, b]: [TermId; 2], reports: &mut Reports) {
         let Some((id, inside)) = self.jumping([a, b]) else { return };
         let [left, right] = [a, b].map(|side| self.text(side, &None));
         let (text, remainder) = (self.text(id, &inside), self.remainder((id, inside.clone())));
         let help = match remainder {
-            // the remainder itself is one side, and the other one does not change
+            // the remainder itself is one side, and the other side is constant
             Some([u, period]) if [a, b].contains(&id) => {
                 let other = if a == id { b } else { a };
                 let (of, to, apart) = (self.text(u, &inside), self.text(other, &None), self.text(period, &inside));
@@ -143,7 +144,7 @@ impl Conditions<'_> {
         reports.say(error("E0549", headline, span, "this jumps in an equality").help(help));
     }
 
-    /// `mod(u, P) <= 0` holds at single instants, as an equality does.
+    /// Refuses `mod(u, P) <= 0`, which holds only at single instants, like an equality.
     fn lasting(&self, [a, b]: [TermId; 2], reports: &mut Reports) {
         let zero = matches!(self.model.term(b).kind, TermKind::Number(0.0));
         if zero && self.remainder((a, None)).is_some() && self.level((a, None)) >= Level::Time {
@@ -213,7 +214,7 @@ impl Conditions<'_> {
         (id, inside)
     }
 
-    /// On what a term depends with all its operands.
+    /// The level of a term, including its operands.
     fn level(&self, at: At) -> Level {
         let mut open = vec![at];
         let mut seen = HashSet::new();
@@ -229,7 +230,7 @@ impl Conditions<'_> {
         level
     }
 
-    /// True where the value changes by jumps alone.
+    /// True if the value changes only by jumps.
     fn jumps(&self, at: At) -> bool {
         let mut open = vec![at];
         let mut seen = HashSet::new();
@@ -269,7 +270,7 @@ impl Conditions<'_> {
     }
 }
 
-/// A term in the body of one call: with what is given there, from the inside out.
+/// A term in the body of one call, with its arguments from the inside out.
 fn key(id: TermId, inside: &Inside) -> (TermId, Vec<TermId>) {
     let mut given = Vec::new();
     let mut at = inside.as_ref();

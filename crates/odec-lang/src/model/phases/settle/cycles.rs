@@ -55,7 +55,8 @@ impl Cycles<'_> {
         bodies.into_iter().map(of).collect()
     }
 
-    /// A constant with axes depends on the constants in their ranges, and one that reduces on those of its reductions.
+    /// Adds dependences: a constant with axes depends on the constants in their ranges, and one with reductions on
+    /// the constants in their ranges.
     fn with_extents(&self, mut edges: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
         let model = &self.model;
         let constants_in = |body: Body, list: &mut Vec<usize>| {
@@ -120,7 +121,7 @@ impl Cycles<'_> {
         order
     }
 
-    /// Initial values may use definitions and other initial values; those that are needed, each after those it uses.
+    /// Determines the order of initial values and definitions: the needed ones, each after those it uses.
     fn check_start_order(&mut self) {
         let definitions = self.model.definitions.len();
         let mut starts: Vec<Start> = (0..definitions).map(Start::Definition).collect();
@@ -213,7 +214,7 @@ impl Cycles<'_> {
     }
 }
 
-/// The shortest round of a component, every member with its place.
+/// The shortest cycle of a component, with the source location of each member.
 fn cycle(
     component: &[usize],
     edges: &[Vec<usize>],

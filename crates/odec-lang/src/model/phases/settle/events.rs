@@ -1,5 +1,5 @@
-//! Events once it is known what depends on what: conditions that are conditions, times that are known before, targets
-//! that can be changed, and two values for one quantity.
+//! Checks events once dependences are known: conditions must be conditions, times must be known in advance, targets
+//! must be changeable, and no quantity may get two values.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) fn check(model: &mut Model, reports: &mut Reports) {
         events.spans(event, reports);
         let before = reports.list().len();
         events.targets(event, reports);
-        // a highest derivative as a target is read by its own action as well: one mistake
+        // its own action also reads a highest derivative that is a target: one mistake
         if reports.list().len() == before {
             events.rates(event, reports);
         }
@@ -36,10 +36,10 @@ struct Events<'a> {
 struct Write {
     /// The event, and the number of its action.
     action: (usize, usize),
-    /// The subscripts, where all of them are numbers.
+    /// The subscripts, if all are numbers.
     element: Option<Vec<u64>>,
     time: f64,
-    /// The place of the time in the list of its event.
+    /// Index of the time in the list of its event.
     place: usize,
 }
 
@@ -52,7 +52,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// For the actions of two events.
+    /// The pair for the actions of two events.
     fn of(a: &Write, b: &Write) -> Option<Pair> {
         let (late, early) = if a.action > b.action { (a, b) } else { (b, a) };
         let apart = late.action.0 != early.action.0;
@@ -61,7 +61,7 @@ impl Pair {
 }
 
 impl Events<'_> {
-    /// The times of `at` and `every` are known before they come.
+    /// Checks that the times of `at` and `every` are known before they come.
     fn times(&self, event: usize, reports: &mut Reports) {
         let (word, bodies) = match &self.model.events[event].kind {
             EventKind::At(times) => ("at", times.clone()),
@@ -91,8 +91,8 @@ impl Events<'_> {
         }
     }
 
-    /// Checks that a period is positive and a delay is not negative, if they are known before the run whatever the
-    /// user sets.
+    /// Checks that a period is positive and a delay is not negative, if they are known for all values that the user
+    /// may set.
     fn spans(&self, event: usize, reports: &mut Reports) {
         let of = &self.model.events[event];
         let period = match &of.kind {
@@ -120,7 +120,7 @@ impl Events<'_> {
         }
     }
 
-    /// Derivatives that the equations give are not read by events.
+    /// Refuses events that read derivatives determined by equations.
     fn rates(&self, event: usize, reports: &mut Reports) {
         for body in self.model.events[event].bodies() {
             if self.model.level(body) < Level::Rate {
@@ -166,7 +166,7 @@ impl Events<'_> {
         }
     }
 
-    /// Two `:=` for one quantity in one event.
+    /// Refuses two `:=` for one quantity in one event.
     fn twice(&self, event: usize, reports: &mut Reports) {
         let actions = &self.model.events[event].actions;
         for (k, action) in actions.iter().enumerate() {
@@ -178,7 +178,7 @@ impl Events<'_> {
         }
     }
 
-    /// Two `:=` for one quantity in events whose fixed times are the same.
+    /// Refuses two `:=` for one quantity in events with a common fixed time.
     fn at_one_time(&self, reports: &mut Reports) {
         for Pair { late, early, time, .. } in self.pairs_at_one_time().0 {
             let [(event, action), (other, earlier)] =
@@ -189,12 +189,12 @@ impl Events<'_> {
         }
     }
 
-    /// The pairs of actions that may set one element at one fixed time, in the order of the text, and how many pairs
-    /// were compared to find them: few, where many events set an element each.
+    /// The pairs of actions that may set one element at one fixed time, in the order of the text, and the number of
+    /// compared pairs, which is small if many events set one element each.
     fn pairs_at_one_time(&self) -> (Vec<Pair>, usize) {
         let (mut pairs, mut compared) = (Vec::new(), 0);
         for writes in self.writes_at_times().values() {
-            // an action with a subscript that is no number may meet any other one
+            // an action with a subscript that is not a number may coincide with any other
             let open = |write: &&Write| write.element.is_none();
             for (k, write) in writes.iter().enumerate().filter(|(_, write)| write.element.is_none()) {
                 let others = writes.iter().enumerate().filter(|(j, other)| !open(other) || *j < k);
@@ -211,7 +211,7 @@ impl Events<'_> {
                 }
             }
         }
-        // two events may share several times: the first one in the list of the later event is named
+        // two events may share several times: name the first one in the list of the later event
         pairs.sort_by(|a, b| (a.late, a.early).cmp(&(b.late, b.early)).then(a.place.cmp(&b.place)));
         pairs.dedup_by_key(|pair| (pair.late, pair.early));
         (pairs, compared)
@@ -247,13 +247,13 @@ impl Events<'_> {
         }
     }
 
-    /// Both set the same element, whatever the values of indices are.
+    /// True if both set the same element for all values of indices.
     fn surely_one(&self, event: usize, a: &crate::model::Action, other: usize, b: &crate::model::Action) -> bool {
         let same = a.target == b.target && a.order == b.order && a.change == Change::Set && b.change == Change::Set;
         same && a.subscripts.iter().zip(&b.subscripts).all(|(&x, &y)| {
             match (&self.model.term(x.root).kind, &self.model.term(y.root).kind) {
                 (TermKind::Number(x), TermKind::Number(y)) => x == y,
-                // all elements: whatever the other one is, it is among them
+                // the first action sets all elements, including those of the other one
                 (TermKind::Index(i), _) if a.locals.contains(i) && self.whole(*i) => true,
                 (_, TermKind::Index(j)) if b.locals.contains(j) && self.whole(*j) => true,
                 (TermKind::Index(i), TermKind::Index(j)) => i == j && event == other,
@@ -262,7 +262,7 @@ impl Events<'_> {
         })
     }
 
-    /// An index runs over all of its set.
+    /// True if an index runs over its whole set.
     fn whole(&self, local: usize) -> bool {
         self.model.locals[local].range.range.is_none()
     }
@@ -305,7 +305,7 @@ mod tests {
         let times = |k: usize| format!("at {} {{ x[{k}] := 1 }}\n", k as f64 / n as f64);
         let elements = |k: usize| format!("at 0.5 {{ x[{k}] := 1 }}\n");
         assert_eq!((pairs(n, times), pairs(n, elements)), ((0, 0), (0, 0)));
-        // one that sets all of them is compared with each
+        // an action that sets all elements is compared with each other one
         let whole = |k: usize| if k == 1 { "at 0.5 { x[i] := 1 }\n".to_owned() } else { String::new() };
         assert_eq!(pairs(n, whole), (1, 0));
     }

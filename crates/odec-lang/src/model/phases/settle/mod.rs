@@ -1,5 +1,5 @@
-//! The last phases: from a model whose expressions are terms to one that can run. They use only the model, so that
-//! they work for every front end.
+//! The last phases: from a model whose expressions are terms to a model that can run. They use only the model, so
+//! they work for all front ends.
 
 mod axes;
 mod bounds;
@@ -29,7 +29,7 @@ pub(crate) struct InitialValue {
     pub value: Option<Body>,
     /// The declaration.
     pub span: Span,
-    /// The empty place after the declaration.
+    /// The empty location after the declaration.
     pub end: Span,
 }
 

@@ -1,4 +1,4 @@
-//! States against equations: the order of each state, its initial values, and whether every state has its equation.
+//! Matches states and equations: the order of each state, its initial values, and whether every state has an equation.
 
 use odec_ir::Span;
 
@@ -9,7 +9,7 @@ use crate::model::{Body, Equation, Model, TermId, TermKind};
 use crate::report::{Build, error};
 use crate::source::Source;
 
-/// Orders, initial values, derivatives of too high an order.
+/// Determines orders and initial values, and reports derivatives of too high an order.
 pub(super) fn find(model: Model, starts: &[InitialValue], source: &Source, reports: &mut Reports) -> Model {
     let mut orders = Orders { model, reports };
     if orders.model.states.is_empty() {
@@ -45,8 +45,8 @@ impl Orders<'_> {
         );
     }
 
-    /// The order of each state is that of its highest derivative on a left side, else on a right side. Returns for
-    /// each state the place that determines it; reports states without a derivative in any equation.
+    /// The order of each state is that of its highest derivative on a left-hand side, otherwise on a right-hand side.
+    /// Returns the source location that determines it; reports states without a derivative in any equation.
     fn find_orders(&mut self) -> Vec<Option<Span>> {
         let n = self.model.states.len();
         let mut left: Vec<(u8, Option<Span>)> = vec![(0, None); n];
@@ -113,7 +113,7 @@ impl Orders<'_> {
         ))
     }
 
-    /// One side of an equation as the side of a reaction: a sum of states, each perhaps times a number.
+    /// One side of an equation as the side of a reaction: a sum of states, possibly times numbers.
     fn species(&self, side: Body) -> Option<String> {
         let (mut terms, mut open) = (vec![], vec![side.root]);
         while let Some(id) = open.pop() {
@@ -148,8 +148,8 @@ impl Orders<'_> {
         )));
     }
 
-    /// One diagnostic for all states without an equation; if a second equation of another state stands where the
-    /// missing one is expected, it is that one.
+    /// One diagnostic for all states without an equation. If a second equation of another state stands where the
+    /// missing one is expected, the diagnostic names it.
     fn report_without_equation(&mut self, first: usize, rest: &[usize]) {
         let name = self.model.states[first].name.clone();
         if rest.is_empty() {
@@ -161,7 +161,7 @@ impl Orders<'_> {
                 return;
             }
         }
-        // The components of a vector, which one declaration makes, are one state to the reader.
+        // The components of a vector from one declaration are a single state for the user.
         let whole = |i: usize| {
             let state = &self.model.states[i];
             let vector = state.name.rsplit_once('.').filter(|(vector, own)| {
@@ -200,7 +200,7 @@ impl Orders<'_> {
         self.say(report);
     }
 
-    /// Uses of derivatives of a higher order than the equations give.
+    /// Reports uses of derivatives of a higher order than the equations determine.
     fn check_primes(&mut self, places: &[Option<Span>]) {
         let mut said = Vec::new();
         for index in 0..self.model.terms.len() {
@@ -317,7 +317,7 @@ fn count(n: usize) -> String {
     }
 }
 
-/// Two equations whose left side is the derivative of one state; `missing` has none.
+/// Reports two equations whose left-hand side is the derivative of one state; `missing` has none.
 pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>) -> Diagnostic {
     let name = &model.states[state].name;
     let places: Vec<(usize, Span)> = model
@@ -327,7 +327,7 @@ pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>)
         .filter(|(_, e)| e.target == Some(state))
         .map(|(i, e)| (i, model.span(e.lhs)))
         .collect();
-    // The one that stands where the equation of the missing state is expected, else the last.
+    // The one at the expected location of the missing equation, otherwise the last one.
     let odd = match missing {
         Some(m) => places.iter().min_by_key(|(i, _)| i.abs_diff(m)),
         None => places.last(),
@@ -348,8 +348,8 @@ pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>)
     }
 }
 
-/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `dotx`, `Dx`, `ẋ`, `x_t`, `d2xdt2`, `xddot`: the order of the derivative of `state`
-/// that has this name in other languages.
+/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `dotx`, `Dx`, `ẋ`, `x_t`, `d2xdt2`, `xddot`: the order of the derivative
+/// of `state` that such a name stands for in other languages.
 fn reads_as_derivative(name: &str, state: &str, time: &str) -> Option<usize> {
     let plain: String = name.chars().filter(|c| *c != '_').collect();
     let state_plain: String = state.chars().filter(|c| *c != '_').collect();

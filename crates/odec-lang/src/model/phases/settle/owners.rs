@@ -1,5 +1,5 @@
-//! Whose equation it is, where a left side is more than a derivative: the array whose highest derivative stands at
-//! the plain indices, or, where several do, the one that has no other equation there.
+//! Determines the state of each equation whose left-hand side is more than a derivative: the array whose highest
+//! derivative is taken at the plain indices or, if there are several, the one without another equation there.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use crate::model::phases::reports::Reports;
 use crate::model::{Equation, Model, Overrides, Place, State, Symbol, TermId, TermKind, Values};
 use crate::report::error;
 
-/// A state and the elements of it that an equation may be for.
+/// A state, and the elements of it that an equation may determine.
 type Candidate = (usize, Vec<Place>);
 
-/// Finds the state and the elements of every equation whose left side is not that alone.
+/// Finds the state and the elements of every equation with such a left-hand side.
 pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
     let mut owners: Vec<(usize, Candidate)> = Vec::new();
     let mut open: Vec<(usize, Vec<Candidate>)> = Vec::new();
@@ -66,7 +66,7 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
     model
 }
 
-/// In a model with arrays, each scalar unknown needs an equation; those of arrays are counted by their elements.
+/// In a model with arrays, each scalar unknown needs an equation; unknowns that are arrays are counted by their elements.
 fn count_unknowns(model: &Model, reports: &mut Reports) {
     for (i, state) in model.states.iter().enumerate().filter(|(_, state)| state.algebraic && state.indexed.is_scalar())
     {
@@ -90,15 +90,15 @@ fn count_unknowns(model: &Model, reports: &mut Reports) {
 }
 
 impl Model {
-    /// An owner for each equation that has several candidates: one after another, those with one candidate left first, takes its first
-    /// one, which is none any more for the others.
+    /// Chooses an owner for each equation with several candidates: one after another, equations with a single
+    /// remaining candidate first, takes its first candidate, which is removed from the others.
     fn settled(
         &self,
         mut open: Vec<(usize, Vec<Candidate>)>,
         taken: &[(usize, Candidate)],
         values: Option<&Values>,
     ) -> Vec<(usize, Candidate)> {
-        // One that is left with none keeps the first: what it meets is said with the sizes.
+        // An equation without a remaining candidate keeps the first; the check of sizes reports the collision.
         let narrow = |all: &mut Vec<Candidate>, free: &dyn Fn(&Candidate) -> bool| {
             let left: Vec<Candidate> = all.iter().filter(|c| free(c)).cloned().collect();
             *all = if left.is_empty() { all[..1].to_vec() } else { left };
@@ -133,7 +133,7 @@ impl Model {
         owners
     }
 
-    /// A highest derivative that only a sum of an equation holds, as it is at the index of the equation, and that index.
+    /// A highest derivative that occurs only in a sum of an equation, written at the index of the equation, and that index.
     fn summed_derivative(&self, equation: &Equation) -> Option<(String, String)> {
         let local = equation.place.iter().find_map(|place| match place {
             Place::Each(local) => Some(*local),
@@ -166,8 +166,8 @@ impl Model {
         self.read_at(terms, locals, |state, order| order == self.states[state].order)
     }
 
-    /// The algebraic unknowns that an equation without a derivative may give: those that it reads at its own indices,
-    /// else all with its indices. Which of them has the row does not matter.
+    /// The algebraic unknowns that an equation without a derivative may determine: those that it reads at its own
+    /// indices, otherwise all with its indices. It does not matter which of them gets the row.
     fn unknowns_of(&self, equation: &Equation, locals: &[usize]) -> Vec<Candidate> {
         let unknown = |state: usize, _| self.states[state].algebraic;
         let mut found = self.read_at(equation.lhs.range(), locals, unknown);
@@ -187,7 +187,7 @@ impl Model {
         found
     }
 
-    /// The states that an expression reads at exactly these indices (or, without indices, at fixed ones).
+    /// The states that an expression reads at these indices (or, without indices, at fixed ones).
     fn read_at(
         &self,
         terms: std::ops::Range<usize>,
@@ -231,7 +231,7 @@ impl Model {
         found
     }
 
-    /// Whether two places have an element in common, as far as the sizes are known.
+    /// True if two places have a common element, as far as the sizes are known.
     fn meet(&self, a: &Candidate, b: &Candidate, values: Option<&Values>) -> bool {
         if a.0 != b.0 {
             return false;

@@ -156,7 +156,7 @@ impl Runs<'_> {
         self.reports.extend(reports);
     }
 
-    /// Where a value reads a parameter, itself or through definitions.
+    /// Source location of a read of a parameter in a value, directly or by definitions.
     fn reads(&self, value: Body, symbol: Symbol) -> Option<Span> {
         let model = self.model;
         let mut seen = vec![false; model.definitions.len()];

@@ -1,5 +1,5 @@
 //! Bounds of states: their values in a run, a system that evaluates f at the bound for states beyond it, and the
-//! corrections that a run made.
+//! corrections of a run.
 
 use std::borrow::Cow;
 
@@ -17,14 +17,14 @@ use crate::blame::in_order;
 /// Terms that are named for a bound.
 const TERMS: usize = 3;
 
-/// The corrections that a run made for one bound of the model.
+/// Corrections of states at one bound of the model in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundCounts {
-    /// As written: `x >= 0`.
+    /// Text of the bound, such as `x >= 0`.
     pub text: String,
-    /// How often its elements were corrected.
+    /// Number of corrections of its elements.
     pub pushes: u64,
-    /// By how much at most.
+    /// Largest correction.
     pub most: f64,
     /// The terms that led out of it where that was the largest part of the tolerance of all bounds; the largest first.
     pub terms: Vec<String>,
@@ -37,7 +37,7 @@ pub(crate) fn text(model: &Model, state: usize, number: usize) -> String {
     format!("{} {} {}", of.derivative(bound.order), bound.sign(), model.expression(bound.value))
 }
 
-/// Terms of the equation of a row that lead to one side, the largest first.
+/// Terms of the equation of a row that move the state to one side, the largest first.
 pub(crate) fn terms(
     (model, source): (&Model, &Source),
     bound: &crate::bind::Bound,
@@ -54,7 +54,7 @@ pub(crate) fn terms(
 }
 
 impl Located {
-    /// The bounds of all elements, from the values of the start.
+    /// Bounds of all elements, from the initial values.
     pub(super) fn bounds_of(&self, initial: &[f64]) -> Vec<RowBound> {
         let mut all = Vec::new();
         for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.event_table.bounds) {
@@ -71,7 +71,7 @@ impl Located {
         self.bounds_of(&self.initial(t0))
     }
 
-    /// A bound of the text by the number of an element: its state and its number there, and the row of the element.
+    /// For the number of an element: its bound in the model, its number within that bound, and its row.
     pub(crate) fn bound_of(&self, element: usize) -> Option<(usize, usize, usize)> {
         let mut rest = element;
         for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.event_table.bounds) {
@@ -111,7 +111,7 @@ impl Located {
         all
     }
 
-    /// The state, on the bounds that it is beyond.
+    /// Replaces states beyond a bound by the bound.
     fn inside<'a>(&self, y: &'a [f64]) -> Cow<'a, [f64]> {
         let mut seen = Cow::Borrowed(y);
         for bound in &self.bounds {
@@ -124,7 +124,7 @@ impl Located {
     }
 }
 
-/// The model as a run with bounds sees it.
+/// System with bounds that a run uses.
 impl System for Located {
     fn shape(&self) -> Shape {
         self.executor.shape()
@@ -143,7 +143,7 @@ impl System for Located {
         if values.iter().any(|value| !value.is_finite())
             && let Some(pattern) = self.executor.jacobian().pattern()
         {
-            // what is seen does not change beyond a bound, and may have no finite derivative on it: sqrt(x) at 0
+            // f is constant beyond a bound, and may have no finite derivative at the bound: sqrt(x) at 0
             for bound in self.bounds.iter().filter(|bound| bound.beyond(y[bound.row as usize]) >= 0.0) {
                 let column = bound.row as usize;
                 let entries = pattern.col_ptr[column] as usize..pattern.col_ptr[column + 1] as usize;
@@ -186,7 +186,7 @@ impl System for Located {
     }
 }
 
-/// No fused steps: their stages would see states beyond.
+/// No fused steps: their stages would read states beyond a bound.
 impl Accelerated for Located {
     fn parameters(&self) -> &[f64] {
         Accelerated::parameters(&self.executor)
@@ -204,7 +204,7 @@ impl Accelerated for Located {
         self.executor.narrow(at, from, to)
     }
 
-    /// A series belongs to the state at the start of a step, which is inside.
+    /// A series starts from the state at the start of a step, which satisfies the bounds.
     fn series(&self) -> Option<&dyn Series> {
         Some(&self.executor)
     }

@@ -1,4 +1,4 @@
-//! Derivatives by parameters of what decides modes and of what events write: where they are, and their values at a point.
+//! Parameter derivatives of mode conditions and event writes: their positions, and their values at a point.
 
 use odec_ir::derive::DerivativeArrays;
 use odec_ir::layout::Layout;
@@ -14,7 +14,7 @@ use crate::executor::{Execution, Unfit};
 /// Derivatives of the results of a routine by each parameter, in the order of the results themselves.
 struct ResultsBy {
     routine: Routine,
-    /// For each parameter: place among the results, place among the derivatives, length.
+    /// For each parameter: index among the results, index among the derivatives, length.
     moves: Vec<Vec<(usize, usize, usize)>>,
     len: usize,
 }
@@ -34,7 +34,7 @@ impl ResultsBy {
         Ok(ResultsBy { moves: by.iter().map(moves).collect(), len: of.len(), routine })
     }
 
-    /// The derivatives by one parameter after the other; 0 of what has none.
+    /// Derivatives with respect to one parameter after the other; 0 for values that do not depend on it.
     fn run(&self, t: f64, y: &[f64], p: &[f64], still: &[f64]) -> Vec<f64> {
         let mut made = vec![0.0; self.routine.len()];
         self.routine.run(t, y, p, still, &mut made);
@@ -48,7 +48,7 @@ impl ResultsBy {
     }
 }
 
-/// All of them, compiled and bound.
+/// Compiled and bound derivatives.
 pub(super) struct Derivatives {
     sides: ResultsBy,
     facts: ResultsBy,
@@ -59,12 +59,12 @@ pub(super) struct Derivatives {
     parameters: usize,
 }
 
-/// Values at a point, as they were computed last: those by the parameters, then that by time.
+/// Values at the last point: those with respect to the parameters, then those with respect to time.
 pub(super) type Values = (Vec<f64>, Vec<f64>);
 
 impl Derivatives {
     /// # Errors
-    /// What cannot be compiled or bound.
+    /// A program that cannot be compiled or bound.
     pub fn new(
         of: &switch::Derivatives,
         sides: &Routine,
@@ -85,7 +85,7 @@ impl Derivatives {
         })
     }
 
-    /// Derivatives of the sides of all relations with respect to a parameter.
+    /// Derivatives of both sides of all relations with respect to a parameter.
     pub fn sides(&self, parameter: usize, t: f64, y: &[f64], p: &[f64], still: &[f64]) -> Vec<f64> {
         let len = self.sides.len;
         let mut all = self.sides.run(t, y, p, still);
@@ -121,7 +121,7 @@ impl Derivatives {
     }
 }
 
-/// Where states, discretes and their derivatives are.
+/// Positions of states, discretes and their derivatives.
 pub(super) fn places(switching: &Switching, program: &Program, layout: &Layout) -> Option<Derived> {
     let by = &switching.derivatives.as_ref()?.by;
     let start = layout.p_len() - layout.modes - layout.discretes;
@@ -148,7 +148,7 @@ pub(super) fn places(switching: &Switching, program: &Program, layout: &Layout) 
 }
 
 impl Code {
-    /// Derivatives of the discretes at the start, behind the discretes of the run.
+    /// Derivatives of the discretes at the start, stored behind the discretes of the run.
     pub(super) fn start_derivatives(
         &self,
         (t0, p, still): (f64, &[f64], &[f64]),

@@ -1,4 +1,4 @@
-//! Runs a model, with or without modes, and prepares what all runs share.
+//! Runs a model, with or without modes, and prepares the parts common to all runs.
 
 use odec_ode::Runner;
 use odec_ode::hybrid::HybridRunner;
@@ -7,11 +7,11 @@ use odec_ode::problem::SolveError;
 use super::Located;
 use crate::bind::Bound;
 
-/// A method made ready for runs of a model.
+/// Method that is prepared for runs of a model.
 pub enum Driver {
     /// Without modes.
     Smooth(Box<Runner>),
-    /// With modes.
+    /// Run of a model with modes.
     Hybrid(Box<Hybrid>),
 }
 
@@ -26,10 +26,10 @@ pub struct Hybrid {
 }
 
 impl Driver {
-    /// For runs of a bound model.
+    /// Prepares runs of a bound model.
     ///
     /// # Errors
-    /// A method that does not take it.
+    /// A method that does not support the model.
     pub fn new(bound: &Bound) -> Result<Driver, SolveError> {
         let Some(located) = &bound.located else {
             return Ok(Driver::Smooth(Box::new(Runner::new(&bound.executor, bound.choice.method, &bound.options)?)));
@@ -43,10 +43,10 @@ impl Driver {
 }
 
 impl Hybrid {
-    /// Makes ready for a run with the parameters that the bound model has now.
+    /// Prepares a run with the current parameters of the bound model.
     ///
     /// # Errors
-    /// A method that does not take it.
+    /// A method that does not support the model.
     pub(crate) fn begin(&mut self, bound: &Bound) -> Result<(), SolveError> {
         let Some(located) = &bound.located else { return Ok(()) };
         self.model.follow(located);
@@ -54,7 +54,7 @@ impl Hybrid {
         let before = self.model.coefficients();
         self.model.begin((bound.problem.t0, bound.problem.t_end), &bound.problem.y0);
         if self.model.coefficients() != before {
-            // they were taken when the run was made ready
+            // the options were read when the run was prepared
             self.runner = HybridRunner::new(&self.model, bound.choice.method, &bound.options)?;
         }
         Ok(())

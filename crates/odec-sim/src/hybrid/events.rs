@@ -1,4 +1,4 @@
-//! The events of a bound model: one for each element of each statement, with the places of what they read.
+//! Events of a bound model: one for each element of each statement, with the positions of the values that they read.
 
 use odec_ir::Span;
 use odec_ir::layout::Layout;
@@ -20,7 +20,7 @@ pub(super) struct Results {
 
 impl Results {
     /// # Errors
-    /// What cannot be compiled or bound.
+    /// A program that cannot be compiled or bound.
     pub fn new(events: &Events, execution: Execution) -> Result<Results, Unfit> {
         let made = |program: &Program| Routine::new(program.clone(), execution);
         Ok(Results {
@@ -32,14 +32,14 @@ impl Results {
     }
 }
 
-/// When an event of known times happens, by places in the times.
+/// Times of a timed event, as indices in the times.
 #[derive(Clone, Debug)]
 enum When {
     Times(Vec<usize>),
     Every { period: usize, from: Option<usize>, until: Option<usize> },
 }
 
-/// Times of one list.
+/// Times in one list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Listed {
     /// These, in ascending order.
@@ -51,7 +51,7 @@ pub(super) enum Listed {
     },
 }
 
-/// All events of the statements.
+/// Events of all statements.
 #[derive(Debug, Default)]
 pub(super) struct EventTable {
     pub events: Vec<Event>,
@@ -125,7 +125,7 @@ impl EventTable {
         all
     }
 
-    /// For each list of times, the event to which it belongs.
+    /// For each list of times, its event.
     pub fn timed(&self) -> impl Iterator<Item = usize> {
         self.lists.iter().map(|list| list.0)
     }
@@ -140,7 +140,7 @@ impl EventTable {
         self.lists.get(list).map(|(event, _)| *event)
     }
 
-    /// Moves the numbers of the lists behind others.
+    /// Moves the numbers of the lists behind those of other lists.
     pub fn shift_lists(&mut self, by: usize) {
         for event in &mut self.events {
             if let Trigger::Times(list) = &mut event.trigger {
@@ -149,7 +149,7 @@ impl EventTable {
         }
     }
 
-    /// The lists from the values of the times, and the first event whose times are none.
+    /// Makes the lists from the values of the times; returns the first event with invalid times.
     pub fn list(&self, times: &[f64], lists: &mut Vec<Listed>) -> Option<usize> {
         lists.clear();
         let mut wrong = None;
@@ -163,7 +163,7 @@ impl EventTable {
         wrong
     }
 
-    /// Derivatives of the lists, from those of the times: those of a list in the order of its times.
+    /// Derivatives of the lists, from the derivatives of the times; a list keeps the order of its times.
     pub fn derived(&self, times: &[f64], by: &[f64]) -> Vec<Listed> {
         self.lists.iter().map(|(_, when)| when.derived(times, by)).collect()
     }
@@ -202,7 +202,7 @@ impl EventTable {
         Some(events.list[statement].writes[element].get(write)?.span)
     }
 
-    /// Where the head of an event is written.
+    /// Source location of the head of an event.
     pub fn span(&self, event: usize, events: &Events) -> Option<Span> {
         self.of.get(event).map(|of| events.list[of.0].span)
     }
@@ -222,7 +222,7 @@ impl When {
         }
     }
 
-    /// The list, and whether it makes sense.
+    /// Returns the list and whether it is valid.
     fn listed(&self, times: &[f64]) -> (Listed, bool) {
         match self {
             When::Times(places) => {
@@ -235,7 +235,7 @@ impl When {
             When::Every { period, from, until } => {
                 let period = times[*period];
                 let from = from.map_or(0.0, |at| times[at]);
-                // no time lies at the end, not even within rounding: times that are one to rounding are the end
+                // no time coincides with the end within rounding: such times count as the end
                 let until = until.map_or(f64::INFINITY, |at| times[at] - 2.25 * resolution(times[at]));
                 let sound = period > 0.0 && period.is_finite() && from.is_finite() && !until.is_nan();
                 let listed = if sound && from <= until {
@@ -249,11 +249,11 @@ impl When {
     }
 }
 
-/// Derivatives of one time that differ by less than this part are one.
+/// Relative difference below which two derivatives of one time count as equal.
 const AGREE: f64 = 1e-9;
 
-/// Derivatives of times in ascending order, from pairs of both: not a number where two times that are one to rounding move
-/// differently.
+/// Derivatives of times in ascending order, from pairs of time and derivative. The result is NaN where two times that
+/// are equal within rounding have different derivatives.
 pub(super) fn in_order(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     pairs.retain(|(time, _)| time.is_finite());
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -282,7 +282,7 @@ impl Listed {
         }
     }
 
-    /// As the solver takes it.
+    /// Times in the form that the solver expects.
     pub fn times(&self) -> Times<'_> {
         match self {
             Listed::Times(list) => Times::List(list),

@@ -59,18 +59,18 @@ pub struct Located {
     executor: Executor,
     code: Arc<Code>,
     places: Arc<Places>,
-    /// For each relation, then for each timed quantity.
+    /// Modes of the relations, then those of the timed quantities.
     modes: Vec<f64>,
     discretes: Vec<f64>,
-    /// Times that come once, in ascending order.
+    /// Times that occur once, in ascending order.
     once: Vec<f64>,
-    /// First time and period of the others; none where there is no such time.
+    /// First time and period of the periodic times; `None` where no such time exists.
     every: Vec<Option<(f64, f64)>>,
     /// Derivatives of both by each parameter.
     moved: Vec<Moved>,
     /// The curves whose argument depends only on time, up to the current time.
     curves: Vec<PassedKnots>,
-    /// Relations that the right side reads in the modes as they stand.
+    /// For each relation: true if the right-hand side reads it in the current modes.
     open: Vec<bool>,
     /// Relations that are sums, with coefficients for the parameters of the run.
     rows: AffineRows,
@@ -78,18 +78,18 @@ pub struct Located {
     span: (f64, f64),
     /// Bounds of states, in a run.
     bounds: Vec<odec_ode::hybrid::RowBound>,
-    /// The times of events, behind those lists.
+    /// Times of events; their lists come after the lists above.
     listed: Vec<Listed>,
-    /// Counts how often lists were computed. Lists of the times of events depend on it.
+    /// Number of computations of the lists of times. The lists of event times depend on it.
     listing: u64,
     bits: Vec<u64>,
-    /// An event whose times have no value.
+    /// First event with invalid times.
     untimed: Option<usize>,
-    /// How often modes and discretes were written.
+    /// Number of writes of modes and discretes.
     written: u64,
-    /// Discretes have changed since the lists of times were made.
+    /// True if discretes have changed since the lists of times were made.
     changed: bool,
-    /// A state for kernels that read none.
+    /// State for kernels that read no state.
     still: Vec<f64>,
     room: Mutex<Vec<f64>>,
     read: Mutex<Read>,
@@ -99,13 +99,13 @@ pub struct Located {
 /// Derivatives of times by a parameter.
 #[derive(Clone, Default)]
 struct Moved {
-    /// For times that occur once; NaN if two times with different derivatives coincide.
+    /// Derivatives of times that occur once; NaN if two times with different derivatives coincide.
     once: Vec<f64>,
-    /// For the first time and the period of the others.
+    /// Derivatives of the first time and of the period of periodic times.
     every: Vec<(f64, f64)>,
-    /// For the arguments of curves: at time 0, and for their slopes.
+    /// Derivatives of the arguments of curves: of the value at time 0 and of the slope.
     curves: Vec<(f64, f64)>,
-    /// For the times of events.
+    /// Derivatives of the times of events.
     listed: Vec<Listed>,
 }
 
@@ -118,7 +118,7 @@ struct Read<T = Vec<f64>> {
     values: T,
 }
 
-/// The quantity that an event changed, or that it changed nothing.
+/// Quantity that an event changed, or the fact that it changed nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
     /// Element of the events of the model.
@@ -131,7 +131,7 @@ impl Located {
     /// Binds the code of a program with modes.
     ///
     /// # Errors
-    /// What cannot be compiled or bound.
+    /// Code that cannot be compiled or bound.
     pub(crate) fn bind(code: KernelCode, switching: Switching, jacobian: bool) -> Result<Located, Unfit> {
         let mut executor = Executor::bind(code, jacobian)?;
         let execution = executor.execution();
@@ -186,13 +186,13 @@ impl Located {
         &self.executor
     }
 
-    /// The same, for changes of its parameters.
+    /// Mutable executor, for changes of its parameters.
     pub(crate) fn machine_mut(&mut self) -> &mut Executor {
         self.changed = true;
         &mut self.executor
     }
 
-    /// A copy with the same code, and its own modes and parameters.
+    /// Copy with the same code and separate modes and parameters.
     pub(crate) fn fork(&self) -> Located {
         Located {
             executor: self.executor.fork(),
@@ -221,7 +221,7 @@ impl Located {
         }
     }
 
-    /// Takes the parameters of another one with the same code, and keeps its own modes and discretes.
+    /// Copies the parameters from another model with the same code, and keeps its own modes and discretes.
     pub(crate) fn follow(&mut self, other: &Located) {
         let from = other.executor.parameters();
         self.executor.switch(|p| p.copy_from_slice(from));
@@ -229,22 +229,22 @@ impl Located {
         self.changed = true;
     }
 
-    /// Where a relation is written.
+    /// Source location of a relation.
     pub(crate) fn relation_span(&self, relation: usize) -> Option<Span> {
         self.places.span(&self.code, relation)
     }
 
-    /// Where relations are written, each once.
+    /// Source locations of relations, without duplicates.
     pub(crate) fn relation_spans(&self) -> impl Iterator<Item = Span> + '_ {
         self.code.switching.relations.iter().map(|relation| relation.span)
     }
 
-    /// Where what these events belong to is written.
+    /// Source locations of the statements of these events.
     pub(crate) fn event_spans<'a>(&'a self, events: &'a [usize]) -> impl Iterator<Item = Span> + 'a {
         events.iter().filter_map(|event| self.event_span(*event))
     }
 
-    /// Where an event is written, or the comparison that a counter follows.
+    /// Source location of an event, or of the comparison that a counter follows.
     pub(crate) fn event_span(&self, event: usize) -> Option<Span> {
         let Places { event_table, counted, .. } = &*self.places;
         match event.checked_sub(event_table.events.len()) {
@@ -253,7 +253,7 @@ impl Located {
         }
     }
 
-    /// Where what changes at the times of a list is written.
+    /// Source locations of the quantities that change at the times of a list.
     pub(crate) fn list_spans(&self, list: usize) -> Vec<Span> {
         match list.checked_sub(self.own_lists()) {
             Some(list) => {
@@ -263,7 +263,7 @@ impl Located {
         }
     }
 
-    /// The event of the model that an event of the run is; none for what follows a rounded quantity.
+    /// Event of the model that corresponds to an event of the run; `None` for an event that updates a rounded quantity.
     pub fn origin(&self, event: usize) -> Option<Origin> {
         let (event, at) = self.places.event_table.origin(event, &self.code.switching.events)?;
         Some(Origin { event, at })
@@ -279,7 +279,7 @@ impl Located {
         self.places.events.get(event).is_some_and(|event| event.rest.is_some())
     }
 
-    /// The action of an event that gives something a value.
+    /// Source location of the action of an event that writes a target.
     pub(crate) fn write_span(&self, event: usize, target: odec_ode::hybrid::WriteTarget) -> Option<Span> {
         self.places.event_table.write_span(event, target, &self.code.switching.events)
     }
@@ -307,7 +307,7 @@ impl Located {
         model.discretes.iter().map(|discrete| of(&discrete.name)).collect()
     }
 
-    /// The statements of events with times of which none occurred in the run: `happened` says which events of the run
+    /// Statements of timed events none of which occurred in the run. `happened` tells which events of the run
     /// occurred.
     pub(crate) fn never(&self, happened: &[bool]) -> Vec<usize> {
         let timed = |event: &&Event| matches!(event.trigger, Trigger::Times(_));
@@ -326,13 +326,13 @@ impl Located {
         self.places.events.get(event).map_or(&[], |event| &event.writes)
     }
 
-    /// The coefficients that hold for a run.
+    /// Coefficients of the run.
     pub(crate) fn coefficients(&self) -> Vec<u64> {
         let terms = self.rows.terms.iter().map(|(_, a)| a.to_bits());
         terms.chain(self.rows.time.iter().map(|b| b.to_bits())).collect()
     }
 
-    /// How many relations there are, of all elements.
+    /// Number of relations of all elements.
     pub fn relations(&self) -> usize {
         self.places.relations.len()
     }

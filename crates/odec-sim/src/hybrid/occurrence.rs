@@ -1,5 +1,5 @@
-//! Everything in a model that switches: times that are known before a run, and surfaces that a run locates, each with
-//! its place in the text.
+//! All switches of a model: times that are known before a run, and surfaces that a run locates, each with its source
+//! location.
 
 use odec_ir::switch::{Break, Cause};
 use odec_ir::{ArrayId, Span};
@@ -11,7 +11,7 @@ use super::pieces::PassedKnots;
 /// Something that ends a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Occurrence {
-    /// Where it is written.
+    /// Source location.
     pub place: Span,
     /// Its kind.
     pub kind: OccurrenceKind,
@@ -29,26 +29,26 @@ pub enum OccurrenceKind {
         /// The period.
         period: f64,
     },
-    /// The argument of an input, which is of time alone, passes its knots.
+    /// The argument of an input, which depends only on time, passes the knots of the input.
     Knots {
-        /// Those that are not the same again.
+        /// Times, without periodic repetitions.
         times: Vec<f64>,
-        /// After which they come again.
+        /// Period of the times.
         period: Option<f64>,
     },
     /// A comparison that a run locates; its number of elements.
     Surface(usize),
     /// An event with a condition; its number of elements.
     Condition(usize),
-    /// An event that comes at these times.
+    /// An event occurs at these times.
     Event(Vec<f64>),
-    /// An event that comes at a time, and every period after it, before an end.
+    /// An event occurs at a time and after each period, before an end.
     Repeated {
         /// The first time.
         from: f64,
         /// The period.
         period: f64,
-        /// None comes then or later; it may be infinite.
+        /// End of the times, exclusive; may be infinite.
         until: f64,
     },
 }
@@ -99,7 +99,7 @@ impl Located {
         joined(list)
     }
 
-    /// Relations: the two of a sign, or those of a counter, count as one.
+    /// Relations; the two relations of a sign, or those of a counter, count as one.
     fn surfaces(&self) -> Vec<Occurrence> {
         let mut list: Vec<Occurrence> = Vec::new();
         for (k, relation) in self.code.switching.relations.iter().enumerate() {
@@ -138,7 +138,7 @@ impl Located {
     }
 }
 
-/// Times that belong to one place as one list.
+/// Merges the times of one source location into one list.
 fn joined(list: Vec<Occurrence>) -> Vec<Occurrence> {
     let mut all: Vec<Occurrence> = Vec::new();
     for found in list {

@@ -1,4 +1,4 @@
-//! The curves of inputs: when an argument of time passes their knots, which piece holds then, and the pieces that follow a state.
+//! Curves of inputs: the times at which an argument passes their knots, the current piece, and pieces that follow a state.
 
 use odec_ir::builtin::lookup;
 use odec_ode::hybrid::{Times, same};
@@ -9,35 +9,35 @@ use super::places::{Counted, Passing, Table};
 /// An end that is never reached.
 const FAR: f64 = 1e290;
 
-/// The times at which an argument passes the knots of a curve, and the piece that it is in.
+/// Times at which an argument passes the knots of a curve, and the current piece.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PassedKnots {
-    /// In ascending order; of a periodic curve those of one period.
+    /// Times in ascending order; for a periodic curve those of one period.
     times: Vec<f64>,
-    /// Whole periods before the first one, and the length of a period; none where nothing comes again.
+    /// Number of whole periods before the first time, and the length of a period; `None` without repetition.
     periods: Option<(f64, f64)>,
     /// Number of pieces.
     pieces: usize,
-    /// Knots before all times: one at minus infinity.
+    /// Number of knots before all times: one at minus infinity.
     skipped: usize,
-    /// How fast the argument goes.
+    /// Slope of the argument.
     slope: f64,
-    /// It goes back in time.
+    /// True if the argument decreases with time.
     back: bool,
-    /// The argument stands still, in this piece.
+    /// Piece of a constant argument.
     still: Option<f64>,
     /// The curve jumps at its knots.
     jumps: bool,
-    /// The argument and the start of the run that all this was found for.
+    /// Argument and start of the run for which the times were computed.
     known: Option<[u64; 3]>,
-    /// The piece that holds; NaN where there is none.
+    /// Current piece; NaN if there is none.
     piece: f64,
 }
 
 impl PassedKnots {
     /// Finds the times, given the argument at time 0 and its slope. Those of a periodic curve begin before `t0`.
     pub fn list(&mut self, passing: &Passing, p: &[f64], (at_zero, slope): (f64, f64), t0: f64) {
-        // discretes that change move the times only where the argument depends on them
+        // changed discretes move the times only if the argument depends on them
         let asked = Some([at_zero, slope, t0].map(f64::to_bits));
         if self.known == asked {
             return;
@@ -69,7 +69,7 @@ impl PassedKnots {
         }
     }
 
-    /// The times, as the solver takes them.
+    /// Times in the form that the solver expects.
     pub fn times(&self) -> Times<'_> {
         match self.periods {
             Some((first, period)) => Times::Comb { offsets: &self.times, first, period },
@@ -77,12 +77,12 @@ impl PassedKnots {
         }
     }
 
-    /// The derivative of a time by a parameter, given those of the argument at time 0 and of its slope.
+    /// Derivative of a time with respect to a parameter, given the derivatives of the argument at time 0 and of its slope.
     pub fn time_by(&self, number: u64, (at_zero, slope): (f64, f64)) -> f64 {
         self.times().get(number).map_or(f64::NAN, |t| -(at_zero + t * slope) / self.slope)
     }
 
-    /// As it is shown.
+    /// Kind of occurrence for the output.
     pub fn kind(&self) -> OccurrenceKind {
         let moved = |t: &f64| self.periods.map_or(*t, |(first, period)| t + (first + 1.0) * period);
         OccurrenceKind::Knots {
@@ -117,12 +117,12 @@ impl PassedKnots {
         };
     }
 
-    /// The piece that holds.
+    /// Current piece.
     pub fn piece(&self) -> f64 {
         self.piece
     }
 
-    /// True where a run has to begin anew: the curve jumps, or is at its end.
+    /// True if a run must restart: the curve jumps, or ends.
     pub fn jumps(&self) -> bool {
         self.jumps || self.piece.is_nan()
     }
@@ -133,7 +133,7 @@ fn knots(table: Table, p: &[f64]) -> &[f64] {
     &p[table.start..table.start + table.length]
 }
 
-/// The whole number below u with the ends of where it holds, or the number of the piece that u is in.
+/// Integer below u with the ends of its interval, or the number of the piece that contains u with its ends.
 pub(super) fn count(counted: &Counted, p: &[f64], u: f64) -> [f64; 3] {
     match counted.knots {
         None => [u.floor(), u.floor(), u.floor() + 1.0],
@@ -141,8 +141,8 @@ pub(super) fn count(counted: &Counted, p: &[f64], u: f64) -> [f64; 3] {
     }
 }
 
-/// The piece after u has passed the upper end of the one with this number, or its lower end. The end that was passed moves to where
-/// u is, as a landing may end a rounding before it.
+/// Piece after u has passed the upper or lower end of the piece `n`. The passed end moves to u, because a location
+/// may stop one rounding error before it.
 pub(super) fn recount(counted: &Counted, p: &[f64], u: f64, n: f64, up: bool) -> [f64; 3] {
     let Some(table) = counted.knots else { return count(counted, p, u) };
     let [found, low, high] = piece(table, p, u);
@@ -168,7 +168,7 @@ fn piece(table: Table, p: &[f64], u: f64) -> [f64; 3] {
     ends(table, p, number)
 }
 
-/// A piece and its ends. Before and behind all pieces the curve has no value, and nothing leads back.
+/// A piece and its ends. Outside all pieces the curve has no value, and no end leads back.
 fn ends(table: Table, p: &[f64], number: f64) -> [f64; 3] {
     let knots = knots(table, p);
     let pieces = (knots.len() - 1) as f64;

@@ -12,11 +12,11 @@ use super::events::EventTable;
 /// A relation.
 #[derive(Clone, Debug)]
 pub(super) struct Compared {
-    /// Its sides in the results of the sides, and its rate in those of the rates.
+    /// Index of its sides in the results of the sides, and of its rate in the results of the rates.
     pub left: usize,
     pub right: usize,
     pub rate: usize,
-    /// Positions of the values that tell whether it is read (if one of them is not 0); `None` if it is always read.
+    /// Positions of the values that tell whether it is read (if one of them is nonzero); `None` if it is always read.
     pub reads: Option<Vec<usize>>,
     /// Its mode in the parameter buffer, if the kernels read it.
     pub mode: Option<usize>,
@@ -27,14 +27,14 @@ pub(super) struct Compared {
 pub(super) struct Timed {
     pub mode: usize,
     pub value: usize,
-    /// It is the number of a piece: which of [`Places::passing`] it follows.
+    /// If the value is the number of a piece, the index in [`Places::passing`] that it follows.
     pub piece: Option<usize>,
 }
 
 /// The knots of a curve, as an argument of time passes them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passing {
-    /// Where the knots are.
+    /// Position of the knots.
     pub knots: Table,
     /// The argument at time 0 and its slope, in the facts.
     pub at_zero: usize,
@@ -50,21 +50,21 @@ pub(super) struct Table {
     pub jumps: bool,
 }
 
-/// Times, by places in the facts.
+/// Times, as indices in the facts.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum At {
     Once(usize),
     Every(usize, usize),
 }
 
-/// A whole number below a quantity.
+/// Integer below a quantity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted {
     /// It is the number of a piece between these knots.
     pub knots: Option<Table>,
     /// n, the lower and the upper end, among the discretes.
     pub discretes: [usize; 3],
-    /// The relations that say that it is left.
+    /// Relations that tell that the quantity has left the interval.
     pub up: usize,
     pub down: usize,
 }
@@ -76,26 +76,26 @@ pub(super) struct Sum {
     pub time: Option<usize>,
 }
 
-/// All of them.
+/// Positions in a bound model.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub relations: Vec<Relation>,
     pub compared: Vec<Compared>,
     pub timed: Vec<Timed>,
     pub times: Vec<At>,
-    /// Curves whose argument depends on time alone.
+    /// Curves whose argument depends only on time.
     pub passing: Vec<Passing>,
-    /// How many of them come again.
+    /// Number of the periodic times.
     pub every: usize,
     pub counted: Vec<Counted>,
-    /// The events of the model, with the places of what they read.
+    /// Events of the model, with the positions of the values that they read.
     pub event_table: EventTable,
-    /// The events of the model, and of each counter the event that it goes up, and the one that it goes down.
+    /// Events of the model, then for each counter an event for an increase and one for a decrease.
     pub events: Vec<Event>,
     /// For each relation, the rows of its states, the positions of their coefficients in the facts, and that of the
     /// coefficient of time; `None` if it is not such a sum.
     pub sums: Vec<Option<Sum>>,
-    /// Where each relation is written, by the number of its array.
+    /// For each relation, its index in the relations of the program.
     pub of: Vec<usize>,
     /// Discretes in the parameter buffer.
     pub discretes: std::ops::Range<usize>,
@@ -104,7 +104,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The positions in a bound model. `facts` are those of its extents.
+    /// Positions in a bound model. `facts` are the facts of its extents.
     pub fn of(code: &Code, program: &Program, layout: &Layout, facts: &[f64]) -> Places {
         let Switching { relations, counters, timed, .. } = &code.switching;
         let start = layout.p_len() - layout.modes - layout.discretes;
@@ -113,13 +113,13 @@ impl Places {
         let events = &code.switching.events;
         places.event_table = EventTable::of(events, &code.event_results, program, layout, start);
         places.events.clone_from(&places.event_table.events);
-        // by relation the number of each element, or none
+        // for each relation, the number of each element that exists
         let mut numbers: Vec<Vec<Option<usize>>> = Vec::with_capacity(relations.len());
         for (k, relation) in relations.iter().enumerate() {
             let elements = layout.len(relation.left);
             let there = there(code, facts, relation.exists, elements);
             numbers.push(there.iter().map(|there| there.then(|| places.add(code, layout, (k, relation)))).collect());
-            // elements are added in order: each knows its own place
+            // elements are added in order, so that the number of each is known
             let added = numbers[k].iter().enumerate().filter_map(|(i, number)| number.map(|number| (i, number)));
             for (i, number) in added.collect::<Vec<_>>() {
                 let at = &mut places.compared[number];
@@ -156,7 +156,7 @@ impl Places {
                 let (Some(up), Some(down)) = (*ends.0, *ends.1) else { continue };
                 let discretes = counter.discretes.map(|array| layout.parameter(array) - start + i);
                 let writes: Vec<Write> = discretes.iter().map(|at| Write::discrete(*at)).collect();
-                // where it is beyond an end from the start, it follows there
+                // a counter that is beyond an end from the start follows at the start
                 let event = Event { may_accumulate: false, from_start: true, ..Event::when(writes) };
                 places.events.extend([event.clone(), event]);
                 let knots = counter.knots.map(|knots| table(knots, layout));
@@ -168,7 +168,7 @@ impl Places {
         }
         places.every = places.times.iter().filter(|at| matches!(at, At::Every(..))).count();
         if places.lists() > 0 {
-            // the lists of the modes come first
+            // the lists of the modes precede those of events
             places.event_table.shift_lists(places.lists());
             let model = places.event_table.events.clone();
             places.events.splice(..model.len(), model);
@@ -192,7 +192,7 @@ impl Places {
         self.relations.len() - 1
     }
 
-    /// Lists of the times at which modes change: of those that come once, of each that comes again, of each curve.
+    /// Number of lists of the times at which modes change: one for times that occur once, one per period, one per curve.
     pub fn lists(&self) -> usize {
         if self.times.is_empty() && self.passing.is_empty() { 0 } else { self.curves() + self.passing.len() }
     }
@@ -202,7 +202,7 @@ impl Places {
         1 + self.every
     }
 
-    /// Where a relation is written.
+    /// Source location of a relation.
     pub fn span(&self, code: &Code, relation: usize) -> Option<Span> {
         Some(code.switching.relations[*self.of.get(relation)?].span)
     }
@@ -227,7 +227,7 @@ fn sum(linear: &switch::Linear, code: &Code, layout: &Layout, i: usize) -> Sum {
     }
 }
 
-/// Which elements there are.
+/// Tells which elements exist.
 fn there(code: &Code, facts: &[f64], exists: Option<ArrayId>, elements: usize) -> Vec<bool> {
     match exists {
         Some(array) => facts[code.facts.places(array)].iter().map(|there| *there != 0.0).collect(),

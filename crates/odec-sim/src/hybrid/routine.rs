@@ -26,7 +26,7 @@ impl Routine {
     /// Compiles and binds.
     ///
     /// # Errors
-    /// What cannot be compiled or bound.
+    /// A program that cannot be compiled or bound.
     pub fn new(program: Program, execution: Execution) -> Result<Routine, Unfit> {
         let bound = Arc::new(BoundProgram::of(&program)?);
         let backend = match execution {
@@ -50,7 +50,7 @@ impl Routine {
         &self.bound.layout
     }
 
-    /// True if a result may change with discretes or modes: it reads them, or what is staged from them.
+    /// True if a result may change with discretes or modes: it reads them, or values staged from them.
     pub fn is_switched(&self) -> bool {
         let switched = |role: Role| matches!(role, Role::Discrete | Role::Mode | Role::Staged);
         self.program.kernels.iter().any(|kernel| {
@@ -64,7 +64,7 @@ impl Routine {
         self.layout().outputs_len()
     }
 
-    /// Where the elements of an array are in the results.
+    /// Positions of the elements of an array in the results.
     pub fn places(&self, array: ArrayId) -> std::ops::Range<usize> {
         let start = self.layout().output(array);
         start..start + self.layout().len(array)
@@ -75,7 +75,7 @@ impl Routine {
         self.program.arrays_of(Role::Output)
     }
 
-    /// True of an array that is one of its results.
+    /// True if an array is one of the results.
     pub fn has(&self, array: ArrayId) -> bool {
         self.program.arrays.get(array.0 as usize).is_some_and(|array| array.role == Role::Output)
     }

@@ -12,7 +12,7 @@ use super::{Located, Moved, derived};
 use crate::executor::Executor;
 
 impl Located {
-    /// Makes ready for a run from a state: lists of times, and counters by rounding.
+    /// Prepares a run from a state: lists of times, and counters by rounding.
     pub(crate) fn begin(&mut self, span: (f64, f64), y: &[f64]) {
         self.span = span;
         self.modes.fill(0.0);
@@ -28,13 +28,13 @@ impl Located {
         if self.places.counted.is_empty() || self.untimed.is_some() {
             return;
         }
-        // counters may follow what the time alone decides
+        // counters may depend on modes that change at known times
         let passed: Vec<u64> = (0..self.lists()).map(|list| self.times(list).passed(span.0)).collect();
         self.at_stops(&passed);
         self.refresh();
         let m = self.places.relations.len();
         let (mut left, mut right) = (vec![0.0; m], vec![0.0; m]);
-        // modes follow counters that follow modes: each round settles one more of them
+        // modes may depend on counters that depend on modes: each round determines at least one more
         for _ in 0..=m {
             if self.sides(span.0, y, &mut left, &mut right).is_err() {
                 return;
@@ -63,7 +63,7 @@ impl Located {
         let layout = executor.layout();
         let start = layout.p_len() - layout.modes - layout.discretes;
         let of_model = start..start + layout.discretes;
-        // those of the model come first, then counters, which that executor has none of, then derivatives
+        // discretes of the model come first, then counters, which that executor does not have, then derivatives
         let mut all = vec![0.0; self.places.discretes.len()];
         self.places.event_table.start(&initial, &mut all);
         self.code.start_derivatives((t0, self.executor.parameters(), &self.still), &self.places, &mut all);
@@ -93,7 +93,7 @@ impl Located {
         }
     }
 
-    /// Modes and discretes go to the parameter buffer, and what follows from them is made anew.
+    /// Writes modes and discretes to the parameter buffer, and updates dependent values.
     pub(super) fn write(&mut self) {
         self.written += 1;
         let Located { executor, places, modes, discretes, .. } = self;
@@ -110,7 +110,7 @@ impl Located {
         });
     }
 
-    /// Finds which relations are read.
+    /// Determines which relations are read.
     fn look(&mut self) {
         if self.code.reads.len() == 0 {
             return;
@@ -124,18 +124,18 @@ impl Located {
         *self.room.get_mut().unwrap_or_else(PoisonError::into_inner) = room;
     }
 
-    /// Runs something with room for the results of a routine.
+    /// Runs a function with working memory for the results of a routine.
     fn with_room<T>(&self, length: usize, run: impl FnOnce(&mut [f64]) -> T) -> T {
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
         run(&mut room[..length])
     }
 
-    /// Lists of the times at which modes change.
+    /// Number of lists of the times at which modes change.
     pub(super) fn own_lists(&self) -> usize {
         self.places.lists()
     }
 
-    /// The right sides, delays and priorities of all events at a point.
+    /// Passes the right-hand sides, delays and priorities of all events at a point.
     fn with_values<T>(&self, t: f64, y: &[f64], look: impl FnOnce(&[f64]) -> T) -> T {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let results = &self.code.event_results.values;
@@ -150,7 +150,7 @@ impl Located {
         look(&read.values)
     }
 
-    /// Coefficients of the relations that are sums. They hold for a run.
+    /// Computes the coefficients of the affine relations. They are constant during a run.
     fn measure(&mut self) {
         if self.places.sums.iter().all(Option::is_none) {
             return;
@@ -167,7 +167,7 @@ impl Located {
         self.rows = AffineRows::of(&rows);
     }
 
-    /// Makes the lists of times, which parameters and discretes decide.
+    /// Makes the lists of times, which depend on parameters and discretes.
     fn list(&mut self) {
         self.changed = false;
         if self.places.event_table.lists() == 0 && self.places.lists() == 0 {
@@ -225,11 +225,11 @@ impl Located {
         }
     }
 
-    /// Derivatives of right sides and delays at a point.
+    /// Passes the derivatives of right-hand sides and delays at a point.
     fn with_derivatives<T>(&self, t: f64, y: &[f64], look: impl FnOnce(&derived::Values) -> T) -> Option<T> {
         let derivatives = self.code.derivatives.as_ref()?;
         let mut read = self.read_by.lock().unwrap_or_else(PoisonError::into_inner);
-        // nothing was ever written before the first refresh
+        // nothing was written before the first refresh
         if self.written == 0 || read.written != self.written || read.t != t || read.y != y {
             read.values = derivatives.values(t, y, self.executor.parameters(), &self.still);
             (read.t, read.written) = (t, self.written);
@@ -239,11 +239,11 @@ impl Located {
         Some(look(&read.values))
     }
 
-    /// The derivative by a parameter of the value at a place among those of events, where time changes with it by `time`.
+    /// Derivative of an event value with respect to a parameter; `time` is the derivative of the time of the event.
     fn value_by(&self, (place, parameter): (usize, usize), t: f64, y: &[f64], time: f64) -> f64 {
         let len = self.code.event_results.values.len();
         let value = |(by, by_time): &derived::Values| {
-            // what does not depend on time may have no finite derivative by it
+            // a value that does not depend on time may have no finite time derivative
             let later = if time == 0.0 { 0.0 } else { by_time[place] * time };
             by[parameter * len + place] + later
         };
@@ -252,7 +252,7 @@ impl Located {
 }
 
 impl Moved {
-    /// Derivatives of the times at which modes change, from those of the facts.
+    /// Computes derivatives of the times at which modes change, from the derivatives of the facts.
     fn of_modes(&mut self, times: &[At], facts: &[f64], by: &[f64], t0: f64) {
         self.every.clear();
         let mut once = Vec::new();
@@ -272,12 +272,12 @@ impl Moved {
     }
 }
 
-/// Periods from `at` to the last time but one before `t0`.
+/// Number of whole periods from `at` to the second-last time before `t0`.
 fn whole_periods(at: f64, period: f64, t0: f64) -> f64 {
     ((t0 - at) / period).floor() - 1.0
 }
 
-/// The times `at` and whole periods before and after, from the last one before `t0` on.
+/// First time and period of the times `at + k*period`, from the last one before `t0` on.
 fn comb(at: f64, period: f64, t0: f64) -> Option<(f64, f64)> {
     if !(at.is_finite() && period.is_finite() && period > 0.0) {
         return None;
@@ -337,7 +337,7 @@ impl HybridSystem for Located {
             self.code.sides.run(t, y, self.executor.parameters(), &self.still, out);
             for (k, at) in self.places.compared.iter().enumerate() {
                 (left[k], right[k]) = (out[at.left], out[at.right]);
-                // what stands in a branch that is not taken need have no value
+                // a quantity in a branch that is not taken may have no value
                 if !self.open[k] && !(left[k] - right[k]).is_finite() {
                     (left[k], right[k]) = (1.0, 0.0);
                 }
@@ -380,8 +380,8 @@ impl HybridSystem for Located {
         }
     }
 
-    /// A counter goes to the next whole number at least. The end that it has just passed moves to where the quantity is, as the
-    /// landing may have ended a rounding before it.
+    /// A counter changes by at least one integer. The passed end moves to the quantity, because the location may have
+    /// stopped one rounding error before it.
     fn values(&self, event: usize, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         let Some(event) = event.checked_sub(self.places.event_table.events.len()) else {
             let slots = &self.places.event_table.slots[event];
@@ -432,7 +432,7 @@ impl HybridSystem for Located {
         Ok(())
     }
 
-    /// Counters go by whole numbers.
+    /// Counters change by integers, so their derivatives are 0.
     fn values_by(
         &self,
         event: usize,
@@ -497,13 +497,13 @@ impl HybridSystem for Located {
         match list.checked_sub(1).map(|k| self.every[k]) {
             None => Times::List(&self.once),
             Some(None) => Times::List(&[]),
-            // the next one behind the end of the run says where the middle is
+            // the next time behind the end of the run determines the middle
             Some(Some((from, period))) => Times::Every { from, period, until: f64::INFINITY },
         }
     }
 
-    /// Nothing changes between two times of all lists of modes together: the middle between the last one and the next is far from
-    /// both.
+    /// No mode changes between two consecutive times of all lists of modes: the middle between the last time and the
+    /// next is far from both.
     fn at_stops(&mut self, passed: &[u64]) {
         if self.places.timed.is_empty() {
             return;

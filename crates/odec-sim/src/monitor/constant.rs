@@ -1,5 +1,6 @@
-//! Constant steps that make a wrong answer without growth: instability that the model bounds, rings that a method does not
-//! damp, growth that it damps. The steps themselves show them: they do not add up to what the derivatives at their ends say.
+//! Constant steps that give wrong results without growth: instability that the model bounds, undamped oscillations of
+//! the method, damping of growth. The steps themselves show these faults: they differ from the integral of the
+//! derivatives at their ends.
 
 use super::mode::{self, Mode};
 use super::report::Judged;
@@ -7,17 +8,19 @@ use super::{Moment, Pair};
 use crate::spectrum::{self, decaying};
 use crate::stability::{self, Amplification, C};
 
-/// Part of the size of a state by which a step may differ from the mean of the derivatives at its ends, times its length.
+/// Fraction of the size of a state by which a step may differ from its length times the mean of the derivatives at
+/// its ends.
 const ROUGH: f64 = 0.05;
-/// Factor in a step from which on an eigenvalue that decays is amplified, and not only by the last digits of the region.
+/// Factor per step above which the amplification of a decaying eigenvalue counts; excludes rounding at the edge of
+/// the stability region.
 const AMPLIFIED: f64 = 1.1;
-/// Factor in the whole run by which oscillations grow that every step amplifies a little.
+/// Growth factor over the whole run of oscillations that each step amplifies slightly.
 const DOUBLED: f64 = 2.0;
 /// Factor in a step that hardly damps.
 const RINGS: f64 = 0.5;
-/// h times an eigenvalue below which no step is too long for it.
+/// Value of h times an eigenvalue below which a step is short enough for the eigenvalue.
 const SMALL: f64 = 0.5;
-/// Steps in which a growth by a factor of e is followed.
+/// Number of steps within which growth by a factor of e is examined.
 const FOLLOWED: f64 = 10.0;
 /// Largest number of unknowns for which eigenvalues are computed at several points of a step: at `POINTS` of them, or
 /// a quarter of it.
@@ -32,13 +35,13 @@ const FEWEST: usize = 2;
 /// The faults of constant steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// They amplify what decays.
+    /// The steps amplify a decaying mode.
     Amplified,
-    /// They amplify what oscillates, a little each.
+    /// The steps amplify an oscillation slightly.
     Unwound,
-    /// They leave what decays as large as it is.
+    /// The steps do not damp a decaying mode.
     Rings,
-    /// They damp what grows.
+    /// The steps damp a growing mode.
     Damped,
 }
 
@@ -46,11 +49,11 @@ pub(super) enum Fault {
 pub(super) struct Case {
     /// Its kind.
     pub fault: Fault,
-    /// The longest step without it; 0 if there is none.
+    /// Longest step without the fault; 0 if there is none.
     pub step: f64,
     /// The eigenvalue.
     pub mode: Mode,
-    /// Where it was taken.
+    /// State at which it was computed.
     pub moment: Moment,
 }
 
@@ -60,7 +63,7 @@ pub(super) fn found(judged: &Judged<'_>, h: f64) -> Option<Case> {
     rough(judged, &regions, h).or_else(|| unwound(judged, &regions, h))
 }
 
-/// Steps that leave something as large as it is, with the other sign.
+/// Steps that do not damp a mode but change its sign.
 pub(super) fn ringing(judged: &Judged<'_>, h: f64) -> Option<Case> {
     let moment = judged.findings.alternating.as_ref()?;
     let regions = stability::of(judged.bound.choice.method).ok()?;
@@ -85,7 +88,7 @@ fn scaled(lambda: C, h: f64) -> Option<C> {
     Some(decaying(lambda)? * (lambda.norm() * h))
 }
 
-/// Steps that do not follow the derivatives at their ends, half of them or more, because of the same fault.
+/// Steps of which at least half do not follow the derivatives at their ends, because of the same fault.
 fn rough(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<Case> {
     let pairs = &judged.findings.pairs;
     let n = judged.bound.problem.y0.len();
@@ -94,7 +97,7 @@ fn rough(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Op
     }
     let slopes: Vec<(&Pair, Vec<f64>)> = pairs.iter().filter_map(|pair| Some((pair, astray(judged, pair)?))).collect();
     let enough = |count: usize| count >= FEWEST && 2 * count >= pairs.len();
-    // what grew at first is bounded in the end: then the last ones tell
+    // if the initial growth is bounded in the end, the last steps decide
     let start = |k: usize| slopes.len().checked_sub(k).and_then(|k| slopes.get(k)).map(|(pair, _)| pair.from.t);
     let late = start(FEWEST) == Some(pairs[pairs.len() - FEWEST].from.t);
     if !late && !enough(slopes.len()) {
@@ -106,7 +109,7 @@ fn rough(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Op
     let mut moments: Vec<Moment> = found.into_iter().flatten().collect();
     if lasts || enough(moments.len()) {
         if !judged.findings.ended {
-            // of a run that fails it matters how that began
+            // if the run fails because of the growth, the first moment shows its cause
             moments.truncate(1);
         }
         let list: Vec<&Moment> = moments.iter().collect();
@@ -135,8 +138,8 @@ fn astray(judged: &Judged<'_>, pair: &Pair) -> Option<Vec<f64>> {
     rough.then_some(start)
 }
 
-/// The point of a step at which the method amplifies most what decays: between its ends, or along the slope at its start, where
-/// the stages lie.
+/// Point of a step at which the method amplifies a decaying mode most: between the ends of the step, or along the
+/// slope at its start, where the stages lie.
 fn amplified(
     judged: &Judged<'_>,
     regions: &[(String, Amplification)],
@@ -164,7 +167,7 @@ fn amplified(
     list.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, moment)| moment)
 }
 
-/// The fastest growth at a moment, where a step lets it decay.
+/// Fastest growth at a moment that a step turns into decay.
 fn damped(
     judged: &Judged<'_>,
     regions: &[(String, Amplification)],
@@ -178,7 +181,7 @@ fn damped(
     decays.then_some((spectrum, lambda))
 }
 
-/// Oscillations that every step amplifies slightly, with a method that is stable for them at no step size.
+/// Oscillations that every step amplifies slightly, with a method that is unstable for them at every step size.
 fn unwound(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<Case> {
     let [(_, region)] = regions else { return None };
     let Judged { bound, findings, .. } = judged;

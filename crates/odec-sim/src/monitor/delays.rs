@@ -14,29 +14,29 @@ use crate::blame::{declared, number};
 use crate::spectrum;
 use crate::stability::C;
 
-/// Largest number of states that are kept for a piece of a run.
+/// Largest number of stored states per piece of a run.
 const MOMENTS: usize = 64;
-/// The next state is kept after this fraction of the time since the first state fell below its tolerance.
+/// The next state is stored after this fraction of the time since the first state fell below its tolerance.
 const APART: f64 = 1.0 / 32.0;
-/// Longest part of a piece without a place where growth is computed.
+/// Largest distance, as a fraction of a piece, between places at which growth is computed.
 const PLACES: f64 = 1.0 / 48.0;
-/// Largest number of places between two kept states.
+/// Largest number of places between two stored states.
 const BETWEEN: f64 = 16.0;
-/// Looks below the tolerance without which a state only passes through 0.
+/// Least number of examined steps below the tolerance; with fewer, a state only crosses 0.
 const SEVERAL: u64 = 4;
-/// Tolerances below which a state is as good as 0 for the others.
+/// Size in tolerances below which a state counts as 0 for the other states.
 const SMALL: f64 = 100.0;
-/// Operations that eigenvalues may take.
+/// Largest number of operations for eigenvalues.
 const WORK: f64 = 3e8;
-/// Operations for all eigenvalues of a matrix, over the third power of its rows.
+/// Operations for all eigenvalues of a matrix, divided by the third power of its rows.
 const EACH: f64 = 25.0;
-/// Part of a distance between logarithms that half of the places may change.
+/// Fraction of a distance between logarithms by which the result may change with half of the places.
 const SURE: f64 = 0.25;
-/// Part of its growth out of the tolerance that the rate there has to explain.
+/// Fraction of the growth out of the tolerance that the computed rate must explain.
 const EXPLAINS: f64 = 0.2;
-/// Smallest argument of which a power of e is computed; smaller numbers have no digits.
+/// Smallest argument of the logarithm; smaller numbers have lost digits.
 const LEAST: f64 = 1e-290;
-/// Number of stays for which eigenvalues are computed.
+/// Largest number of stays for which eigenvalues are computed.
 const JUDGED: usize = 4;
 /// States that are named.
 const NAMED: usize = 3;
@@ -46,14 +46,14 @@ const NAMED: usize = 3;
 pub struct Stay {
     /// Place in y.
     pub place: usize,
-    /// When it fell below, and the size that it had at most.
+    /// Time at which the state fell below its tolerance, and its largest size until then.
     pub from: (f64, f64),
     /// When it came above for the last time, and when it was so large that it mattered; infinite if it was not.
     pub to: (f64, f64),
     looks: u64,
 }
 
-/// A piece of a run in which states were below their tolerance.
+/// Piece of a run during which states were below their tolerance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Piece {
     stays: Vec<Stay>,
@@ -61,19 +61,19 @@ pub struct Piece {
     moments: Vec<Moment>,
 }
 
-/// Where a state is.
+/// Position of a state relative to its tolerance.
 #[derive(Clone, Copy, Debug)]
 enum At {
-    /// It began at 0 and has not come above its tolerance yet: others feed it.
+    /// The state started at 0 and has not exceeded its tolerance yet: other states feed it.
     Start,
     Above,
     Stay(Stay),
 }
 
-/// Watches all states of one run.
+/// Monitor of all states of one run.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// Absolute tolerances, and where each state is; empty where nothing is watched.
+    /// Absolute tolerance and position of each state; empty if no state is monitored.
     states: Vec<(f64, At)>,
     /// Stays that have not ended.
     open: usize,
@@ -82,7 +82,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// For these absolute tolerances, 0 where nothing is watched.
+    /// Creates a monitor for these absolute tolerances, which are 0 for states that are not monitored.
     pub(super) fn new(atol: &[f64], bound: &Bound) -> Watch {
         let at = |y: &f64| if *y == 0.0 { At::Start } else { At::Above };
         let y0 = &bound.problem.y0;
@@ -140,7 +140,7 @@ impl Watch {
         }
     }
 
-    /// The longest piece, and the one at the end of the run, with the last state of a run that reached its end.
+    /// Longest piece, and the piece at the end of the run, with the last state if the run reached its end.
     pub(super) fn pieces(mut self, last: Option<(f64, &[f64])>) -> Vec<Piece> {
         let open = self.states.iter().filter_map(|(_, at)| if let At::Stay(stay) = at { Some(*stay) } else { None });
         self.now.stays.extend(open.filter(|stay| stay.looks >= SEVERAL));
@@ -156,7 +156,7 @@ impl Watch {
 }
 
 impl Piece {
-    /// Keeps a state; `turn` if a stay has just begun or ended.
+    /// Stores a state; `turn` is true if a stay has just begun or ended.
     fn look(&mut self, t: f64, y: &[f64], turn: bool) {
         let list = &mut self.moments;
         if let (Some(first), Some(last)) = (list.first(), list.last())
@@ -192,20 +192,20 @@ enum Fault {
     Early(f64),
 }
 
-/// A stay at whose end the run is wrong.
+/// Stay with a wrong result at its end.
 struct Wrong {
     place: usize,
     from: f64,
     fault: Fault,
     /// The logarithm of the smallest size of the exact solution.
     low: f64,
-    /// Where it grows most, the rate, and the states that are in the loop.
+    /// Moment of the largest growth, with the rate and the states of the loop.
     at: Moment,
     rate: f64,
     with: Vec<usize>,
 }
 
-/// A state that should have grown again and did not, or grew too early.
+/// Reports a state that should have grown again and did not, or that grew too early.
 pub(super) fn found(judged: &Judged<'_>) -> Option<Diagnostic> {
     let mut list: Vec<Wrong> = vec![];
     for piece in &judged.findings.pieces {
@@ -277,21 +277,21 @@ fn told(judged: &Judged<'_>, wrong: &Wrong) -> Diagnostic {
     d.help(format!("its small values determine when it grows, but they are not accurate: {types} {}", typed.join(", ")))
 }
 
-/// A place of a run.
+/// Place of a run at which growth is computed.
 struct Place {
     at: Moment,
     /// The states below their tolerance.
     small: Vec<usize>,
     /// Its linearised equations, with the signs of a run forwards.
     matrix: DMatrix<f64>,
-    /// A number that the real part of no eigenvalue exceeds: the logarithmic norm in the largest component (Gershgorin).
+    /// Upper bound of the real parts of all eigenvalues: the logarithmic norm for the maximum norm (Gershgorin).
     most: f64,
-    /// The rate at which the other states feed each of them.
+    /// Rate at which the other states feed each state.
     fed: Vec<f64>,
 }
 
 impl Place {
-    /// `None` where the equations do not give the matrix.
+    /// Computes the matrix at a moment; `None` if the equations do not give it.
     fn new(judged: &Judged<'_>, at: Moment) -> Option<Place> {
         let bound = judged.bound;
         let small: Vec<usize> = (0..at.y.len()).filter(|k| at.y[*k].abs() < SMALL * bound.atol(*k)).collect();
@@ -311,7 +311,7 @@ impl Place {
         Some(Place { at, small, matrix, most, fed })
     }
 
-    /// The states that feed this one and that it feeds, over others or not; by their rows.
+    /// Rows of the states that feed a state and that it feeds, directly or through other states.
     fn loops(&self, place: usize) -> Option<Vec<usize>> {
         let mine = self.small.iter().position(|k| *k == place)?;
         let m = self.small.len();
@@ -331,7 +331,7 @@ impl Place {
         Some((0..m).filter(|k| down[*k] && up[*k]).collect())
     }
 
-    /// The rate at which other states feed the states that form a loop with a state.
+    /// Rate at which other states feed the states that form a loop with a state.
     fn feed(&self, rows: &[usize]) -> f64 {
         let small = |k: usize| self.at.y[self.small[k]].abs();
         let others = |i: usize| (0..self.small.len()).filter(|j| !rows.contains(j)).map(move |j| (i, j));
@@ -339,7 +339,7 @@ impl Place {
         rows.iter().map(fed).sum()
     }
 
-    /// The fastest growth, or slowest decay, of the states that a state makes a loop with.
+    /// Rate of the fastest growth, or slowest decay, of the states that form a loop with a state.
     fn rate(&self, place: usize) -> Option<Rate> {
         let rows = self.loops(place)?;
         let part = DMatrix::from_fn(rows.len(), rows.len(), |i, j| self.matrix[(rows[i], rows[j])]);
@@ -349,15 +349,15 @@ impl Place {
     }
 }
 
-/// Growth at a place.
+/// Growth rate at a place.
 struct Rate {
     value: f64,
-    /// The rate at which others feed it.
+    /// Rate at which other states feed it.
     fed: f64,
     with: Vec<usize>,
 }
 
-/// The places at which a state is small, from its first one on; none of a state that is small all the time.
+/// Places at which a state is small, from the first one on; empty for a state that is small during the whole run.
 fn during<'a>(judged: &Judged<'_>, stay: &Stay, places: &'a [Place]) -> Vec<&'a Place> {
     let sign = if judged.backwards() { -1.0 } else { 1.0 };
     let inside = |t: f64| sign * t >= sign * stay.from.0 && (stay.to.1.is_infinite() || sign * t <= sign * stay.to.1);
@@ -367,12 +367,12 @@ fn during<'a>(judged: &Judged<'_>, stay: &Stay, places: &'a [Place]) -> Vec<&'a 
     places.iter().filter(|place| inside(place.at.t)).take_while(|place| place.small.contains(&stay.place)).collect()
 }
 
-/// The logarithm of the size with which a stay begins.
+/// Logarithm of the size at the start of a stay.
 fn start(stay: &Stay) -> f64 {
     stay.from.1.max(LEAST).ln()
 }
 
-/// The logarithms of the tolerance of a state, and of its size where it is large.
+/// Logarithms of the tolerance of a state, and of its size where it is large.
 fn limits(judged: &Judged<'_>, stay: &Stay) -> (f64, f64) {
     let atol = judged.bound.atol(stay.place);
     (atol.ln(), (OUTGROWN * atol).ln())
@@ -386,7 +386,7 @@ fn doubtful(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> bool {
     stay.to.1.is_finite() || integrated(places, &rates, start(stay)).into_iter().any(|size| size >= grown)
 }
 
-/// Integrates the growth of a state along its stay; `None` where that agrees with the run, or cannot be told.
+/// Integrates the growth of a state during its stay; `None` if the result agrees with the run or is uncertain.
 fn wrong(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> Option<Wrong> {
     let rows = places.iter().filter_map(|place| place.loops(stay.place)).map(|rows| rows.len()).max()?;
     let every = (EACH * (rows as f64).powi(3) * places.len() as f64 / WORK).ceil().max(1.0) as usize;
@@ -397,7 +397,7 @@ fn wrong(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> Option<Wrong> {
     let values: Vec<f64> = rates.iter().map(|rate| rate.value).collect();
     let sizes = integrated(&places, &values, start(stay));
     let (tolerance, grown) = limits(judged, stay);
-    // the same with half of the places says how good it is
+    // the same integral with half of the places measures its accuracy
     let off = |until: usize| {
         let half: Vec<usize> = (0..=until).filter(|k| k % 2 == 0 || *k == until).collect();
         let places: Vec<&Place> = half.iter().map(|k| places[*k]).collect();
@@ -425,7 +425,7 @@ fn wrong(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> Option<Wrong> {
     Some(Wrong { place: stay.place, from: stay.from.0, fault, low, at: places[fastest].at.clone(), rate, with })
 }
 
-/// The logarithm of a size that grows at these rates and is fed, at the last place.
+/// Logarithm, at the last place, of a size that grows at these rates and is fed.
 fn fed(places: &[&Place], rates: &[Rate], start: f64) -> f64 {
     let mut size = start;
     for (pair, rates) in places.windows(2).zip(rates.windows(2)) {
@@ -437,7 +437,7 @@ fn fed(places: &[&Place], rates: &[Rate], start: f64) -> f64 {
     size
 }
 
-/// The kept states, and interpolated ones between those that are far apart.
+/// Stored states, and interpolated states where those are far apart.
 fn places(piece: &Piece) -> Vec<Moment> {
     let span = piece.length();
     let mut list: Vec<Moment> = vec![];
@@ -455,7 +455,7 @@ fn places(piece: &Piece) -> Vec<Moment> {
     list
 }
 
-/// The logarithm of a size that grows at these rates, by the trapezoidal rule, at each place.
+/// Logarithm at each place of a size that grows at these rates, by the trapezoidal rule.
 fn integrated(places: &[&Place], rates: &[f64], start: f64) -> Vec<f64> {
     let mut size = start;
     let mut list = vec![start];
@@ -514,7 +514,7 @@ mod tests {
 
     #[test]
     fn only_what_makes_a_loop_with_a_state_makes_it_grow_by_itself() {
-        // 0 and 1 feed one another, 2 grows by itself and is fed by 1
+        // 0 and 1 feed each other; 2 grows by itself and is fed by 1
         let place = place(0.0, &[-1.0, 2.0, 0.0, 2.0, -1.0, 0.0, 0.0, 5.0, 9.0]);
         let Rate { value: rate, with, fed } = place.rate(0).expect("a rate");
         assert!((rate - 1.0).abs() < 1e-12 && with == [0, 1] && fed == 0.0, "{rate} {with:?}");

@@ -1,5 +1,5 @@
-//! States that fall below their absolute tolerance and grow again by themselves: `y' = r(t)*y` makes the error of the
-//! smallest value as many times larger as the value itself, and no error estimate saw that error.
+//! States that fall below their absolute tolerance and grow again by themselves: `y' = r(t)*y` amplifies the error of
+//! the smallest value by the same factor as the value itself, and error estimates do not detect it.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 
@@ -11,21 +11,21 @@ use crate::blame::{declared, number};
 use crate::spectrum;
 use crate::stability::C;
 
-/// Looks below the tolerance without which a state only passes through 0.
+/// Least number of examined steps below the tolerance; with fewer, a state only crosses 0.
 const SEVERAL: u64 = 3;
-/// Relative error of a step from which on the digits of a state are lost, where steps are long; see [`resolved`].
+/// Relative error of a long step from which on a state has no correct digits; see [`resolved`].
 const LOST: f64 = 1e-2;
 /// Largest size of a small state, in absolute tolerances.
 const NEAREST: f64 = 1e3;
-/// A state that has left what is small by this factor matters.
+/// A state matters once it exceeds the limit for small states by this factor.
 const APART: f64 = 10.0;
-/// Largest number of dips that are kept.
+/// Largest number of stored dips.
 const KEPT: usize = 8;
-/// Part of the growth out of a dip that an eigenvalue has to explain.
+/// Fraction of the growth out of a dip that an eigenvalue must explain.
 const EXPLAINS: f64 = 0.3;
 /// Size in tolerances of the other states that take part in the growth, if the state oscillates.
 const SMALL: f64 = 10.0;
-/// Least tolerance that is advised.
+/// Smallest tolerance that a message recommends.
 const LEAST: f64 = 1e-290;
 
 /// A state that was below its tolerance and has grown to matter.
@@ -35,7 +35,7 @@ pub struct Dip {
     pub place: usize,
     /// When it was smallest, and its size then.
     pub low: (f64, f64),
-    /// Where it was seen to be above its tolerance again.
+    /// Moment at which it was seen above its tolerance again.
     pub left: Moment,
     /// It went through 0 meanwhile.
     swings: bool,
@@ -54,35 +54,35 @@ struct Open {
     swings: bool,
 }
 
-/// Where a state is.
+/// Position of a state relative to its tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum At {
-    /// It began at 0 and has not come above its tolerance yet: others feed it.
+    /// The state started at 0 and has not exceeded its tolerance yet: other states feed it.
     Start,
     Below,
     Above,
 }
 
-/// Watches all states of one run.
+/// Monitor of all states of one run.
 #[derive(Debug, Default)]
 pub(super) struct Dips {
-    /// Absolute tolerances; empty where nothing is watched.
+    /// Absolute tolerances; empty if no state is monitored.
     atol: Vec<f64>,
     /// So many of them are small.
     near: f64,
     at: Vec<At>,
     open: Vec<Open>,
-    /// Those that have come above their tolerance, but not yet to matter.
+    /// Dips of states that have exceeded their tolerance, but do not matter yet.
     leaving: Vec<Dip>,
     found: Vec<Dip>,
-    /// Those that should grow later or earlier.
+    /// States that should grow later or earlier.
     watch: Watch,
     /// Order of a method, and the largest change in a step, as a power of e, that it can follow.
     followed: (u32, f64),
 }
 
 impl Dips {
-    /// For a run of a bound model from its start.
+    /// Creates the monitor for a run of a bound model.
     pub(super) fn new(bound: &Bound) -> Dips {
         let y0 = &bound.problem.y0;
         if bound.options.fixed || y0.len() > MAX_DENSE {
@@ -104,12 +104,12 @@ impl Dips {
         dips
     }
 
-    /// Some state is below its tolerance, or has just left it.
+    /// True if a state is below its tolerance, or has just exceeded it.
     pub(super) fn any(&self) -> bool {
         !(self.open.is_empty() && self.leaving.is_empty())
     }
 
-    /// Nothing is watched.
+    /// True if no state is monitored.
     pub(super) fn none(&self) -> bool {
         self.atol.is_empty()
     }
@@ -120,7 +120,7 @@ impl Dips {
         (self.found, self.watch.pieces(last))
     }
 
-    /// The end of a step, `stride` steps after the previous look, by a method of this order.
+    /// Examines the end of a step, `stride` steps after the previous call, by a method of this order.
     pub(super) fn look(&mut self, t: f64, y: &[f64], stride: u64, order: u32) {
         if self.any() {
             if self.followed.0 != order {
@@ -132,7 +132,7 @@ impl Dips {
         self.watch.look(t, y);
     }
 
-    /// Those that are below their tolerance, and those that have left it.
+    /// Updates the states that are below their tolerance and those that have exceeded it.
     fn inside(&mut self, t: f64, y: &[f64], most: f64) {
         for open in &mut self.open {
             let (old, new) = (open.last, y[open.place]);
@@ -160,7 +160,7 @@ impl Dips {
         });
     }
 
-    /// Which states have come below their tolerance or above it.
+    /// Detects states that have fallen below their tolerance or exceeded it.
     fn changes(&mut self, t: f64, y: &[f64]) {
         let near = self.near;
         for (place, (y_now, (atol, at))) in y.iter().zip(self.atol.iter().zip(&mut self.at)).enumerate() {
@@ -185,8 +185,8 @@ impl Dips {
     }
 }
 
-/// The largest change of `y' = y` in a step, as a power of e, for which the relative error of a method of this order
-/// is at most `error`: that of its first omitted term, `x^(p+1)/(p+1)!`.
+/// Largest change of `y' = y` in a step, as a power of e, for which the relative error of a method of this order is
+/// at most `error`: the error is the first omitted term, `x^(p+1)/(p+1)!`.
 fn resolved(order: u32, error: f64) -> f64 {
     let factorial: f64 = (1..=order + 1).map(f64::from).product();
     (error * factorial).powf(1.0 / f64::from(order + 1))
@@ -199,7 +199,7 @@ pub(super) fn grown_again(judged: &Judged<'_>) -> Option<Diagnostic> {
     dips.into_iter().find_map(|dip| told(judged, dip))
 }
 
-/// The warning about a dip; `None` where others feed the state.
+/// Warning about a dip; `None` if other states feed the state.
 fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
     let (bound, left) = (judged.bound, &dip.left);
     let (place, time) = (dip.place, &judged.model.time.name);
@@ -254,7 +254,7 @@ fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
 mod tests {
     use super::*;
 
-    /// The dips of one state with atol = 1e-9, after each step by a method of order 5.
+    /// Dips of one state with atol = 1e-9, after each step by a method of order 5.
     fn of(values: impl Iterator<Item = f64>) -> Vec<Dip> {
         let mut dips = Dips { atol: vec![1e-9], at: vec![At::Above], near: 1.0, ..Dips::default() };
         for (k, y) in values.enumerate() {
@@ -280,7 +280,7 @@ mod tests {
         assert!(found.len() == 1 && found[0].low == (60.0, (-120.0f64).exp()), "{found:?}");
         // steps that a method of order 5 follows
         assert_eq!(of((0..120).map(|k| (-(60.0 - (f64::from(k) - 60.0).abs())).exp())), []);
-        // stays small
+        // the state stays small
         assert_eq!(of((0..120).map(|k| (-2.0 * f64::from(k)).exp())), []);
         // passes through 0
         assert_eq!(of((0..120).map(|k| f64::from(k - 60))), []);

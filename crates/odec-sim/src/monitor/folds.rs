@@ -12,27 +12,27 @@ use super::{Moment, Pair};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 
-/// Largest number of steps that are kept.
+/// Largest number of stored steps.
 const KEPT: usize = 8;
-/// Factor by which the change in a step must exceed that of the previous kept step.
+/// Factor by which the change in a step must exceed that of the previous stored step.
 const MORE: f64 = 1.25;
-/// Part of its size that an unknown changes by at least.
+/// Least relative change of an unknown.
 const VISIBLE: f64 = 0.1;
-/// First and shortest part of a step along which the equations are followed.
+/// First and smallest fraction of a step by which the equations are followed.
 const PARTS: (f64, f64) = (1.0 / 16.0, 1.0 / 65536.0);
-/// Most Newton steps for a part, the factor by which each has to shrink, and the size of the last one.
+/// Largest number of Newton steps per part, factor by which each must shrink, and size of the last one.
 const NEWTON: (usize, f64, f64) = (8, 0.3, 1e-9);
-/// Part of its size by which an unknown may differ from where its equations lead.
+/// Relative difference between an unknown and the solution of its equations that is allowed.
 const OFF: f64 = 0.1;
 
-/// Watches the algebraic unknowns of one run with constant steps.
+/// Monitor of the algebraic unknowns of a run with constant steps.
 #[derive(Debug, Default)]
 pub(super) struct Folds {
-    /// Places of the unknowns; empty where nothing is watched.
+    /// Indices of the unknowns; empty if none is monitored.
     unknowns: Vec<usize>,
     last: Moment,
     largest: Vec<f64>,
-    /// The largest change so far, as a part of the size of its unknown.
+    /// Largest relative change of an unknown so far.
     most: f64,
     kept: Vec<Pair>,
 }
@@ -48,12 +48,12 @@ impl Folds {
         Folds { largest, last: Moment { t: bound.problem.t0, y: y0.clone() }, unknowns, most: VISIBLE, kept: vec![] }
     }
 
-    /// Nothing is watched.
+    /// True if no unknown is monitored.
     pub(super) fn none(&self) -> bool {
         self.unknowns.is_empty()
     }
 
-    /// The steps in which an unknown changed most, in order.
+    /// Steps in which an unknown changed most, in order.
     pub(super) fn kept(&self) -> &[Pair] {
         &self.kept
     }
@@ -77,7 +77,7 @@ impl Folds {
     }
 }
 
-/// Equations and unknowns of a system without a derivative, by their rows; none where there are none, or M depends on the state.
+/// Rows of the equations without derivatives, and their unknowns; `None` if there are none or M depends on the state.
 fn algebraic(system: &dyn System) -> Option<(Vec<usize>, Vec<usize>)> {
     let Mass::Constant(pattern, values) = system.mass() else { return None };
     let n = system.shape().n;
@@ -134,8 +134,9 @@ fn told(judged: &Judged<'_>, pair: &Pair) -> Option<Diagnostic> {
     Some(d.help(help))
 }
 
-/// Follows the unknowns along a step, between whose ends the other states are taken as straight. The state where that ends,
-/// and the part of the step there: 1 at its end. `None` where the start is on no branch, or a value is not finite.
+/// Follows the unknowns along a step, with linear interpolation of the other states. Returns the state at which this
+/// ends, and the fraction of the step there: 1 at its end. `None` if the start is on no branch, or a value is not
+/// finite.
 fn follow(system: &dyn System, pair: &Pair) -> Option<(Vec<f64>, f64)> {
     let (rows, unknowns) = algebraic(system)?;
     let Pair { from, to } = pair;
@@ -162,7 +163,7 @@ fn follow(system: &dyn System, pair: &Pair) -> Option<(Vec<f64>, f64)> {
     Some((now, part))
 }
 
-/// Solves the equations for the unknowns from a guess that is near; `None` where each Newton step does not clearly shrink.
+/// Solves the equations for the unknowns from a close guess; `None` if a Newton step does not clearly shrink.
 fn newton(system: &dyn System, (rows, unknowns): (&[usize], &[usize]), t: f64, mut y: Vec<f64>) -> Option<Vec<f64>> {
     let (n, m) = (y.len(), rows.len());
     let pattern = system.jacobian().pattern()?;

@@ -1,6 +1,6 @@
-//! Watches the steps and rows of a run for results that are finite but wrong: growth where the model decays, steps
-//! limited by stability, states below their tolerance, rows that miss extrema of the steps. It evaluates nothing of
-//! the model, so that a run does not become slower. At the end [`report`] judges the findings; it may compute
+//! Monitors the steps and rows of a run for results that are finite but wrong: growth where the model decays, steps
+//! limited by stability, states below their tolerance, rows that miss extrema of the steps. It does not evaluate the
+//! model, so that runs do not become slower. After the run, [`report`] judges the findings; it may compute
 //! eigenvalues.
 
 pub mod amplified;
@@ -27,29 +27,29 @@ use crate::columns::Column;
 use dips::{Dip, Dips};
 use folds::Folds;
 
-/// States whose course is followed at most; of more columns every second one, every third, and so on.
+/// Largest number of states whose course is followed; of more columns, every second, third, ... one is followed.
 pub const FOLLOWED: usize = 128;
-/// All of this many steps at the start of a run are examined; such a short run takes less time than its compilation.
+/// All steps are examined up to this number; such a short run takes less time than its compilation.
 const DENSE: u64 = 1024;
 /// After them, the first steps of each period are examined, this many.
 const WINDOW: u64 = 32;
 /// See [`WINDOW`]; a multiple of [`SURVEY`].
 const PERIOD: u64 = 1024;
-/// Of the others, one in this many is examined: an extremum that a method resolves takes more steps. A divisor of
+/// Later, one step in this number is examined: an extremum that a method resolves takes more steps. A divisor of
 /// [`SURVEY`].
 const SKIM: u64 = 16;
-/// The same for states that have been too small so far, to avoid false warnings. A divisor of [`SKIM`].
+/// Like [`SKIM`], for states that have been too small so far, to avoid false warnings. A divisor of [`SKIM`].
 const SUSPECT: u64 = 4;
-/// Steps between two surveys of all states; at the start they come at step 1, 2, 4, ..., because growth by an unstable
-/// step can be over in a dozen.
+/// Steps between two surveys of all states; at the start, surveys occur at steps 1, 2, 4, ..., because growth by an
+/// unstable step can be over in a dozen steps.
 const SURVEY: u64 = 64;
-/// Steps between two looks at the strain of a step; a multiple of [`SURVEY`].
+/// Steps between two tests of the stiffness of a step; a multiple of [`SURVEY`].
 const STRAIN: u64 = 128;
-/// Growth of the largest state at which a constant step of a method that is not stable everywhere is doubted.
+/// Growth of the largest state above which a constant step of a method with a bounded stability region is doubtful.
 const DOUBTED: f64 = 1e6;
-/// Growth that causes a warning, whatever the method: no natural quantity spans so many orders of magnitude.
+/// Growth that causes a warning for all methods: no natural quantity spans so many orders of magnitude.
 const VAST: f64 = 1e30;
-/// Growth at which it counts as begun, and below which the previous state is kept.
+/// Growth from which on the start of growth is recorded; below it, the calm state is updated.
 const BEGUN: f64 = 1e3;
 /// See [`BEGUN`].
 const CALM: f64 = 10.0;
@@ -58,7 +58,7 @@ const HELD: u64 = 2000;
 /// This many consecutive ones mark the beginning.
 const BEGUN_HELD: u64 = 2 * STRAIN;
 
-/// Largest number of constant steps, and of step sizes, that are kept.
+/// Largest number of stored constant steps, and of step sizes.
 const KEPT: usize = 8;
 
 /// A state during the run.
@@ -66,33 +66,33 @@ const KEPT: usize = 8;
 pub struct Moment {
     /// When.
     pub t: f64,
-    /// All of it, n values.
+    /// The n values of the state.
     pub y: Vec<f64>,
 }
 
 /// Growth of a state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
-    /// When it was too much.
+    /// Moment at which the growth was too large.
     pub at: Moment,
-    /// Place in y of the largest state there.
+    /// Index in y of the largest state there.
     pub place: usize,
     /// When it began, and the largest state then.
     pub since: (f64, f64),
-    /// Beyond all measure, and not only doubtful for a constant step.
+    /// True for growth beyond all plausible sizes, which is not only doubtful for a constant step.
     pub vast: bool,
 }
 
-/// Steps that stability holds.
+/// Steps whose size stability limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StabilityHold {
     /// When that began.
     pub since: f64,
-    /// Where it was seen to last.
+    /// Last moment at which this was seen.
     pub at: Moment,
-    /// The length of the steps there.
+    /// Length of the steps there.
     pub h: f64,
-    /// Their number, as far as it was counted.
+    /// Number of these steps, as far as they were counted.
     pub count: u64,
 }
 
@@ -115,29 +115,30 @@ pub struct Pair {
 /// The findings during a run.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// A state from before anything grew.
+    /// State before any growth.
     pub calm: Moment,
-    /// Growth that makes a constant step doubtful, and growth beyond all measure.
+    /// Growth that makes a constant step doubtful, and growth beyond all plausible sizes.
     pub grown: Vec<Growth>,
-    /// Where a state went up and down from each step to the next.
+    /// Moment at which a state alternated from step to step.
     pub alternating: Option<Moment>,
-    /// Steps that stability holds.
+    /// Steps whose size stability limits.
     pub held: Option<StabilityHold>,
-    /// Steps of a method that does not show its strain, with their mean length: at some steps, of which each is twice the one before
+    /// Steps of a method that does not report its stiffness, with their mean length, at steps whose numbers double
+    /// each time.
     pub paced: Vec<StabilityHold>,
     /// Constant steps that begin at the last of the steps 1, 2, 3, 4, 6, 8, 12, ...
     pub pairs: Vec<Pair>,
-    /// The largest size of each state that was seen.
+    /// Largest size of each state seen.
     pub largest: Vec<f64>,
-    /// The course of some states.
+    /// Course of some states.
     pub tracks: Vec<Track>,
     /// States that were below their absolute tolerance and have grown again.
     pub dips: Vec<Dip>,
-    /// Pieces of the run in which states were below their absolute tolerance.
+    /// Pieces of the run during which states were below their absolute tolerance.
     pub pieces: Vec<Piece>,
-    /// Some rows.
+    /// Stored rows, ends of steps and stretches.
     pub course: amplified::Course,
-    /// Constant steps in which an algebraic unknown changed most, each by more than the one before.
+    /// Constant steps in which an algebraic unknown changed most, each by more than the previous one.
     pub jumps: Vec<Pair>,
     /// Rows.
     pub rows: u64,
@@ -151,40 +152,40 @@ pub struct Findings {
     pub landings: u64,
 }
 
-/// Watches one run.
+/// Monitor of one run.
 pub struct Monitor {
-    /// Steps until the next look, and since the last one.
+    /// Steps until the next examination, and since the last one.
     until: u64,
     stride: u64,
     surveyed: u64,
-    /// Steps and time at the last look at the strain.
+    /// Number of steps and time at the last stiffness test.
     tested: (u64, f64),
     /// The course of states is of use.
     follows: bool,
     /// Steps are constant.
     fixed: bool,
-    /// Steps are constant, and a large one is not stable.
+    /// True if steps are constant and the method is unstable for large steps.
     doubtful: bool,
-    /// The state at the start of a constant step that is kept.
+    /// State at the start of a constant step to store.
     opened: Option<Moment>,
-    /// Places of states that have been too small so far, and the size at which they are not.
+    /// Indices of states that have been too small so far, and the size that ends this.
     suspects: Vec<(usize, f64)>,
-    /// Which states are below their absolute tolerance, and which have left it.
+    /// States that are below their absolute tolerance, and those that have exceeded it again.
     dips: Dips,
     /// The algebraic unknowns of constant steps.
     folds: Folds,
-    /// h times spectral radius beyond which stability holds the steps.
+    /// Value of h times spectral radius above which stability limits the steps.
     strain: Option<f64>,
     /// The largest state of the first steps.
     scale: f64,
-    /// Growth to look out for, and when it was seen to begin.
+    /// Growth to detect, and the time at which it began.
     limit: f64,
     begun: Option<(f64, f64)>,
     findings: Findings,
 }
 
 impl Monitor {
-    /// For a run of a bound model from its start.
+    /// Creates the monitor for a run of a bound model.
     pub fn new(bound: &Bound) -> Monitor {
         let (options, method) = (&bound.options, bound.choice.method);
         let limited = method.stability == Stability::Bounded;
@@ -230,7 +231,7 @@ impl Monitor {
         monitor
     }
 
-    /// After an accepted step; true where something was found that is worth a word at once.
+    /// Examines an accepted step; true if a finding should be reported at once.
     #[inline]
     pub fn step(&mut self, end: &mut StepEnd<'_>) -> bool {
         self.until -= 1;
@@ -250,7 +251,7 @@ impl Monitor {
         }
     }
 
-    /// The findings so far.
+    /// Findings so far.
     pub fn findings(&self) -> &Findings {
         &self.findings
     }
@@ -307,7 +308,7 @@ impl Monitor {
         found
     }
 
-    /// A look at the states that are followed; true where one begins to go up and down from each step to the next.
+    /// Examines the states that are followed; true if one starts to alternate from step to step.
     fn follow(&mut self, t: f64, y: &[f64]) -> bool {
         let joined = self.stride == 1;
         let mut alternates = false;
@@ -325,7 +326,7 @@ impl Monitor {
         alternates
     }
 
-    /// Keeps the constant steps that begin at the steps 1, 2, 3, 4, 6, 8, 12, ..., while all steps are examined there.
+    /// Stores the constant steps that start at steps 1, 2, 3, 4, 6, 8, 12, ..., while all steps are examined.
     fn pair(&mut self, t: f64, y: &[f64], steps: u64) {
         if let Some(from) = self.opened.take().filter(|_| self.stride == 1) {
             let pairs = &mut self.findings.pairs;
@@ -339,7 +340,7 @@ impl Monitor {
         }
     }
 
-    /// Leaves out of the suspects what is large enough.
+    /// Removes states that are large enough from the suspects.
     fn suspect(&mut self, y: &[f64]) {
         let largest = &mut self.findings.largest;
         self.suspects.retain(|&(place, enough)| {
@@ -349,7 +350,7 @@ impl Monitor {
         });
     }
 
-    /// Sizes of all states; the largest and its place.
+    /// Updates the sizes of all states; returns the largest size and its index.
     fn measure(&mut self, y: &[f64]) -> (f64, usize) {
         let (mut most, mut place) = (0.0, 0);
         for (i, (y, largest)) in y.iter().zip(&mut self.findings.largest).enumerate() {
@@ -373,7 +374,7 @@ impl Monitor {
         VAST * self.scale.max(1.0)
     }
 
-    /// A look at all states, and at the strain of the step.
+    /// Examines all states, and the stiffness of the step.
     fn survey(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
         let t = end.t;
         let (most, place) = self.measure(end.state());
@@ -400,7 +401,7 @@ impl Monitor {
         found
     }
 
-    /// Looks whether stability holds the steps, and counts them; true once they are many.
+    /// Tests whether stability limits the steps, and counts them; true once they are many.
     fn test(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
         let held = self.findings.held.as_ref();
         let Some(limit) = self.strain.filter(|_| !held.is_some_and(StabilityHold::many)) else { return false };
@@ -452,7 +453,7 @@ fn suspects(bound: &Bound) -> Vec<(usize, f64)> {
         .collect()
 }
 
-/// The states that are recorded, or some of them; of a run that records none, states as they come.
+/// Tracks of the recorded states, or of some of them; if a run records none, of the first states.
 fn followed(bound: &Bound) -> Vec<Track> {
     let columns = &bound.columns;
     let every = columns.len().div_ceil(FOLLOWED).max(1);

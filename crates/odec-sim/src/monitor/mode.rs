@@ -14,7 +14,7 @@ use crate::stability::{Amplification, C};
 const MAX_DENSE: usize = 150;
 /// Multiplications by df/dy that find the largest eigenvalue of more unknowns.
 const PRODUCTS: usize = 120;
-/// Part of the product that may lie across the vector: beyond, the eigenvalue is not real, or not alone.
+/// Largest fraction of the product orthogonal to the vector; beyond it, the eigenvalue is not real, or not isolated.
 const ACROSS: f64 = 0.3;
 
 /// Number of entries whose terms are examined.
@@ -27,11 +27,11 @@ pub struct Mode {
     pub lambda: C,
     /// When.
     pub t: f64,
-    /// The rows of f that it shows in most, each with the state there that this row depends on.
+    /// Rows of f with the largest entries of the mode, each with a state on which the row depends.
     pub entries: Vec<(usize, usize)>,
 }
 
-/// Eigenvalues at a moment, those of a run backwards with the other sign; of many unknowns the one farthest from 0.
+/// Eigenvalues at a moment, with the opposite sign for a backward run; for many unknowns, only the one of largest modulus.
 pub fn spectrum(judged: &Judged<'_>, moment: &Moment) -> Option<Spectrum> {
     let executor = &judged.bound.executor;
     let mut found = if moment.y.len() <= MAX_DENSE {
@@ -48,11 +48,11 @@ pub fn spectrum(judged: &Judged<'_>, moment: &Moment) -> Option<Spectrum> {
     Some(found)
 }
 
-/// The largest eigenvalue and the row of its vector that is largest, by the power method (Golub & Van Loan, section
-/// 7.3.1); `None` where it is not real.
+/// Largest eigenvalue and the row of the largest component of its vector, by the power method (Golub & Van Loan,
+/// section 7.3.1); `None` if the eigenvalue is not real.
 fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
     let n = moment.y.len();
-    // a part in every direction, always the same
+    // a vector with a component in every direction; deterministic
     let mut v: Vec<f64> =
         (0..n).map(|i| 1.0 + 0.5 * (i as f64 * 1.7).sin() * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
     let mut w = vec![0.0; n];
@@ -76,8 +76,8 @@ fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
     found.map(|lambda| (lambda, largest))
 }
 
-/// The mode of an eigenvalue of a [`mod@spectrum`]. Its entries are those that make the part of it in the direction of
-/// `toward`: itself, or the real axis where its growth matters and not how it turns.
+/// Mode of an eigenvalue of a [`mod@spectrum`]. Its entries are those that determine the part of the eigenvalue in
+/// the direction of `toward`: the eigenvalue itself, or the real axis if only its growth matters.
 pub fn mode(judged: &Judged<'_>, spectrum: &Spectrum, lambda: C, toward: C) -> Mode {
     let executor = &judged.bound.executor;
     let (lambda, toward) = if judged.backwards() { (-lambda, -toward) } else { (lambda, toward) };
@@ -90,8 +90,8 @@ pub fn mode(judged: &Judged<'_>, spectrum: &Spectrum, lambda: C, toward: C) -> M
     Mode { lambda, t: spectrum.t, entries }
 }
 
-/// The smallest step that a method of these regions has to keep below at one of these points, with the mode that asks for
-/// it; `None` if there is no limit.
+/// Smallest step limit of a method with these regions at these points, with the mode that causes it; `None` if there
+/// is no limit.
 pub fn limit(judged: &Judged<'_>, regions: &[(String, Amplification)], moments: &[&Moment]) -> Option<(f64, Mode)> {
     let spectra: Vec<Spectrum> = moments.iter().filter_map(|moment| spectrum(judged, moment)).collect();
     let limits = regions.iter().filter_map(|(_, region)| spectrum::limit(region, &spectra));

@@ -1,4 +1,4 @@
-//! Messages about the findings of a run: each with its place, its numbers and the text to type.
+//! Messages about the findings of a run: each with its source location, its numbers and the text to type.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
@@ -16,25 +16,25 @@ use crate::hybrid::Located;
 use crate::spectrum;
 use crate::stability::{self, C};
 
-/// Part of the largest stable step that is advised: at the limit itself nothing decays.
+/// Fraction of the largest stable step that a message recommends: at the limit itself nothing decays.
 const ADVISED: f64 = 0.8;
-/// Steps that are this much shorter than the largest stable one are not held by stability.
+/// Steps shorter than the largest stable one by this factor are not limited by stability.
 const HELD: f64 = 4.0;
-/// Growth of less than this power of e between the start and now is none of the model's own.
+/// Growth, as a power of e between the start and now, below which the model itself does not grow.
 const LASTING: f64 = 10.0;
-/// Tolerances below which a state has fewer than two digits that are sure.
+/// Size in tolerances below which a state has fewer than two correct digits.
 pub(super) const FEW_DIGITS: f64 = 100.0;
 /// Largest number of unknowns for which all eigenvalues are computed, to determine whether a state grows by itself.
 pub(super) const MAX_DENSE: usize = 150;
-/// Tolerances to which a state has to grow from below one until its start matters.
+/// Growth in tolerances, from below one tolerance, above which the start of a state matters.
 pub(super) const OUTGROWN: f64 = 1e3;
 /// Factor by which the error of a small state must exceed the relative tolerance for a warning; see [`nearness`].
 const MANY: f64 = 1e4;
-/// Part that a state takes in a motion that grows.
+/// Share of a state in a growing motion for which it takes part in it.
 pub(super) const TAKES_PART: f64 = 0.3;
-/// Looks at the length of the steps that have to agree.
+/// Number of examined step lengths that must agree.
 const LOOKS: usize = 3;
-/// Mean lengths of steps, in those that are just stable, that stability holds: those of step doubling are twice as long.
+/// Mean step lengths, relative to the stability limit, that stability limits: those of step doubling are twice as long.
 const AT_LIMIT: [f64; 2] = [0.65, 2.5];
 /// Size of a state, relative to the largest one, that counts as a rounding error of 0.
 const ROUNDING: f64 = 1e-13;
@@ -51,13 +51,13 @@ pub struct Judged<'a> {
     pub model: &'a Model,
     /// Its text.
     pub source: &'a Source,
-    /// With the values of the run.
+    /// Model with the values of the run.
     pub bound: &'a Bound,
     /// The findings of the monitor.
     pub findings: &'a Findings,
 }
 
-/// All that there is to say.
+/// All warnings about a run.
 pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
     let mut list = urgent(judged);
     if list.is_empty() {
@@ -69,7 +69,7 @@ pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
     list.extend(doubtful(judged));
     if judged.findings.ended {
         let pulses = pulses(judged);
-        // what a lost pulse drives stays small for another reason
+        // a state that a missed pulse drives is small because of the pulse
         list.extend(small(judged).filter(|_| pulses.is_none()));
         list.extend(outgrown(judged));
         list.extend(rows::missed(judged));
@@ -78,14 +78,14 @@ pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
     list
 }
 
-/// Warnings that are given during a run, and that explain why it fails.
+/// Warnings that are given during a run, and that explain its failure.
 pub fn urgent(judged: &Judged<'_>) -> Vec<Diagnostic> {
     let unstable = unstable(judged);
     let growth = if unstable.is_none() { growth(judged) } else { None };
     unstable.into_iter().chain(growth).chain(held(judged)).collect()
 }
 
-/// A state that came out of its absolute tolerance with the error that it had there.
+/// Warning about a state that grew from below its absolute tolerance together with its error there.
 pub fn outgrown(judged: &Judged<'_>) -> Option<Diagnostic> {
     grown_up(judged).or_else(|| dips::grown_again(judged)).or_else(|| delays::found(judged))
 }
@@ -97,7 +97,7 @@ pub fn in_the_end(judged: &Judged<'_>) -> Option<Diagnostic> {
 }
 
 impl Judged<'_> {
-    /// The run goes back in time.
+    /// True if the run goes backward in time.
     pub fn backwards(&self) -> bool {
         self.bound.problem.t_end < self.bound.problem.t0
     }
@@ -106,12 +106,13 @@ impl Judged<'_> {
         &self.model.time.name
     }
 
-    /// An algebraic unknown: an equation without a derivative gives it at each time, so its error does not grow.
+    /// True for an algebraic unknown: an equation without a derivative determines it at each time, so its error does
+    /// not grow.
     pub(super) fn is_unknown(&self, place: usize) -> bool {
         declared(self.model, &self.bound.states, place).is_some_and(|state| self.model.states[state].algebraic)
     }
 
-    /// Points at the term that makes a mode, or else at the equation or state that it shows in.
+    /// Points at the term that causes a mode, or else at the equation or state in which it appears.
     pub(super) fn blamed(&self, d: Diagnostic, mode: &Mode, moment: &Moment, says: &str) -> Diagnostic {
         if let Some(term) = mode::term(self, mode, moment) {
             let d = d.label(term.span, says);
@@ -126,12 +127,12 @@ impl Judged<'_> {
     }
 }
 
-/// The text to type for a setting: an entry if the run block has it, else a flag.
+/// Text to type for a setting: an entry if the model has a run block, else a flag.
 pub(super) fn typed(key: &str, value: &str, in_block: bool) -> String {
     if in_block { format!("`{key} = {value}`") } else { format!("`--{key} {value}`") }
 }
 
-/// A constant step beyond the region of stability.
+/// Warning about a constant step beyond the stability region.
 fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
     let h = bound.options.step.filter(|_| bound.options.fixed)?;
@@ -154,7 +155,7 @@ fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
 fn told(judged: &Judged<'_>, h: f64, case: &Case) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
     let Case { fault, step, mode, moment } = case;
-    // the unknown of the mode, not one that it drives and that may be larger
+    // the unknown of the mode, not a larger one that it drives
     let place = mode.entries.first().map(|entry| entry.0).or(findings.grown.first().map(|growth| growth.place))?;
     let (state, name, length) = (bound.states.name(place), bound.choice.method.name, number(h));
     let too_long = format!("a step of {length} is too long for `{name}` to be stable");
@@ -193,11 +194,11 @@ fn told(judged: &Judged<'_>, h: f64, case: &Case) -> Option<Diagnostic> {
     Some(d.help(format!("{first}, or leave out `step` and `method`, and odec controls the error")))
 }
 
-/// Steps that stability holds.
+/// Warning about steps whose size stability limits.
 fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
     let paced = || paced(judged);
     let held = &judged.findings.held.clone().or_else(paced)?;
-    // of a run that did not come to its end most steps will do
+    // if a run did not reach its end, most of its steps suffice
     if !held.many() && (judged.findings.ended || 2 * held.count < judged.findings.steps) {
         return None;
     }
@@ -205,7 +206,7 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
     let bound = judged.bound;
     let method = bound.choice.method;
     let regions = stability::of(method).ok()?;
-    // beyond the longest of them a method that varies its order is stable at none
+    // beyond the longest of these steps a method of variable order is stable at no order
     let limits = regions.iter().filter_map(|region| mode::limit(judged, std::slice::from_ref(region), &[at]));
     let (step, mode) = limits.max_by(|a, b| a.0.total_cmp(&b.0))?;
     if step > HELD * h.abs() {
@@ -253,7 +254,7 @@ fn paced(judged: &Judged<'_>) -> Option<StabilityHold> {
     paced.iter().all(at_limit).then_some(held)
 }
 
-/// Growth beyond all measure.
+/// Warning about growth beyond all plausible sizes.
 fn growth(judged: &Judged<'_>) -> Option<Diagnostic> {
     let findings = judged.findings;
     let Growth { at, place, since, .. } = findings.grown.iter().find(|growth| growth.vast)?.clone();
@@ -268,7 +269,7 @@ fn growth(judged: &Judged<'_>) -> Option<Diagnostic> {
             break;
         }
     }
-    // what grows by a constant rate is large, not unbounded
+    // constant growth gives large values, not unbounded ones
     let (mode, moment, rate) = fastest?;
     let value = at.y[place];
     let headline = format!(
@@ -288,7 +289,7 @@ fn growth(judged: &Judged<'_>) -> Option<Diagnostic> {
     )))
 }
 
-/// States whose whole course lies below their absolute tolerance.
+/// Warning about states whose whole course lies below their absolute tolerance.
 fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
     if bound.options.fixed {
@@ -394,15 +395,15 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
     )))
 }
 
-/// The size of a state, in absolute tolerances, below which the relative error after its growth is many relative
-/// tolerances: an error of a step may be this many times `rtol`. `auto` tightens its tolerance along with such a
+/// Size of a state, in absolute tolerances, below which the relative error after its growth is many relative
+/// tolerances: an error of a step may be this many times `rtol`. `auto` tightens its tolerance together with such a
 /// state.
 pub(super) fn nearness(bound: &Bound) -> f64 {
     let many = if bound.options.rtol > 0.0 { 1.0 / (MANY * bound.options.rtol) } else { 1.0 };
     if bound.choice.method.name == METHOD.name { 1.0 } else { many.max(1.0) }
 }
 
-/// How a size compares with a tolerance.
+/// Text that compares a size with a tolerance.
 pub(super) fn compared(size: f64, atol: f64) -> String {
     match size / atol {
         few if few < 1.0 => "below".to_owned(),
@@ -417,7 +418,7 @@ pub(super) fn tolerance_typed(name: &str, tolerance: f64) -> String {
     if name.contains('.') { format!("`--atol '{name}={value}'`") } else { format!("`atol({name}) = {value}`") }
 }
 
-/// Terms of t that were not searched for pulses, in a run with steps that are too long to find all of them.
+/// Warning about terms of t that were not searched for pulses, in a run whose steps are too long to find all of them.
 fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
@@ -471,8 +472,8 @@ fn long_step(judged: &Judged<'_>) -> Option<Diagnostic> {
     Some(d.help(format!("set {typed}, or leave out `step`, and odec controls the error")))
 }
 
-/// Steps of order 1 in a model with constraints, whose errors add up beyond the tolerance; other methods use a
-/// fraction of the tolerance there.
+/// Warning about steps of order 1 in a model with constraints, whose errors add up beyond the tolerance; other
+/// methods use a fraction of the tolerance there.
 fn accumulated(judged: &Judged<'_>) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
     let name = bound.choice.method.name;

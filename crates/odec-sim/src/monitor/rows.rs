@@ -1,4 +1,4 @@
-//! Rows that miss what the steps show: too few for an oscillation, or none at an extremum.
+//! Rows that miss features of the steps: too few rows for an oscillation, or no row at an extremum.
 
 use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_lang::suggest;
@@ -9,19 +9,19 @@ use super::track::Extreme;
 use crate::bind::Spread;
 use crate::blame::{declared, number};
 
-/// Fewest turning points that make an oscillation.
+/// Least number of turning points of an oscillation.
 const OSCILLATION: f64 = 8.0;
-/// Fewest rows of a cycle that show it, and those that are advised.
+/// Least number of rows per cycle that show it, and the recommended number.
 const ROWS: f64 = 4.0;
 /// See [`ROWS`].
 const GOOD: f64 = 10.0;
-/// Part of its range by which a state may exceed what the rows show.
+/// Fraction of its range by which a state may exceed the range of the rows.
 const MISSED: f64 = 0.05;
 /// A range smaller than this many tolerances is ignored.
 const VISIBLE: f64 = 1e3;
-/// Fewer rows than this are no attempt to show the course of a run.
+/// Least number of rows that are meant to show the course of a run.
 pub(super) const FEWEST: u64 = 5;
-/// Most samples that are advised.
+/// Largest recommended number of samples.
 const MOST: f64 = 100_000.0;
 /// States that are named.
 const NAMED: usize = 3;
@@ -59,7 +59,7 @@ fn visible(judged: &Judged<'_>, track: &Track) -> bool {
     range.is_finite() && range > VISIBLE * (atol + rtol * size) && track.row_low <= track.row_high
 }
 
-/// Cycles per unit of time, if there are too few rows for them.
+/// Cycles per unit of time, if the rows are too few for them.
 fn density(judged: &Judged<'_>, track: &Track, count: Option<u64>) -> Option<f64> {
     if track.counted() < OSCILLATION {
         return None;
@@ -69,7 +69,7 @@ fn density(judged: &Judged<'_>, track: &Track, count: Option<u64>) -> Option<f64
     (density.is_finite() && frequency(judged, track.last_turn, count) < ROWS * density).then_some(density)
 }
 
-/// Rows in a unit of time, of those that are even in their logarithm at a time.
+/// Rows per unit of time at a time; rows without a count are evenly spaced in the logarithm of time.
 fn frequency(judged: &Judged<'_>, t: f64, count: Option<u64>) -> f64 {
     let (t0, span) = (judged.bound.problem.t0, span(judged));
     match (count, judged.bound.logarithmic) {
@@ -86,13 +86,13 @@ fn span(judged: &Judged<'_>) -> f64 {
     (judged.bound.problem.t_end - judged.bound.problem.t0).abs()
 }
 
-/// By which part of its range a state exceeds what the rows show.
+/// Fraction of its range by which a state exceeds the range of the rows.
 fn excess(track: &Track) -> Option<f64> {
     let most = (track.high.value - track.row_high).max(track.row_low - track.low.value) / track.range();
     (most > MISSED).then_some(most)
 }
 
-/// A warning about a state, with its place: the samples, else its declaration.
+/// Warning about a state that points at the samples or else at the declaration of the state.
 fn about(judged: &Judged<'_>, code: &'static Code, headline: String, track: &Track, says: String) -> Diagnostic {
     let d = Diagnostic::warning(code, headline);
     let d = match judged.bound.asked.samples {
@@ -176,7 +176,7 @@ fn extreme(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)], count: Opt
         let near = if at.h == 0.0 { f64::INFINITY } else { span(judged) / (2.0 * at.h.abs()) };
         near.max(2.0 * count as f64)
     });
-    // more rows than steps show nothing more
+    // more rows than steps show no further detail
     let help = if wanted > judged.findings.steps as f64 && wanted <= MOST {
         format!("set {} for a row at each step", samples_typed(judged, "steps"))
     } else {
@@ -185,7 +185,7 @@ fn extreme(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)], count: Opt
     about(judged, &codes::W0607, headline, worst, says).help(help)
 }
 
-/// Two digits are enough for what is estimated.
+/// Number with two digits, which suffice for an estimate.
 fn number_short(x: f64) -> String {
     number(format!("{x:.1e}").parse().unwrap_or(x))
 }

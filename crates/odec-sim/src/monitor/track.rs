@@ -1,16 +1,16 @@
-//! The history of one state: its extrema at the ends of steps and in the rows, and its turning points.
+//! Course of one state: its extrema at the ends of steps and in the rows, and its turning points.
 
-/// Part of the range so far that a state has to go back by for a turning point.
+/// Fraction of the range so far by which a state must return for a turning point.
 const TURN: f64 = 0.05;
-/// Tolerances that it has to go back by at least: steps that stability holds turn at every few of them, by some tolerances.
+/// Least return in tolerances: steps that stability limits make the state turn every few steps by some tolerances.
 const NOISE: f64 = 100.0;
-/// Growth of the range by which the turning points before it are too small to count.
+/// Growth of the range by which earlier turning points become too small to count.
 const OUTGROWN: f64 = 4.0;
-/// Steps in a row that each undo the one before, until that is called an alternation.
+/// Number of consecutive steps with opposite changes that count as an alternation.
 const ALTERNATIONS: u32 = 24;
-/// Fraction of its size by which a state must change in each of them.
+/// Least relative change of a state in each of these steps.
 const CHANGE: f64 = 1e-6;
-/// Part of its range that it has to change by.
+/// Least change in each of these steps, relative to the range of the state.
 const VISIBLE: f64 = 1e-3;
 
 /// An extreme of a state.
@@ -20,11 +20,11 @@ pub struct Extreme {
     pub value: f64,
     /// When.
     pub t: f64,
-    /// The length of the step that ended there.
+    /// Length of the step that ended there.
     pub h: f64,
 }
 
-/// The course of one state.
+/// Course of one state.
 #[derive(Clone, Debug)]
 pub struct Track {
     /// Place in y.
@@ -41,17 +41,17 @@ pub struct Track {
     pub row_high: f64,
     /// Number of turning points in the examined steps.
     pub turns: f64,
-    /// How often one turning point followed another within consecutive examined steps, and the total time between
-    /// them.
+    /// Number of times that a turning point followed another within consecutive examined steps, and the total time
+    /// between them.
     pub halves: (f64, f64),
     /// When the last turning point was.
     pub last_turn: f64,
-    /// The same in this piece.
+    /// Time of the last turning point within the current consecutive steps.
     turned: f64,
     /// The last values.
     t: f64,
     y: f64,
-    /// The extreme since the last turning point, and which way it goes: 1, -1 or 0 for not known.
+    /// Extreme since the last turning point, and the direction of motion: 1, -1, or 0 if not known.
     extreme: f64,
     way: f64,
     /// The range that turning points were counted at.
@@ -61,7 +61,7 @@ pub struct Track {
 }
 
 impl Track {
-    /// The track of the state at a place in y, with its relative and absolute tolerance.
+    /// Creates the track of the state at an index in y, with its relative and absolute tolerance.
     pub fn new(place: usize, tolerances: [f64; 2]) -> Track {
         let none = Extreme { value: f64::NAN, t: f64::NAN, h: 0.0 };
         Track {
@@ -111,7 +111,7 @@ impl Track {
         self.row_high = if y > self.row_high { y } else { self.row_high };
     }
 
-    /// The end of a step; `joined` if it is the one behind that which was seen last.
+    /// Examines the end of a step; `joined` is true if it directly follows the previous one.
     #[inline]
     pub(super) fn look(&mut self, t: f64, y: &[f64], joined: bool) {
         let y = y[self.place];
@@ -128,7 +128,7 @@ impl Track {
         (self.t, self.y) = (t, y);
     }
 
-    /// True where the state goes up and down from each step to the next; to be asked before [`Track::look`].
+    /// True if the state alternates from step to step. The caller calls it before [`Track::look`].
     #[inline]
     pub(super) fn alternates(&mut self, y: &[f64], joined: bool) -> bool {
         let y = y[self.place];
@@ -142,7 +142,7 @@ impl Track {
         self.alternating >= ALTERNATIONS
     }
 
-    /// Looks for a turning point.
+    /// Detects a turning point.
     #[inline]
     fn turn(&mut self, t: f64, y: f64) {
         let back = (self.extreme - y) * if self.way == 0.0 { 1.0 } else { self.way };
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn turns_at_the_tolerance_are_no_oscillation() {
-        // noise of ten tolerances on a state that hardly moves while all steps are looked at
+        // noise of ten tolerances on a state that hardly moves while all steps are examined
         let noise = |k: u32| if k.is_multiple_of(2) { 1e-5 } else { -1e-5 };
         let mut track = Track::new(0, [1e-6, 1e-9]);
         track.start(0.0, &[1.0]);
@@ -230,7 +230,7 @@ mod tests {
             track.look(f64::from(k), &[1.0 + noise(k)], true);
         }
         assert_eq!(track.turns, 0.0);
-        // what turned while the range was small does not count when it is large
+        // turning points of a small range do not count once the range is large
         let mut track = Track::new(0, [1e-6, 1e-9]);
         track.start(0.0, &[1.0]);
         for k in 1..=1000 {

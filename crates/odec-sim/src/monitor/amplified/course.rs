@@ -1,13 +1,14 @@
-//! What is kept of a run, so that it can be judged whether errors grew: some rows, some ends of steps, and both ends of some short
-//! stretches, whose errors can be measured.
+//! Data of a run that are stored to judge whether errors grew: some rows, some ends of steps, and both ends of some
+//! short stretches, whose errors can be measured.
 
 /// Largest number of stored rows.
 const ROWS: usize = 1024;
 /// Largest number of stored ends of steps.
 const STEPS: usize = 256;
-/// Stretches that are kept at most.
+/// Largest number of stored stretches.
 const STRETCHES: usize = 16;
-/// Steps of a stretch: few, because they are integrated again, but more than one, because errors of single steps may alternate.
+/// Steps per stretch: few, because they are integrated again, but more than one, because errors of single steps may
+/// alternate.
 pub const STRETCH: u64 = 2;
 
 /// A state along the run.
@@ -15,7 +16,7 @@ pub const STRETCH: u64 = 2;
 pub struct At<'a> {
     /// The time.
     pub t: f64,
-    /// All n values of the state.
+    /// The n values of the state.
     pub y: &'a [f64],
 }
 
@@ -36,13 +37,13 @@ pub struct Stretch<'a> {
     pub to: At<'a>,
 }
 
-/// Every k-th element of a sequence. If there are too many, k doubles.
+/// Every k-th element of a sequence; k doubles when the memory is full.
 #[derive(Clone, Debug, Default)]
 struct Thinned {
     most: usize,
     every: u64,
     next: u64,
-    /// Values of each that is kept.
+    /// Number of values per stored element.
     width: usize,
     kept: Vec<f64>,
 }
@@ -62,7 +63,7 @@ impl Thinned {
         }
     }
 
-    /// For the element of this number.
+    /// Makes space for the element with this number.
     fn make_room(&mut self, number: u64) {
         if self.kept.len() == self.most * self.width {
             for k in 0..self.most / 2 {
@@ -79,7 +80,7 @@ impl Thinned {
     }
 }
 
-/// Some rows, some ends of steps and some stretches, evenly spaced.
+/// Stored rows, ends of steps and stretches, evenly spaced.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
     rows: Thinned,
@@ -93,7 +94,7 @@ pub struct Course {
 }
 
 impl Course {
-    /// For a run with n unknowns that odec examines.
+    /// Creates the data for a run with n unknowns that odec examines.
     pub fn new(n: usize) -> Course {
         Course {
             rows: Thinned::new(ROWS, n + 1),
@@ -118,7 +119,7 @@ impl Course {
         }
     }
 
-    /// The end of the step of this number; the steps after which the next look is wanted, if a stretch ends there.
+    /// Adds the end of the step with this number. Returns the number of steps until the next call if a stretch ends there.
     #[inline]
     pub fn step(&mut self, number: u64, t: f64, y: &[f64]) -> Option<u64> {
         if !self.watched() {
@@ -127,7 +128,7 @@ impl Course {
         self.steps.offer(number, t, y);
         if let Some(begun) = self.begun.filter(|begun| number >= begun + STRETCH) {
             self.begun = None;
-            // a look that came too late has no stretch
+            // a call that came too late gives no stretch
             if number == begun + STRETCH {
                 self.stretches.make_room(begun);
                 self.stretches.kept.push(begun as f64);

@@ -1,21 +1,22 @@
-//! How the linearised equations M w' = J w carry errors over an interval of a run: by an L-stable formula of order 2 over equal
-//! parts of it, so that what is fast decays and an oscillation that the parts resolve keeps its size.
+//! Propagation of errors by the linearised equations M w' = J w over an interval of a run. An L-stable formula of
+//! order 2 over equal parts of the interval lets fast components decay and preserves the size of oscillations that
+//! the parts resolve.
 
 use super::growth::Linearised;
 use super::square::{Factors, Square};
 
 /// The pole of the formula, 1 - sqrt(1/2).
 const POLE: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
-/// Norm of df/dy times a part of an interval up to which the formula is accurate.
+/// Largest norm of df/dy times a part of an interval for which the formula is accurate.
 const SHORT: f64 = 0.25;
-/// Times that an interval is halved at most, where that takes little work, and where it takes more.
+/// Largest number of halvings of an interval: for few unknowns, and for more.
 const HALVED: [i32; 2] = [12, 6];
-/// Unknowns up to which it takes little work.
+/// Largest number of unknowns that counts as few.
 const FEW: usize = 8;
-/// Sum of two vectors over the larger one below which they have cancelled.
+/// Two vectors have cancelled if their sum, relative to the larger one, is below this fraction.
 const CANCELLED: f64 = 0.5;
 
-/// One step of the formula.
+/// Step of the formula.
 struct Part {
     mass: Option<Square>,
     factors: Factors,
@@ -23,16 +24,16 @@ struct Part {
     exponent: Square,
 }
 
-/// How errors pass over one interval.
+/// Propagation of errors over one interval.
 pub struct Flow {
     part: Part,
     halved: i32,
-    /// What the formula gives over one part, two of them, four, ..., up to half of the interval and all of it.
+    /// Results of the formula over one part, two parts, four, ..., half of the interval, and the whole interval.
     over: Vec<Square>,
 }
 
 impl Part {
-    /// Of this length; `None` where the equations give no values.
+    /// Creates a step of this length; `None` if the equations have no finite values.
     fn new(from: &Linearised, to: &Linearised, h: f64) -> Option<Part> {
         let n = to.jacobian.len().isqrt();
         let sum = |i: usize, j: usize| 0.5 * h * (from.jacobian[i * n + j] + to.jacobian[i * n + j]);
@@ -42,7 +43,7 @@ impl Part {
         Some(Part { mass, factors, exponent: Square::of(n, sum) })
     }
 
-    /// (M - p A)^-1 M (M - p A)^-1 (M + c A) x, in place.
+    /// Computes (M - p A)^-1 M (M - p A)^-1 (M + c A) x in place.
     fn pass(&self, c: f64, x: &mut [f64], sum: &mut [f64], moved: &mut [f64]) {
         self.exponent.times(x, sum);
         for v in sum.iter_mut() {
@@ -64,7 +65,7 @@ impl Part {
 }
 
 impl Flow {
-    /// Over an interval of this length; `None` where the equations give no values.
+    /// Creates the propagation over an interval of this length; `None` if the equations have no finite values.
     pub fn new(from: &Linearised, to: &Linearised, h: f64) -> Option<Flow> {
         let n = to.jacobian.len().isqrt();
         let norm = norm(from, to) * h.abs();
@@ -90,7 +91,7 @@ impl Flow {
         *error = passed;
     }
 
-    /// The error after the interval if so much of it is made in the course of the interval, evenly. Parts of it that turn do not
+    /// Error after the interval if the steps add the error `new` evenly over the interval. Rotating components do not
     /// cancel.
     pub fn made(&self, new: &[f64]) -> Vec<f64> {
         let n = new.len();
@@ -110,7 +111,7 @@ fn norm(from: &Linearised, to: &Linearised) -> f64 {
     let n = to.jacobian.len().isqrt();
     let rows = from.jacobian.chunks_exact(n).zip(to.jacobian.chunks_exact(n));
     let size = |(from, to): (&[f64], &[f64])| from.iter().zip(to).map(|(x, y)| 0.5 * (x + y).abs()).sum::<f64>();
-    // NaN stays
+    // NaN is kept
     rows.map(size).fold(0.0, |most, size| if size > most || size.is_nan() { size } else { most })
 }
 
@@ -129,19 +130,19 @@ pub fn after(at: &Linearised, h: f64, error: &[f64], steps: u32) -> Option<[f64;
     Some(sizes)
 }
 
-/// The largest part of an error.
+/// Largest component of an error.
 pub fn largest(error: &[f64]) -> f64 {
     error.iter().fold(0.0, |most, v| most.max(v.abs()))
 }
 
-/// Adds an error to another one, in the direction of the sum, and as large as if they did not cancel: both have turned on their way
-/// by angles that are not known.
+/// Adds an error to another one in the direction of the sum, with the size that results without cancellation: both
+/// have rotated by unknown angles.
 pub fn join(error: &mut [f64], other: &[f64]) {
     let (one, two) = (largest(error), largest(other));
     add(error, other, 1.0);
     let sum = largest(error);
     if sum < CANCELLED * one.max(two) {
-        // the direction of the larger one
+        // use the direction of the larger error
         if one > two {
             add(error, other, -1.0);
         } else {
@@ -176,7 +177,7 @@ mod tests {
         let mut error = vec![1.0, 0.0];
         flow.pass(&mut error);
         assert!((error[0] - 7f64.cos()).abs() < 2e-2 && (error[1] + 7f64.sin()).abs() < 2e-2, "{error:?}");
-        // each of the errors made is still there
+        // every error that was added is still present
         let made = largest(&flow.made(&[1.0, 0.0]));
         assert!(made > 0.6 && made < 1.6, "{made}");
         // the errors of the last 1e-3 remain

@@ -14,9 +14,9 @@ use super::course::At;
 const EVALUATIONS: [usize; 2] = [160, 1500];
 /// Operations for linear equations at the points, divided by the third power of the number of unknowns.
 const WORK: usize = 400_000;
-/// These budgets have to suffice for at least this number of points.
+/// The budgets must allow at least this number of points.
 const POINTS: usize = 8;
-/// Visible growth, as a power of e. Beyond it, odec uses more points.
+/// Visible growth, as a power of e; beyond it, odec uses more points.
 const SHOWS: f64 = 2.0;
 /// Relative increment of a state for differences, and the smallest size for it, relative to the largest size of the state.
 const APART: (f64, f64) = (1e-7, 1e-3);
@@ -31,15 +31,15 @@ const UNRESOLVED: f64 = 2.0;
 
 /// The linearised equations along a run.
 pub struct Way {
-    /// Times, with the equations where their values are finite.
+    /// Times, with the equations if their values are finite.
     pub points: Vec<(f64, Option<Linearised>)>,
-    /// The factor by which an error of one tolerance grows, as a power of e.
+    /// Growth of an error of one tolerance, as a power of e.
     pub growth: f64,
-    /// The points are too far apart to resolve all motions that do not decay.
+    /// True if the points are too far apart to resolve all motions that do not decay.
     pub coarse: bool,
 }
 
-/// The way of the run; `None` if it is too short for one.
+/// Linearised equations along the run; `None` if the run is too short.
 pub fn way(slopes: &Slopes<'_>, findings: &Findings) -> Option<Way> {
     let all = places(slopes.bound, findings);
     let n = slopes.unit.len();
@@ -53,13 +53,13 @@ pub fn way(slopes: &Slopes<'_>, findings: &Findings) -> Option<Way> {
     }
 }
 
-/// The start of the run and the ends of steps that are kept.
+/// Start of the run and stored ends of steps.
 pub fn places<'a>(bound: &'a Bound, findings: &'a Findings) -> Vec<At<'a>> {
     let start = At { t: bound.problem.t0, y: &bound.problem.y0 };
     std::iter::once(start).chain(findings.course.steps()).collect()
 }
 
-/// The same at these points.
+/// Linearised equations at the given points.
 fn along<'a>(slopes: &Slopes<'_>, at: impl Iterator<Item = At<'a>>) -> Way {
     let mut error = Linear::new(slopes.unit.len());
     let mut points: Vec<(f64, Option<Linearised>)> = vec![];
@@ -77,7 +77,7 @@ fn along<'a>(slopes: &Slopes<'_>, at: impl Iterator<Item = At<'a>>) -> Way {
 /// M w' = J w, stored by rows. The unit of w is the tolerance.
 pub(super) struct Linearised {
     pub jacobian: Vec<f64>,
-    /// `None` where M = I.
+    /// Mass matrix; `None` if M = I.
     pub mass: Option<Vec<f64>>,
 }
 
@@ -99,7 +99,7 @@ impl Slopes<'_> {
         Slopes { bound, largest, unit, exact }
     }
 
-    /// An error of one tolerance, with a component in every direction; always the same.
+    /// Error of one tolerance with a component in every direction; deterministic.
     pub fn seed(&self, point: At<'_>) -> Vec<f64> {
         let of = |(i, (y, unit)): (usize, (&f64, &f64))| {
             let size = (self.bound.atol(i) + self.bound.options.rtol * y.abs()) / unit;
@@ -108,7 +108,7 @@ impl Slopes<'_> {
         point.y.iter().zip(&self.unit).enumerate().map(of).collect()
     }
 
-    /// `None` if values are not finite.
+    /// Linearised equations at a point; `None` if values are not finite.
     pub fn at(&self, point: At<'_>) -> Option<Linearised> {
         let n = self.unit.len();
         let scaled = |matrix: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
@@ -143,11 +143,11 @@ impl Slopes<'_> {
 /// An error during the run.
 struct Linear {
     w: Vec<f64>,
-    /// The largest so far, in tolerances.
+    /// Largest error so far, in tolerances.
     grown: f64,
     /// A bound on the growth that the intervals do not resolve, as a power of e.
     beyond: f64,
-    /// True if an interval was too long to resolve a motion that may grow.
+    /// True if an interval is too long to resolve a motion that may grow.
     coarse: bool,
     /// Operations spent on eigenvalues.
     worked: usize,

@@ -33,12 +33,12 @@ use second::{MISSED, Miss};
 const MOST: usize = 128;
 /// Unknowns up to which matrices along the whole run are small.
 const FEW: usize = 40;
-/// Steps for each unknown from which on a run of more unknowns is looked at.
+/// Least number of steps per unknown for the examination of a run with more than [`FEW`] unknowns.
 const LONG: u64 = 8;
 /// odec makes a second run if an error can grow by this power of e, a factor of 50.
 const GROWTH: f64 = 4.0;
-/// The same after a run of `auto`, which uses a fraction of the tolerance: a factor of 1,100. On the problems with
-/// reference solutions, no run of `auto` that missed ten tolerances had growth below 3,000.
+/// Like [`GROWTH`], for a run of `auto`, which uses a fraction of the tolerance: a factor of 1,100. On the problems
+/// with reference solutions, no run of `auto` that missed ten tolerances had growth below 3,000.
 const GROWTH_OF_AUTO: f64 = 7.0;
 /// Methods of at least this order reach small tolerances in an acceptable number of steps.
 const USEFUL: u32 = 4;
@@ -49,7 +49,7 @@ const SHORT: u64 = 20_000;
 /// Smallest tolerance that a run can meet.
 const TIGHTEST: f64 = 1e-13;
 
-/// The stored part of a run that odec examines.
+/// Creates the stored data of a run that odec examines.
 pub(super) fn course(bound: &Bound) -> Course {
     let (n, sensitivities) = (bound.problem.y0.len(), bound.executor.groups() > 1);
     let watched = !bound.options.fixed && !sensitivities && n <= MOST && bound.options.rtol > 10.0 * TIGHTEST;
@@ -79,7 +79,7 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
     };
     let mut miss = second::compared(bound, (findings, most), prospect.as_ref(), stop)?;
     if let (Cause::Growth, Some(way)) = (cause, &way) {
-        // growth ends where the solution arrives at another equilibrium
+        // growth ends when the solution arrives at another equilibrium
         miss.end = miss.end.min(miss.times * way.growth.exp());
     }
     // an absolute tolerance that is too large is a cause that the user can remove
@@ -111,7 +111,7 @@ fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
         number(MISSED)
     );
     let mut d = Diagnostic::warning(&codes::W0622, headline);
-    // the first place must be the same in every run, so that a comment there can turn the warning off
+    // the location must be the same in every run, so that a comment there can turn off the warning
     if let Some(span) = bound.asked.rtol {
         d = d.label(span, "this bounds the error of each step");
     }
@@ -176,8 +176,9 @@ fn two(x: f64) -> String {
     number(format!("{x:.1e}").parse().unwrap_or(x))
 }
 
-/// The tolerance for which the rows would meet the tolerance of this run; `None` if rounding errors are larger. A named method
-/// of order p then takes more steps, so its errors decrease as the power p/(p + 1) of the tolerance.
+/// Tolerance for which the rows would meet the tolerance of this run; `None` if rounding errors are larger. With a
+/// smaller tolerance, a named method of order p takes more steps, so its errors decrease as the power p/(p + 1) of
+/// the tolerance.
 fn better(bound: &Bound, miss: &Miss) -> Option<f64> {
     let method = bound.choice.method;
     let power = if method.name == METHOD.name { 1.0 } else { 1.0 + 1.0 / f64::from(method.order) };
@@ -185,7 +186,7 @@ fn better(bound: &Bound, miss: &Miss) -> Option<f64> {
     (tolerance >= TIGHTEST).then_some(tolerance)
 }
 
-/// The smallest power of ten that is at least `x`.
+/// Smallest power of ten that is at least `x`.
 fn power_above(x: f64) -> f64 {
     1.0 / power_below(1.0 / x)
 }

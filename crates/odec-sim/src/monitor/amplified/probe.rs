@@ -1,5 +1,5 @@
-//! The errors that steps of a run made, at some places: stretches that were kept are integrated again with a smaller tolerance. Each
-//! begins at the state of the run, so it shows the errors of its own steps alone.
+//! Errors of some steps of a run: stored stretches are integrated again with a smaller tolerance. Each starts at a
+//! state of the run, so its error is the error of its own steps.
 
 use std::ops::ControlFlow;
 
@@ -20,18 +20,18 @@ use super::course::{At, STRETCH, Stretch};
 use super::growth::Slopes;
 use super::sum;
 
-/// Stretches that are integrated again: at least and at most, and one for so many steps in between.
+/// Stretches to integrate again: minimum, maximum, and the number of steps per stretch.
 const NUMBER: (u64, u64, u64) = (4, 16, 64);
 /// Steps for such a stretch.
 const STEPS: u64 = 200;
-/// The tolerance over that of the run, and the same after `auto`, which works to a fraction of it.
+/// Tolerance relative to the run: for a named method, and for `auto`, which uses a fraction of the tolerance.
 const TIGHTER: [f64; 2] = [0.1, 0.02];
 
 /// The error of a step.
 pub struct Error<'a> {
     /// The number of the step.
     pub number: u64,
-    /// What it made, in tolerances.
+    /// Error of the steps, in tolerances.
     pub made: Vec<f64>,
     /// Its length, and the state before it.
     pub h: f64,
@@ -39,8 +39,8 @@ pub struct Error<'a> {
     pub from: At<'a>,
 }
 
-/// The method that shows the errors of steps: the same, if it is accurate and begins without a history, or one of high order, for
-/// which the run has all code that it needs.
+/// Method that measures the errors of steps: the method of the run if it is accurate and needs no history, or else
+/// one of high order that needs no further code.
 fn method(bound: &Bound, rtol: f64) -> &'static Method {
     let own = bound.choice.method;
     let alone = own.name != METHOD.name && !matches!(own.family, Family::Multistep);
@@ -55,8 +55,8 @@ fn method(bound: &Bound, rtol: f64) -> &'static Method {
     }
 }
 
-/// Errors of steps of the run. Empty where they cannot be told: with discretes, which are not what they were at the start, and where
-/// a stretch has no solution.
+/// Errors of steps of the run. Empty if they cannot be measured: with discretes, whose values have changed since the
+/// start, and where a stretch has no solution.
 pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>> {
     let bound = slopes.bound;
     let all: Vec<Stretch<'a>> = findings.course.stretches().collect();
@@ -68,7 +68,7 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>>
     options.rtol *= tighter;
     options.atol.iter_mut().for_each(|atol| *atol *= tighter);
     options.max_steps = STEPS;
-    // so few steps are not worth code of their own
+    // so few steps do not justify code of their own
     (options.fused_steps, options.eliminator) = (false, None);
     let method = method(bound, options.rtol);
     let number = all.len().min((findings.steps / NUMBER.2).clamp(NUMBER.0, NUMBER.1) as usize);
@@ -92,7 +92,7 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>>
     chosen.filter_map(error).collect()
 }
 
-/// Wants no rows.
+/// Sink that ignores rows.
 struct Nothing;
 
 impl Sink for Nothing {

@@ -1,4 +1,4 @@
-//! Makes the second run, with a smaller tolerance, and compares its rows with those of the first run.
+//! Second run with a smaller tolerance, and the comparison of its rows with those of the first run.
 
 use std::ops::ControlFlow;
 
@@ -17,21 +17,21 @@ use crate::columns::{Column, Columns};
 use crate::monitor::Findings;
 use crate::sample::{self, Recorder};
 
-/// The tolerance of the second run, divided by that of the first.
+/// Tolerance of the second run relative to the first.
 const TIGHTER: f64 = 0.1;
-/// Steps of the second run at most, in those of the first one; `auto` works to a fraction of the tolerance, so that growth shows in as
-/// many steps as those of its run.
+/// Largest number of steps of the second run, relative to the first; `auto` uses a fraction of the tolerance, so
+/// growth appears within as many steps as in its own run.
 const LONGER: u64 = 2;
 /// Additional steps of the second run: a short run may need them for the smaller tolerance.
 const MORE: u64 = 200;
-/// Part of the steps of the first run, as a divisor, that the second one takes at least from where rows miss their tolerance on, to
-/// see how errors grow.
+/// After the first miss, the second run takes at least the number of steps of the first run divided by this, to
+/// measure how errors grow.
 const TREND: u64 = 10;
-/// Power of t beyond which growth is exponential.
+/// Power of t above which growth counts as exponential.
 const STEEP: f64 = 4.0;
 /// A row may be off by this many tolerances.
 pub const MISSED: f64 = 10.0;
-/// An error this large, relative to the size of its state, no longer grows.
+/// Error, relative to the size of its state, beyond which errors no longer grow.
 const GROWN: f64 = 0.3;
 
 /// The rows that miss their tolerance.
@@ -41,7 +41,7 @@ pub struct Miss {
     pub since: f64,
     /// The position of the state in y.
     pub place: usize,
-    /// The error there, and the same over the tolerance.
+    /// Error there.
     pub error: f64,
     /// See `error`.
     pub times: f64,
@@ -54,14 +54,14 @@ pub struct Miss {
 }
 
 impl Miss {
-    /// Smaller tolerances do not keep errors from becoming as large as the state.
+    /// True if smaller tolerances only delay the time at which errors become as large as the state.
     pub fn delayed(&self, rtol: f64) -> bool {
         self.grown || self.end * (self.error / self.times) * (TIGHTEST / rtol).min(1.0) > GROWN * self.size
     }
 }
 
-/// The method of the second run: the same method if a smaller tolerance reduces its errors for little more work, otherwise
-/// one of high order that needs no code which the first run has not compiled.
+/// Method of the second run: the same method if a smaller tolerance reduces its errors for little more work,
+/// otherwise one of high order that needs no code beyond that of the first run.
 fn method(bound: &Bound, rtol: f64) -> &'static Method {
     let own = bound.choice.method;
     if own.name == METHOD.name || sum::is_exact(own) {
@@ -75,7 +75,7 @@ fn method(bound: &Bound, rtol: f64) -> &'static Method {
     }
 }
 
-/// The same run with a smaller tolerance, which records the states.
+/// The run with a smaller tolerance, which records the states.
 pub fn tighter(bound: &Bound) -> Bound {
     let mut other = bound.fork();
     let options = &mut other.options;
@@ -98,8 +98,8 @@ pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
     (0..columns.len()).filter_map(of).collect()
 }
 
-/// Where rows differ by more than the tolerance allows. The second run ends soon behind it, or where its first part shows that errors
-/// remain small; `stop` ends it too. It takes about twice `most` steps at most.
+/// First time at which rows differ by more than the tolerance allows. The second run ends soon after it, or when its
+/// first part shows that errors remain small, or when `stop` returns true. It takes about twice `most` steps at most.
 pub fn compared(
     bound: &Bound,
     (findings, most): (&Findings, u64),
@@ -139,7 +139,7 @@ pub fn compared(
     Some(Miss { end, ..miss })
 }
 
-/// The error at the end of a run by its course from where it is too large on: times, and errors in tolerances.
+/// Extrapolates the error to the end of a run from its course after the first miss: times, and errors in tolerances.
 fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
     let (Some(first), Some(last)) = (behind.first(), behind.last()) else { return 0.0 };
     let largest = |of: &[(f64, f64)]| of.iter().fold(0.0f64, |most, row| most.max(row.1));
@@ -151,7 +151,7 @@ fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
     }
     let growth = if late.is_empty() { 1.0 } else { largest(late) / largest(early) };
     let (before, now, then) = ((middle - start).abs(), (last.0 - start).abs(), (end - start).abs());
-    // two rows show no growth that errors which add up do not have
+    // two rows cannot distinguish growth from errors that add up
     let power = if growth > 1.0 { growth.ln() / (now / before).ln() } else { 0.0 };
     if power > STEEP {
         return most * (growth.ln() / (now - before) * (then - now)).exp();
@@ -159,7 +159,7 @@ fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
     most * (then / now).powf(power)
 }
 
-/// The rows of the first run that are still to come.
+/// Compares the second run with the remaining rows of the first run.
 struct Beside<'a> {
     bound: &'a Bound,
     rows: &'a [At<'a>],
@@ -169,16 +169,16 @@ struct Beside<'a> {
     events: bool,
     /// True if the previous row missed its tolerance.
     before: bool,
-    /// The largest error so far, in tolerances.
+    /// Largest error so far, in tolerances.
     most: f64,
     prospect: Option<&'a Prospect>,
-    /// Steps so far, the least number of them behind a miss, and those after which the run ends.
+    /// Number of steps so far, least number of steps after a miss, and number of steps after which the run ends.
     steps: u64,
     /// See `steps`.
     trend: u64,
     /// See `steps`.
     last: u64,
-    /// Times from the miss on, with the errors there in tolerances.
+    /// Times after the miss, with the errors in tolerances.
     behind: Vec<(f64, f64)>,
     miss: Option<Miss>,
     stop: &'a dyn Fn() -> bool,
@@ -198,7 +198,7 @@ impl Recorder for Beside<'_> {
         let Some((times, error, place)) = most else { return ControlFlow::Continue(()) };
         self.most = self.most.max(times);
         let missed = times > MISSED;
-        // a single row may lie between the times at which two runs find the same event
+        // a single row may lie between the times at which two runs locate the same event
         let counts = missed && (self.before || !self.events);
         self.before = missed;
         let size = self.sizes[place];
@@ -243,7 +243,7 @@ mod tests {
         near(trend(&rows(&|t| 0.5 * t), (0.0, 400.0)), 200.0);
         near(trend(&rows(&|t| 0.03 * t * t), (0.0, 400.0)), 4800.0);
         near(trend(&rows(&|t| (0.5 * (t - 15.0)).exp()), (0.0, 60.0)), 22.5f64.exp());
-        // back in time, errors that stay, and the end itself
+        // backward time, constant errors, and the end itself
         let back: Vec<_> = rows(&|t| 0.5 * t).into_iter().map(|(t, error)| (-t, error)).collect();
         near(trend(&back, (0.0, -400.0)), 200.0);
         near(trend(&rows(&|_| 17.0), (0.0, 400.0)), 17.0);

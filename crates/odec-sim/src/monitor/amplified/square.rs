@@ -13,7 +13,7 @@ fn add(a: f64, x: &[f64], y: &mut [f64]) {
 }
 
 impl Square {
-    /// With these entries, by row and column.
+    /// Matrix with these entries, by row and column.
     pub fn of(n: usize, entry: impl Fn(usize, usize) -> f64) -> Square {
         Square { n, values: (0..n * n).map(|k| entry(k % n, k / n)).collect() }
     }
@@ -50,7 +50,7 @@ impl Square {
         out
     }
 
-    /// Each column as this makes it.
+    /// Applies a function to each column.
     pub fn map_columns(&mut self, mut to: impl FnMut(&mut [f64])) {
         self.values.chunks_exact_mut(self.n).for_each(&mut to);
     }
@@ -91,10 +91,10 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// Solves in place.
+    /// Solves a system in place.
     pub fn solve(&self, x: &mut [f64]) {
         let n = x.len();
-        // L has all the changes of rows, also those after its column
+        // L contains all row interchanges, also those after its column
         self.pivots.iter().enumerate().for_each(|(k, pivot)| x.swap(k, *pivot));
         for k in 0..n {
             let (known, rest) = x.split_at_mut(k + 1);

@@ -1,6 +1,6 @@
-//! How far the errors of a run can have come at its end: those of some steps are measured, and the linearised equations along the
-//! run carry them on. Where the equations damp errors, those of the last steps alone remain; where they do not, all do, and where
-//! they amplify them, the first ones are the largest.
+//! Estimates the error at the end of a run: the errors of some steps are measured and propagated by the linearised
+//! equations along the run. If the equations damp errors, only those of the last steps remain; if not, all remain; if
+//! they amplify errors, the first ones become the largest.
 
 use odec_ode::method::Method;
 use odec_ode::method::auto::METHOD;
@@ -16,29 +16,30 @@ use super::probe::{self, Error};
 const EXACT: f64 = 0.25;
 /// Least order of such a method: after a method of lower order, a second run of high order costs little.
 const HIGH: u32 = 4;
-/// Part of a run after which a second run shows how its errors add up.
+/// Fraction of a run after which a second run shows how its errors add up.
 const EARLY: f64 = 0.25;
-/// Factor by which the error at the end may exceed what a part of the run shows: at first, and how far it falls up to the end.
+/// Factor by which the error at the end may exceed the extrapolation at the start, and its decrease until the end.
 const SAFETY: (f64, f64) = (3.0, 1.5);
-/// Steps of a run of `auto` from which on errors of some are measured: in a shorter run, that takes a part of its time which shows.
+/// Least number of steps of an `auto` run for a measurement of errors: in a shorter run, the measurement takes a
+/// noticeable time.
 const MANY: u64 = 1000;
-/// Steps over which an error is carried where the unknowns are many, and the number of places where that is done: those of the
-/// largest errors.
+/// Number of steps over which errors are propagated for many unknowns, and number of places where this is done: those
+/// with the largest errors.
 const AHEAD: u32 = 20;
 /// See [`AHEAD`].
 const LOOKS: usize = 2;
-/// Intervals at most in which errors are carried.
+/// Largest number of intervals for the propagation of errors.
 const INTERVALS: usize = 24;
 /// Up to this amplification, growth is not examined.
 const AMPLIFIED: f64 = 50.0;
-/// Part of the limit that the sum of errors has to reach: others may be larger than those that it was made of.
+/// Fraction of the limit that the sum of errors must reach: other errors may be larger than the measured ones.
 const SURE: f64 = 0.3;
-/// Places of the run whose errors stand for those of all steps where none were measured.
+/// Number of places whose estimated errors represent all steps if no errors were measured.
 const PLACES: usize = 8;
 
-/// Error of a step in tolerances, as it counts in the sum: the 90th percentile of the error of a run, divided by the sum, of
-/// 280 runs of 100 problems at rtol 1e-4, 1e-6 and 1e-8. Methods that continue with the better of two solutions estimate the
-/// error of the other one.
+/// Error of a step in tolerances, as a weight in the sum: the 90th percentile of the error of a run, divided by the
+/// sum, over 280 runs of 100 problems at rtol 1e-4, 1e-6 and 1e-8. Methods that continue with the more accurate of
+/// two solutions estimate the error of the other one.
 const SHARES: [(&[&str], f64); 6] = [
     (&["ros2", "sdirk2", "taylor", "abm2"], 0.003),
     (&["vern7", "vern9", "radau5"], 0.03),
@@ -47,10 +48,10 @@ const SHARES: [(&[&str], f64); 6] = [
     (&["dopri5", "cash-karp", "dop853"], 0.25),
     (&["rk4", "rkf45", "ssprk33", "tr-bdf2"], 0.6),
 ];
-/// The same for the other methods, which estimate the error of the solution with which they continue.
+/// Weight for all other methods, which estimate the error of the solution with which they continue.
 const WHOLE: f64 = 0.8;
 
-/// Returns whether the steps of a method are more accurate than its estimates.
+/// True if the steps of a method are more accurate than its estimates.
 pub fn is_exact(method: &Method) -> bool {
     share(method) <= EXACT && method.order >= HIGH
 }
@@ -60,18 +61,18 @@ fn share(method: &Method) -> f64 {
     SHARES.iter().find(|(names, _)| names.contains(&method.name)).map_or(WHOLE, |(_, share)| *share)
 }
 
-/// The errors in the course of a run, as far as they are known before a second run.
+/// Predicted errors along a run, before a second run.
 #[derive(Clone, Debug)]
 pub struct Prospect {
-    /// Times, each after as many steps as the one before, and the largest errors up to there in tolerances; empty if they are not
+    /// Times at equal numbers of steps, and the largest errors up to there in tolerances; empty if they are not
     /// known.
     points: Vec<(f64, f64)>,
-    /// How they add up is not known in the course of the run: an error of a period grows with the square of t.
+    /// True if the course of the sum during the run is not known: the error of a period grows with the square of t.
     rough: bool,
 }
 
 impl Prospect {
-    /// All errors, each as large as this one, add up.
+    /// Prediction if all errors have this size and add up.
     fn of_all(bound: &Bound, findings: &Findings, each: f64) -> Prospect {
         let all = growth::places(bound, findings);
         let steps = findings.steps as f64 / (all.len() - 1).max(1) as f64;
@@ -79,7 +80,7 @@ impl Prospect {
         Prospect { points, rough: true }
     }
 
-    /// Errors are known.
+    /// True if errors are known.
     pub fn is_known(&self) -> bool {
         !self.points.is_empty()
     }
@@ -90,8 +91,8 @@ impl Prospect {
         (so_far > 0.0).then(|| error * self.end() / so_far)
     }
 
-    /// An error at the end that would be too large is certainly not to be expected if up to `t` it has been this large. The later that
-    /// is, the less counts what was expected before.
+    /// True if an error of this size up to `t` excludes an error at the end that is too large. The prediction counts
+    /// less the later `t` is.
     pub fn excludes(&self, too_large: f64, t: f64, error: f64) -> bool {
         let part = self.passed(t) as f64 / self.points.len() as f64;
         let Some(at_end) = self.at_end(t, error).filter(|_| part > EARLY) else { return false };
@@ -115,16 +116,16 @@ impl Prospect {
 /// Errors on their way through a run.
 struct Sum<'a> {
     findings: &'a Findings,
-    /// Times, each after as many steps as the one before.
+    /// Times at equal numbers of steps.
     times: Vec<f64>,
-    /// From each of them to the next one.
+    /// Propagation from each time to the next one.
     flows: Vec<Option<Flow>>,
 }
 
 impl<'a> Sum<'a> {
     fn new(findings: &'a Findings, way: &Way) -> Sum<'a> {
         let every = (way.points.len() - 1).div_ceil(INTERVALS);
-        // to the end of the run; the first points may be left out
+        // the points must include the end of the run; the first ones may be left out
         let points: Vec<_> = way.points.iter().rev().step_by(every).rev().collect();
         let flow = |pair: &[&(f64, _)]| match pair {
             [(t, Some(from)), (now, Some(to))] => Flow::new(from, to, now - t),
@@ -137,7 +138,7 @@ impl<'a> Sum<'a> {
         }
     }
 
-    /// The sum if the errors of all steps are like those that are closest to them.
+    /// Sum of the errors if all steps have the error of the closest measured step.
     fn carried(&self, errors: &[Error<'_>]) -> Prospect {
         let steps = self.findings.steps as f64 / self.flows.len() as f64;
         let mut carried: Vec<Option<Vec<f64>>> = vec![None; errors.len()];
@@ -149,7 +150,7 @@ impl<'a> Sum<'a> {
             let closest = (0..errors.len()).min_by(|a, b| distance(&errors[*a]).total_cmp(&distance(&errors[*b])));
             let new = closest.map(|closest| errors[closest].made.iter().map(|v| v * steps).collect::<Vec<_>>());
             let (Some(closest), Some(new)) = (closest, new) else { break };
-            // where the equations have no values, errors stay what they are
+            // if the equations have no finite values, errors stay constant
             let made = flow.as_ref().map_or_else(|| new.clone(), |flow| flow.made(&new));
             if let Some(flow) = flow {
                 carried.iter_mut().flatten().for_each(|error| flow.pass(error));
@@ -194,7 +195,7 @@ pub fn beyond(slopes: &Slopes<'_>, findings: &Findings, way: &Way, many: f64) ->
         if exact {
             return (usual.end() >= many).then_some(usual);
         }
-        // after a method of low order, a second run of high order costs little beside the first one
+        // after a method of low order, a second run of high order costs little compared with the first run
         return (usual.end() >= enough).then(|| Prospect { points: vec![], rough: true });
     }
     let all = Prospect::of_all(slopes.bound, findings, mean(&errors));
@@ -205,7 +206,8 @@ pub fn beyond(slopes: &Slopes<'_>, findings: &Findings, way: &Way, many: f64) ->
     (measured.end() >= enough).then_some(measured)
 }
 
-/// The same where the unknowns are too many for matrices along the whole run: an error is carried over some steps at a few places.
+/// Like the sum above, for too many unknowns for matrices along the whole run: propagates errors over some steps at a
+/// few places.
 pub fn beyond_of_many(slopes: &Slopes<'_>, findings: &Findings, many: f64) -> Option<Prospect> {
     if !can_add_up(slopes.bound.choice.method, findings.steps, many) {
         return None;
@@ -227,7 +229,7 @@ pub fn beyond_of_many(slopes: &Slopes<'_>, findings: &Findings, many: f64) -> Op
     (sum >= many * SURE).then_some(all)
 }
 
-/// No two errors cancel, so the sum is at most their number where the model does not amplify them.
+/// True if errors can add up. The sum without cancellation is at most their number if the model does not amplify them.
 fn can_add_up(method: &Method, steps: u64, many: f64) -> bool {
     let auto = method.name == METHOD.name;
     if auto { steps >= MANY } else { steps as f64 * share(method) * AMPLIFIED >= many }

@@ -11,11 +11,11 @@ use crate::hybrid::stops::same;
 const TIMES: usize = 5;
 /// Two ratios whose relative difference is below this count as equal.
 const CONSTANT: f64 = 1e-3;
-/// A limit is accepted if the time left is below this fraction of the sequence so far.
+/// A limit is accepted if the remaining time is below this fraction of the sequence so far.
 const REST: f64 = 1e-8;
-/// The same for a ratio that is not constant. Errors of the times are below this.
+/// Like [`REST`], for a ratio that is not constant. Errors of the times are below this fraction.
 const UNSTEADY_REST: f64 = 1e-11;
-/// Smallest q. With a smaller one, the next few events are within rounding of t, so they are one event and not an
+/// Smallest q. With a smaller q, the next events are within rounding of t, so they are one event and not an
 /// accumulation.
 const LEAST_RATIO: f64 = 1e-6;
 
@@ -55,7 +55,7 @@ pub struct Pending {
 pub struct Limits(Vec<Pending>);
 
 impl Limits {
-    /// Records that an event is about to accumulate; this replaces what was known of the event before.
+    /// Records that an event is about to accumulate; replaces an earlier limit of the event.
     pub fn add(&mut self, pending: Pending) {
         self.0.retain(|other| other.event != pending.event);
         self.0.push(pending);
@@ -79,15 +79,14 @@ impl Limits {
         self.0.iter().any(|pending| pending.relations.contains(&relation))
     }
 
-    /// Forgets all accumulations.
+    /// Removes all accumulations.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 }
 
 impl Accumulation {
-    /// Notes that the event is executed at `t`. Returns the limit of its times if that is too close for anything to be
-    /// observable before it.
+    /// Records the execution of the event at `t`. Returns the limit of its times if nothing is observable before it.
     pub fn note(&mut self, t: f64) -> Option<Limit> {
         if self.known > 0 && t <= self.times[self.known - 1] {
             return None;

@@ -109,7 +109,7 @@ impl Bernstein {
         b[0]
     }
 
-    /// The polynomial p(s) - p(0) (1-s)^d, which is zero at s = 0.
+    /// Polynomial p(s) - p(0) (1-s)^d, which is zero at s = 0.
     pub fn zero_at_start(mut self) -> Self {
         self.b[0] = 0.0;
         self
@@ -189,9 +189,9 @@ pub struct RootFinder {
 }
 
 impl RootFinder {
-    /// The first s in [0, 1] at which the polynomial changes its sign. `held` is the sign before s = 0 (true:
-    /// positive); if the sign differs right from the start, the result is 0. Roots without a sign change, to rounding,
-    /// do not count. Coefficients below `noise` are rounding.
+    /// First s in [0, 1] at which the polynomial changes its sign. `held` is the sign before s = 0 (true: positive);
+    /// if the sign differs from the start, the result is 0. Roots without a sign change, within rounding, do not
+    /// count. Coefficients below `noise` are rounding.
     pub fn first(&mut self, p: &Bernstein, held: bool, noise: f64) -> Option<f64> {
         let mut found = None;
         self.visit(p, held, noise, |s| {
@@ -353,11 +353,11 @@ mod tests {
         let p = Bernstein::from_powers(&[0.0, 1.0, -1.0]);
         assert_eq!(finder.all(&p, true, 0.0), [] as [f64; 0]);
         assert_eq!(finder.all(&p, false, 0.0), [0.0]);
-        // a ball that rounding has put below the floor, and that comes back
+        // a ball that rounding has put below the floor, and that returns
         let p = Bernstein::from_powers(&[-1e-17, 1.0, -2.0]).zero_at_start();
         let found = finder.all(&p, true, 0.0);
         assert!(found.len() == 1 && (found[0] - 0.5).abs() < 1e-15, "{found:?}");
-        // nothing moves
+        // a zero polynomial has no roots
         assert_eq!(finder.all(&Bernstein::from_powers(&[0.0, 0.0, 0.0]), true, 0.0), [] as [f64; 0]);
     }
 

@@ -22,7 +22,7 @@ pub(super) struct Chatter {
 }
 
 impl Chatter {
-    /// Notes that an instant at `t` has changed something.
+    /// Records that an instant at `t` has changed something.
     pub fn note(&mut self, t: f64, span: (f64, f64), changes: &Changes<'_>) -> Result<(), HybridCause> {
         if self.count == 0 {
             self.since = t;

@@ -188,7 +188,7 @@ impl Derivatives {
     pub fn on_surface(&mut self, relation: usize) -> Result<(), HybridCause> {
         let rate = self.rates[relation];
         if self.bends(relation) && (self.known || !(rate.abs() > GRAZING * self.sizes[relation])) {
-            // the derivatives do not jump there, whatever the time is
+            // the derivatives do not jump there, for any derivative of the time
             self.known = true;
             return Ok(());
         }
@@ -251,7 +251,7 @@ impl Derivatives {
         if self.are_none() || !self.moves {
             return Ok(());
         }
-        // the state has already been carried along with the times that are known by now
+        // the state already contains the effect of the known derivatives of the time
         self.known = true;
         for relation in 0..self.rates.len() {
             let changed = model.modes()[relation] != self.modes[relation];

@@ -53,9 +53,9 @@ pub(super) struct Crossing {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Touch {
     pub relation: usize,
-    /// The time at which left - right is smallest.
+    /// Time at which left - right is smallest.
     pub t: f64,
-    /// How long the solution would be beyond the surface if left - right were off by its tolerance.
+    /// Time that the solution would spend beyond the surface if left - right were off by its tolerance.
     pub worth: f64,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct Locator {
     /// The polynomials of the step, and where the coefficients of each begin in `coefficients`.
     segments: Vec<(Segment, usize)>,
     coefficients: Vec<f64>,
-    /// The polynomial at whose start `left` and `right` were evaluated.
+    /// Polynomial at the start of which `left` and `right` were evaluated.
     looked: Option<usize>,
     /// True if the states within the step follow these polynomials.
     followed: bool,
@@ -177,7 +177,7 @@ impl Locator {
         self.quiet.row(relation)
     }
 
-    /// How much left - right of a relation changes if every state changes by at most its weight.
+    /// Change of left - right of a relation if every state changes by at most its weight.
     pub fn gradient(
         &mut self,
         model: &dyn HybridSystem,
@@ -204,7 +204,7 @@ impl Locator {
         sum
     }
 
-    /// True if no relation can change in the last accepted step, which began at `from`. This only looks at the end of
+    /// True if no relation can change in the last accepted step, which began at `from`. This only examines the end of
     /// the step, at the cost of a comparison.
     #[inline(always)]
     pub fn is_quiet(&mut self, runner: &Runner, from: f64) -> bool {
@@ -379,7 +379,7 @@ impl Locator {
                 let s = chebyshev::point(j, size);
                 let t = if j == 0 { part.to } else { part.from + s * (part.to - part.from) };
                 if !self.sides_at(step, t) {
-                    // the step has gone to a point where they have no value; a change may lie before it
+                    // the step contains a point at which they have no value; a change may lie before it
                     if part.depth >= HALVINGS {
                         open.clear();
                     }
@@ -470,8 +470,9 @@ fn resolved(p: &Bernstein, tail: f64, noise: f64) -> bool {
     tail <= noise || (one_sign && tail <= RESOLVED * least)
 }
 
-/// Finds where a polynomial with the sign of its mode comes close to zero and turns back. It must also be clearly
-/// farther from zero somewhere in the same step, because the noise of a state at rest turns back all the time.
+/// Finds the point at which a polynomial with the sign of its mode comes close to zero and turns back. The polynomial
+/// must also be clearly farther from zero somewhere in the same step, because the noise of a state at rest turns back
+/// all the time.
 fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
     let sign = if of.truth { 1.0 } else { -1.0 };
     let near = NEAR * of.room;
@@ -502,7 +503,7 @@ fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
     Some(Touch { relation: of.relation, t: part.from + s * length, worth })
 }
 
-/// How far left - right may differ from zero by rounding alone if a part begins on the surface.
+/// Largest difference of left - right from zero by rounding alone if a part begins on the surface.
 fn on_surface(p: &Bernstein, of: RelationState, part: Part) -> f64 {
     let b = p.coefficients();
     let rate = if b.len() > 1 { (b.len() - 1) as f64 * (b[1] - b[0]) / (part.to - part.from) } else { 0.0 };
@@ -516,14 +517,14 @@ struct RelationState {
     truth: bool,
     /// The size of both sides.
     size: f64,
-    /// How far left - right may be off within the tolerances.
+    /// Largest error of left - right within the tolerances.
     room: f64,
-    /// The part begins at the start of the step, possibly on the surface itself.
+    /// True if the part begins at the start of the step, possibly on the surface itself.
     begins: bool,
 }
 
 impl RootFinder {
-    /// Looks in a part of a step for a root before the one known so far.
+    /// Searches a part of a step for a root before the first known one.
     fn look(&mut self, p: &Bernstein, of: RelationState, part: Part, first: &mut Option<Crossing>) {
         let length = part.to - part.from;
         if first.is_some_and(|first| first.t <= part.from) {

@@ -31,7 +31,7 @@ pub(super) struct Place<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Landed {
     pub relation: usize,
-    /// Distance in time by which the landing may miss the surface.
+    /// Largest distance in time between the landing and the surface.
     pub apart: f64,
 }
 
@@ -46,9 +46,9 @@ pub(super) struct Departure {
 /// The result of a decision about the modes.
 #[derive(Debug)]
 pub(super) struct Decided {
-    /// At least one mode has changed.
+    /// True if at least one mode has changed.
     pub changed: bool,
-    /// No modes agree with the motion. This ends the run, unless an event changes the state.
+    /// Cause if no modes agree with the motion. It ends the run, unless an event changes the state.
     pub unsettled: Option<HybridCause>,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Modes {
     leading: Vec<(usize, Option<bool>)>,
     /// Relations whose sides changed when the modes of others changed, in the order in which they were found.
     moved: Vec<usize>,
-    /// All modes as the earlier motion leads to them, and the relations that were touching their surface then.
+    /// All modes to which the earlier motion leads, and the relations that were touching their surface then.
     crossed: Vec<f64>,
     crossing: Vec<usize>,
     /// Relations whose modes were decided by comparison because they stay on their surface.
@@ -436,7 +436,7 @@ impl Modes {
         self.displaced
     }
 
-    /// Looks at the end of a step, and resets the offsets whose relations have the right sign again. True if there is
+    /// Examines the end of a step, and resets the offsets of relations whose sign is right again. True if there is
     /// one.
     pub fn release(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<bool, HybridCause> {
         self.look(model, t, y)?;
@@ -539,13 +539,13 @@ impl Modes {
         (exactly && !self.rested.contains(&relation)).then(|| model.relations()[relation].or_equal)
     }
 
-    /// Remembers the modes to which the surface is crossed.
+    /// Stores the modes to which the surface is crossed.
     fn cross(&mut self, model: &dyn HybridSystem) {
         self.crossed.extend_from_slice(&model.modes()[..self.left.len()]);
         self.crossing.clone_from(&self.touching);
     }
 
-    /// The failure if no modes agree with the motion.
+    /// Failure if no modes agree with the motion.
     fn unsettled(&self) -> HybridCause {
         for relation in self.touching.iter().copied() {
             if let [Some(below), Some(above)] = self.met[relation]
@@ -564,7 +564,7 @@ impl Modes {
         rates_along(model, locator, (at.t, at.y), (slope, unknown), rates, Some(terms))
     }
 
-    /// The same for one relation.
+    /// Like [`Self::differentiate`], for one relation.
     fn differentiate_one(
         &mut self,
         model: &dyn HybridSystem,

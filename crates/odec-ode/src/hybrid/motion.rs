@@ -11,16 +11,16 @@ use crate::problem::{Cause, Options, Refusal};
 /// A change counts if it is larger than this multiple of its rounding error.
 const ROUNDING: f64 = 16.0;
 
-/// How far algebraic unknowns have moved.
+/// Movement of algebraic unknowns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Moved {
     Not,
-    /// By less than a small part of the tolerances.
+    /// Movement below a small fraction of the tolerances.
     Little,
     Far,
 }
 
-/// What the events of a round wrote.
+/// Writes of the events of a round.
 #[derive(Debug, Default)]
 pub(super) struct Wrote {
     /// The states that the events set.
@@ -31,16 +31,16 @@ pub(super) struct Wrote {
     pub events: Vec<usize>,
 }
 
-/// Computes y' at a point, and the algebraic unknowns that belong to the other states.
+/// Computes y' at a point, and the algebraic unknowns that match the other states.
 pub(super) struct Motion {
     way: RateSource,
-    /// The projection onto the constraints, if there are any.
+    /// Projection onto the constraints, if there are any.
     projection: Option<Projection>,
     /// Evaluations of f.
     pub evaluations: u64,
 }
 
-/// How y' is computed.
+/// Method of computing y'.
 enum RateSource {
     /// M^-1 f.
     Regular(Rates),
@@ -89,12 +89,12 @@ impl Motion {
         made && slope.iter().all(|slope| slope.is_finite())
     }
 
-    /// Whether some states are algebraic unknowns.
+    /// True if some states are algebraic unknowns.
     pub fn has_unknowns(&self) -> bool {
         matches!(self.way, RateSource::Unknowns(_))
     }
 
-    /// Whether the solution satisfies constraints from which steps drift off.
+    /// True if the solution satisfies constraints from which steps drift off.
     pub fn has_constraints(&self) -> bool {
         self.projection.is_some()
     }
@@ -127,7 +127,7 @@ impl Motion {
             }
             let before = y.to_vec();
             consistent.refine(eval, t, y)?;
-            // a second solve from the result shows how large rounding is
+            // a second solution from the result shows the size of rounding
             let mut again = y.to_vec();
             consistent.refine(eval, t, &mut again)?;
             let rounding = |y: f64, again: f64| ROUNDING * (again - y).abs().max(f64::EPSILON * y.abs());
@@ -161,7 +161,7 @@ impl Motion {
         })
     }
 
-    /// Whether two states differ by more than a small fraction of the tolerances.
+    /// True if two states differ by more than a small fraction of the tolerances.
     pub fn differ(&mut self, from: &[f64], to: &[f64]) -> bool {
         match &mut self.way {
             RateSource::Unknowns(consistent) => consistent.differ(from, to),

@@ -1,4 +1,4 @@
-//! The results of a hybrid run: its steps, how it ends, and why it fails.
+//! Results of a hybrid run: its steps, its end, and its failures.
 
 use std::ops::ControlFlow;
 
@@ -50,7 +50,7 @@ pub trait Observer {
     fn ended(&mut self, end: &mut StepEnd<'_>) -> ControlFlow<()> {
         self.step(end.t)
     }
-    /// Called instead of [`Observer::ended`] if [`Observer::looks`], for observers that examine the step itself.
+    /// Called instead of [`Observer::ended`] if [`Observer::looks`] is true, for observers that examine the step itself.
     fn made(&mut self, made: &mut AcceptedStep<'_>) -> ControlFlow<()> {
         self.ended(&mut made.end())
     }
@@ -98,7 +98,7 @@ impl AcceptedStep<'_> {
     }
 }
 
-/// How a hybrid run ended.
+/// End of a hybrid run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
     /// The run reached the end time.
@@ -117,7 +117,7 @@ pub enum End {
     },
 }
 
-/// What a run counts.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub instants: u64,
@@ -134,7 +134,7 @@ pub struct HybridOutcome {
     pub outcome: Outcome,
     /// Instants at which a mode changed or an event was executed.
     pub instants: u64,
-    /// Those of them that lie on the surface of a relation. The state decides when they come.
+    /// Number of these instants that lie on the surface of a relation, so that the state determines their time.
     pub landings: u64,
     /// Events that were executed.
     pub executed: u64,
@@ -151,7 +151,7 @@ pub struct Doubtful {
     pub relation: usize,
     /// The time of the crossing, or the time from which it is doubtful.
     pub t: f64,
-    /// The solution comes within the tolerances of the surface and turns back. Otherwise it stays there.
+    /// True if the solution comes within the tolerances of the surface and turns back; false if it stays there.
     pub turns: bool,
 }
 
@@ -164,7 +164,7 @@ pub struct Met {
     pub at: Option<(f64, Vec<f64>)>,
 }
 
-/// Why an event cannot be executed, or no modes are consistent.
+/// Cause for which an event cannot be executed, or no modes are consistent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HybridCause {
     /// Both modes of a relation drive the state back to the surface on which it changes.
@@ -212,7 +212,7 @@ pub enum HybridCause {
         event: usize,
         /// The relation that it reads.
         relation: usize,
-        /// The event would happen again. Otherwise its condition stays true.
+        /// True if the event would happen again; false if its condition stays true.
         again: bool,
     },
     /// A delay is negative or not a number.
@@ -231,9 +231,9 @@ pub enum HybridCause {
     TooManyTimes {
         /// The list.
         list: usize,
-        /// About how many there are.
+        /// Approximate number of times.
         count: f64,
-        /// The steps that the run may take.
+        /// Number of steps that the run may take.
         budget: u64,
     },
     /// A value or priority of an event is not finite.
@@ -264,7 +264,7 @@ pub enum HybridCause {
     Bound {
         /// The bound.
         bound: usize,
-        /// How far the state is beyond the bound.
+        /// Distance of the state beyond the bound.
         beyond: f64,
         /// The rate of the unknown on the bound, if the equation leads out of it.
         rate: Option<f64>,
@@ -282,7 +282,7 @@ pub enum HybridCause {
         /// The list.
         list: usize,
     },
-    /// What this event writes has no derivative with respect to a parameter, or the model has no place to store it.
+    /// A value that this event writes has no derivative with respect to a parameter, or the model has no place to store it.
     NoDerivative {
         /// The event.
         event: usize,
@@ -304,7 +304,7 @@ pub struct HybridFailure {
     pub course: Option<Course>,
 }
 
-/// Why a run has no outcome. Rows that it has written stay valid.
+/// Error for which a run has no outcome. Rows that it has written stay valid.
 #[derive(Clone, Debug)]
 pub enum HybridError {
     /// The run could not be started.

@@ -14,7 +14,7 @@ use crate::hybrid::locate::SIDES;
 use crate::hybrid::system::{AffineRows, HybridSystem};
 use crate::simd::{Pass, vectorised};
 
-/// A relation whose distance from zero is below this multiple of its variation over a step is checked on its own and
+/// A relation whose distance from zero is below this multiple of its variation over a step is checked separately and
 /// does not bound the box.
 const NEAR: f64 = 2.0;
 /// Above this multiple, it bounds the box again.
@@ -28,7 +28,7 @@ const NOWHERE: (f64, f64) = (f64::NAN, 0.0);
 const FEW: usize = 8;
 /// A state that has not moved yet is expected to move by this fraction of its size.
 const STILL: f64 = 1e-6;
-/// A state is expected to go beyond its past range by this fraction of the range.
+/// Fraction of its past range by which a state is expected to exceed the range.
 const FURTHER: f64 = 0.5;
 /// When a relation with a time coefficient is shared out, time is expected to advance by this number of steps.
 const AHEAD: f64 = 100.0;
@@ -153,10 +153,10 @@ pub(super) struct Quiet {
     /// c and r of each state. All states within 1.5 r of c lie in the box.
     middle: Vec<f64>,
     radius: Vec<f64>,
-    /// The end time of the last step seen, and the reach for which its end was within r of c.
+    /// End time of the last step seen, and the reach for which its end was within r of c.
     seen: (f64, f64),
     near: Vec<usize>,
-    /// The time at which the box was made.
+    /// Time at which the box was made.
     made: f64,
     /// Range of each state over the steps that were examined.
     lowest: Vec<f64>,
@@ -381,8 +381,8 @@ impl Quiet {
         }
     }
 
-    /// How far a state is expected to go in the direction that brings left - right closer to zero: to the end of its
-    /// past range, and slightly further.
+    /// Expected movement of a state in the direction that brings left - right closer to zero: to the end of its past
+    /// range, and slightly further.
     fn further(&self, (row, a): (u32, f64), positive: bool, (low, high): (&[f64], &[f64])) -> f64 {
         let i = row as usize;
         let been = if (a > 0.0) == positive { low[i] - self.lowest[i] } else { self.highest[i] - high[i] };

@@ -77,7 +77,7 @@ struct Change {
     adds: bool,
     value: f64,
     event: usize,
-    /// Where the derivative with respect to the first parameter is stored, and the stride to the next parameter.
+    /// Position of the derivative with respect to the first parameter, and the stride to the next parameter.
     derivative: (usize, usize),
 }
 
@@ -86,13 +86,13 @@ struct Change {
 pub(super) struct Happened {
     /// A mode, a discrete or the state has changed.
     pub changed: bool,
-    /// The event that ends the run; the one with the lowest index if there are several.
+    /// Event that ends the run; if there are several, the one with the lowest index.
     pub ends: Option<usize>,
     /// Events that accumulate.
     pub limits: Vec<(usize, Limit)>,
 }
 
-/// How an instant begins.
+/// Start of an instant.
 pub(super) enum Begins {
     /// The start of the run.
     Run,
@@ -106,18 +106,18 @@ pub(super) enum Begins {
 pub(super) struct Rounds {
     was: Vec<bool>,
     now: Vec<bool>,
-    /// The list of times of each event that has one, with the event, in ascending order.
+    /// Pairs of a list of times and its event, in ascending order.
     timed: Vec<(usize, usize)>,
     /// The events that the present instant may trigger.
     candidates: Vec<usize>,
     returning: Returning,
-    /// In the order of time, so the events that are due come first.
+    /// Queued events in the order of time, so that due events come first.
     queue: VecDeque<Queued>,
     /// Marks events while the queue is searched.
     is_due: Vec<bool>,
     /// True until the conditions at the start of the run are known.
     begins: bool,
-    /// The entries taken out of the queue, and the due entries that go back.
+    /// Entries removed from the queue, and due entries that return to it.
     taken: Vec<Queued>,
     left: Vec<Queued>,
     spare: Spare,
@@ -191,7 +191,7 @@ impl Rounds {
         let mut round = 0;
         let mut entered = false;
         if let Begins::Rest(events) = begins {
-            // this must happen before any evaluation of where the motion has led beyond the limit
+            // this must happen before any evaluation at a point beyond the limit
             self.clear();
             modes.look(model, t, y)?;
             for (accumulated, event) in events.iter().copied() {
@@ -252,7 +252,7 @@ impl Rounds {
         all.filter_map(move |(event, accumulation)| Some((event, accumulation.at_rounding(t)?)))
     }
 
-    /// Forgets the accumulation of an event that has come to rest together with another one.
+    /// Removes the accumulation of an event that has come to rest together with another one.
     pub fn forget(&mut self, event: usize) {
         self.accumulations[event] = Accumulation::default();
     }

@@ -115,7 +115,7 @@ impl HybridRunner {
     /// Prepares runs of a method on a hybrid system with these options.
     ///
     /// # Errors
-    /// A system, method or options with which no run can begin.
+    /// A system, method or options that the run does not support.
     pub fn new(model: &dyn HybridSystem, method: &'static Method, options: &Options) -> Result<Self, HybridError> {
         let mut runner = Runner::new(model.system(), method, options)?;
         let n = model.system().shape().n;
@@ -158,7 +158,7 @@ impl HybridRunner {
     /// Executes a run of the model for which this runner was made. Modes and conditions are determined again.
     ///
     /// # Errors
-    /// A problem with which no run can begin; a step, event or mode that fails. Rows written before stay valid.
+    /// A problem that the method does not support; a step, event or mode that fails. Rows written before stay valid.
     pub fn run(
         &mut self,
         model: &mut dyn HybridSystem,
@@ -226,7 +226,7 @@ impl HybridRunner {
             self.stops.begin(model, problem.t_end, problem.t0);
             let compared = self.modes.compare(model, problem.t0, &self.y);
             compared.map_err(|cause| self.failure(cause, problem.t0))?;
-            // the conditions before the start follow from comparisons, even for modes that depend on time alone
+            // the conditions before the start follow from comparisons, even for modes that depend only on time
             model.at_time(problem.t0);
             model.refresh();
             self.rounds.begin(model, problem.t0, &self.y);
@@ -317,7 +317,7 @@ impl HybridRunner {
         Ok(End::Time)
     }
 
-    /// Accepts a step. Surfaces that the run has left return to their place, and the tolerances to their values.
+    /// Accepts a step. Resets displaced surfaces that the run has left, and the tolerances.
     fn release(&mut self, model: &dyn HybridSystem) -> Result<(), HybridError> {
         let now = self.runner.time();
         if self.tight.is_some_and(|until| now > until) {

@@ -74,7 +74,7 @@ fn countable(model: &dyn HybridSystem, (t0, t_end): (f64, f64), budget: u64) -> 
 }
 
 impl Times<'_> {
-    /// About how many there are between two times.
+    /// Approximate number of times between two times.
     fn expected(&self, t0: f64, t_end: f64) -> f64 {
         match *self {
             Times::List(list) => list.iter().filter(|t| t0 <= **t && **t <= t_end).count() as f64,
@@ -99,7 +99,7 @@ impl Times<'_> {
         }
     }
 
-    /// How many of the times lie at or before `t`, up to rounding.
+    /// Number of times at or before `t`, within rounding.
     pub fn passed(&self, t: f64) -> u64 {
         let come = |time: f64| time <= t || same(time, t);
         match *self {
@@ -145,7 +145,7 @@ impl Times<'_> {
     }
 }
 
-/// The next time of a list; the earliest one is the largest.
+/// Next time of a list; the order is reversed, so that the earliest time is the largest.
 #[derive(Clone, Copy, Debug)]
 struct Next {
     t: f64,
@@ -172,7 +172,7 @@ impl PartialEq for Next {
 
 impl Eq for Next {}
 
-/// How many times of each list have passed. An instant looks at the lists that are due, not at all of them.
+/// Number of times of each list that have passed. An instant examines only the lists that are due.
 #[derive(Debug, Default)]
 pub struct Stops {
     passed: Vec<u64>,
@@ -203,7 +203,7 @@ impl Stops {
         self.settle(model);
     }
 
-    /// Sets the modes that depend on time alone to their values after the times that have passed.
+    /// Sets the modes that depend only on time to their values after the times that have passed.
     pub fn settle(&self, model: &mut dyn HybridSystem) {
         if !self.passed.is_empty() {
             model.at_stops(&self.passed);
@@ -279,7 +279,7 @@ impl Stops {
         !self.due.is_empty() && self.due.iter().all(|list| model.is_kink(*list))
     }
 
-    /// Ends the instant: no time is due any more.
+    /// Ends the instant: no time is due after it.
     pub fn pass(&mut self) {
         self.due.clear();
     }

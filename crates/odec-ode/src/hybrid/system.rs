@@ -23,7 +23,7 @@ pub enum Edge {
     Both,
 }
 
-/// What triggers an event.
+/// Trigger of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// Its condition ([`HybridSystem::conditions`]) changes.
@@ -34,7 +34,7 @@ pub enum Trigger {
     Rest,
 }
 
-/// How an event changes one quantity. Right-hand sides read the values before the round.
+/// Change of one quantity by an event. Right-hand sides read the values before the round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
     /// The quantity.
@@ -164,7 +164,7 @@ pub struct AffineRows {
 pub type AffineTerms = (Vec<(u32, f64)>, f64);
 
 impl AffineRows {
-    /// From a list with the terms and b of each relation, or `None` for a relation that is not affine.
+    /// Creates the rows from a list with the terms and b of each relation, or `None` for a relation that is not affine.
     pub fn of(relations: &[Option<AffineTerms>]) -> Self {
         let mut rows = AffineRows { starts: vec![0], ..AffineRows::default() };
         for relation in relations {
@@ -200,7 +200,7 @@ pub struct RowBound {
 }
 
 impl RowBound {
-    /// How far a value lies beyond the bound; not positive inside.
+    /// Distance of a value beyond the bound; not positive inside.
     pub fn beyond(&self, y: f64) -> f64 {
         if self.upper { y - self.value } else { self.value - y }
     }
@@ -305,8 +305,8 @@ pub trait HybridSystem {
     fn is_read(&self, _relation: usize) -> bool {
         true
     }
-    /// Computes the conditions of all events from modes and discretes. Nobody reads those of events with another
-    /// trigger.
+    /// Computes the conditions of all events from modes and discretes. Those of events with another trigger are not
+    /// used.
     fn conditions(&self, _t: f64, _y: &[f64], _conditions: &mut [bool]) {}
     /// Computes the values that an event writes, in the order of [`Event::writes`].
     ///
@@ -390,7 +390,7 @@ pub trait HybridSystem {
     fn untimed(&self) -> Option<usize> {
         None
     }
-    /// Sets the modes that depend on time alone, from the number of times of each list that have passed.
+    /// Sets the modes that depend only on time, from the number of times of each list that have passed.
     fn at_stops(&mut self, _passed: &[u64]) {}
     /// Sets these modes for exactly a time at which one may change: a strict comparison of the time with itself is
     /// false.

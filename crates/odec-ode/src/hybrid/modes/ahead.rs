@@ -72,8 +72,8 @@ impl Modes {
         sure.then(|| [rate, bend / apart])
     }
 
-    /// How far a relation that leaves its mode gets before the motion in that mode turns it back, and how fast its
-    /// rate changes; `None` if it does not turn back.
+    /// Distance that a relation that leaves its mode covers before the motion in that mode turns it back, and the
+    /// derivative of its rate; `None` if it does not turn back.
     pub fn turns(
         &mut self,
         model: &dyn HybridSystem,
@@ -118,9 +118,9 @@ impl Modes {
         (known, apart)
     }
 
-    /// Finds where the motion leads the relations on their surface whose rate and its derivative are both zero. The
-    /// first nonzero derivative decides. It follows from left - right slightly further along the motion, which grows
-    /// like a power of time.
+    /// Determines the side to which the motion leads each relation on its surface whose rate and its derivative are
+    /// both zero. The first nonzero derivative decides. It follows from left - right slightly further along the
+    /// motion, which grows like a power of time.
     pub(super) fn lead(&mut self, model: &dyn HybridSystem, at: Place<'_>) -> Result<(), HybridCause> {
         self.leading.clear();
         let still = self.touching.iter().filter(|relation| self.rates[**relation] == 0.0);
@@ -208,7 +208,7 @@ impl Modes {
         Ok(())
     }
 
-    /// The time in which the state changes by its own size.
+    /// Time in which the state changes by its own size.
     fn own_scale(&self, at: Place<'_>) -> f64 {
         let most = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         let (size, speed) = (most(at.y), most(&self.slope));

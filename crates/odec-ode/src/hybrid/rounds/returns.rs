@@ -12,7 +12,7 @@ use crate::hybrid::modes::{Departure, Modes, Place};
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::system::{Edge, HybridSystem, Trigger, WriteTarget};
 
-/// To see which relations read a quantity, the quantity is changed by this fraction of its value.
+/// To detect the relations that read a quantity, the quantity is changed by this fraction of its value.
 const MOVED: f64 = 1e-3;
 
 /// Memory that is reused between instants.
@@ -55,7 +55,7 @@ impl Rounds {
         suspects.clear();
         suspects.extend(self.executed.iter().map(|executed| executed.event));
         suspects.retain(|event| self.leads_to(model, *event) && may_return(model, *event, at));
-        // a single evaluation for all of them excludes most events that do not write what they compare
+        // a single evaluation for all of them excludes most events that do not write the quantities that they compare
         let any = !suspects.is_empty() && !read(model, modes, &suspects, at, ahead)?.is_empty();
         for event in suspects.iter().copied().filter(|_| any) {
             for k in read(model, modes, &[event], at, ahead)? {
@@ -107,7 +107,7 @@ fn may_return(model: &dyn HybridSystem, event: usize, at: Place<'_>) -> bool {
     waits && !model.events()[event].stops && model.delay(event, at.t, at.y) == 0.0
 }
 
-/// Indices in `ahead` of the relations that read what the events write.
+/// Indices in `ahead` of the relations that read quantities that the events write.
 fn read(
     model: &mut dyn HybridSystem,
     modes: &mut Modes,

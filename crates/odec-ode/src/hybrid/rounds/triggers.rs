@@ -1,7 +1,7 @@
-//! Triggers: which events an instant queues.
+//! Triggers: the events that an instant queues.
 //!
-//! An instant looks at the events whose conditions have changed and at those whose times have come. So its cost does
-//! not grow with the other events.
+//! An instant examines the events whose conditions have changed and those whose times have come. So its cost does not
+//! grow with the other events.
 
 use super::{Queued, Rounds};
 use crate::hybrid::derived::Derivatives;
@@ -9,7 +9,7 @@ use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::stops::Stops;
 use crate::hybrid::system::{Edge, Event, HybridSystem, Trigger};
 
-/// Conditions are compared with those of before in blocks of this number.
+/// Conditions are compared with the previous ones in blocks of this number.
 const BLOCK: usize = 64;
 
 impl Rounds {
@@ -66,7 +66,7 @@ impl Rounds {
     }
 
     /// Puts the events whose conditions differ between `was` and `now` or whose times have come into `candidates`, in
-    /// ascending order. The others cannot be triggered, and however many there are, nothing else looks at them.
+    /// ascending order. The other events cannot be triggered, and nothing else examines them.
     fn find_candidates(&mut self, stops: &Stops, first: bool) {
         let events = &mut self.candidates;
         events.clear();

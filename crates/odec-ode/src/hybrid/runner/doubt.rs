@@ -41,7 +41,7 @@ pub(super) struct Doubt {
 pub(super) struct Suspect {
     relation: usize,
     worth: f64,
-    /// How far left - right is off by the tolerances.
+    /// Error of left - right that the tolerances allow.
     room: f64,
     turns: bool,
 }
@@ -87,7 +87,7 @@ impl HybridRunner {
         suspect
     }
 
-    /// How far off left - right of a relation is if all states are off by their tolerances, at the state `y`.
+    /// Error of left - right of a relation if all states are off by their tolerances, at the state `y`.
     fn room(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> f64 {
         let weight = |i: usize| self.tolerances.scale(i, self.y[i].abs());
         self.locator.gradient(model, (t, &self.y), relation, weight)
@@ -107,7 +107,7 @@ impl HybridRunner {
         }
     }
 
-    /// The time in which the motion returns from one tolerance behind the surface; infinite if it leads away.
+    /// Time in which the motion returns from one tolerance behind the surface; infinite if it leads away.
     fn back(&mut self, model: &dyn HybridSystem, t: f64, of: &Suspect) -> f64 {
         let place = Place { t, y: &self.y, scale: 0.0 };
         let Ok((_, Some(rate))) = self.modes.measure(model, &self.locator, place, of.relation) else {

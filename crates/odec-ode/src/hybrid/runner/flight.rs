@@ -32,7 +32,7 @@ const FEW: usize = 64;
 
 /// A movement away from a surface and back.
 struct Flight {
-    /// The largest distance of left - right from zero.
+    /// Largest distance of left - right from zero.
     height: f64,
     /// Its duration.
     length: f64,

@@ -1,9 +1,9 @@
 //! Landings: repeats a step that passes a surface so that it ends on the surface.
 //!
-//! What counts is where real steps end, not what the dense output of one of them says. Let u(h) be left - right at the
-//! end of a step of length h, with the sign that makes it positive before the surface. A landing is a root of u. If
-//! steps are accurate, Newton's method with the rate of left - right finds it in two or three steps. Otherwise secants
-//! find it, in a bracket that is halved if they are too slow.
+//! A landing uses the ends of real steps, not the dense output of one of them. Let u(h) be left - right at the end of
+//! a step of length h, with the sign that makes it positive before the surface. A landing is a root of u. If steps
+//! are accurate, Newton's method with the rate of left - right finds it in two or three steps. Otherwise secants find
+//! it, in a bracket that is halved if they are too slow.
 
 use super::{Attempted, HybridRunner, SHORTEST};
 use crate::hybrid::locate::{Crossing, Step};
@@ -48,7 +48,7 @@ const FURTHER: f64 = 64.0;
 /// up to this fraction of the time, or of what is left of the run.
 const BEHIND: f64 = 1e-9;
 
-/// What the run has just reached.
+/// Place that the run has just reached.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) enum Edge {
     #[default]
@@ -67,7 +67,7 @@ enum Landing {
     Beyond,
 }
 
-/// What is known of u: the ends of steps before and beyond the surface, with the values of u there.
+/// Bracket of the root of u: the ends of steps before and beyond the surface, with the values of u there.
 struct Bracket {
     before: (f64, f64),
     behind: Option<(f64, f64)>,
@@ -181,7 +181,7 @@ impl HybridRunner {
         self.locator.first(&mut step).is_ok_and(|found| found.is_some_and(|crossing| crossing.relation != edge))
     }
 
-    /// Looks for relations that change within the last step, and lands on the first one.
+    /// Searches for relations that change within the last step, and lands on the first one.
     pub(super) fn cross(
         &mut self,
         model: &dyn HybridSystem,
@@ -380,9 +380,9 @@ impl HybridRunner {
         self.go_further(model, edge)
     }
 
-    /// Does the same if a method cannot even begin at the state `y` of an instant. At a stop, f itself need not have a
-    /// value: stops are exact only to rounding, and `exp(-1/sin(t))` has no value just before the sine becomes
-    /// positive.
+    /// Like [`Self::leave_edge`], if a method cannot even begin at the state `y` of an instant. At a stop, f itself
+    /// need not have a value: stops are exact only to rounding, and `exp(-1/sin(t))` has no value just before the
+    /// sine becomes positive.
     pub(super) fn before_edge(&mut self, model: &dyn HybridSystem, error: SolveError) -> Result<(), HybridError> {
         let edge = std::mem::take(&mut self.on_edge);
         let leads_on = match edge {

@@ -1,14 +1,14 @@
-//! The end of a run that lies on a surface but for rounding.
+//! End of a run that lies on a surface within rounding.
 //!
-//! An event at t = 5 that follows from states happens at 5 plus or minus some rounding errors. A row there has the
-//! values after it either way, and so has the last row of a run to t = 5.
+//! An event at t = 5 that follows from states happens at 5 plus or minus some rounding errors. In both cases a row at
+//! 5 has the values after the event, and so has the last row of a run to t = 5.
 
 use super::HybridRunner;
 use crate::hybrid::modes::Place;
 use crate::hybrid::system::HybridSystem;
 
 impl HybridRunner {
-    /// True if the run has ended, and the motion would cross a surface before rounding can tell the time from the end.
+    /// True if the run has ended, and the motion would cross a surface within the time resolution of the end.
     pub(super) fn ends_on_surface(&mut self, model: &dyn HybridSystem) -> bool {
         let t = self.runner.time();
         if t != self.span.1 || model.relations().is_empty() {

@@ -109,7 +109,6 @@ impl Flattener<'_> {
 
     /// A submodel without deleted elements, with its ids and units converted to those of the whole model. Replaced
     /// elements already have these units.
-    /// in these units already.
     fn child(&mut self, submodel: &Submodel, replaced: &BTreeSet<String>) -> Option<Model> {
         let Some(definition) = self.definitions.get(&submodel.model) else {
             let headline = format!("there is no model `{}`", submodel.model);

@@ -1,4 +1,4 @@
-//! Messages about contradictions: both units, the chain of statements that leads to them, and the missing factor.
+//! Messages about contradictions: both units, the statements from which they follow, and the missing factor.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,15 +12,15 @@ use crate::units::vector::{Atom, Vector};
 
 /// Largest number of reported contradictions: one wrong unit contradicts many lines.
 const MAX_CLASHES: usize = 5;
-/// Most places of one report: what is left out is counted.
+/// Largest number of locations in one report; further ones are only counted.
 const MAX_PLACES: usize = 24;
-/// Most names that are offered for a missing factor.
+/// Largest number of names that a report suggests for a missing factor.
 const MAX_OFFERED: usize = 3;
-/// Powers in which a name is offered for a missing factor.
+/// Powers of a name that a report suggests for a missing factor.
 const POWERS: [i64; 4] = [1, -1, 2, -2];
 
 impl<'a> Checker<'a> {
-    /// Reports all contradictions; those that differ by one and the same factor are one.
+    /// Reports all contradictions; those with the same missing factor become one report.
     pub(super) fn report_clashes(&mut self) {
         let clashes = std::mem::take(&mut self.clashes);
         let mut groups: Vec<(Vector, Vec<&Clash<'a>>)> = Vec::new();
@@ -134,13 +134,13 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Whether an input has this name whose table is one over time.
+    /// True if an input with this name depends on time.
     fn is_over_time(&self, name: &str) -> bool {
         self.names.inputs.get(name).is_some_and(|index| self.names.found.inputs[*index].other.is_none())
     }
 
-    /// Where the units come from: declarations of the names in these expressions, and the numbers with units in the
-    /// functions that they call.
+    /// Adds labels for the origin of the units: declarations of the names in these expressions, and the numbers with
+    /// units in the functions that they call.
     fn declarations(&mut self, report: &mut Diagnostic, exprs: &[ExprId]) {
         let mut derivative = false;
         let mut seen: HashSet<usize> = HashSet::new();
@@ -187,7 +187,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// With `units strict` a number alone is a pure number: beside a quantity it wants the unit of that.
+    /// Help for a number without a unit next to a quantity, which is a pure number with `units strict`.
     fn pure_number(&mut self, clash: &Clash<'a>) -> Option<String> {
         if self.units.mode != crate::units::Mode::Strict || !clash.site.kind.takes_pure() {
             return None;
@@ -207,7 +207,7 @@ impl<'a> Checker<'a> {
         Some(format!("write `{number} [{unit}]`: with `units strict`, a number without a unit is a pure number"))
     }
 
-    /// What would make the two fit.
+    /// Help on how to make both units agree.
     fn missing(&mut self, clash: &Clash<'a>) -> String {
         if let Some(help) = self.pure_number(clash) {
             return help;
@@ -257,7 +257,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// What to do with the second of the two.
+/// Words for what to do with the second of two units.
 fn act(power: i64) -> &'static str {
     if power > 0 { "multiplying the second by" } else { "dividing the second by" }
 }

@@ -1,5 +1,5 @@
-//! Factors between units of one dimension. A factor is taken only where every number under it says its unit: a number
-//! that took its unit from its neighbours might have been meant in the other one.
+//! Factors between units of one dimension. A factor is only applied if the unit of every number in the expression is
+//! given: a number whose unit is inferred from its neighbours may be meant in the other unit.
 
 use std::collections::{HashMap, HashSet};
 
@@ -47,7 +47,7 @@ impl<'a> Checker<'a> {
                 self.not_here(conversion);
             }
         }
-        // a value that several names share is converted for all of them or for none
+        // a value shared by several names is converted for all of them or for none
         for conversion in &conversions {
             let Some(expr) = conversion.site.right_expr else { continue };
             let uses = self.shared.get(&expr).copied().unwrap_or(1);
@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
         factors.into_iter().map(|(expr, (factor, _))| (expr, factor)).collect()
     }
 
-    /// A factor would be needed where none can stand.
+    /// Reports a conversion at a place where no factor can be applied.
     fn not_here(&mut self, conversion: &super::Conversion<'a>) {
         let site = conversion.site;
         let factor = conversion.factor.scale();
@@ -83,7 +83,7 @@ impl<'a> Checker<'a> {
         self.reports.say(report);
     }
 
-    /// A number takes its unit from its neighbours, which are of different scales.
+    /// Reports a number whose unit is inferred from neighbours of different scales.
     pub(super) fn number_in_doubt(&mut self, number: ExprId, other: odec_ir::Span) {
         let headline = "a number without a unit meets units of different scale";
         let report = error("E0574", headline, self.span(number), "which unit does this have?")
@@ -106,8 +106,8 @@ impl<'a> Checker<'a> {
         )));
     }
 
-    /// Of each expression the first name in it whose unit follows from its use alone, and where it stands. A definition is in
-    /// doubt where its value is.
+    /// For each expression, the first name in it whose unit is inferred from its use only, with the location. For a
+    /// definition, its value decides.
     fn doubts(&mut self) -> Vec<Option<(&'a str, ExprId)>> {
         let found = &self.names.found;
         let mut doubtful: HashMap<&'a str, &'a str> = HashMap::new();
@@ -139,7 +139,7 @@ impl<'a> Checker<'a> {
             .or_else(|| self.input.operands(id).into_iter().find_map(|operand| doubts[operand.0 as usize]))
     }
 
-    /// A name whose unit follows from its use alone, or a definition that holds one. Pure numbers are what they are.
+    /// Name whose unit is inferred from its use only, or a definition that contains one. Pure numbers are excluded.
     fn guessed_name(&mut self, id: ExprId, doubtful: &HashMap<&'a str, &'a str>) -> Option<(&'a str, ExprId)> {
         let name = match &self.input.tree.exprs[id.0 as usize].kind {
             ExprKind::Name(reference) => reference.name.name.as_str(),
@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
         (!unit.is_one() && !unit.is_open()).then_some((self.quantities[at].name, id))
     }
 
-    /// Of each expression the outermost one that is of one unit with it.
+    /// For each expression, the outermost expression that must have the same unit.
     fn tops(&self) -> Vec<ExprId> {
         let exprs = &self.input.tree.exprs;
         let mut tops: Vec<ExprId> = (0..exprs.len() as u32).map(ExprId).collect();
@@ -175,7 +175,7 @@ impl<'a> Checker<'a> {
         tops
     }
 
-    /// A number without a unit among the operands that are of one unit.
+    /// Number without a unit among the operands that must have the same unit.
     fn bare_in_chain(&self, top: ExprId) -> Option<ExprId> {
         let mut open = vec![top];
         let mut first = true;
@@ -192,7 +192,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Operands that are of one unit with the whole, or with one another.
+/// Operands that must have the same unit as the whole expression, or as each other.
 fn alike_operands(kind: &ExprKind) -> Vec<ExprId> {
     match kind {
         ExprKind::Neg(a) => vec![*a],

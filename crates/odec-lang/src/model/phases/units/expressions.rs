@@ -8,13 +8,13 @@ use crate::units::rational::Rational;
 use crate::units::table;
 use crate::units::vector::{Exponent, Vector};
 
-/// Functions whose arguments are of one unit, which is that of their value.
+/// Functions whose arguments and value have one unit.
 const ALIKE: &[&str] = &["min", "max", "mod", "hypot"];
 /// Functions whose value has the unit of their first argument.
 const KEEPING: &[&str] = &["abs", "norm", "smooth"];
-/// Functions that look at the sign alone.
+/// Functions that only use the sign of their argument.
 const SIGN: &[&str] = &["sign"];
-/// Most constants that an exponent is followed through.
+/// Largest number of constants through which an exponent is followed.
 const MAX_CONSTANTS: usize = 16;
 
 impl<'a> Checker<'a> {
@@ -96,7 +96,7 @@ impl<'a> Checker<'a> {
         let (left, right) = (self.value_of(a), self.value_of(b));
         match op {
             Binary::Add | Binary::Sub => self.alike(Kind::Sum, &[a, b]),
-            // 0 times anything is 0
+            // 0 times any value is 0
             Binary::Mul if left == Value::Any || right == Value::Any => Value::Any,
             Binary::Div if left == Value::Any => Value::Any,
             Binary::Mul => product(left, right, Rational::ONE),
@@ -106,7 +106,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Values of one unit: the first that has one; the others are converted to it.
+    /// Unit of values that must agree: the unit of the first one that has a unit; the others are converted to it.
     pub(super) fn alike(&mut self, kind: Kind<'a>, list: &[ExprId]) -> Value {
         let has_unit = |id: &&ExprId| matches!(self.values[id.0 as usize], Some(Value::Unit(_)));
         let Some(&first) = list.iter().find(has_unit) else {
@@ -126,7 +126,7 @@ impl<'a> Checker<'a> {
         Value::Unit(unit)
     }
 
-    /// Quantities without a dimension beside a number, `1 + s/K`: the number is a pure one, and so are all.
+    /// Dimensionless quantities next to a number, as in `1 + s/K`: the number is a pure number, so all values are.
     fn beside_number(&mut self, kind: Kind<'a>, bare: ExprId, list: &[ExprId]) -> Value {
         for &other in list.iter().filter(|&&id| id != bare) {
             let value = self.value_of(other);
@@ -167,7 +167,8 @@ impl<'a> Checker<'a> {
             return if matches!(by, Value::Unit(_)) { Value::Unit(Vector::default()) } else { of };
         };
         let scaled = matches!(&by, Value::Unit(unit) if self.solver.reduced(unit).is_scale());
-        // the factor of a power with a named exponent would depend on it: what has no dimension is converted before
+        // the factor of a power with a named exponent would depend on the exponent, so dimensionless values are
+        // converted first
         let exponent = self.exponent(by_expr, MAX_CONSTANTS).filter(|_| !scaled);
         let known = self.solver.reduced(&unit);
         let named = exponent.as_ref().is_some_and(|e| !e.names.is_empty());
@@ -186,7 +187,7 @@ impl<'a> Checker<'a> {
         Value::Unit(Vector::default())
     }
 
-    /// An exponent as a number plus multiples of parameters; `None` if it varies in a run.
+    /// Exponent as a number plus multiples of parameters; `None` if it varies during a run.
     pub(super) fn exponent(&self, expr: ExprId, depth: usize) -> Option<Exponent> {
         let depth = depth.checked_sub(1)?;
         let number = |r: Rational| Exponent { number: Some(r), names: Vec::new() };

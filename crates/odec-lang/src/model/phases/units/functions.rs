@@ -1,4 +1,4 @@
-//! Functions of the model: each is solved once, general in its arguments, and put in for every call.
+//! Functions of the model: each is solved once for general units of its arguments, and instantiated for every call.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::units::vector::{Atom, Exponent, Key, Vector};
 
 /// Named exponents from here on are arguments of functions.
 const ARGUMENTS: u32 = 1 << 24;
-/// Most constants that an exponent is followed through.
+/// Largest number of constants through which an exponent is followed.
 const MAX_CONSTANTS: usize = 16;
 
 /// The named exponent that an argument is.
@@ -25,15 +25,15 @@ pub(super) fn named_argument(variable: u32) -> u32 {
 pub(super) struct Scheme {
     /// Variables of the arguments.
     arguments: Vec<u32>,
-    /// What each of them must be, in terms of the others; itself if it is free.
+    /// Required unit of each argument, in terms of the others; the argument's own variable if it is free.
     units: Vec<Vector>,
     /// The unit of the value.
     value: Value,
-    /// Units that numbers without one stand beside, and these numbers: `x^2` in `1 + x^2`.
+    /// Units next to numbers without a unit, and these numbers: `x^2` in `1 + x^2`.
     beside: Vec<PendingNumber>,
 }
 
-/// An argument of a call: what is put in for its variable, and its value as an exponent.
+/// Argument of a call: the unit that replaces its variable, and its value as an exponent.
 struct Substitution {
     variable: u32,
     unit: Vector,
@@ -41,7 +41,7 @@ struct Substitution {
 }
 
 impl<'a> Checker<'a> {
-    /// Solves all functions, each after those that it calls.
+    /// Solves all functions, each after the functions that it calls.
     pub(super) fn look_at_functions(&mut self) {
         let functions = &self.names.found.functions;
         let order = depth_first(functions.len(), |k, uses| {
@@ -73,7 +73,7 @@ impl<'a> Checker<'a> {
 
     /// The unit of a call.
     pub(super) fn called(&mut self, index: usize, arguments: &'a [ExprId]) -> Value {
-        // one that calls itself has no scheme, and is answered elsewhere
+        // a recursive function has no scheme, and is reported elsewhere
         let Some(scheme) = self.schemes.get(&index).map(Rc::clone) else { return Value::Unit(self.fresh()) };
         let item = &self.names.found.functions[index];
         if scheme.arguments.len() != arguments.len() {
@@ -85,11 +85,11 @@ impl<'a> Checker<'a> {
             let (variable, exponent) = (scheme.arguments[k], self.exponent(arguments[k], MAX_CONSTANTS));
             let met = || (0..given.len()).any(|j| scheme.determined(j) && mentions(&scheme.units[j], variable));
             let unit = match value {
-                // what has no dimension is a pure number in a function, as it is beside numbers
+                // a dimensionless argument of a function is a pure number, like one next to numbers
                 Value::Unit(unit) if self.solver.reduced(unit).is_scale() => Vector::default(),
                 Value::Unit(unit) => unit.clone(),
                 Value::Bare if self.units.mode == Mode::Strict => Vector::default(),
-                // a number that meets other arguments in a sum takes their unit
+                // a number in a sum with other arguments takes their unit
                 _ if met() => self.fresh(),
                 _ => Vector::default(),
             };
@@ -125,8 +125,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What stands beside a number in the function, `s/K` in `1 + s/K`, is a pure number if it has no dimension: an argument
-    /// is converted so that its scale is 1, too.
+    /// Makes dimensionless values next to numbers in a function, such as `s/K` in `1 + s/K`, pure numbers: an
+    /// argument is converted so that the scale of the value is 1.
     fn beside_numbers(&mut self, scheme: &Scheme, given: &[Value], put: &mut [Substitution], arguments: &[ExprId]) {
         let scale_of = |checker: &mut Self, unit: &Vector, put: &[Substitution]| {
             let unit = checker.solver.reduced(&instance(unit, put));
@@ -151,7 +151,7 @@ impl<'a> Checker<'a> {
                 let other = arguments.first().map_or(self.span(number), |&a| self.span(a));
                 self.number_in_doubt(number, other);
             } else if of_call.is_open() {
-                // the function that this call stands in asks again
+                // the function that contains this call handles the number
                 let other = self.span(number);
                 self.undecided.note(PendingNumber { unit: of_call, number, is_exponent, other });
             }
@@ -179,7 +179,7 @@ impl<'a> Checker<'a> {
 }
 
 impl Scheme {
-    /// The unit of this argument follows from those of others, or from the function.
+    /// True if the unit of this argument follows from those of other arguments, or from the function.
     fn determined(&self, k: usize) -> bool {
         self.units[k] != Vector::of(Atom::Variable(self.arguments[k]))
     }
@@ -194,7 +194,7 @@ fn mentions(unit: &Vector, variable: u32) -> bool {
     mentions_atom(unit, Atom::Variable(variable))
 }
 
-/// A unit of a scheme with the arguments of a call put in.
+/// Unit of a scheme, with the arguments of a call in place of its variables.
 fn instance(unit: &Vector, put: &[Substitution]) -> Vector {
     let mut out = Vector::default();
     for (Key { atom, exponent }, r) in unit.iter() {
@@ -209,7 +209,7 @@ fn instance(unit: &Vector, put: &[Substitution]) -> Vector {
         }
         let actual = match exponent.checked_sub(ARGUMENTS).and_then(of) {
             Some(Substitution { exponent: Some(actual), .. }) => actual.clone(),
-            // an exponent that varies: the base was asked to be a pure number, or nothing can be said
+            // the exponent varies: the base must be a pure number, or the unit is unknown
             Some(Substitution { exponent: None, .. }) => Exponent { number: Some(Rational::LOST), names: Vec::new() },
             None => Exponent { number: None, names: vec![(exponent, Rational::ONE)] },
         };

@@ -40,14 +40,14 @@ use functions::Scheme;
 use quantities::Quantity;
 use undecided::{PendingNumber, Undecided};
 
-/// What the phase finds.
+/// Results of the phase.
 #[derive(Default)]
 pub(super) struct UnitFindings {
-    /// Factors by which the values of expressions are multiplied.
+    /// Factors by which the values of expressions must be multiplied.
     pub factors: HashMap<ExprId, f64>,
     /// The units of the model.
     pub units: Units,
-    /// What is wrong, for when the rest of the model is sound.
+    /// Messages, for models without other errors.
     pub said: Vec<Diagnostic>,
 }
 
@@ -56,13 +56,13 @@ pub(super) struct UnitFindings {
 enum Value {
     /// 0 or infinity, which fits every unit.
     Any,
-    /// Made of numbers and indices alone: without a unit of its own.
+    /// Value from numbers and indices only, without a unit of its own.
     Bare,
     /// This unit.
     Unit(Vector),
 }
 
-/// What two units meet in.
+/// Kind of place at which two units meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind<'a> {
     /// `a + b`, `a - b`
@@ -71,19 +71,19 @@ enum Kind<'a> {
     Comparison,
     /// Branches of an `if`.
     Branches,
-    /// Arguments of this function, entries of a table, components of a vector: of one unit.
+    /// Arguments of this function, entries of a table, or components of a vector, which must have one unit.
     Alike(&'a str),
     /// Sides of an equation.
     Equation,
     /// The value of this name.
     Value(&'a str),
-    /// A number in brackets with a unit behind them.
+    /// Number in brackets, followed by a unit.
     Bracket,
     /// The argument of a function of pure numbers.
     Pure(&'a str),
     /// An exponent.
     Exponent,
-    /// What is raised to an exponent that varies.
+    /// Base of a power with an exponent that varies.
     Base,
     /// The argument of this name of this function.
     Argument(&'a str, &'a str),
@@ -95,16 +95,16 @@ enum Kind<'a> {
     Recorded(&'a str),
 }
 
-/// Where two units meet. The second is converted if their scales differ.
+/// Place at which two units meet. The second is converted if their scales differ.
 #[derive(Clone, Copy, Debug)]
 struct Site<'a> {
     kind: Kind<'a>,
     left: Span,
     right: Span,
-    /// The expressions, where they are some.
+    /// Both sides, if they are expressions.
     left_expr: Option<ExprId>,
     right_expr: Option<ExprId>,
-    /// What the right side is part of, for an argument the body of its function.
+    /// Expression that contains the right side; for an argument, the body of its function.
     beside: Option<ExprId>,
 }
 
@@ -117,16 +117,16 @@ struct Clash<'a> {
     quotient: Vector,
 }
 
-/// A factor, and where it belongs.
+/// Conversion factor, with its place.
 struct Conversion<'a> {
     site: Site<'a>,
-    /// The unit of the right side divided by that of the left.
+    /// Unit of the right side divided by that of the left side.
     factor: Vector,
-    /// Their common unit has a dimension, or is not known: what else meets there might be meant in the one or the other.
+    /// True if the common unit has a dimension or is unknown: a number there may be meant in either unit.
     has_dimension: bool,
 }
 
-/// What is known so far.
+/// State of the phase.
 struct Checker<'a> {
     input: Input<'a>,
     names: &'a Names<'a>,
@@ -141,20 +141,20 @@ struct Checker<'a> {
     schemes: HashMap<usize, std::rc::Rc<Scheme>>,
     clashes: Vec<Clash<'a>>,
     conversions: Vec<Conversion<'a>>,
-    /// Numbers without a unit of which it is to be seen what they stand beside.
+    /// Numbers without a unit next to a unit that is not known yet.
     undecided: Undecided,
     reports: Reports,
-    /// Declared units are forgotten, except that of time.
+    /// True if declared units are ignored, except that of time.
     forgetful: bool,
     /// Texts of units that were read before: a model has few, and many names of each.
     known: HashMap<&'a str, Vector>,
-    /// How many names share an expression as their value.
+    /// Number of names that share an expression as their value.
     shared: HashMap<ExprId, u32>,
-    /// Settings of runs: numbers without a unit are in the unit of what they set, in every mode.
+    /// True for settings of runs: a number without a unit has the unit of its target, in every mode.
     settings: bool,
 }
 
-/// Some unit occurs in the text.
+/// True if the text contains a unit.
 pub(crate) fn any_unit(tree: &Tree) -> bool {
     let declared = |statement: &StatementKind| match statement {
         StatementKind::Time(_, unit) => unit.is_some(),
@@ -183,7 +183,7 @@ pub(super) fn check<'a>(input: Input<'a>, names: &'a Names<'a>) -> UnitFindings 
     checker.found()
 }
 
-/// What is said where units are not checked: `units off`.
+/// Messages of a model with `units off`, whose units are not checked.
 pub(super) fn unchecked(input: Input<'_>, model: &Model) -> Vec<Diagnostic> {
     let mut said = off::times(input, &model.time);
     if said.iter().all(|d| !d.is_error()) {
@@ -265,10 +265,11 @@ impl<'a> Checker<'a> {
         self.look_at_statements();
     }
 
-    /// `x' = -x` with numbers for coefficients has a unit too few, that of time, whatever the unit of x is. Unless the
-    /// model asks for strictness, a number is taken to have it: contradictions that hold of the unit of time alone,
-    /// with all declared units forgotten, are dropped. Where scales differ besides, a factor stands: in `v' = -x` with v in
-    /// [km/h] and x in [m], the missing coefficient is 1 [1/s^2], and x m/s^2 is converted.
+    /// Drops contradictions about the unit of time. `x' = -x` with numbers as coefficients lacks a unit of time for
+    /// any unit of x. Unless units are strict, the number is assumed to have it: a contradiction that also occurs
+    /// when all declared units except that of time are ignored is dropped. If scales differ as well, a factor is
+    /// applied: in `v' = -x` with v in [km/h] and x in [m], the missing coefficient is 1 [1/s^2], and x m/s^2 is
+    /// converted.
     fn drop_what_time_alone_says(&mut self) {
         if self.units.mode == Mode::Strict || !self.clashes.iter().any(|c| self.of_time(&c.quotient).is_some()) {
             return;
@@ -293,7 +294,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What is left of a unit without a power of the unit of time; `None` if it has another dimension.
+    /// Unit divided by the power of the unit of time that it contains; `None` if it has another dimension.
     fn of_time(&self, unit: &Vector) -> Option<Vector> {
         let time = self.units.time.dimensions();
         let ((key, of_time), None) = (time.iter().next()?, time.iter().nth(1)) else { return None };
@@ -301,7 +302,7 @@ impl<'a> Checker<'a> {
         (!unit.get(key).is_zero() && !rest.has_dimension() && !rest.is_open() && !rest.is_lost()).then_some(rest)
     }
 
-    /// Reads a unit; what is wrong with it is said once. A unit that cannot be read fits everything.
+    /// Reads a unit, and reports each mistake once. A unit that cannot be read fits every unit.
     fn read(&mut self, unit: &'a Unit) -> Vector {
         if self.forgetful {
             return self.fresh();
@@ -341,7 +342,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A unit that is not known.
+    /// New variable for an unknown unit.
     fn fresh(&mut self) -> Vector {
         Vector::of(crate::units::vector::Atom::Variable(self.solver.variable()))
     }
@@ -350,7 +351,7 @@ impl<'a> Checker<'a> {
         self.input.span_of(expr)
     }
 
-    /// Two units are one. `right` may have none.
+    /// Requires two units to be equal. `right` may have none.
     fn equate(&mut self, left: &Vector, right: &Value, site: Site<'a>) {
         let one = Vector::default();
         let right = match right {
@@ -358,7 +359,7 @@ impl<'a> Checker<'a> {
             Value::Bare if !self.settings && self.is_pure(left, site) => &one,
             Value::Any | Value::Bare => return,
         };
-        // a setting computed from pure numbers is in the unit of what it sets, as a number is
+        // a setting computed from pure numbers has the unit of its target, like a number
         if self.settings && right.is_one() {
             return;
         }
@@ -381,8 +382,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A number without a unit is a pure number where the model is strict, and beside what has no dimension. Otherwise it
-    /// takes the unit of what it stands beside; one that is not known yet is noted.
+    /// True if a number without a unit is a pure number: with strict units, and next to a dimensionless value.
+    /// Otherwise it has the unit of its neighbour; if that is not known yet, the number is recorded.
     fn is_pure(&mut self, left: &Vector, site: Site<'a>) -> bool {
         if self.units.mode == Mode::Strict {
             return site.kind.takes_pure();
@@ -397,7 +398,7 @@ impl<'a> Checker<'a> {
         unit.is_scale()
     }
 
-    /// Numbers and names without a unit whose place asks for a scale: they might be meant as pure numbers.
+    /// Reports numbers and names without a unit where a scaled unit is required: they might be meant as pure numbers.
     fn say_scales(&mut self) {
         for PendingNumber { unit, number, other, .. } in self.undecided.take() {
             if self.solver.reduced(&unit).is_scale() {

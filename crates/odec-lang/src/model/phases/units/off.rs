@@ -1,4 +1,4 @@
-//! `units off`: units are kept and shown, but neither checked nor converted, and it is said where that matters.
+//! `units off`: units are kept and shown, but neither checked nor converted; messages tell where that matters.
 
 use std::collections::HashMap;
 
@@ -11,25 +11,25 @@ use crate::model::Time;
 use crate::report::{Build, error, warning};
 use crate::syntax::tree::{Binary, Declared, EntryValue, EventHead, ExprId, ExprKind, StatementKind, Unit};
 
-/// Both texts are the same unit.
+/// True if both texts denote the same unit.
 fn same(a: &str, b: &str) -> bool {
     crate::units::Units::default().are_equal(a, b)
 }
 
-/// Two places whose units differ.
+/// Place at which two units differ.
 struct Clash {
     span: Span,
     text: String,
 }
 
-/// A range or time in another unit than that of the model's time: the number would mean something else.
+/// Errors about ranges and times in another unit than the model's time: the numbers would have another meaning.
 pub(super) fn times(input: Input<'_>, time: &Time) -> Vec<Diagnostic> {
     let mut units = Units { input, time, reports: Reports::default() };
     units.check_times();
     units.reports.into_list()
 }
 
-/// The note that units are not checked, and one warning for all numbers that would need a conversion.
+/// The note that units are not checked, and one warning about all numbers that would need a conversion.
 pub(super) fn find(input: Input<'_>, time: &Time) -> Vec<Diagnostic> {
     let mut units = Units { input, time, reports: Reports::default() };
     units.say_units();
@@ -82,7 +82,7 @@ impl<'a> Units<'a> {
         }
     }
 
-    /// A time in another unit than that of the model's time.
+    /// Reports a time in another unit than the model's time.
     fn other_time(&mut self, found: &Unit, unit: &str) {
         let report = error(
             "E0510",
@@ -100,7 +100,7 @@ impl<'a> Units<'a> {
         )));
     }
 
-    /// The times and delays of events; the units behind lists of times are given back.
+    /// Collects the times and delays of events; returns the units behind lists of times.
     fn event_times(&self, times: &mut Vec<ExprId>) -> Vec<&'a Unit> {
         let mut units = Vec::new();
         for statement in &self.input.tree.statements {
@@ -187,7 +187,7 @@ impl<'a> Units<'a> {
                 }
             }
         }
-        // Units that are known, from the leaves upwards; a product or quotient has none that this version could name.
+        // Known units, from the leaves upwards; a product or quotient has no unit name.
         let mut known: Vec<Option<&str>> = Vec::with_capacity(tree.exprs.len());
         for (i, expr) in tree.exprs.iter().enumerate() {
             let of = |id: &ExprId| known.get(id.0 as usize).copied().flatten();
@@ -266,7 +266,7 @@ impl<'a> Units<'a> {
         }
     }
 
-    /// The unit of each declared name that has one.
+    /// Units of the declared names that have one.
     fn declared_units(&self) -> HashMap<&'a str, &'a str> {
         let mut units = HashMap::new();
         for statement in &self.input.tree.statements {

@@ -11,20 +11,20 @@ use crate::units::vector::Vector;
 /// A name with a unit.
 pub(super) struct Quantity<'a> {
     pub name: &'a str,
-    /// Where it is declared.
+    /// Source location of the declaration.
     pub span: Span,
-    /// The unit bracket, if there is one.
+    /// Unit bracket, if there is one.
     pub bracket: Option<&'a Unit>,
-    /// Its unit: what the bracket says, or a variable.
+    /// Unit: that of the bracket, or a variable.
     pub unit: Vector,
-    /// Nobody said its unit, and no formula gives it one: a number whose unit follows from its use alone.
+    /// True if neither a declaration nor a formula gives the unit: a number whose unit is inferred from its use only.
     pub guessed: bool,
-    /// What it stands for.
+    /// Symbol of the name.
     pub symbol: Symbol,
 }
 
 impl<'a> Checker<'a> {
-    /// All names with units, definitions last: elimination prefers to determine what came last.
+    /// Collects all names with units, definitions last: elimination prefers to determine the last names.
     pub(super) fn collect(&mut self) {
         let names = self.names;
         self.units.time = match self.time_bracket() {
@@ -82,7 +82,7 @@ impl<'a> Checker<'a> {
         self.add(item, bracket, unit);
     }
 
-    /// The unit of a bracket, or one that is to be found.
+    /// Unit of a bracket, or a new variable.
     fn declared(&mut self, bracket: Option<&'a Unit>) -> Vector {
         match bracket {
             Some(unit) => self.read(unit),
@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A state that is declared by its derivative alone.
+    /// Enters a state that is declared only by its derivative.
     fn declare_without_unit(&mut self, item: &'a Declared) {
         let unit = self.fresh();
         self.add(item, None, unit);

@@ -13,7 +13,7 @@ use crate::units::rational::Rational;
 use crate::units::vector::Vector;
 
 impl<'a> Checker<'a> {
-    /// All statements: functions and definitions first, which say what their names are, then everything else.
+    /// Visits all statements: functions and definitions first, because they determine the units of names, then all others.
     pub(super) fn look_at_statements(&mut self) {
         let found = &self.names.found;
         self.look_at_functions();
@@ -88,7 +88,7 @@ impl<'a> Checker<'a> {
         self.settings = false;
     }
 
-    /// A value; one without a dimension as a pure number, to which it is converted.
+    /// Value of an expression; a dimensionless value is converted to a pure number.
     fn pure_if_scaled(&mut self, expr: ExprId) -> Value {
         let value = self.value(expr);
         let one = Vector::default();
@@ -102,7 +102,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A place whose left side is no expression.
+    /// Site whose left side is not an expression.
     fn one_sided(&self, kind: Kind<'a>, left: Span, right: ExprId) -> Site<'a> {
         Site { kind, left, right: self.span(right), left_expr: None, right_expr: Some(right), beside: None }
     }
@@ -116,7 +116,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The values of a table are converted one by one.
+    /// Entries of a table, which are converted one by one.
     fn entries(&self, value: ExprId) -> Vec<ExprId> {
         let mut entries = Vec::new();
         let mut open = vec![value];
@@ -174,7 +174,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A value with a unit gives it to its name, unless the value itself holds a name without one.
+    /// Marks a name as given if its value has a unit, unless the value contains a name without a declared unit.
     fn is_given(&mut self, name: &str, value: ExprId, found: &Value) {
         let nodes = self.input.nodes_of(value);
         let guessed = |id: &ExprId| match &self.input.tree.exprs[id.0 as usize].kind {
@@ -187,7 +187,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Numbers without a unit among the entries of a table, of which others are converted.
+    /// Reports numbers without a unit among the entries of a table of which other entries are converted.
     fn mixed_entries(&mut self, entries: &[ExprId], before: usize) {
         let of_table = |c: &&Conversion<'a>| c.has_dimension && c.site.right_expr.is_some_and(|e| entries.contains(&e));
         let other = self.conversions[before..].iter().find(of_table).map(|c| c.site.right);
@@ -206,7 +206,7 @@ impl<'a> Checker<'a> {
         self.equate(&unit, &found, site);
     }
 
-    /// The samples of an input that stand in the model: times, and values in its unit.
+    /// Checks the samples of an input in the model: times, and values in its unit.
     fn input_table(&mut self, item: &InputItem<'a>) {
         let tree = self.input.tree;
         let ExprKind::Call(_, arguments) = &tree.exprs[item.value.0 as usize].kind else { return };
@@ -237,7 +237,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Arguments of an input whose units are known: they have the unit of the argument in its declaration, otherwise
+    /// Checks arguments of an input whose units are known: they must have the declared unit of the argument, or else
     /// one unit.
     pub(super) fn arguments_of(&mut self, item: &InputItem<'a>, list: &[ExprId]) {
         let Some(other) = &item.other else {
@@ -256,7 +256,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Definitions, each after those that it uses.
+    /// Definitions in an order in which each follows those that it uses.
     pub(super) fn definition_order(&self) -> Vec<usize> {
         let definitions = &self.names.found.definitions;
         let position: HashMap<&str, usize> = definitions.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
@@ -307,7 +307,7 @@ impl<'a> Checker<'a> {
                 let site = self.site(Kind::Equation, item.lhs, item.rhs);
                 self.equate(&unit, &right, site);
             }
-            // the left side is a number
+            // the left side is a number without a unit
             (left, Value::Unit(unit)) => {
                 let site = self.site(Kind::Equation, item.rhs, item.lhs);
                 self.equate(&unit, &left, site);
@@ -328,7 +328,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The unit of what is changed or given outside.
+    /// Unit of a quantity that an event changes or a boundary condition gives.
     fn target(&self, target: &Reference) -> Option<Vector> {
         let quantity = self.quantity(&target.name.name)?;
         Some(self.derivative(&quantity.unit, target.primes))
@@ -360,7 +360,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The times of `at`, with a unit behind the list.
+    /// Checks the times of `at`, with a unit behind the list.
     fn event_times(&mut self, time: ExprId, bracket: Option<&'a Unit>) {
         let entries = self.entries(time);
         let Some(bracket) = bracket else { return self.times(&entries) };
@@ -385,7 +385,7 @@ impl<'a> Checker<'a> {
         self.names.time.span.unwrap_or_default()
     }
 
-    /// Values that are times. If one has a unit of another scale than that of time, a number without one is in doubt.
+    /// Checks values that are times. If one has a unit of another scale than time, a number without a unit is doubtful.
     fn times(&mut self, list: &[ExprId]) {
         for &expr in list {
             self.value(expr);
@@ -393,7 +393,7 @@ impl<'a> Checker<'a> {
         self.times_of(list, Kind::Time);
     }
 
-    /// [`Self::times`] of values whose units are known.
+    /// Like [`Self::times`], for values whose units are known.
     fn times_of(&mut self, list: &[ExprId], kind: Kind<'a>) {
         let before = self.conversions.len();
         let mut bare = None;
@@ -480,7 +480,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The numbers below n, each after those that it uses; of a circle some order.
+/// Numbers below n in an order in which each follows those that it uses; a cycle is broken anywhere.
 pub(super) fn depth_first(n: usize, mut uses_of: impl FnMut(usize, &mut Vec<usize>)) -> Vec<usize> {
     let mut order = Vec::with_capacity(n);
     // 0: not visited, 1: its uses are being visited, 2: done

@@ -1,4 +1,4 @@
-//! Numbers without a unit beside a unit that is not known yet: each is judged once the unit is.
+//! Numbers without a unit next to a unit that is not known yet: each is judged once the unit is known.
 
 use std::collections::HashSet;
 
@@ -7,12 +7,12 @@ use odec_ir::Span;
 use crate::syntax::tree::ExprId;
 use crate::units::vector::Vector;
 
-/// Most places that the calls of functions are asked for. Each call asks for the places of its function again, so that
-/// functions that call functions could double them at every level.
+/// Largest number of places that calls of functions record. Each call records the places of its function again, so
+/// nested calls could double them at every level.
 pub(super) const MAX_ASKED: usize = 4_000_000;
 
-/// A number without a unit beside a unit that was not known then; or a name as the exponent of such a unit, which is a pure
-/// number too if it has no dimension.
+/// Number without a unit next to a unit that was unknown at the time; or a name as the exponent of such a unit, which
+/// must be a pure number too if it is dimensionless.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct PendingNumber {
     pub unit: Vector,
@@ -21,25 +21,25 @@ pub(super) struct PendingNumber {
     pub other: Span,
 }
 
-/// The places that were found so far, each once.
+/// Places found so far, without duplicates.
 #[derive(Default)]
 pub(super) struct Undecided {
     places: Vec<PendingNumber>,
     seen: HashSet<(Vector, ExprId, bool)>,
     asked: usize,
-    /// It was said that calls ask for too many.
+    /// True if the error about too many places was reported.
     pub refused: bool,
 }
 
 impl Undecided {
-    /// Notes a place; one with the same number and the same unit is known already.
+    /// Records a place, unless one with the same number and unit is known.
     pub(super) fn note(&mut self, place: PendingNumber) {
         if self.seen.insert((place.unit.clone(), place.number, place.is_exponent)) {
             self.places.push(place);
         }
     }
 
-    /// The places of one function, with their units as `reduced` knows them now; other functions begin anew.
+    /// Places of one function, with their current units by `reduced`; clears the list for the next function.
     pub(super) fn of_function(&mut self, mut reduced: impl FnMut(&Vector) -> Vector) -> Vec<PendingNumber> {
         self.seen.clear();
         for place in std::mem::take(&mut self.places) {
@@ -49,13 +49,13 @@ impl Undecided {
         self.take()
     }
 
-    /// All places.
+    /// Removes and returns all places.
     pub(super) fn take(&mut self) -> Vec<PendingNumber> {
         self.seen.clear();
         std::mem::take(&mut self.places)
     }
 
-    /// Whether a call may ask for so many places; if not, the model is to be refused.
+    /// Counts the places of a call; false if there are too many, so that the model must be refused.
     pub(super) fn may_ask(&mut self, places: usize) -> bool {
         self.asked = self.asked.saturating_add(places);
         self.asked <= MAX_ASKED

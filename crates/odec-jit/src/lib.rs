@@ -7,7 +7,6 @@
 //! `write` translates the plan to Cranelift's intermediate form, `unit` defines the functions in a module, and `code`
 //! owns the memory and calls it. For a kernel without loops all positions are known: it reads no argument block, is
 //! split if it is long, and computes quotients and roots in pairs.
-//! argument block, is cut where it is long, and does quotients and roots in pairs.
 
 #![allow(unsafe_code, reason = "code that was made here is called, and its memory owned")]
 

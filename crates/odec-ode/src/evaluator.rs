@@ -195,9 +195,8 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// A fused Taylor step, counted like [`Evaluator::series`]; false where a value in the places `looked_at` is not
-    /// finite. Who calls
-    /// it then learns from [`Evaluator::series`] what is wrong.
+    /// Takes a fused Taylor step, counted like [`Evaluator::series`]; false if a value at an index in `looked_at` is not
+    /// finite. The caller then gets the failure from [`Evaluator::series`].
     #[inline]
     pub fn series_step(
         &mut self,

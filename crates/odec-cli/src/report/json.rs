@@ -39,7 +39,6 @@ struct Fix<'a> {
     replacement: &'a str,
     /// `machine-applicable`: it was tested, and a tool may apply it without review. `maybe-incorrect`: it needs
     /// review. All fixes of a message are applied together.
-    /// message are made together.
     applicability: &'static str,
 }
 

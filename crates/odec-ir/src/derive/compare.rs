@@ -52,7 +52,6 @@ pub enum Variable {
 ///
 /// # Errors
 /// [`BindError::TooManyEntries`]: a matrix is too large.
-/// [`BindError::TooManyEntries`]: a matrix cannot be held.
 pub fn compare(
     program: &Program,
     bound: &BoundProgram,

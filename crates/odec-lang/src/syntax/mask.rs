@@ -41,9 +41,7 @@ pub fn mask(source: &str) -> Masked {
     out
 }
 
-/// The first line including its end: `
-/// `, `\r
-/// `, or `\r`.
+/// The first line including its end: `\n`, `\r\n`, or `\r`.
 fn first_line(text: &str) -> &str {
     let end = text.find(['\n', '\r']).map_or(text.len(), |at| match &text.as_bytes()[at..] {
         [b'\r', b'\n', ..] => at + 2,

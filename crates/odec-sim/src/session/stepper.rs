@@ -104,7 +104,6 @@ impl Stepper {
     /// # Errors
     /// A time that is not finite; a failure of the run. The stepper is then at the last accepted step, and can
     /// continue from there with other values.
-    /// other values.
     pub fn advance_to(&mut self, t: f64) -> Result<(), Error> {
         if t == self.t {
             return Ok(());

@@ -1,5 +1,4 @@
 //! Codes 08: import from and export to other languages, files for rows, and data for fits.
-//! models are fitted to.
 
 use super::{Class, Code, rows};
 

@@ -106,8 +106,8 @@ impl<'a> Checker<'a> {
         )));
     }
 
-    /// For each expression, the first name in it whose unit is inferred from its use only, with the location. For a
-    /// definition, its value decides.
+    /// For each expression, the first name in it whose unit is inferred from its use only, with the location. A
+    /// definition counts if its value contains one.
     fn doubts(&mut self) -> Vec<Option<(&'a str, ExprId)>> {
         let found = &self.names.found;
         let mut doubtful: HashMap<&'a str, &'a str> = HashMap::new();

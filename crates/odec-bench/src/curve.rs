@@ -1,12 +1,12 @@
-//! Work-precision curves: one point for each tolerance, and the time to reach an error, interpolated between the points.
+//! Work-precision curves: one point per tolerance, and the time to reach an error, interpolated between points.
 
-/// The errors at which times are compared.
+/// Errors at which times are compared.
 pub const ERRORS: [f64; 7] = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9];
 
 /// Neighbours at tighter tolerances that a point is held against: an error that is smaller than theirs is luck.
 const NEIGHBOURS: usize = 2;
 
-/// One tolerance.
+/// Point of one tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Relative tolerance.
@@ -17,30 +17,30 @@ pub struct Point {
     pub minimum: f64,
     /// Milliseconds of the median run.
     pub median: f64,
-    /// How many runs there were.
+    /// Number of runs.
     pub runs: usize,
-    /// Steps of one run.
+    /// Number of steps of one run.
     pub steps: u64,
-    /// Evaluations of f of one run.
+    /// Number of evaluations of f in one run.
     pub f: u64,
 }
 
-/// The points of one method of one peer, from loose to tight tolerances.
+/// Points of one method of one peer, from loose to tight tolerances.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// Who.
+    /// Name of the peer.
     pub peer: &'static str,
-    /// With what.
+    /// Method of the peer.
     pub method: String,
-    /// What was measured.
+    /// Measured points.
     pub points: Vec<Point>,
     /// Why points are missing.
     pub missing: Option<String>,
 }
 
 impl Curve {
-    /// Milliseconds to reach `error`; `None` if no tolerance does. A curve that begins below `error` costs what its first
-    /// point costs.
+    /// Milliseconds to reach `error`; `None` if no tolerance reaches it. For a curve that starts below `error`, the
+    /// time of its first point.
     pub fn time(&self, error: f64) -> Option<f64> {
         time(&self.points, error)
     }
@@ -51,7 +51,7 @@ impl Curve {
     }
 }
 
-/// What a tolerance can be trusted to give: no error below those of the next tighter ones.
+/// Replaces each error by the largest error of the next tighter tolerances, so that a lucky small error does not count.
 fn sober(points: &[Point]) -> Vec<(f64, f64)> {
     (0..points.len())
         .map(|k| {
@@ -62,7 +62,7 @@ fn sober(points: &[Point]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The least time at which the curve crosses `error`, between two points in their logarithms.
+/// Least time at which the curve crosses `error`, interpolated between two points in logarithms.
 fn time(points: &[Point], error: f64) -> Option<f64> {
     let points = sober(points);
     let (first, _) = points.first()?;
@@ -80,7 +80,7 @@ fn time(points: &[Point], error: f64) -> Option<f64> {
     points.windows(2).filter_map(crossing).reduce(f64::min)
 }
 
-/// The least of the times of several curves, and whose it is.
+/// Curve with the least time at `error`, and the time.
 pub fn best<'a>(curves: impl IntoIterator<Item = &'a Curve>, error: f64) -> Option<(f64, &'a Curve)> {
     let times = curves.into_iter().filter_map(|c| c.time(error).map(|t| (t, c)));
     times.min_by(|a, b| a.0.total_cmp(&b.0))

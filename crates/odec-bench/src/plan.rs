@@ -1,4 +1,4 @@
-//! How long to measure: the number of runs, and when a run is too slow to repeat.
+//! Length of the measurement: the number of runs, and the time above which a run is not repeated.
 
 use std::time::Instant;
 
@@ -10,11 +10,11 @@ use crate::problem::Problem;
 pub struct Plan {
     /// Runs of each point.
     pub runs: usize,
-    /// Least number of runs, however slow.
+    /// Least number of runs, even if they are slow.
     pub least: usize,
-    /// Seconds for a point after which no run is added beyond the least.
+    /// Seconds per point after which only the least number of runs is made.
     pub point: f64,
-    /// Seconds for a curve after which no tolerance is added.
+    /// Seconds per curve after which no tolerance is added.
     pub curve: f64,
     /// Every second tolerance only.
     pub sparse: bool,
@@ -24,10 +24,10 @@ pub struct Plan {
 
 /// The full measurement.
 pub const FULL: Plan = Plan { runs: 60, least: 3, point: 0.25, curve: 30.0, sparse: false, trajectories: 10_000 };
-/// The quick one: every second tolerance, few runs.
+/// The quick measurement: every second tolerance, few runs.
 pub const QUICK: Plan = Plan { runs: 15, least: 2, point: 0.03, curve: 4.0, sparse: true, trajectories: 1_000 };
 
-/// Counts of one run.
+/// Counters of one run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Accepted steps.
@@ -43,8 +43,8 @@ impl Plan {
         (problem.digits.0..=problem.digits.1).step_by(step).map(|k| 10f64.powi(-k)).collect()
     }
 
-    /// Measures one method at all tolerances: `solve` makes one run at a tolerance and leaves the end in the order of the
-    /// reference. Only `solve` is timed.
+    /// Measures one method at all tolerances: `solve` makes one run at a tolerance and returns the end in the order
+    /// of the reference. Only `solve` is timed.
     pub fn curve(
         &self,
         problem: &Problem,
@@ -61,7 +61,7 @@ impl Plan {
             let mut spent = 0.0;
             let mut failed = None;
             while times.len() < self.least || (times.len() < self.runs && spent < self.point) {
-                // a run that alone takes the whole budget is not repeated
+                // a run that uses the whole budget is not repeated
                 if spent > 4.0 * self.point + 0.5 * self.curve {
                     break;
                 }

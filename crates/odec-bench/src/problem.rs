@@ -1,9 +1,9 @@
-//! The problems: a model of odec, the same problem in C, the known end values, and the weights of errors.
+//! Problems: a model of odec, the same problem in C, the known end values, and the weights of errors.
 
 use std::fs;
 use std::path::PathBuf;
 
-/// Which hand-written C goes with a problem, and what kind of problem it is.
+/// Hand-written C of a problem, and the kind of the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Small and stiff: the prefix of its functions.
@@ -18,12 +18,12 @@ pub enum Kind {
     Square(usize),
 }
 
-/// One problem.
+/// Problem for the comparison.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// Short name, for `--only`.
     pub id: String,
-    /// As a heading.
+    /// Title as a heading.
     pub title: String,
     /// Its C.
     pub kind: Kind,
@@ -31,11 +31,11 @@ pub struct Problem {
     pub model: &'static str,
     /// Its constants for this problem.
     pub set: Vec<(String, f64)>,
-    /// Names of the states in the order of the reference, where the model's own order is another.
+    /// Names of the states in the order of the reference, if the order of the model differs.
     pub names: Option<Vec<String>>,
     /// End.
     pub t_end: f64,
-    /// Absolute tolerance over relative one, and the floor below which errors are absolute.
+    /// Absolute tolerance relative to the relative one, and the size below which errors are absolute.
     pub floor: f64,
     /// Tolerances, as negative powers of ten.
     pub digits: (i32, i32),
@@ -108,7 +108,7 @@ fn small() -> Vec<Problem> {
             kind: Kind::Small(id),
             model,
             set: vec![],
-            // the others have the order of their C
+            // the others have the order of their C code
             names: (id == "pollu").then(|| POLLU.map(String::from).to_vec()),
             t_end,
             floor,
@@ -222,7 +222,7 @@ fn line(n: usize) -> Problem {
     }
 }
 
-/// Brusselator on a torus. By its end all cells are equal to 15 digits, so that two numbers are the reference.
+/// Brusselator on a torus. At its end all cells are equal to 15 digits, so two numbers suffice as a reference.
 fn torus(n: usize) -> Problem {
     let (u, v) = match n {
         32 => TORUS_32,
@@ -243,9 +243,10 @@ fn torus(n: usize) -> Problem {
     }
 }
 
-/// u and v at 11.5 on 32 by 32 cells: by the classical method of order 4 with 20,000 and 40,000 steps, which differ by 5e-12.
+/// u and v at 11.5 on 32 by 32 cells, by the classical method of order 4 with 20,000 and 40,000 steps, which differ
+/// by 5e-12.
 const TORUS_32: (f64, f64) = (0.3132466406081318, 3.9611789791716);
-/// The same on 128 by 128 cells: 80,000 and 120,000 steps, which differ by 3e-12.
+/// The same on 128 by 128 cells, with 80,000 and 120,000 steps, which differ by 3e-12.
 const TORUS_128: (f64, f64) = (0.3132379916689763, 3.9606154010193);
 
 /// Heat in a square whose start is a product, and so is its end: of sums over the modes of a line.
@@ -253,7 +254,7 @@ fn square(n: usize) -> Problem {
     let t_end = 0.1;
     let h = 1.0 / (n + 1) as f64;
     let pi = std::f64::consts::PI;
-    // 4 x (1 - x) in the modes sin(k pi x), each of which decays on its own
+    // 4 x (1 - x) as a sum of modes sin(k pi x), each of which decays independently
     let line: Vec<f64> = (1..=n)
         .map(|i| {
             let mode = |k: usize| {

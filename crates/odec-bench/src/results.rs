@@ -1,4 +1,4 @@
-//! The results of one run of the command.
+//! Results of one run of the command.
 
 use crate::curve::{Curve, best};
 use crate::group::Row;
@@ -7,16 +7,16 @@ use crate::problem::Problem;
 
 /// A problem and its curves.
 pub struct Measured {
-    /// What was solved.
+    /// Solved problem.
     pub problem: Problem,
-    /// By whom.
+    /// Curves of all peers.
     pub curves: Vec<Curve>,
 }
 
 /// Everything.
 #[derive(Default)]
 pub struct Results {
-    /// Peers that took part: name and version.
+    /// Names and versions of the peers that took part.
     pub present: Vec<(&'static str, String)>,
     /// Peers that did not: name and reason.
     pub absent: Vec<(&'static str, String)>,
@@ -30,24 +30,24 @@ pub struct Results {
     pub start: Vec<Row>,
     /// Ensembles.
     pub ensembles: Vec<Row>,
-    /// Targets of the plan, one row each: target, problem, wanted, measured, whether reached.
+    /// Targets of the plan, one row each: target, problem, required value, measured value, and whether it was reached.
     pub targets: Vec<Target>,
 }
 
-/// One comparison with the plan.
+/// Comparison with one target of the plan.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Its number in the plan.
     pub number: u32,
-    /// What is compared.
+    /// Compared quantity.
     pub what: String,
-    /// Where.
+    /// Place of the comparison.
     pub place: String,
     /// The bound, in words.
     pub wanted: String,
-    /// What was found, in words.
+    /// Measured value in words.
     pub found: String,
-    /// Whether it was reached; `None`: not measured.
+    /// True if the target was reached; `None` if it was not measured.
     pub reached: Option<bool>,
 }
 

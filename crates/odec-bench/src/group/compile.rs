@@ -1,4 +1,4 @@
-//! From text to machine code: POLLU with its LU, the same arrays at growing sizes, and long unrolled models.
+//! Time from text to machine code: POLLU with its LU, the same arrays at growing sizes, and long unrolled models.
 
 use std::time::Instant;
 
@@ -20,12 +20,12 @@ pub struct Stages {
     pub derive: f64,
     /// Machine code of f, Jacobian, df/dt.
     pub code: f64,
-    /// What is left: positions and patterns, or machine code of the LU.
+    /// Remaining time: positions and patterns, or machine code of the LU.
     pub rest: f64,
 }
 
 impl Stages {
-    /// All of it.
+    /// Total time.
     pub fn all(&self) -> f64 {
         self.check + self.derive + self.code + self.rest
     }
@@ -46,7 +46,7 @@ fn milliseconds(clock: Instant) -> f64 {
     1e3 * clock.elapsed().as_secs_f64()
 }
 
-/// POLLU with Rodas4: the rest is what the first run takes longer than a later one, its LU in machine code.
+/// POLLU with Rodas4; the remaining time is that of the first run beyond a later one, for its LU in machine code.
 pub fn pollu(rounds: usize) -> Result<Stages, String> {
     let problem = all().into_iter().find(|p| p.id == "pollu").ok_or("no POLLU")?;
     let text = std::fs::read_to_string(root().join(problem.model)).map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! Many trajectories of one model on one thread: compiled once, other initial values for each.
+//! Many trajectories of one model on one thread: compiled once, with other initial values for each.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -11,20 +11,20 @@ use crate::peer::{self, odec};
 use crate::plan::Plan;
 use crate::problem::{Kind, Problem, root};
 
-/// Relative tolerance of all.
+/// Relative tolerance of all trajectories.
 pub const RTOL: f64 = 1e-6;
 
-/// The start of trajectory `k` of `count`: the first unknown between half and one and a half times its value.
+/// Initial values of trajectory `k` of `count`: the first unknown lies between half and one and a half times its value.
 pub fn first(problem: &Problem, k: usize, count: usize) -> Vec<f64> {
     let mut y = problem.start.clone();
     y[0] *= 0.5 + (k as f64 + 0.5) / count as f64;
     y
 }
 
-/// Milliseconds of all trajectories, and the sum of all last states, by which peers can be compared.
+/// Milliseconds of all trajectories, and the sum of all last states, for comparisons between peers.
 pub type Total = Result<(f64, f64), String>;
 
-/// Times a peer: `solve` goes from a start to an end.
+/// Measures a peer: `solve` replaces initial by final values.
 pub fn all(problem: &Problem, count: usize, mut solve: impl FnMut(&mut [f64]) -> Result<(), String>) -> Total {
     let mut sum = 0.0;
     let clock = Instant::now();
@@ -36,7 +36,7 @@ pub fn all(problem: &Problem, count: usize, mut solve: impl FnMut(&mut [f64]) ->
     Ok((1e3 * clock.elapsed().as_secs_f64(), sum))
 }
 
-/// Trajectories before the clock starts: what is compiled in the first runs is compiled then.
+/// Number of trajectories before the measurement, which includes compilation in the first runs.
 const WARM: usize = 500;
 
 fn own(problem: &Problem, count: usize, name: &str) -> Total {
@@ -77,7 +77,7 @@ fn limit(problem: &Problem, count: usize) -> Total {
 /// A way to run an ensemble.
 type Measure = fn(&Problem, usize) -> Total;
 
-/// Who, with what, and how.
+/// Runners as peer, method and function.
 fn runners(kind: Kind, wanted: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'static str, Measure)> {
     let mut list: Vec<(&'static str, &'static str, Measure)> = match kind {
         Kind::Small(_) => vec![
@@ -99,7 +99,7 @@ fn runners(kind: Kind, wanted: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'st
     list
 }
 
-/// Rows, and how many times as long as odec's default the best of the libraries takes, by title.
+/// Rows, and for each title the time of the best library relative to the default method of odec.
 pub fn measure(plan: &Plan, problems: &[Problem], wanted: &dyn Fn(&str) -> bool) -> (Vec<Row>, Vec<(String, f64)>) {
     let count = plan.trajectories;
     let (mut rows, mut ratios) = (vec![], vec![]);
@@ -127,7 +127,7 @@ pub fn measure(plan: &Plan, problems: &[Problem], wanted: &dyn Fn(&str) -> bool)
     (rows, ratios)
 }
 
-/// `odec sweep`, the whole process with its rows, on one thread and on all cores: rows, and the ratio of the two.
+/// Time of the whole process `odec sweep` with its rows, on one thread and on all cores: rows, and the ratio of both.
 pub fn sweep(count: usize) -> Result<(Vec<Row>, f64), String> {
     let odec = start::build()?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -26,7 +26,7 @@ fn calls(problem: &Problem, loaded: &odec::Loaded, small: &limit::Small) -> Vec<
     let y = &problem.reference;
     let (mut f, mut values) =
         (vec![0.0; y.len()], vec![0.0; system.jacobian().pattern().map_or(0, |pattern| pattern.entries())]);
-    // what these say about y is that it is finite
+    // these functions only report whether y is finite
     let own = [
         limit::nanoseconds(|| _ = system.rhs(0.0, y, &mut f)),
         limit::nanoseconds(|| _ = system.jacobian_values(0.0, y, &mut values)),

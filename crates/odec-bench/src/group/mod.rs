@@ -5,16 +5,16 @@ pub mod ensemble;
 pub mod kernels;
 pub mod start;
 
-/// A row of a table: what, and its figures.
+/// Row of a table: a label and its figures.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What was measured.
+    /// Measured quantity.
     pub what: String,
     /// Figures, as printed.
     pub figures: Vec<String>,
 }
 
-/// Least and median of some numbers.
+/// Least value and median.
 pub fn least_and_median(mut list: Vec<f64>) -> (f64, f64) {
     list.sort_by(f64::total_cmp);
     (list.first().copied().unwrap_or(f64::NAN), list.get(list.len() / 2).copied().unwrap_or(f64::NAN))

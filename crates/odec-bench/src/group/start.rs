@@ -1,4 +1,4 @@
-//! The whole process: `odec run models/robertson.ode`, from start to exit.
+//! Time of the whole process: `odec run models/robertson.ode`, from start to exit.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::least_and_median;
 use crate::problem::root;
 
-/// Milliseconds, least and median, or why there are none.
+/// Least and median time in milliseconds, or the reason for which there is none.
 pub fn measure(runs: usize) -> Result<(f64, f64), String> {
     let odec = build()?;
     let mut times = vec![];
@@ -28,7 +28,7 @@ pub fn measure(runs: usize) -> Result<(f64, f64), String> {
     Ok(least_and_median(times))
 }
 
-/// The command as users build it: `ODEC` names one that is there already.
+/// The command as users build it; `ODEC` names an existing one.
 pub fn build() -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os("ODEC") {
         return Ok(path.into());

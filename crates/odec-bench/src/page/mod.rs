@@ -1,4 +1,4 @@
-//! The page: tables in Markdown, plots beside it, and the targets of the plan.
+//! The page: tables in Markdown, plots next to it, and the targets of the plan.
 
 pub mod plot;
 pub mod tables;

@@ -9,7 +9,7 @@ use crate::peer;
 use crate::results::Measured;
 
 const SIZE: (u32, u32) = (1100, 560);
-/// Width of the curves; the names of the curves stand beside them, where they cover none.
+/// Width of the curves; their names stand next to them.
 const WIDTH: u32 = 800;
 /// Height of a line of the names.
 const LINE: i32 = 18;

@@ -1,4 +1,4 @@
-//! The tables: times of odec in milliseconds, and times of the other solvers as multiples of them.
+//! Tables: times of odec in milliseconds, and times of the other solvers relative to them.
 
 use std::fmt::Write;
 
@@ -34,7 +34,7 @@ pub fn markdown(head: &[String], rows: &[Vec<String>]) -> String {
     format!("{}|{rule}\n{body}", line(head))
 }
 
-/// The table of one problem: one row for each curve.
+/// Table of one problem: one row per curve.
 pub fn problem(measured: &Measured) -> String {
     let mut head = vec!["time to an error of".to_string()];
     head.extend(ERRORS.map(exponent));
@@ -54,7 +54,7 @@ pub fn problem(measured: &Measured) -> String {
     markdown(&head, &rows)
 }
 
-/// What is missing in the curves of a problem.
+/// List of the missing points in the curves of a problem.
 pub fn gaps(measured: &Measured) -> String {
     let gap = |c: &Curve| c.missing.as_ref().map(|why| format!("- {}: {why}\n", c.label()));
     measured.curves.iter().filter_map(gap).collect()
@@ -96,12 +96,12 @@ fn target(t: &Target) -> Vec<String> {
     vec![t.number.to_string(), t.what.clone(), t.place.clone(), t.wanted.clone(), t.found.clone(), reached.into()]
 }
 
-/// Why the figures of ensembles are smaller than those of earlier versions.
+/// Reason for which the figures of ensembles are smaller than those of earlier versions.
 const GIVEN_UP: &str = "odec solves each trajectory separately. An earlier version advanced four trajectories in one kernel. When that kernel\n\
     was removed, the ratio of the best library to auto fell from 3.56 to 2.65 (Lorenz) and from 5.29 to 3.7 (Robertson).\n\
     The kernel needed 1,300 lines of code and did not reach target 6 ([0017](dev/adr/0017-runs-are-made-alone.md)).\n\n";
 
-/// The whole page.
+/// Text of the whole page.
 pub fn page(results: &Results, command: &str) -> String {
     let mut page = String::from("# Benchmarks\n\n");
     let _ = writeln!(

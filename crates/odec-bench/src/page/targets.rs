@@ -6,7 +6,7 @@ use crate::peer::{cvode, diffsol, heyoka, limit, lsoda, odec};
 use crate::problem::Kind;
 use crate::results::{Measured, Results, Target};
 
-/// Worst ratio over the errors, and where: `largest` of what should be small, else the smallest.
+/// Worst ratio over the errors, and its error: the largest ratio if `largest` is set, else the smallest.
 fn worst(ratio: impl Fn(f64) -> Option<f64>, errors: &[f64], largest: bool) -> Option<(f64, f64)> {
     let list = errors.iter().filter_map(|e| ratio(*e).map(|r| (r, *e)));
     list.reduce(|a, b| if (b.0 > a.0) == largest { b } else { a })
@@ -47,7 +47,7 @@ fn row(
     }
 }
 
-/// Rows for all problems that were measured.
+/// Targets for all measured problems.
 pub fn curves(results: &Results) -> Vec<Target> {
     let mut targets = vec![];
     for m in &results.measured {
@@ -88,7 +88,7 @@ pub fn curves(results: &Results) -> Vec<Target> {
             }
         }
     }
-    // peers that did not take part say nothing
+    // peers that did not take part have no targets
     targets.retain(|t| t.reached.is_some());
     targets
 }

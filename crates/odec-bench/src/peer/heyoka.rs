@@ -1,4 +1,5 @@
-//! heyoka.py: Taylor series of adaptive order compiled by LLVM, where a Python that has it is at hand. Its process times itself.
+//! heyoka.py: Taylor series of adaptive order compiled by LLVM, if a Python with it is available. Its process
+//! measures its own time.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,16 +12,16 @@ use crate::problem::{Kind, Problem};
 /// Its name.
 pub const NAME: &str = "heyoka";
 
-/// What is run.
+/// Python script.
 const SCRIPT: &str = include_str!("heyoka.py");
 
-/// The Python that peers.sh makes, or the one that `ODEC_HEYOKA` names.
+/// Python that peers.sh installs, or the one that `ODEC_HEYOKA` names.
 fn python() -> PathBuf {
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers/heyoka/bin/python");
     std::env::var_os("ODEC_HEYOKA").map_or(own, PathBuf::from)
 }
 
-/// The script with these arguments, `input` at its standard input; what it prints.
+/// Runs the script with these arguments and `input` as its standard input; returns its output.
 fn script(arguments: &[String], input: &str) -> Result<String, String> {
     let mut command = Command::new(python());
     command.arg("-c").arg(SCRIPT).args(arguments);
@@ -36,7 +37,7 @@ fn script(arguments: &[String], input: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Whether it is at hand.
+/// Version, or the reason for which it is not available.
 pub fn here() -> Result<String, String> {
     let why =
         |_| "no Python has it; crates/odec-bench/peers.sh fetches it, or ODEC_HEYOKA=python names one".to_string();
@@ -61,7 +62,7 @@ pub fn curves(problem: &Problem, plan: &Plan) -> Vec<Curve> {
     vec![curve]
 }
 
-/// A line of the script: tolerance, least and median time, runs, steps, order, state.
+/// Parses a line of the script: tolerance, least and median time, runs, steps, order, state.
 fn point(problem: &Problem, line: &str) -> Option<Point> {
     let words: Vec<f64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     let [rtol, minimum, median, runs, steps, order, ref end @ ..] = words[..] else { return None };

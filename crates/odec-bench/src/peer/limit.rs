@@ -1,4 +1,4 @@
-//! The hand-written C of `limit/`: what is timed as the limit, and the functions that other peers are given.
+//! The hand-written C of `limit/`: the reference for times, and the functions for other peers.
 
 use std::ffi::{c_double, c_int, c_long, c_void};
 
@@ -53,7 +53,7 @@ macro_rules! small {
         /// The functions of a small problem.
         ///
         /// # Panics
-        /// For a name that is none of theirs.
+        /// An unknown name.
         pub fn small(id: &str) -> Small {
             match id {
                 $($id => Small {
@@ -75,7 +75,7 @@ small! {
     "vdp": limit_vdp_solve limit_vdp_start limit_vdp_sizes limit_vdp_f limit_vdp_jacobian limit_vdp_lu limit_vdp_triangular;
 }
 
-/// Where the values of a Jacobian stand.
+/// Rows and columns of the entries of a Jacobian.
 #[derive(Clone, Debug, Default)]
 pub struct Entries {
     /// Row of each.
@@ -107,12 +107,12 @@ impl Small {
         (y, t_end, floor)
     }
 
-    /// Where the values of the Jacobian stand.
+    /// Rows and columns of the entries of the Jacobian.
     pub fn entries(&self) -> Entries {
         self.all().2
     }
 
-    /// One run: 0 Rodas4, 1 Rodas5P, 2 Radau5.
+    /// Makes one run: 0 Rodas4, 1 Rodas5P, 2 Radau5.
     pub fn run(&self, method: i32, rtol: f64, floor: f64, y: &mut [f64]) -> Result<Counts, String> {
         assert_eq!(y.len(), self.sizes()[0]);
         let mut count = [0; 4];
@@ -121,7 +121,7 @@ impl Small {
         if code == 0 { Ok(counts(&count)) } else { Err("the step collapsed".into()) }
     }
 
-    /// Nanoseconds of f, Jacobian, LU and solve at the end of the problem, each the least of many.
+    /// Nanoseconds of f, Jacobian, LU and solve at the end of the problem, each the least of many measurements.
     pub fn kernels(&self, y: &[f64]) -> [f64; 4] {
         let [n, entries, fill] = self.sizes();
         assert_eq!(y.len(), n);
@@ -204,7 +204,7 @@ pub fn mesh(kind: Kind) -> Option<(i32, i32, usize)> {
     }
 }
 
-/// State at the start of a problem on a mesh; empty for others.
+/// Initial state of a problem on a mesh; empty for others.
 pub fn mesh_start(kind: Kind) -> Vec<f64> {
     let Some((number, edge, n)) = mesh(kind) else { return vec![] };
     let mut y = vec![0.0; n];
@@ -213,9 +213,9 @@ pub fn mesh_start(kind: Kind) -> Vec<f64> {
     y
 }
 
-/// f of a problem on a mesh, or of a non-stiff or small one.
+/// f of a problem on a mesh, or of a non-stiff or small problem.
 pub fn f(kind: Kind, y: &[f64], d: &mut [f64]) {
-    // SAFETY: y and d have n values each; the callers take them from the problem.
+    // SAFETY: y and d have n values each, which the callers ensure.
     match kind {
         Kind::Small(id) => unsafe { (small(id).f)(y.as_ptr(), d.as_mut_ptr()) },
         Kind::NonStiff(number) => unsafe { limit_nonstiff_f(number, RHO.as_ptr(), y.as_ptr(), d.as_mut_ptr()) },
@@ -230,7 +230,7 @@ pub fn f(kind: Kind, y: &[f64], d: &mut [f64]) {
 /// A Jacobian by columns.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    /// Where each column begins; n + 1 numbers.
+    /// Start of each column; n + 1 numbers.
     pub start: Vec<i64>,
     /// Rows, ascending in a column.
     pub row: Vec<i64>,
@@ -238,7 +238,7 @@ pub struct Columns {
     pub value: Vec<f64>,
 }
 
-/// Evaluates the Jacobian of a problem on a mesh into `columns`, whose arrays are made at the first call.
+/// Evaluates the Jacobian of a problem on a mesh into `columns`, whose arrays are created at the first call.
 pub fn mesh_jacobian(kind: Kind, y: &[f64], columns: &mut Columns) {
     let Some((number, edge, n)) = mesh(kind) else { return };
     assert_eq!(y.len(), n);
@@ -258,7 +258,7 @@ pub fn mesh_jacobian(kind: Kind, y: &[f64], columns: &mut Columns) {
 /// The parameter of Lorenz' equations.
 const RHO: [f64; 1] = [28.0];
 
-/// One run of the hand-written dopri5; `p` is the parameter that an ensemble varies.
+/// Makes one run of the hand-written dopri5; `p` is the parameter that an ensemble varies.
 pub fn dopri5(number: i32, p: f64, t_end: f64, rtol: f64, atol: f64, y: &mut [f64]) -> Result<Counts, String> {
     assert_eq!(y.len(), [3, 4, 28][number as usize]);
     let mut count = [0; 4];
@@ -272,7 +272,7 @@ struct Work(*mut c_void);
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // SAFETY: made by limit_lines_new, freed once.
+        // SAFETY: created by limit_lines_new, freed once.
         unsafe { limit_lines_free(self.0) };
     }
 }

@@ -1,4 +1,4 @@
-//! LSODA in C++, where its source is at hand: it switches between Adams and BDF, and takes differences for its Jacobian.
+//! LSODA in C++, if its source is available: it switches between Adams and BDF, and computes its Jacobian from differences.
 
 use crate::curve::Curve;
 use crate::plan::Plan;
@@ -7,7 +7,7 @@ use crate::problem::Problem;
 /// Its name.
 pub const NAME: &str = "lsoda";
 
-/// Whether it is built in.
+/// Version of the built-in library, or the reason for which it is not available.
 pub fn here() -> Result<String, String> {
     #[cfg(lsoda)]
     return Ok("LSODA in C++ as in numbalsoda 0.3.4, c++ -O3 -march=native, without a Jacobian".into());
@@ -15,7 +15,7 @@ pub fn here() -> Result<String, String> {
     Err("its source is not here; crates/odec-bench/peers.sh fetches it, or ODEC_LSODA=folder names it".into())
 }
 
-/// The problems without a mesh; it knows dense matrices only here.
+/// Curves of problems without a mesh; only dense matrices are supported here.
 pub fn curves(problem: &Problem, plan: &Plan) -> Vec<Curve> {
     #[cfg(lsoda)]
     return inside::curves(problem, plan);
@@ -39,7 +39,7 @@ pub fn ensemble(problem: &Problem, count: usize) -> crate::group::ensemble::Tota
 
 #[cfg(lsoda)]
 mod inside {
-    //! What needs its code.
+    //! Code that requires LSODA.
 
     use std::ffi::{c_int, c_void};
 
@@ -55,7 +55,7 @@ mod inside {
         fn odec_lsoda(f: Function, n: c_int, y: *mut f64, t1: f64, rtol: f64, atol: f64, data: *mut c_void) -> c_int;
     }
 
-    /// What f needs: the problem, its size, and how often it was called.
+    /// Data for f: the problem, its size, and the number of calls.
     struct Data {
         kind: Kind,
         n: usize,
@@ -63,7 +63,7 @@ mod inside {
     }
 
     unsafe extern "C" fn f(_: f64, y: *mut f64, d: *mut f64, data: *mut c_void) {
-        // SAFETY: LSODA hands on the data that it was given, and n values each.
+        // SAFETY: LSODA passes the data that it was given, and n values each.
         unsafe {
             let data = &mut *data.cast::<Data>();
             data.calls += 1;

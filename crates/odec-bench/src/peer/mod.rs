@@ -1,4 +1,5 @@
-//! The solvers that odec is compared with. Each says whether it is available, and computes curves for the problems it can solve.
+//! Solvers with which odec is compared. Each tells whether it is available, and computes curves for the problems that
+//! it can solve.
 
 pub mod cvode;
 pub mod diffsol;
@@ -11,13 +12,13 @@ use crate::curve::Curve;
 use crate::plan::Plan;
 use crate::problem::Problem;
 
-/// One solver.
+/// Solver for comparison.
 pub struct Peer {
     /// Its name, for `--peers`.
     pub name: &'static str,
-    /// What it is and its version, or why it is not here.
+    /// Description with version, or the reason for which it is not available.
     pub here: fn() -> Result<String, String>,
-    /// Its curves on a problem; none where it does not apply.
+    /// Curves on a problem; empty if it does not apply.
     pub curves: fn(&Problem, &Plan) -> Vec<Curve>,
 }
 

@@ -27,7 +27,7 @@ pub fn here() -> Result<String, String> {
 pub struct Loaded {
     /// Code, start and options.
     pub bound: Bound,
-    /// Where in y the states of the reference are.
+    /// Indices in y of the states of the reference.
     pub places: Vec<usize>,
 }
 
@@ -46,7 +46,7 @@ pub fn checked(name: &str, text: String) -> Result<(Source, Model), String> {
     diagnostics.extend(more);
     let wrong = || diagnostics.first().map_or("no model".to_string(), |d| d.headline.clone());
     let mut model = model.ok_or_else(wrong)?;
-    // written for other sizes
+    // expectations belong to other sizes
     model.expects.clear();
     Ok((source, model))
 }
@@ -60,7 +60,7 @@ pub fn bind(source: &Source, model: &Model, choices: &Choices) -> Result<Bound, 
     plan.bind(model, source, program).map_err(first)
 }
 
-/// Makes a problem ready for all methods.
+/// Prepares a problem for all methods.
 pub fn load(problem: &Problem) -> Result<Loaded, String> {
     let (source, model) = model(problem.model)?;
     let choices = Choices {
@@ -112,7 +112,7 @@ fn places(problem: &Problem, bound: &Bound) -> Result<Vec<usize>, String> {
     }
 }
 
-/// Nothing looks at rows.
+/// Sink that ignores rows.
 pub struct Nothing;
 
 impl Sink for Nothing {
@@ -133,14 +133,14 @@ pub fn options(loaded: &Loaded, rtol: f64, floor: f64) -> Options {
     }
 }
 
-/// One run.
+/// Makes one run.
 pub fn once(loaded: &Loaded, method: &'static Method, options: &Options, end: &mut [f64]) -> Result<Counts, String> {
     let mut runner =
         Runner::new(&loaded.bound.executor, method, options).map_err(|e| brief(&SolveError::Refused(e)))?;
     again(loaded, &mut runner, end)
 }
 
-/// One more run of a runner, as other solvers start a session again.
+/// Makes another run with a runner, like other solvers restart a session.
 pub fn again(loaded: &Loaded, runner: &mut Runner, end: &mut [f64]) -> Result<Counts, String> {
     let Bound { executor, problem, .. } = &loaded.bound;
     let samples = Samples::Times(vec![]);
@@ -151,7 +151,7 @@ pub fn again(loaded: &Loaded, runner: &mut Runner, end: &mut [f64]) -> Result<Co
     Ok(Counts { steps: outcome.stats.accepted, f: outcome.stats.rhs })
 }
 
-/// A run of a system of its own, with a runner that is made at the first one.
+/// Makes a run of a separate system, with a runner that is created at the first run.
 pub fn solve(
     system: &dyn System,
     method: &'static Method,

@@ -12,7 +12,7 @@ use crate::problem::Problem;
 /// Its name.
 pub const NAME: &str = "cvode";
 
-/// Whether it is built in.
+/// Version of the built-in library, or the reason for which it is not available.
 pub fn here() -> Result<String, String> {
     #[cfg(feature = "cvode")]
     return Ok(session::version());
@@ -31,7 +31,7 @@ pub fn curves(problem: &Problem, plan: &Plan) -> Vec<Curve> {
     }
 }
 
-/// Many trajectories, one session.
+/// Many trajectories in one session.
 pub fn ensemble(problem: &Problem, count: usize) -> crate::group::ensemble::Total {
     #[cfg(feature = "cvode")]
     return session::ensemble(problem, count);

@@ -41,14 +41,14 @@ unsafe extern "C" {
     fn limit_grid_solve(kind: c_int, edge: c_int, band: *const c_double, b: *const c_double, x: *mut c_double);
 }
 
-/// Factors and the Jacobian that they are made from.
+/// Incomplete factors and their Jacobian.
 pub struct Incomplete {
     kind: Kind,
     number: c_int,
     edge: c_int,
     grid: bool,
     columns: Columns,
-    /// Rows: where they begin, their columns, their diagonals, and where each entry is among those by columns.
+    /// Rows: their starts, their columns, their diagonals, and the index of each entry in the order by columns.
     start: Vec<c_int>,
     index: Vec<c_int>,
     diagonal: Vec<c_int>,
@@ -60,7 +60,7 @@ pub struct Incomplete {
 }
 
 impl Incomplete {
-    /// For a problem on a mesh, from its Jacobian at `y`. `grid`: with the solves written for the grid.
+    /// Preconditioner for a problem on a mesh, from its Jacobian at `y`. `grid`: with the solves written for the grid.
     pub fn new(kind: Kind, y: &[f64], grid: bool) -> Option<Incomplete> {
         let (number, edge, n) = mesh(kind)?;
         let mut columns = Columns::default();
@@ -167,8 +167,8 @@ mod tests {
     use crate::peer::limit::mesh_start;
     use crate::problem::Kind;
 
-    /// The solves for grids are those by rows, and on a line, where nothing fills in, blocks of two excepted, both are near
-    /// the inverse.
+    /// The solves for grids agree with the solves by rows. On a line, where nothing fills in, both are close to the
+    /// inverse, blocks of two excepted.
     #[test]
     fn solves_for_the_grid_are_those_by_rows() {
         for kind in [Kind::Torus(5), Kind::Torus(8), Kind::Square(6)] {

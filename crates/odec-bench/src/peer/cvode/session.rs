@@ -34,20 +34,20 @@ pub fn version() -> String {
     }
 }
 
-/// How linear systems are solved.
+/// Method for linear systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Linear {
     Dense,
     Band(i64),
     #[cfg(feature = "klu")]
     Klu,
-    /// GMRES with ILU(0), as CVODE comes.
+    /// GMRES with ILU(0), with the defaults of CVODE.
     Gmres,
     /// BiCGStab with ILU(0) and a tighter linear tolerance.
     BiCgStab,
-    /// The same with sums in lanes and solves written for the grid.
+    /// Like [`Linear::BiCgStab`], with sums in lanes and solves written for the grid.
     Best,
-    /// None: Adams with functional iteration.
+    /// No linear systems: Adams with functional iteration.
     Adams,
 }
 
@@ -66,15 +66,15 @@ impl Linear {
     }
 }
 
-/// Linear tolerance over that of Newton's iteration where it is tuned: with the default, 0.05, the errors of the linear
-/// solves reach the error test and cost steps.
+/// Linear tolerance relative to that of Newton's iteration, for tuned methods: with the default, 0.05, the errors of
+/// the linear solves reach the error test and cost steps.
 const TUNED: f64 = 0.005;
 
-/// The most unknowns that KLU gets in a quick measurement, and at more than one tolerance.
+/// Largest number of unknowns for KLU in a quick measurement, and at more than one tolerance.
 #[cfg(feature = "klu")]
 const QUICK_KLU: usize = 10_000;
 
-/// What the functions need that CVODE calls.
+/// Data of the callbacks of CVODE.
 struct Data {
     kind: Kind,
     n: usize,
@@ -84,7 +84,7 @@ struct Data {
     incomplete: Option<Incomplete>,
 }
 
-/// Everything that CVODE made, to be freed.
+/// Objects of CVODE, which `drop` frees.
 struct Session {
     context: SUNContext,
     memory: *mut c_void,
@@ -92,11 +92,11 @@ struct Session {
     matrix: SUNMatrix,
     solver: SUNLinearSolver,
     nonlinear: SUNNonlinearSolver,
-    // where user data points to
+    // target of the user data pointer
     data: Box<Data>,
 }
 
-/// The values of a vector. SAFETY: a serial vector with n values that nobody else holds.
+/// Values of a vector. SAFETY: a serial vector with n values and no other reference.
 unsafe fn values<'a>(v: N_Vector, n: usize) -> &'a mut [f64] {
     unsafe { std::slice::from_raw_parts_mut(N_VGetArrayPointer(v), n) }
 }
@@ -255,7 +255,7 @@ unsafe extern "C" fn norm(a: N_Vector, w: N_Vector) -> f64 {
     }
 }
 
-/// Steps of one run.
+/// Largest number of steps of one run.
 const BUDGET: c_long = 2_000_000;
 
 impl Session {
@@ -277,13 +277,13 @@ impl Session {
             data.incomplete = Incomplete::new(kind, start, linear == Linear::Best);
         }
         mesh_jacobian(kind, start, &mut data.columns);
-        // SAFETY: each object is made before those that refer to it, and all live until `drop`.
+        // SAFETY: each object is created before the objects that refer to it, and all live until `drop`.
         unsafe {
             let mut context: SUNContext = ptr::null_mut();
             if SUNContext_Create(comm_no_mpi(), &mut context) != 0 {
                 return Err("no context".into());
             }
-            // what goes wrong is in the code of a run
+            // errors are reported by the code of a run
             SUNContext_ClearErrHandlers(context);
             let y = N_VNew_Serial(n as i64, context);
             if linear == Linear::Best {
@@ -356,7 +356,7 @@ impl Session {
         }
     }
 
-    /// One run from `y`, which is left at the end.
+    /// Makes one run from `y`, which then contains the end.
     fn run(&mut self, t_end: f64, rtol: f64, atol: f64, y: &mut [f64]) -> Result<Counts, String> {
         let n = self.data.n;
         assert_eq!(y.len(), n);
@@ -384,7 +384,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // SAFETY: each is freed once, what refers to others first.
+        // SAFETY: each object is freed once, before the objects to which it refers.
         unsafe {
             CVodeFree(&mut self.memory);
             if !self.solver.is_null() {
@@ -431,7 +431,7 @@ fn solvers(kind: Kind) -> Vec<Linear> {
 
 /// A curve for each linear solver that fits.
 pub fn curves(problem: &Problem, plan: &Plan) -> Vec<Curve> {
-    // where one run takes half a minute, one tolerance has to do
+    // if one run takes half a minute, one tolerance must suffice
     let once = Problem { digits: (5, 5), ..problem.clone() };
     let curve = |linear: Linear| match Session::new(problem.kind, &problem.start, linear) {
         #[cfg(feature = "klu")]
@@ -449,7 +449,7 @@ pub fn curves(problem: &Problem, plan: &Plan) -> Vec<Curve> {
     list.into_iter().map(curve).collect()
 }
 
-/// Many trajectories, one session.
+/// Many trajectories in one session.
 pub fn ensemble(problem: &Problem, count: usize) -> ensemble::Total {
     let linear = solvers(problem.kind).first().copied().ok_or("no solver fits")?;
     let mut session = Session::new(problem.kind, &problem.start, linear)?;

@@ -12,7 +12,7 @@ use crate::problem::Problem;
 /// Its name.
 pub const NAME: &str = "diffsol";
 
-/// Whether it is built in.
+/// Version of the built-in library, or the reason for which it is not available.
 pub fn here() -> Result<String, String> {
     #[cfg(feature = "diffsol")]
     return Ok("diffsol 0.18, DiffSL with Cranelift".into());
@@ -31,7 +31,7 @@ pub fn curves(problem: &Problem, plan: &Plan) -> Vec<Curve> {
     }
 }
 
-/// Many trajectories, one compilation.
+/// Many trajectories with one compilation.
 pub fn ensemble(problem: &Problem, count: usize) -> crate::group::ensemble::Total {
     #[cfg(feature = "diffsol")]
     return run::ensemble(problem, count);

@@ -1,12 +1,12 @@
-//! The problems in DiffSL: small ones from the text of their C, the others written out.
+//! Problems in DiffSL: small ones are translated from their C, the others are written out.
 
 use std::fmt::Write;
 
 use crate::problem::{Kind, Problem, root};
 
-/// The largest mesh that is written out in DiffSL: beyond, its compiler takes longer than the measurement.
+/// Largest mesh that is written out in DiffSL: beyond it, compilation takes longer than the measurement.
 const CELLS: usize = 5_000;
-/// The same for a quick measurement.
+/// Like [`CELLS`], for a quick measurement.
 const QUICK_CELLS: usize = 1_024;
 
 /// A problem in DiffSL, or why it is not.
@@ -41,7 +41,7 @@ fn small(id: &str, start: &[f64]) -> Result<String, String> {
         }
     }
     let states: String = start.iter().enumerate().map(|(k, y)| format!("  y{} = {},\n", k + 1, number(*y))).collect();
-    // constants stand before the states and what uses states after them
+    // constants come before the states, definitions that use states after them
     let (mut constants, mut others) = (String::new(), String::new());
     for line in named.lines() {
         let uses = line.split(|c: char| !c.is_alphanumeric()).any(|w| w.starts_with('y') && w.len() > 1);
@@ -51,7 +51,7 @@ fn small(id: &str, start: &[f64]) -> Result<String, String> {
     Ok(format!("{constants}u_i {{\n{states}}}\n{others}F_i {{\n{f}}}\n"))
 }
 
-/// DiffSL has no sign before an exponent's number without a point.
+/// Number in DiffSL, which does not accept an exponent after a number without a point.
 fn number(x: f64) -> String {
     format!("{x:?}")
 }

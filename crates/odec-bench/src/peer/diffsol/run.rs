@@ -1,4 +1,4 @@
-//! Runs of diffsol: the problem is compiled once; a solver is made for each run, as its interface has it.
+//! Runs of diffsol: each problem is compiled once; its interface requires a new solver for each run.
 
 use diffsol::{
     CraneliftJitModule, DiffSl, FaerSparseLU, FaerSparseMat, Matrix, NalgebraLU, NalgebraMat, OdeBuilder, OdeEquations,
@@ -74,7 +74,7 @@ where
     let end = run.state().y.clone_as_vec();
     let half = y.len() / 2;
     for (k, value) in y.iter_mut().enumerate() {
-        // species stand one after the other, in the reference side by side
+        // here species are stored one after the other, in the reference side by side
         let place = match problem.kind {
             Kind::Line(_) | Kind::Torus(_) => (k % 2) * half + k / 2,
             _ => k,
@@ -85,7 +85,7 @@ where
     Ok(Counts { steps: statistics.number_of_steps as u64, f: statistics.number_of_nonlinear_solver_iterations as u64 })
 }
 
-/// Many trajectories: the initial values are put into the state that a solver begins with.
+/// Many trajectories: the initial values are written into the initial state of a solver.
 pub fn ensemble(problem: &Problem, count: usize) -> ensemble::Total {
     let text = model::text(problem, false)?;
     let mut solver = compiled::<Dense>(&text)?;

@@ -24,7 +24,7 @@ use crate::results::{Measured, Results};
 /// The part of the cores that a sweep has to gain.
 const SCALING: f64 = 0.8;
 
-/// What is measured beside the problems, by the names that `--only` knows.
+/// Measurements other than problems, by their names in `--only`.
 const GROUPS: [&str; 4] = ["compile", "start", "ensembles", "kernels"];
 
 /// Measures odec beside other solvers.

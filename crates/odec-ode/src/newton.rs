@@ -55,7 +55,8 @@ pub struct Accuracy {
     pub memory: (f64, f64),
     /// Relative tolerance in the weights.
     pub rtol: f64,
-    /// How often the Jacobian may be renewed at an iterate (0: a slow iteration fails, and the step gets smaller).
+    /// Number of times that the Jacobian may be renewed at an iterate (0: a slow iteration fails, and the step gets
+    /// smaller).
     pub renewals: u32,
 }
 

@@ -251,7 +251,7 @@ impl Rows {
     }
 }
 
-/// How a row was had.
+/// Origin of a row.
 #[derive(Clone, Copy)]
 enum RowSource {
     Interpolated,

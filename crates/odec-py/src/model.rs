@@ -28,7 +28,7 @@ use crate::settings::Settings;
 /// is dropped first.
 const MAX_PROGRAMS: usize = 16;
 
-/// What machine code depends on, beside the text.
+/// Properties on which machine code depends, in addition to the text.
 #[derive(Clone, Debug, PartialEq)]
 struct Key {
     runs: bool,

@@ -39,7 +39,7 @@ fn text(given: &str) -> String {
     pieces.map(|(k, piece)| if k % 2 == 1 { quoted(piece) } else { piece.to_owned() }).collect::<Vec<_>>().join("`")
 }
 
-/// What stands between backquotes; as it is where it is nothing that Python has too.
+/// Spelling in Python of a text between backquotes; unchanged if it has no equivalent in Python.
 fn quoted(piece: &str) -> String {
     if piece == "odec methods" {
         return "odec.methods()".to_owned();

@@ -5,7 +5,7 @@ use odec_ir::Span;
 use crate::math::Math;
 use crate::read::units::UnitTable;
 
-/// What all parts have in common.
+/// Common attributes of all parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Base {
     /// Its id in formulas; empty if it has none.
@@ -180,9 +180,9 @@ pub struct Reference {
 pub struct Reaction {
     /// Id and location.
     pub base: Base,
-    /// What it takes.
+    /// Reactants.
     pub reactants: Vec<Reference>,
-    /// What it makes.
+    /// Products.
     pub products: Vec<Reference>,
     /// The kinetic law: its rate, in amount per time.
     pub law: Option<Math>,

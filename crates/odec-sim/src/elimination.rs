@@ -17,9 +17,9 @@ use crate::executor::Execution;
 /// Kernels with up to this many operations are compiled immediately. Compiling takes about 24,000 instructions for
 /// each operation, so longer kernels are interpreted first.
 const AT_ONCE: usize = 150;
-/// How often the list of operations of a longer kernel is interpreted before it is compiled, unless many runs follow.
-/// Compiling takes as long as 2,000 to 2,500 passes. Many runs end before that, and the others lose less than what
-/// compiling costs. The bits are the same.
+/// Number of times that the list of operations of a longer kernel is interpreted before it is compiled, unless many
+/// runs follow. Compiling takes as long as 2,000 to 2,500 passes. Many runs end before that, and the others lose less
+/// than the cost of compiling. The bits are the same.
 const PATIENCE: u64 = 1_000;
 
 /// The key of a plan in the cache.

@@ -128,7 +128,7 @@ struct Row {
     upper: Vec<(usize, Number)>,
 }
 
-/// Where a number of the factors is stored, and whether it is complex.
+/// Position of a number of the factors, and whether it is complex.
 #[derive(Clone, Copy)]
 struct Stored {
     place: usize,

@@ -42,7 +42,7 @@ struct Flat {
     time: Option<(Ident, Option<Unit>)>,
     /// True if it contains units.
     measured: bool,
-    /// Where it says `units off`.
+    /// Source location of `units off`.
     unchecked: Option<Span>,
     /// Number of parts in it, including itself, and the total size of their files in bytes.
     parts: usize,
@@ -325,7 +325,7 @@ fn name_of(time: Option<&(Ident, Option<Unit>)>) -> String {
     time.map_or_else(|| "t".to_owned(), |(name, _)| name.name.clone())
 }
 
-/// Where a tree says `units off`.
+/// Source location of `units off` in a tree.
 fn units_off(tree: &Tree) -> Option<Span> {
     tree.statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Units(word) if word.name == "off" => Some(word.span),

@@ -142,7 +142,8 @@ impl KernelBuilder<'_, '_> {
         }
     }
 
-    /// The conditions under which a subscript is beyond the ends of a clamped axis, as far as possible, and these ends.
+    /// Conditions under which a subscript is beyond an end of a clamped axis and that are not known to be false, and
+    /// these ends.
     fn beyond(&mut self, reading: &Reading<'_>, k: usize, value: &IndexValue) -> Vec<(NodeId, Affine)> {
         let (first, last) = {
             let axis = &self.world.extents.axes[reading.axes[k].0.0 as usize];
@@ -163,7 +164,7 @@ impl KernelBuilder<'_, '_> {
         ends
     }
 
-    /// Whether `first <= value` and `value <= last` hold at all points.
+    /// Whether `first <= value` and `value <= last` are known to hold at all points.
     fn surely_within(&self, value: &IndexValue, first: &Affine, last: &Affine) -> (bool, bool) {
         match value.as_affine() {
             Some(a) => (self.facts().not_below(a, first), self.facts().not_above(a, last)),

@@ -13,7 +13,7 @@ use crate::syntax::tree::ExprId;
 /// Powers of a unit of the model that [`Units::composed`] tries.
 const COMPOSED: [i64; 6] = [-1, -2, -3, 1, 2, 3];
 
-/// How strictly units are checked.
+/// Strictness of the unit check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// No checks. Units are shown, and numbers are used as written.
@@ -28,7 +28,7 @@ pub enum Mode {
 /// The units of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Units {
-    /// How strictly the model was checked.
+    /// Strictness with which the model was checked.
     pub mode: Mode,
     /// True if any unit occurs in the model. Otherwise nothing has a unit, not even time.
     pub used: bool,

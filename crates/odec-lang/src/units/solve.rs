@@ -23,7 +23,7 @@ pub enum Outcome {
 pub struct UnitEquation<S> {
     /// The quotient, as written.
     pub quotient: Vector,
-    /// Where the equation was written.
+    /// Site of the equation.
     pub site: S,
     /// The variable that it determined.
     pub variable: u32,

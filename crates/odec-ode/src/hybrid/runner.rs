@@ -567,7 +567,7 @@ impl HybridRunner {
     }
 }
 
-/// What an instant changed.
+/// Changes at an instant.
 pub(super) struct Changes<'a> {
     pub before: &'a [f64],
     pub modes: &'a [f64],

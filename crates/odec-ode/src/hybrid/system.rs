@@ -56,9 +56,9 @@ pub enum WriteTarget {
 /// An event.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// What triggers it.
+    /// Trigger.
     pub trigger: Trigger,
-    /// What it changes, in the order of [`HybridSystem::values`].
+    /// Changes of quantities, in the order of [`HybridSystem::values`].
     pub writes: Vec<Write>,
     /// The condition counts as false before the start of the run.
     pub from_start: bool,

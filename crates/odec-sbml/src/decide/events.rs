@@ -32,8 +32,8 @@ struct ConvertedEvent<'e> {
 }
 
 impl Decider<'_, '_> {
-    /// Converts all events. An event without a trigger never happens, and one that sets nothing has no effect, so both
-    /// are left out.
+    /// Converts all events. An event without a trigger never happens, and an event without assignments has no effect,
+    /// so both are left out.
     pub(super) fn events(&mut self, equations: &[(Math, Span)], fast: &[Fast]) -> Vec<PlannedEvent> {
         let model = self.symbols.model;
         let ranked = model.events.iter().any(|event| event.priority.is_some());

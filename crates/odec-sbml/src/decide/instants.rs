@@ -2,7 +2,7 @@
 //! other. SBML executes an event of `x = 2` at this instant, and one of `x != 2` just after it, which is the same
 //! instant. So both become the crossing `x == 2`.
 //!
-//! odec does not cross what it starts from. If SBML executes the event at the start, the text contains it twice.
+//! odec detects no crossing at the start. If SBML executes the event there, the text contains it twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -20,13 +20,13 @@ pub fn take_turns(start: &Start<'_>, events: &mut [PlannedEvent]) {
     }
 }
 
-/// What an event reads, and when it is executed, as far as this is known.
+/// Quantities that an event reads, and its time, as far as they are known.
 struct Profile<'q> {
-    /// What its condition reads.
+    /// Quantities in its condition.
     trigger: BTreeSet<&'q str>,
-    /// What it reads when it is triggered: condition, delay, and right-hand sides unless it is late.
+    /// Quantities read when it is triggered: in condition, delay, and right-hand sides unless it is late.
     before: BTreeSet<&'q str>,
-    /// What its right-hand sides read when it is executed.
+    /// Quantities read when it is executed.
     after: BTreeSet<&'q str>,
     /// Its priority; `None` if it varies.
     rank: Option<f64>,

@@ -1,4 +1,4 @@
-//! What is known about quantities at the start, and which quantities a formula reads. This is needed for events whose
+//! Known values of quantities at the start, and the quantities that a formula reads. This is needed for events whose
 //! order, or whose state at the start, would differ between odec and SBML.
 
 use std::collections::{BTreeMap, BTreeSet};

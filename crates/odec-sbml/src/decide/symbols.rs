@@ -10,7 +10,7 @@ use crate::math::Math;
 use crate::model::{Base, Compartment, Function, Model, Reaction, Reference, Rule, RuleKind, Species};
 use crate::report::Report;
 
-/// What an id means.
+/// Meaning of an id.
 #[derive(Clone, Copy, Debug)]
 pub enum Symbol<'m> {
     /// A compartment.

@@ -1,5 +1,5 @@
-//! The elements and attributes of SBML, by level. Anything else is an error: the reader looks for what it knows, so a
-//! misspelt `listOfRulez` would vanish.
+//! The elements and attributes of SBML, by level. Anything else is an error: the reader only searches for known
+//! names, so it would ignore a misspelt `listOfRulez`.
 
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ fn names(list: &'static str, level: u32) -> impl Iterator<Item = (&'static str, 
     })
 }
 
-/// Checks an element and what it contains.
+/// Checks an element and its contents.
 pub fn check(level: u32, node: Element<'_>, report: &mut Report) {
     let core = node.document().root_element().tag_name().namespace().map(str::to_string);
     let mut checker = Checker { level, core, report, missing: BTreeMap::new() };
@@ -127,7 +127,7 @@ struct Checker<'r> {
     /// The namespace of the level.
     core: Option<String>,
     report: &'r mut Report,
-    /// Required attributes that are missing: how often, and the first place.
+    /// Missing required attributes, with their number and first place.
     missing: BTreeMap<usize, (usize, Span)>,
 }
 

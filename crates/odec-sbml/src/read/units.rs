@@ -141,7 +141,7 @@ impl UnitTable {
     /// The units of all quantities, by key; `None` if the file mentions no unit.
     ///
     /// # Errors
-    /// Why there are none, as a sentence without its end.
+    /// The reason for which there are none, as a sentence without its end.
     pub fn written(model: &Model) -> Option<Result<UnitTexts, String>> {
         let table = &model.units;
         table.mentioned.then(|| table.texts(model))

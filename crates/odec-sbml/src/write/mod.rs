@@ -31,9 +31,9 @@ pub struct Written {
     pub places: Vec<(Range<usize>, Span)>,
 }
 
-/// What the text says about units.
+/// Statement of the text about units.
 pub enum UnitsLine {
-    /// Nothing: the file has none, or they are not wanted.
+    /// No statement: the file has no units, or they are not wanted.
     None,
     /// It contains them.
     Written(UnitTexts),

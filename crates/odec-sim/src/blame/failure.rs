@@ -123,7 +123,7 @@ impl Failed<'_> {
             let (name, when) = (self.names.state(unknown), &self.when);
             let headline = format!("a step led the unknown `{name}` to {} {when}", number(self.y[unknown]));
             let report = Diagnostic::error(&codes::E0601, headline);
-            // the term is only where the step led, and advice about it would mislead
+            // only this step led the term there, so advice about it would mislead
             let report = match self.search(what) {
                 Some(blame) => with_term(report, &blame),
                 None => self.by_equation(report, row, "this equation has no finite value there"),

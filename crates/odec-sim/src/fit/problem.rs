@@ -24,8 +24,8 @@ struct Set {
     checked: Checked,
     choices: Choices,
     base: Simulation,
-    /// For each measured quantity, its column in the rows, and the columns of its derivatives with respect to what is
-    /// fitted here.
+    /// For each measured quantity, its column in the rows, and the columns of its derivatives with respect to the
+    /// fitted quantities.
     columns: Vec<(usize, Vec<usize>)>,
 }
 

@@ -2,15 +2,15 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `routine` | results beside those of the model: sides of relations, times |
-//! | `events` | the events of the model: one for each element, what they read and write |
+//! | `routine` | additional results: sides of relations, times |
+//! | `events` | events of the model: one for each element, with the values that they read and write |
 //! | `bounds` | bounds of states |
-//! | `derived` | derivatives by parameters of these |
-//! | `pieces` | the curves of inputs: times of their knots, and the pieces between them |
-//! | `places` | where the elements of all of them are |
-//! | `system` | the hybrid system: modes and discretes to the parameter buffer, lists of times |
+//! | `derived` | derivatives of these with respect to parameters |
+//! | `pieces` | curves of inputs: times of their knots, and the pieces between them |
+//! | `places` | positions of the elements of all of them |
+//! | `system` | hybrid system: modes and discretes in the parameter buffer, lists of times |
 //! | `drive` | a run |
-//! | `found` | what was found, for `odec check --stops` |
+//! | `occurrence` | occurrences for `odec check --stops` |
 //!
 //! Such a model has two executors. The executor of [`crate::bind::Bound`] evaluates comparisons at any point. The
 //! executor of [`Located`] reads modes, and is correct only while the modes are those of the point. Only a run uses
@@ -290,7 +290,7 @@ impl Located {
         quantities.name(self.places.discretes.start + at)
     }
 
-    /// The elements of each discrete of a model, from those of a run; without any, from what they start with.
+    /// Elements of each discrete of the model, from those of a run; if `all` is empty, their initial values.
     pub(crate) fn discretes_of(&self, model: &Model, t0: f64, all: &[f64]) -> Vec<Vec<f64>> {
         let mut started = vec![0.0; self.discretes.len()];
         let all = if all.is_empty() {

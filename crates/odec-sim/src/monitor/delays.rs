@@ -295,7 +295,7 @@ impl Place {
     fn new(judged: &Judged<'_>, at: Moment) -> Option<Place> {
         let bound = judged.bound;
         let small: Vec<usize> = (0..at.y.len()).filter(|k| at.y[*k].abs() < SMALL * bound.atol(*k)).collect();
-        // not with what they are in the run, which is an error
+        // small states are replaced by 0, because their values in the run are errors
         let mut without = at.y.clone();
         for k in &small {
             without[*k] = 0.0;
@@ -378,8 +378,8 @@ fn limits(judged: &Judged<'_>, stay: &Stay) -> (f64, f64) {
     (atol.ln(), (OUTGROWN * atol).ln())
 }
 
-/// True if a cheap test shows that a stay may be wrong: the exact state may have grown, by at most what eigenvalues
-/// allow, or has grown in the run.
+/// True if a cheap test shows that a stay may be wrong: the exact state may have grown, within the bound of the
+/// eigenvalues, or has grown in the run.
 fn doubtful(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> bool {
     let rates: Vec<f64> = places.iter().map(|place| place.most).collect();
     let grown = limits(judged, stay).1;

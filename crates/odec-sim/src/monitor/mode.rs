@@ -99,8 +99,8 @@ pub fn limit(judged: &Judged<'_>, regions: &[(String, Amplification)], moments: 
     Some((least.step, mode(judged, &spectra[least.index], least.lambda, least.lambda)))
 }
 
-/// The term that makes a mode: of the summands of its rows that depend on its states the one that moves most with them,
-/// and among equals one that says why it does.
+/// Term that causes a mode: of the summands of its rows that depend on its states, the one that changes most with
+/// them; among the rows, the first such term that is not bare.
 pub fn term(judged: &Judged<'_>, mode: &Mode, moment: &Moment) -> Option<Summand> {
     let states = &judged.bound.states;
     let y = in_order(judged.bound, &moment.y);
@@ -108,7 +108,7 @@ pub fn term(judged: &Judged<'_>, mode: &Mode, moment: &Moment) -> Option<Summand
     let of = |&(row, col): &(usize, usize)| {
         let by = By::State(states.rank(col));
         let mut list = summands(judged.model, judged.source, states.rank(row), by, point);
-        // what pulls the other way makes the entry smaller
+        // terms of the opposite sign make the entry smaller
         let sum: f64 = list.iter().map(|term| term.slope).sum();
         list.retain(|term| term.slope * sum > 0.0);
         list.into_iter().max_by(|a, b| a.slope.abs().total_cmp(&b.slope.abs()))

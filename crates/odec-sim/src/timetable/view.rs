@@ -33,7 +33,7 @@ pub(super) struct View<'a> {
     values: Vec<f64>,
     /// Number of values that may still be computed.
     room: usize,
-    /// For terms that differ only in the time of their middle: how many were measured, and the shortest width.
+    /// For terms that differ only in the time of their middle: the number of measured ones, and the shortest width.
     measured: HashMap<Vec<u64>, (usize, Option<f64>)>,
 }
 

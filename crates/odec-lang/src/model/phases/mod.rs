@@ -2,17 +2,17 @@
 //! messages together with its result.
 //!
 //! ```text
-//! Tree ─ features             constructs of later versions, and nothing else then
+//! Tree ─ features             constructs of later versions; if there are any, the other phases do not run
 //!      ─ reactions ─▶ Tree    reactions as definitions and equations
-//!      ─ names    ─▶ Names    what is declared, with the expressions still unread
+//!      ─ names    ─▶ Names    declarations, without their expressions
 //!      ─ shapes   ─▶ Shapes   which names are vectors
 //!      ─ units    ─▶ Found    the unit of every expression, and the factors between units
-//!      ─ resolve  ─▶ Resolved expressions as terms, names as what they stand for
-//!      ─ undeclared           names that stand for nothing, once all uses are known
+//!      ─ resolve  ─▶ Resolved expressions as terms, names as symbols
+//!      ─ undeclared           names without a declaration, once all uses are known
 //!      ─ rates    ─▶ Model    derivatives of definitions, as definitions
 //!      ─ conditions           `and`, `or` after a condition on indices, as choices
 //!      ─ settle   ─▶ Model    orders, initial values, orders of evaluation, owners of equations, runs
-//!      ─ warnings             what is probably not meant
+//!      ─ warnings             statements that are probably not meant
 //! ```
 //!
 //! A model without text ([`crate::model::parts`]) enters before `settle`.

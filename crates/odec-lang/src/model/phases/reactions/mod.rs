@@ -27,7 +27,7 @@ use crate::syntax::tree::{
 };
 pub(super) use jumps::check as jumps;
 
-/// What an unknown is, in [`Facts::others`].
+/// Description of an unknown, for [`Facts::others`].
 const UNKNOWN: &str = "an unknown, which an equation determines";
 
 /// The facts about the names in reactions from the rest of the text.
@@ -50,7 +50,7 @@ struct Facts<'a> {
     labels: BTreeMap<&'a str, &'a Reaction>,
     /// Compartments of states of parts.
     inside: BTreeMap<&'a str, &'a Reference>,
-    /// Names that no reaction can change, with what they are and where they are declared.
+    /// Names that no reaction can change, with their kinds and declarations.
     others: BTreeMap<&'a str, (&'static str, Span)>,
 }
 

@@ -1,17 +1,17 @@
-//! Units: dimensions are followed through every expression, contradictions are reported with both chains of reasoning,
-//! and a factor stands where two units of one dimension meet.
+//! Units: follows dimensions through every expression, reports contradictions with both chains of reasoning, and
+//! determines a factor where two units of one dimension meet.
 //!
 //! ```text
 //! quantities   the names of the model, with declared units or variables in their place
 //! expressions  the unit of each expression of the tree, operands first
-//! functions    each solved once, general in its arguments
-//! statements   definitions in the order of their dependence, then everything else in the order of the text
-//! conversions  the factors, and why one cannot be trusted
-//! clashes      contradictions in words
+//! functions    each is solved once for general arguments
+//! statements   definitions in the order of their dependence, then all others in the order of the text
+//! conversions  factors, and errors about unreliable ones
+//! clashes      messages about contradictions
 //! ```
 //!
-//! The phase reads the tree and the names alone. What it finds comes out as factors of expressions, which the next phase
-//! multiplies in, and as the units of the model.
+//! The phase only reads the tree and the names. Its results are factors of expressions, which the next phase applies,
+//! and the units of the model.
 
 mod clashes;
 mod conversions;

@@ -1,4 +1,5 @@
-//! What a run may take: memory that is known before, files as long as the system lets them be, a standard output that is there.
+//! Limits of a run: memory that is estimated in advance, file sizes that the system limits, a standard output that is
+//! closed.
 
 use super::common::{DECAY, Folder, whole};
 
@@ -22,7 +23,7 @@ fn a_run_that_takes_more_memory_than_it_may_is_refused_before_it_begins() {
     ran.says("E0720").says("the limit is 200 MB").says("1000000 states: 480 MB").says("--max-memory");
     assert!(!folder.path("rows.csv").exists());
     run(&["--set", "N=1000", "--max-memory", "200M"]).exits(0);
-    // each thread of a sweep has states of its own
+    // each thread of a sweep has its own states
     let sweep = |threads: &str| {
         let flags = ["--set", "N=2000", "--set", "u=1:2:8", "--max-memory", "40M", "--threads", threads];
         folder.run(&[&["sweep", "rod.ode", "-q"], &flags[..]].concat())
@@ -37,7 +38,7 @@ fn a_run_that_takes_more_memory_than_it_may_is_refused_before_it_begins() {
     }
 }
 
-/// The estimate is no promise, but neither far from what the process takes nor far below it.
+/// The estimate is not exact, but neither far above nor far below the memory of the process.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_estimate_is_about_what_a_run_takes() {
@@ -52,7 +53,7 @@ fn the_estimate_is_about_what_a_run_takes() {
     }
 }
 
-/// The times of evenly spaced rows are not kept, and neither are the rows.
+/// Neither the rows nor the times of evenly spaced rows are kept.
 #[cfg(target_os = "linux")]
 #[test]
 fn rows_take_no_memory() {
@@ -83,14 +84,14 @@ fn rows_for_a_closed_standard_output_are_refused() {
     shell(&folder, "$ODEC methods >&-").exits(5).says("E0704");
     shell(&folder, "$ODEC run decay.ode -q -o rows.csv --stats - >&-").exits(5).says("E0704");
     assert_eq!(whole(&folder.read("rows.csv")), 5);
-    // what asks for nothing there is not disturbed, and /dev/null is not closed
+    // commands that write nothing to standard output are not affected, and /dev/null is not closed
     shell(&folder, "$ODEC run decay.ode -q -o rows.csv >&-").exits(0);
     shell(&folder, "$ODEC run decay.ode -q > /dev/null").exits(0);
     shell(&folder, "$ODEC run decay.ode -q <> /dev/null >&0").exits(0);
     shell(&folder, "$ODEC check decay.ode >&-").exits(0);
 }
 
-/// A system that ends the process where a file becomes too long finds whole rows in it, and so does the reader.
+/// If the system ends the process because a file becomes too long, the file and a reader contain whole rows.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_limit_on_files_keeps_whole_rows() {

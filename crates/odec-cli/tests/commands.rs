@@ -81,7 +81,7 @@ fn check_refuses_sample_times_that_run_refuses() {
             folder.run(&[command, file]).exits(1).says("E0618");
         }
     }
-    // a run whose end the command gives
+    // a run whose end is given by the command
     let open = Folder::new("open").with("open.ode", "state x = 1\nx' = -x\nrun { samples = [0.5, 2] }\n");
     open.run(&["check", "open.ode"]).exits(0);
 }
@@ -94,7 +94,7 @@ fn test_and_plot_say_what_run_says_of_a_run() {
         let ran = folder.run(command).exits(0).says("W0603").says("at most 0.02");
         assert_eq!(ran.err().matches("W0603").count(), 1, "{}", ran.err());
     }
-    // a drift that the table of expectations shows is not said twice
+    // a drift that the table of expectations shows is not reported twice
     let leak = "state S = 1, I = 0\nS' = -S\nI' = 0.9*S\nconserve S + I within 1e-6\nrun { t = 0 .. 1 }\n";
     let folder = Folder::new("leak").with("leak.ode", leak);
     folder.run(&["run", "leak.ode"]).exits(0).says("W0601");
@@ -108,7 +108,7 @@ fn a_warning_that_explains_a_failure_is_said_once() {
     let folder = Folder::new("once").with("m.ode", "param k = 3\nstate x = 1\nx' = k*x\nrun { t = 0 .. 1000 }\n");
     let ran = folder.run(&["run", "m.ode"]).exits(3).says("warning[W0605]").says("see the warning W0605 above");
     assert_eq!(ran.err().matches("grows without bound").count(), 1, "{}", ran.err());
-    // where nothing was said before, the failure says it
+    // without an earlier message, the failure contains the explanation
     let ran = folder.run(&["run", "-q", "m.ode"]).exits(3).says("grows without bound");
     assert!(!ran.err().contains("above"), "{}", ran.err());
     let ran = folder.run(&["plot", "m.ode"]).exits(3).says("error[E06").says("grows without bound");

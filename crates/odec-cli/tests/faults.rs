@@ -100,7 +100,7 @@ fn a_closed_pipe_is_no_error() {
 fn rows_before_a_failure_are_kept() {
     let folder = Folder::new("failure").with("blow.ode", "state x = 1\nx' = x^2\nrun { t = 0 .. 2; samples = 20 }\n");
     let ran = folder.run(&["run", "blow.ode"]).exits(3).says("E0604").says("last accepted").says("blow.ode:2:1");
-    // the solution is 1/(1 - t): rows up to 0.9, and perhaps one at the pole itself, which is a matter of rounding
+    // the solution is 1/(1 - t): rows up to 0.9, and perhaps one at the pole itself, depending on rounding
     assert!((10..=11).contains(&whole(&ran.out())), "{}", ran.out());
     folder.run(&["run", "blow.ode", "-o", "rows.csv", "-q"]).exits(3);
     assert_eq!(folder.read("rows.csv"), ran.out());
@@ -115,7 +115,7 @@ fn ctrl_c_keeps_whole_rows() {
     for delay in [60, 150, 300] {
         let mut command = folder.command(&["run", "long.ode", "-o", "rows.csv"]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
-        // the handler is there before the first row is
+        // the handler is installed before the first row
         let started = Instant::now();
         while !folder.path("rows.csv").metadata().is_ok_and(|m| m.len() > 0) {
             assert!(started.elapsed() < Duration::from_mins(1), "no rows come");
@@ -185,7 +185,7 @@ fn a_forgotten_command_is_named() {
     folder.run(&["explain", "e0201"]).exits(0).prints("E0201");
 }
 
-/// A value out of its bounds is the fault of whoever gave it.
+/// An error about a value beyond a bound names the origin of the value.
 #[test]
 fn bounds_are_those_of_the_model_and_the_value_that_of_the_command_line() {
     let text = |k: &str| format!("param k = {k} in 0..1\nstate x = 1\nx' = -k*x\nrun {{ t = 0 .. 1 }}\n");

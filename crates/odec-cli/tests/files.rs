@@ -1,4 +1,4 @@
-//! What is read and what is written: nothing that a model is made of is overwritten, files are whole, tables are bounded.
+//! Files that are read and written: no source of a model is overwritten, files are whole, tables are bounded.
 
 use std::process::{Command, Stdio};
 
@@ -86,7 +86,7 @@ fn a_table_without_an_end_is_not_read_for_ever() {
     folder.run(&["run", "zero.ode", "--allow-read", "/dev"]).exits(5).says("E0701").says("not an ordinary file");
 }
 
-/// A run that is killed may leave a part of a row: the file does not end with a line, and as a table it is refused.
+/// A killed run may leave a part of a row: the file does not end with a newline, and is refused as a table.
 #[test]
 fn a_torn_row_is_recognised() {
     let wide = TABLE.replace("const w[i]", "index j = 1..2\nconst w[i,j]").replace("-w[i]", "-w[i,2]");
@@ -144,7 +144,7 @@ fn slips_on_the_command_line_are_answered_with_what_was_meant() {
     folder.run(&atol).exits(0).says("atol 3.33e-24\n");
 }
 
-/// Each code says how a process ends with it, and so does the page.
+/// The list of codes and its page contain the exit code of each code.
 #[test]
 fn the_list_of_codes_has_their_exit_codes() {
     let folder = Folder::new("codes");
@@ -155,7 +155,8 @@ fn the_list_of_codes_has_their_exit_codes() {
     }
 }
 
-/// Failed runs, rows of several samples and outputs that are NaN are in every form what one machine writes.
+/// Failed runs, rows of several samples and outputs that are NaN have the same bytes in every form as those written
+/// by one machine.
 #[test]
 fn joined_parts_have_the_bytes_of_the_whole_sweep_in_every_form() {
     let model = "param k = 1\nstate x = 1\nx' = k*x^2\noutput q = log(x - 2)\nrun { t = 0 .. 0.9 }\n";
@@ -163,7 +164,7 @@ fn joined_parts_have_the_bytes_of_the_whole_sweep_in_every_form() {
     let flags = ["sweep", "m.ode", "--set", "k=0.1:2:7", "--set", "x=0.5:1:3", "--samples", "3", "-q"];
     let with = |more: &[&str]| folder.run(&[&flags[..], more].concat());
     for form in ["csv", "jsonl", "parquet", "arrow", "npz"] {
-        // runs that blow up end the command with 3, and their rows are there
+        // if runs fail, the command ends with exit code 3, and their rows are present
         with(&["-o", &format!("whole.{form}")]).exits(3);
     }
     for k in 0..4 {

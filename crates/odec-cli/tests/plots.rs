@@ -1,4 +1,4 @@
-//! What `odec plot` draws, read back from its SVG: how near lines are to the curves, what is there, what it is called.
+//! Pictures of `odec plot`, read back from SVG: the accuracy of lines, the elements of a picture, and their names.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use common::{Folder, model};
 
 type Point = (f64, f64);
 
-/// A line of a picture: its colour, width and points, all in pixels.
+/// Line of a picture: its colour, width and points, all in pixels.
 #[derive(Debug)]
 struct Line {
     colour: String,
@@ -78,8 +78,8 @@ fn from_segment(p: Point, a: Point, b: Point) -> f64 {
     (p.0 - a.0 - s * dx).hypot(p.1 - a.1 - s * dy)
 }
 
-/// The largest distance in pixels of a dense solution from the line that was drawn of it. Where the line lies follows from
-/// its ends and from its extremes, which it must have for that.
+/// Largest distance in pixels between a dense solution and its drawn line. The scale follows from the ends and the
+/// extremes of the line, which must therefore be present.
 fn deviation(line: &[Point], t: &[f64], y: &[f64]) -> f64 {
     let (left, right) = ends(line.iter().map(|p| p.0));
     let (high, low) = ends(line.iter().map(|p| p.1));
@@ -144,7 +144,7 @@ fn a_peak_between_samples_is_drawn() {
     let svg = folder.read("peak.svg");
     let (high, low) = ends(lines(&svg, CURVE)[0].points.iter().map(|p| p.1));
     assert!(low - high > 500.0, "a peak of {} pixels", low - high);
-    // its top is 1, for which there is a tick
+    // its top is 1, which has a tick
     assert!(texts(&svg).contains(&"1.0".to_string()), "{:?}", texts(&svg));
 }
 
@@ -188,7 +188,7 @@ fn everything_recorded_is_drawn_and_named() {
     folder.run(&["plot", "planets.ode"]).exits(0).says("wrote planets.svg");
     let svg = folder.read("planets.svg");
     let texts = texts(&svg);
-    // 3 planets with 3 components of place and velocity; the last panel has one curve, which its axis names
+    // 3 planets with 3 components of position and velocity; the last panel has one curve, which its axis names
     for a in 1..=3 {
         for part in ["", "'"] {
             for c in ["x", "y", "z"] {
@@ -220,7 +220,7 @@ fn no_two_curves_of_a_picture_look_alike() {
     let folder = Folder::new("plot-styles").with("many.ode", &text);
     folder.run(&["plot", "many.ode"]).exits(0);
     let svg = folder.read("many.svg");
-    // the look of a legend's line: its colour, and where its dashes begin and end
+    // style of a line in the legend: its colour, and the ends of its dashes
     let mut looks: Vec<(i64, String, Vec<i64>)> = vec![];
     for line in lines(&svg, LEGEND) {
         let level = (line.points[0].1 * UNITS) as i64;
@@ -262,7 +262,7 @@ fn pairs_are_orbits_in_true_proportion() {
     folder.run(&["plot", "planets.ode", "--x", "p[*].x"]).exits(2).says("--x");
 }
 
-/// Heat between two ends, over places.
+/// Heat between two ends, over positions.
 const ROD: &str = "\
 model rod
 const N = 40
@@ -294,10 +294,10 @@ fn an_axis_gives_places_to_an_index() {
         assert!(all.iter().any(|t| t == label), "{label}: {all:?}");
     }
     assert_eq!(lines(&svg, CURVE).len(), 3);
-    // a parameter can be the coordinate too, and other sizes have other places
+    // a parameter can be the coordinate too, and other sizes have other positions
     folder.run(&["plot", "rod.ode", "T", "--at", "0", "--set", "L=3", "-o", "q.svg"]).exits(0);
     assert!(texts(&folder.read("q.svg")).contains(&"2.5".to_string()));
-    // it changes nothing else
+    // it has no other effect
     let without = ROD.replace("axis x[i]", "x[i]").replace(" [m]\nstate", "\nstate");
     let folder = folder.with("plain.ode", &without.replace("model rod", "model plain"));
     let rows = |file: &str| folder.run(&["run", file, "-q"]).exits(0).out();

@@ -1,4 +1,4 @@
-//! The commands for people who want to see: `order`, `compare`, `field`, and `run --table`.
+//! Commands that show properties of a model or method: `order`, `compare`, `field`, and `run --table`.
 
 use crate::common;
 
@@ -168,7 +168,7 @@ fn a_table_shows_the_steps() {
     let width = out.lines().next().map_or(0, str::len);
     assert!(out.lines().all(|l| l.len() == width), "{out}");
     assert_eq!(out.lines().count(), 12);
-    // each step is a row, whatever the model says of samples, unless the command line does
+    // each step is a row, regardless of the samples in the model, unless the command line gives others
     let folder = folder.with("decay.ode", DECAY);
     let rows = |flags: &[&str]| {
         folder.run(&[&["run", "decay.ode", "--table", "-q"], flags].concat()).exits(0).out().lines().count()
@@ -239,7 +239,7 @@ fn costs_are_measured() {
     // nothing was measured
     let out = folder.run(&few).exits(3).out();
     assert!(out.contains("failed at"), "{out}");
-    // a run so long that fused steps are made says so
+    // a run long enough for fused steps reports them
     let text =
         "state x = 1, v = 0\nx' = v\nv' = -x - x^3\nrun { t = 0 .. 4000; rtol = 1e-6; method = rodas4; samples = 1 }\n";
     let folder = folder.with("long.ode", text);

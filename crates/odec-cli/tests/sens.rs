@@ -1,4 +1,4 @@
-//! `odec run --sens`: columns, tolerances, what is refused.
+//! `odec run --sens`: columns, tolerances, refused options.
 
 use crate::common;
 
@@ -46,7 +46,7 @@ fn derivatives_are_columns_behind_states_and_outputs() {
             assert!((found - exact(*t)).abs() < 1e-6, "{name} at {t}: {found}");
         }
     }
-    // with what is recorded its derivatives are
+    // derivatives are recorded together with their quantities
     let table = folder.run(&["run", "decay.ode", "-q", "--sens", "k", "--record", "double"]).exits(0).out();
     assert!(table.starts_with("t,double,d(double)/d(k)\n"), "{table}");
     let table = folder.run(&["run", "decay.ode", "-q", "--sens", "k", "--record", "d(x)/d(k)"]).exits(0).out();
@@ -64,7 +64,7 @@ fn derivatives_are_columns_behind_states_and_outputs() {
 fn elements_of_arrays_have_derivatives() {
     let folder = Folder::new("sens-elements").with("rod.ode", ROD);
     let table = folder.run(&["run", "rod.ode", "-q", "--sens", "c[2],u[3]", "--record", "u"]).exits(0).out();
-    // u[i] = exp(-s*c[i]*t), each of its own
+    // u[i] = exp(-s*c[i]*t), independent of each other
     for (name, exact) in [
         ("d(u[2])/d(c[2])", [0.0, -0.5 * (-1f64).exp(), -(-2f64).exp()]),
         ("d(u[3])/d(c[2])", [0.0; 3]),

@@ -1,10 +1,10 @@
-//! `odec stability`: limits, the step of a model, and what sets it.
+//! `odec stability`: limits, the largest step of a model, and its cause.
 
 use crate::common;
 
 use common::{Folder, Ran, model};
 
-/// What stands right of this label.
+/// Text to the right of this label.
 #[track_caller]
 fn value<'a>(text: &'a str, label: &str) -> &'a str {
     let line = text.lines().find_map(|l| l.strip_prefix(label).filter(|r| r.starts_with("  ")));
@@ -72,7 +72,7 @@ fn along_adaptive_steps_and_backwards() {
     let out = run(&["--method", "dopri5", "--rtol", "1e-3"]);
     assert!(value(&out, "steps taken").contains(" to "), "{out}");
     assert!((number(value(&out, "largest stable step")) - 3.30657 / 50.0).abs() < 1e-6, "{out}");
-    // backwards in time this grows, and no step is too large for what grows
+    // backwards in time this grows, so no step is too large
     let back = run(&["--method", "euler", "--step", "0.01", "--t", "1..0"]);
     assert_eq!(value(&back, "largest stable step"), "no limit");
 }

@@ -1,5 +1,5 @@
-//! `odec sweep`: the rows are those of single runs, in the order of the points, for any number of threads; failed runs,
-//! interrupts and senseless ranges.
+//! `odec sweep`: the rows are those of single runs, in the order of the points, for any number of threads; failed
+//! runs, interrupts and invalid ranges.
 
 use crate::common;
 
@@ -154,7 +154,7 @@ fn a_failed_run_is_one_row_and_the_others_are_not_lost() {
     let found = rows(&ran.out());
     let of = |r: &str| found.iter().filter(|row| row[0] == r).map(|row| row[2].clone()).collect::<Vec<_>>();
     assert!(of("0.5").len() == 2 && of("1").len() == 2 && !ran.out().lines().any(|l| l.starts_with("1,0,nan")));
-    // what it reached before it failed, then the mark
+    // the rows before the failure, then the mark
     assert_eq!(of("1.5").len(), 3);
     assert_eq!(of("1.5")[2], "nan");
     let last = numbers(found.iter().rfind(|row| row[0] == "2").expect("a row"));
@@ -212,7 +212,8 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
     folder.run(&["sweep", "rod.ode", "--set", "N=3:5:3"]).exits(2).says("E0717");
 }
 
-/// One command makes 1e8 runs at most; a part of a longer sweep has the points of the whole, with the last one exact.
+/// One command makes at most 1e8 runs; a part of a longer sweep has the points of the whole sweep, and the last point
+/// is exact.
 #[test]
 fn a_sweep_in_parts_may_be_longer_than_one_command() {
     let folder = Folder::new("sweep-long").with("decay.ode", MODEL);
@@ -230,7 +231,7 @@ fn a_sweep_in_parts_may_be_longer_than_one_command() {
     let (middle, last) = (points("50000000"), points("99999999"));
     assert_eq!((middle.len(), last.len(), middle[0], last[10]), (10, 11, 1.0, 2.0));
     assert!(last.windows(2).all(|pair| (pair[1] - pair[0] - 2e-9).abs() < 1e-15));
-    // a part of another sweep does not go into this folder, and a finished one is not made again
+    // a part of another sweep is refused in this folder, and a finished part is not computed again
     folder.run(&["sweep", "decay.ode", "--set", "k=0:2:30", "--shard", "0/3", "-o", "parts"]).exits(2).says("E0852");
     let again = ["sweep", "decay.ode", "--set", "k=0:2:1000000001", "-o", "parts", "--shard", "50000000/100000000"];
     folder.run(&again).exits(0).says("already");

@@ -1,4 +1,4 @@
-//! Every target of the table; what is built from them is compared with machine code in the tests of `odec-jit`.
+//! Every target of the table. The tests of `odec-jit` compare the built code with machine code.
 
 use odec_emit::{EmitError, Options, c_driver, c_header, c_source, driver_input, driver_transcript, targets};
 use odec_ir::interface::{FUNCTIONS, constants};

@@ -31,7 +31,7 @@ fn runs<'a>(program: &'a Program, runs: &'a [BoundKernel], role: KernelRole) -> 
     nests.filter(|(nest, _)| nest.role == role).collect()
 }
 
-/// Base and offset table of each place of a nest, in the order of the accesses.
+/// Base and offset table of each access of a nest, in order.
 fn places<'a>((nest, run): (&Kernel, &BoundKernel), bound: &'a BoundProgram) -> Vec<(i64, Option<&'a [u32]>)> {
     let table = |word: Option<u32>| match run.words[word? as usize] {
         Word::Table(table) => Some(&bound.tables[table.0 as usize][..]),
@@ -77,7 +77,7 @@ fn extents_that_do_not_fit_are_errors() {
     assert_eq!(error(i64::MAX), over(Some(i64::MAX as u64 + 1)));
 }
 
-/// A row for each index of `i in 1..5`, which reads `u[subscript of i]`; table `next` is 1, 2, 3, 2, `last`.
+/// Program with a row for each index of `i in 1..5`, which reads `u[subscript of i]`; table `next` is 1, 2, 3, 2, `last`.
 fn one_read(sub: impl Fn(odec_ir::nest::LoopId, odec_ir::ArrayId) -> odec_ir::nest::Subscript, last: f64) -> Program {
     let mut sheet = Sheet::default();
     sheet.extent("N", 5);
@@ -198,8 +198,8 @@ fn nothing_that_is_compiled_knows_an_extent() {
     }
 }
 
-/// Extents of any size, of random nests and of the models: an error or a bound program, never a panic (and no more memory
-/// than the limits allow: sizes in between are left to their own tests).
+/// Extents of any size, of random nests and of the models: an error or a bound program, never a panic, and no more
+/// memory than the limits allow (sizes in between have their own tests).
 #[test]
 fn any_extent_is_bound_or_refused() {
     let odd =
@@ -223,7 +223,7 @@ fn any_extent_is_bound_or_refused() {
             };
             fits += 1;
             for role in [KernelRole::Jacobian, KernelRole::ParameterJacobian, KernelRole::Mass] {
-                // A table may have other sizes now.
+                // A table may have other sizes after this.
                 if let Ok(matrix) = bound.matrix(program, role, MAX_ENTRIES) {
                     assert_eq!(matrix.pattern.rows as usize, bound.layout.n);
                 }

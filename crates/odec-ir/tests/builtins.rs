@@ -10,7 +10,7 @@ use odec_ir::{Graph, Node, NodeId, expand};
 
 const POINTS: usize = 1000;
 
-/// A graph that applies a row to reads 0, 1, 2; with the call and its partial derivatives.
+/// Graph that applies a row to reads 0, 1, 2; with the call and its partial derivatives.
 fn applied(row: &'static Builtin) -> (Graph, NodeId, Vec<Option<NodeId>>) {
     let mut g = Graph::new();
     let args: Vec<NodeId> = (0..u32::from(row.arity)).map(|i| g.read(ArrayId(i))).collect();
@@ -109,7 +109,7 @@ fn derivatives_of_constant_powers() {
     }
 }
 
-/// Below zero, where the gamma family goes by reflection, and far out.
+/// Below zero, where the gamma family uses reflection, and for large arguments.
 #[test]
 fn derivatives_of_the_gamma_family_elsewhere() {
     let mut random = Random::new(9);
@@ -119,7 +119,8 @@ fn derivatives_of_the_gamma_family_elsewhere() {
         for (lo, hi) in [(-9.0, 0.0), (10.0, 100.0)] {
             for _ in 0..POINTS {
                 let x = random.uniform(lo, hi);
-                // From the poles of the functions and the zeros of the slope of lgamma, a tenth away on the left.
+                // Away from the poles of the functions and the zeros of the slope of lgamma, a tenth to the left of
+                // an integer.
                 if lo < 0.0 && !(0.05..0.35).contains(&(x - x.floor())) {
                     continue;
                 }
@@ -148,7 +149,7 @@ fn derivatives_of_the_gamma_family_elsewhere() {
     }
 }
 
-/// Numbers at which functions misbehave, and ordinary ones.
+/// Numbers at which functions often fail, and ordinary ones.
 fn odd_numbers() -> Vec<f64> {
     let mut numbers = vec![0.0, 5e-324, 1e-310, 1e-30, 0.5, 0.84375, 1.0, 1.25, 1.5, 2.0, 2.857, 3.0, 5.0, 28.0, 30.0];
     numbers.extend([34.5, 171.0, 171.7, 185.0, 1e5, 1e9, 1e17, 1e154, 1e300, f64::MAX, f64::INFINITY]);
@@ -290,8 +291,8 @@ fn special_values() {
     }
 }
 
-/// Lengths against the C library's, which are right to half a unit in the last place and a little: numbers of all sizes,
-/// those at which squares overflow or vanish, and every pair of odd ones.
+/// Lengths against those of the C library, which are accurate to slightly more than half a unit in the last place:
+/// numbers of all sizes, those at which squares overflow or underflow, and every pair of odd numbers.
 #[test]
 fn lengths_are_within_a_unit_in_the_last_place() {
     let mut random = Random::new(11);
@@ -306,7 +307,7 @@ fn lengths_are_within_a_unit_in_the_last_place() {
     }
     let (mut worst, mut compared) = (0u64, 0);
     for (k, &x) in numbers.iter().enumerate() {
-        // All of the others, and one near in size.
+        // Any other number, and one of similar size.
         let near = x * random.uniform(0.1, 10.0);
         for y in numbers.iter().skip(k % 7).step_by(7).copied().chain([near]) {
             let (got, want) = (value("hypot", &[x, y]), x.hypot(y));
@@ -314,7 +315,7 @@ fn lengths_are_within_a_unit_in_the_last_place() {
                 assert!(same(got, want), "hypot({x:e}, {y:e}) = {got:e}, not {want:e}");
                 continue;
             }
-            // Neighbours differ by one in their bits; the largest number is beside infinity.
+            // Neighbours differ by one in their bits; the largest number is next to infinity.
             worst = worst.max(got.to_bits().abs_diff(want.to_bits()));
             assert!(worst <= 1, "hypot({x:e}, {y:e}) = {got:e}, not {want:e}");
             compared += 1;

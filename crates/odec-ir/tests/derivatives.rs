@@ -1,5 +1,5 @@
-//! Whole Jacobians of random programs: against dual numbers measured by the sum of path products, inside the pattern,
-//! and consistent with the tangent; size and time of the pass stay in proportion.
+//! Whole Jacobians of random programs: against dual numbers, measured by the sum of path products; inside the
+//! pattern; consistent with the tangent. Size and time of the pass stay proportional to the program.
 
 use odec_ir::derive::{self, Variable};
 use odec_ir::interpret::{self, Inputs};
@@ -29,9 +29,10 @@ fn run(case: &Case, role: KernelRole) -> Vec<f64> {
 
 type Sums = Vec<Option<f64>>;
 
-/// For every row of f, the sum over all paths from a variable to the row of the product of the magnitudes of the local
-/// partial derivatives: what rounding errors of any differentiation are relative to. By duals, one local partial at a
-/// time; NaN where a path leads through infinity times zero. Staged values are inputs with their own path sums.
+/// For every row of f, the sum over all paths from a variable to the row of the product of the magnitudes of the
+/// local partial derivatives: rounding errors of any differentiation are relative to it. By dual numbers, one local
+/// partial derivative at a time; NaN if a path contains infinity times zero. Staged values are inputs with their own
+/// path sums.
 struct Paths<'a> {
     program: &'a Program,
     layout: Layout,
@@ -282,7 +283,7 @@ fn shared_subexpressions_are_differentiated_once() {
     assert!(jacobian_calls(&program) <= 2 * calls + 6 * dense, "{}", jacobian_calls(&program));
 }
 
-/// Two values iterated together over many states: 2 rows, each of which needs every link of the ladder.
+/// Two values iterated together over many states: 2 rows, each of which needs every link of the chain.
 #[test]
 fn ladders_are_swept_from_their_ends() {
     let n = 400;
@@ -303,7 +304,7 @@ fn ladders_are_swept_from_their_ends() {
     assert!(jacobian_calls(&program) < 6 * calls, "{} for {calls}", jacobian_calls(&program));
 }
 
-/// Every state over the sum of all: more entries than are ever worth it.
+/// Every state over the sum of all: more entries than are useful.
 #[test]
 fn matrices_beyond_the_limit_are_left_out() {
     for (n, kept) in [(2000u32, true), (2200, false)] {

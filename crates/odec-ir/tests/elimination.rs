@@ -32,7 +32,7 @@ fn run(program: &Program, y: &[f64], p: &[f64]) -> Vec<f64> {
     out
 }
 
-/// Entries at the pivots, so that the order is possible, and others at random; large values at the pivots.
+/// Entries at the pivots, so that the order is possible, and others at random; the pivots are large.
 fn matrix(random: &mut Random, rows: &[u32], columns: &[u32]) -> (Pattern, Vec<f64>, Vec<f64>) {
     let n = rows.len();
     let mut entries: Vec<(usize, usize)> = rows.iter().zip(columns).map(|(&i, &j)| (i as usize, j as usize)).collect();
@@ -80,7 +80,7 @@ fn real_systems_are_solved_in_any_order_of_pivots() {
                 residual[i] -= a * x[j];
                 scale[i] += (a * x[j]).abs();
             }
-            // an error far above the bound in one component shows, and so does one that is no number
+            // an error far above the bound in one component is detected, and so is a NaN
             for (spoilt, size) in
                 [(random.below(n), 1e-6), (random.below(n), f64::NAN), (random.below(n), f64::INFINITY)]
             {
@@ -124,7 +124,7 @@ fn complex_systems_are_solved_as_pairs() {
     }
 }
 
-/// alpha*M - J from its parts: the same numbers as of the matrix formed, real and complex, M with values and without.
+/// alpha*M - J from its parts: the same numbers as for the formed matrix, real and complex, M with values and without.
 #[test]
 fn a_shifted_matrix_is_eliminated_from_its_parts() {
     let mut random = Random(3);
@@ -174,7 +174,7 @@ fn a_shifted_matrix_is_eliminated_from_its_parts() {
         for i in 0..width * n {
             assert!((x[i] - expected[i]).abs() <= 1e-11 * (1.0 + expected[i].abs()), "{x:?}, {expected:?}");
         }
-        // where a value belongs to no entry there is no plan
+        // if a value belongs to no entry there is no plan
         let beyond = [pattern.len() as u32];
         let source = Source::IterationMatrix { jacobian: &beyond, mass: &of_mass, unit };
         assert!(PivotOrder { source, ..plan }.eliminate(MAX_OPERATIONS).is_none());

@@ -31,7 +31,7 @@ fn matrix(model: &Model, bound: &BoundProgram, role: KernelRole) -> (Pattern, Ve
     (matrix.pattern, out)
 }
 
-/// f at dual numbers: `Prepare` too, as staged values depend on parameters.
+/// f with dual numbers, including `Prepare`, because staged values depend on parameters.
 fn dual(model: &Model, bound: &BoundProgram, seed: impl Fn(char, usize) -> f64) -> Vec<f64> {
     let seeded = |kind: char, values: &[f64]| -> Vec<Dual64> {
         values.iter().enumerate().map(|(i, &x)| Dual64::new(x, seed(kind, i))).collect()
@@ -127,7 +127,7 @@ fn the_three_derivatives_agree() {
     });
 }
 
-/// A ring of one cell is its own neighbour on all sides: what couples them cancels in one entry.
+/// A ring of one cell is its own neighbour on all sides: all couplings cancel in one entry.
 #[test]
 fn what_entries_are_sums_of_is_known() {
     let model = models::brusselator(1, Edge::Periodic);
@@ -140,7 +140,7 @@ fn what_entries_are_sums_of_is_known() {
     assert!((of(2, 2).symbolic + 2.0 * alpha).abs() < 1e-15 && (of(2, 2).terms - 6.0 * alpha).abs() < 1e-15);
 }
 
-/// Random nests of every kind, of which most values are finite.
+/// Random nests of every kind, most of whose values are finite.
 #[test]
 fn streams_of_random_nests_are_dual_jacobians() {
     let (mut compared, mut entries) = (0, 0);
@@ -182,7 +182,7 @@ fn streams_of_random_nests_are_dual_jacobians() {
     assert!(entries > 10_000 && 3 * entries > compared, "{entries} of {compared}");
 }
 
-/// A guarded entry is dropped where its guard does not hold: its value needs no choice.
+/// A guarded entry is dropped if its guard is false: its value needs no choice.
 #[test]
 fn choices_that_guards_decide_are_taken_out() {
     let program = models::brusselator_line(5).program;

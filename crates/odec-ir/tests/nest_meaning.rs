@@ -1,5 +1,5 @@
-//! What nests mean, by two routes: the interpreter of bound programs (argument blocks, schedules, offset tables), and a walk over points and
-//! expressions that knows only subscripts.
+//! Values of nests, computed in two ways: by the interpreter of bound programs (argument blocks, schedules, offset
+//! tables), and by a walk over points and expressions that only uses subscripts.
 
 use odec_ir::interpret::{Inputs, Interpreter, run_bound};
 use odec_ir::nest::arguments::ArgumentBlock;
@@ -61,7 +61,7 @@ impl Walk<'_> {
         place as usize
     }
 
-    /// Position in the buffer; `None` where the guard is zero.
+    /// Position in the buffer; `None` if the guard is zero.
     fn position(&self, id: AccessId) -> Option<usize> {
         let Access { array, subs, guard } = self.nest.space.access(id);
         let there = guard.is_none_or(|g| self.eval(&self.nest.space.guards, g) != 0.0);
@@ -79,7 +79,7 @@ impl Walk<'_> {
                     Role::Parameter | Role::Staged | Role::Size | Role::Table => &self.case.p,
                     _ => &self.case.y,
                 };
-                // Whatever is there: a select drops it.
+                // Any value there: a select drops it.
                 buffer[self.position(a).unwrap_or(self.layout.start(array))]
             }
             Node::Call(op, _) => {
@@ -122,7 +122,7 @@ impl Walk<'_> {
         points
     }
 
-    /// Whether every margin is in range at the point.
+    /// True if every margin is in range at the point.
     fn interior(&self) -> bool {
         self.nest.margins.iter().all(|m| {
             let (first, last) = self.ends(&self.program.axes[m.axis.0 as usize]);
@@ -153,7 +153,7 @@ fn reduced(reduction: ReduceOp, terms: &[f64], first: i64) -> f64 {
     }
 }
 
-/// `out` of a role by walking; `only` one of interior and boundary region must have run for each point.
+/// `out` of a role by walking; each point must run exactly one of interior and boundary region.
 fn walked(program: &Program, case: &NestCase, role: KernelRole) -> Vec<f64> {
     let layout = Layout::of(program);
     let mut out = vec![f64::NAN; layout.out_len(program, role)];
@@ -240,7 +240,7 @@ fn staging_keeps_every_bit() {
     assert!(scalars > 100 && arrays > 50, "{scalars} scalars, {arrays} arrays");
 }
 
-/// No nest that runs often computes a scalar from parameters alone.
+/// True if no nest that runs often computes a scalar from parameters only.
 fn program_is_staged(program: &Program) -> bool {
     program.kernels.iter().filter(|n| !matches!(n.role, KernelRole::Prepare | KernelRole::Initial)).all(|nest| {
         let stages = stage::of(nest, &program.arrays);
@@ -344,7 +344,7 @@ fn models_are_the_same_code_at_every_size() {
     }
 }
 
-/// How often an operation occurs in the code of a role.
+/// Number of times that an operation occurs in the code of a role.
 fn count(program: &Program, role: KernelRole, name: &str) -> usize {
     let called = |node: &Node| matches!(node, Node::Call(op, _) if op.0.name == name);
     program.kernels_of(role).map(|nest| nest.live().filter(|(_, node)| called(node)).count()).sum()
@@ -358,9 +358,9 @@ fn the_components_of_a_force_share_its_distance() {
     for nest in bodies.kernels_of(KernelRole::Rhs) {
         assert_eq!(nest.space.loops().len(), 2);
     }
-    // And one reciprocal of its cube; products with it are the components.
+    // And one reciprocal of its cube; its products are the components.
     assert_eq!(count(&bodies, KernelRole::Rhs, "div"), 1);
-    // Of a spring, too, and of all its derivatives: one distance for each nest.
+    // The same for a spring and all its derivatives: one distance for each nest.
     let cloth = testing::models::cloth(7).program;
     assert_eq!(count(&cloth, KernelRole::Rhs, "sqrt"), 1);
     assert_eq!(count(&cloth, KernelRole::Jacobian, "sqrt"), 1);
@@ -369,7 +369,7 @@ fn the_components_of_a_force_share_its_distance() {
 
 #[test]
 fn divisors_known_outside_a_loop_are_inverted_there() {
-    // The square of the grid width is a parameter's, `s[i]` is another for each cell: no division is left in the loops.
+    // The square of the grid width depends on parameters only, `s[i]` differs between cells: the loops contain no division.
     let heat = testing::models::heat(7).program;
     assert_eq!(count(&heat, KernelRole::Rhs, "div"), 0);
     assert!(count(&heat, KernelRole::Prepare, "div") > 0);

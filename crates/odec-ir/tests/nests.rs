@@ -1,4 +1,4 @@
-//! The order in which nests compute: invariants out of loops, reductions that share them, equal code for every extent.
+//! Order in which nests compute: invariants outside of loops, reductions that share loops, equal code for every extent.
 
 use odec_ir::nest::arguments::Counter;
 use odec_ir::nest::schedule::{Body, Schedule, Step};
@@ -104,8 +104,8 @@ fn an_inner_reduction_is_hoisted_as_far_as_it_goes() {
     assert_eq!(text, "c/1{#3} a/1{#0 mul b/1{#2 #1 mul mul add} mul} out0");
 }
 
-/// `a_c[i] = sum(j_c where j_c != i: m[j_c]*(x_c[j_c] - x_c[i])/r^3)` for three components c, each with a loop of its own, or
-/// for all one.
+/// `a_c[i] = sum(j_c where j_c != i: m[j_c]*(x_c[j_c] - x_c[i])/r^3)` for three components c, with separate loops or
+/// one common loop.
 fn bodies(one_loop: bool) -> Kernel {
     let (mut space, mut g) = (Space::new(), Graph::new());
     let i = space.push_loop(over("i"));
@@ -150,7 +150,7 @@ fn reductions_over_equal_loops_share_loop_and_terms() {
 
 #[test]
 fn a_loop_is_not_merged_with_one_around_it() {
-    // sum(a: x[a]*sum(b: y[b]*sum(c: x[c]*z[a,b,c]))) + sum(d: y[d]): all of one range; d is merged with a alone.
+    // sum(a: x[a]*sum(b: y[b]*sum(c: x[c]*z[a,b,c]))) + sum(d: y[d]), all over one range; d is merged with a only.
     let (mut space, mut g) = (Space::new(), Graph::new());
     let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| space.push_loop(over(name)));
     let out = space.scalar(ArrayId(9));
@@ -169,8 +169,8 @@ fn a_loop_is_not_merged_with_one_around_it() {
     assert_eq!(text, "a/2{b/1{c/1{#0} #1 mul} #2 mul} add out0");
 }
 
-/// What varies with the loop of a sum alone is taken out of the loop over the rows: the loops that are left do what varies
-/// with both, and the values are computed in loops of their own, after what they need of the outside.
+/// Values that vary only with the loop of a sum are moved out of the loop over the rows: the remaining loops compute
+/// the values that vary with both, and the moved values have separate loops, after the values outside that they need.
 #[test]
 fn values_of_the_loop_of_a_sum_are_taken_out() {
     use odec_ir::nest::invariant::hoisted;
@@ -212,7 +212,7 @@ fn values_of_the_loop_of_a_sum_are_taken_out() {
         assert_eq!(names(&out.nest, &ids.collect::<Vec<_>>()), ["mul"]);
     }
 
-    // In the only loop there is, or where a value costs less than to keep it, nothing is taken out.
+    // If there is only one loop, or if a value is cheaper to compute than to store, nothing is moved.
     let rod = models::heat(5);
     for nest in rod.program.kernels_of(KernelRole::Rhs) {
         assert!(hoisted(&expand::expanded(nest)).is_none());

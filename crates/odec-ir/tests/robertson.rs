@@ -1,4 +1,4 @@
-//! The smallest whole path: a model written by hand, completed with its derivatives and run by the interpreter.
+//! The smallest complete example: a hand-written model, completed with its derivatives and run by the interpreter.
 
 use odec_ir::{Array, Kernel, KernelRole, Role, Store, Target};
 use odec_ir::{ArrayId, Graph, Layout, Program, Span, derive, interpret};

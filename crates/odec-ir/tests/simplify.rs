@@ -1,5 +1,5 @@
-//! The simplifier keeps bits or its rule is listed: random expressions are built once through it and once without, and
-//! evaluated on ordinary and odd numbers.
+//! The simplifier keeps all bits, or its rule is listed: random expressions are built with and without it, and
+//! evaluated at ordinary and odd numbers.
 
 use odec_ir::builtin::{self, arithmetic};
 use odec_ir::number::Number;
@@ -46,7 +46,7 @@ fn plain_values(expression: &[Plain], x: &[f64]) -> Vec<f64> {
 
 #[test]
 fn simplified_expressions_have_the_bits_of_the_plain_ones() {
-    // `pow` has the listed rules; `copysign`, internal, shows the sign of NaN, which is no part of the semantics.
+    // `pow` has the listed rules; `copysign`, internal, exposes the sign of NaN, which is not part of the semantics.
     let hidden = [Op(&arithmetic::POW), Op(&builtin::rounding::COPYSIGN)];
     let rows: Vec<Op> = builtin::table().iter().map(|row| Op(row)).filter(|op| !hidden.contains(op)).collect();
     // The rules are about these: half of the calls.
@@ -129,7 +129,7 @@ fn each_identity_applies() {
         assert_eq!(got, want, "rule {k}");
     }
     assert_eq!(g.len(), len);
-    // What IEEE arithmetic does not allow.
+    // Rules that IEEE arithmetic does not allow.
     for (got, forbidden) in [(g.add(x, zero), x), (g.mul(x, zero), zero), (g.sub(x, x), zero), (g.div(x, x), one)] {
         assert_ne!(got, forbidden);
     }
@@ -167,7 +167,7 @@ fn listed_rules_are_the_products_they_say() {
             };
             let got = evaluate(&g, &[x])[power.index()];
             assert!(same(got, want), "{x}^{n} = {got}, not {want}");
-            // Folding a number means the same product.
+            // Constant folding gives the same product.
             let mut reduced = Graph::new();
             let (base, exponent) = (reduced.constant(x), reduced.constant(f64::from(n)));
             let folded_power = reduced.pow(base, exponent);

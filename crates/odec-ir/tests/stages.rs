@@ -1,4 +1,4 @@
-//! Staging: classes of nodes, what moves to the prepare kernel, and that moving it changes no bit.
+//! Staging: classes of nodes, the nodes that move to the prepare kernel, and equal bits after the move.
 
 use odec_ir::interpret;
 use odec_ir::stage::{self, Quotients, Stage};
@@ -45,9 +45,9 @@ fn staging_changes_no_bit_and_leaves_nothing_behind() {
         interpret::run(&program, KernelRole::Prepare, 0.0, &[], &inputs, &[], &mut p);
         staged += layout.staged;
 
-        // M is given by its products and comes out as entries: see `mass.rs`.
+        // M is given by its products and returned as entries: see `mass.rs`.
         for kernel in parts.kernels.iter().filter(|k| k.role != KernelRole::Mass) {
-            // What may round in another way is done before staging.
+            // Operations that may round differently are replaced before staging.
             let kernel = match kernel.role {
                 KernelRole::Rhs => {
                     stage::with_roots(stage::with_reciprocals(kernel.clone(), &parts.arrays, Quotients::All))
@@ -180,8 +180,8 @@ fn a_division_by_a_power_of_two_is_the_exact_product() {
     }
 }
 
-/// x^(n + 1/2) by a root is the power to some units in the last place, with its values at 0 and infinity and outside of its domain; other
-/// exponents stay powers.
+/// x^(n + 1/2) by a root equals the power to some units in the last place, with its values at 0 and infinity and
+/// outside of its domain; other exponents stay powers.
 #[test]
 fn powers_with_a_half_are_made_of_a_root() {
     use odec_ir::{Array, Graph, Kernel, Span, Store, Target};
@@ -217,7 +217,7 @@ fn powers_with_a_half_are_made_of_a_root() {
             assert!(near, "{value}^{exponent}: {got:e} and {want:e}");
         }
     }
-    // the derivative at 0 is that of the power
+    // the derivative at 0 equals that of the power
     let mut graph = Graph::new();
     let base = graph.read(ArrayId(0));
     let c = graph.constant(1.5);

@@ -1,4 +1,4 @@
-//! Taylor coefficients against values of the functions themselves: the series of the slope, summed at a small step, is the slope there.
+//! Taylor coefficients against function values: the series of the slope, summed at a small step, equals the slope there.
 
 use odec_ir::builtin::{Notation, table};
 use odec_ir::interpret::{self, Inputs};
@@ -19,7 +19,7 @@ fn program(states: usize, build: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Prog
     derive::complete(arrays, vec![Kernel::scalar(KernelRole::Rhs, graph, stores)], "series")
 }
 
-/// Coefficients both ways, which agree.
+/// Coefficients by both methods, which must agree.
 fn coefficients(program: &Program, t: f64, y: &[f64]) -> Vec<f64> {
     coefficients_rounded(program, t, y, true);
     coefficients_rounded(program, t, y, false)
@@ -129,7 +129,7 @@ fn what_has_no_recurrence_is_refused_by_name() {
         vec![g.call(odec_ir::builtin::find("lgamma").unwrap(), &[x])]
     });
     assert_eq!(Recurrences::of(&gamma).err(), Some(Unsuited::Function("lgamma")));
-    // of a parameter alone it is a number
+    // an expression of parameters only is a number
     let square = program(1, |g| {
         let x = g.read(ArrayId(0));
         vec![g.mul(x, x)]
@@ -139,7 +139,7 @@ fn what_has_no_recurrence_is_refused_by_name() {
     assert!(unrolled(&square, &recurrences, 30, MAX_UNROLLED, true).is_some());
 }
 
-/// The series of the slope, summed at a small step, is the slope there.
+/// Checks that the series of the slope, summed at a small step, equals the slope there.
 fn series_is_slope(program: &Program, y: &[f64], c: &[f64]) {
     let (n, h) = (y.len(), 0.03_f64);
     let (mut at, mut slope) = (y.to_vec(), vec![0.0; n]);

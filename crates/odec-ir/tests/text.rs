@@ -23,7 +23,7 @@ fn assert_equal(a: &Program, b: &Program) {
     }
 }
 
-/// One of everything that is awkward to write.
+/// Program with one of each construct that is difficult to write.
 fn awkward() -> Program {
     let mut arrays = vec![
         testing::array("x", Role::FirstOrder),
@@ -73,7 +73,7 @@ fn print_and_parse_give_the_same_program() {
     }
 }
 
-/// Nests with staged arrays, spans, names that are no words and several of one name.
+/// Nests with staged arrays, spans, names that are not words and several equal names.
 fn nests(seed: u64) -> Program {
     let mut program = testing::nest_program(seed, [4, 2, 5], NestShape::default());
     odec_ir::stage::hoist(&mut program);
@@ -125,7 +125,7 @@ fn damaged_nests_never_panic() {
             }
             match String::from_utf8(bytes).map(|text| Program::parse(&text)) {
                 Ok(Ok(program)) => {
-                    // What is read can be scheduled, and bound or refused.
+                    // Each program that is read can be scheduled, and bound or refused.
                     program.kernels.iter().for_each(|nest| drop(odec_ir::nest::schedule::Schedule::of(nest)));
                     let small = program.extents.iter().all(|e| e.value < 1000);
                     bound += usize::from(small && odec_ir::nest::BoundProgram::of(&program).is_ok());

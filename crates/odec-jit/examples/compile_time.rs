@@ -11,8 +11,9 @@ use odec_jit::{Compiled, Strategy};
 /// States of the models.
 const STATES: usize = 50;
 
-/// A right-hand side of that many additions, subtractions, multiplications and divisions. `far`: operands come from
-/// anywhere before, so that many values are alive at a time; else from the last ten operations, as in sums of terms.
+/// Right-hand side of this many additions, subtractions, multiplications and divisions. `far`: operands come from any
+/// earlier operation, so that many values are alive at a time; otherwise from the last ten operations, as in sums of
+/// terms.
 fn model(operations: usize, far: bool) -> Program {
     let mut seed = 1u64;
     let mut below = |n: usize| {
@@ -34,7 +35,7 @@ fn model(operations: usize, far: bool) -> Program {
             pool.push(node);
         }
     }
-    // Results use everything: each is the sum of a share of the operations that nothing else uses.
+    // Results use all operations: each is the sum of a share of those that nothing else uses.
     let mut used = vec![false; graph.len()];
     for node in graph.nodes() {
         node.operands().iter().for_each(|a| used[a.0 as usize] = true);

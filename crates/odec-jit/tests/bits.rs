@@ -1,4 +1,4 @@
-//! Machine code gives the bits of the interpreter, however a kernel is cut.
+//! Machine code gives the bits of the interpreter for every split of a kernel.
 
 use crate::fuzz::{Seeds, with_seed};
 use odec_ir::testing::{self, Case, Shape, array};
@@ -43,7 +43,7 @@ fn run(compiled: &Compiled, role: KernelRole, case: &Case, p: &[f64], out: &mut 
     }
 }
 
-/// How many cases were compared, and in how many every result is finite.
+/// Number of compared cases, and number of cases in which every result is finite.
 #[derive(Default)]
 struct Count {
     cases: usize,
@@ -94,7 +94,7 @@ fn ten_thousand_random_graphs() {
     let shape = Shape { special: false, ..Shape::default() };
     for seed in 0..10_000 {
         let case = testing::case(seed, shape);
-        // The right-hand side always, the others in turn.
+        // The right-hand side in each case, the others in turn.
         let other = 1 + seed as usize % (ROLES.len() - 1);
         compare(&case, strategy(seed / 7), &[ROLES[0], ROLES[other]], &mut count);
     }
@@ -109,7 +109,7 @@ fn ten_thousand_random_graphs() {
 fn fuzz_graphs() {
     let mut count = Count::default();
     for seed in Seeds::new("machine code of graphs") {
-        // special functions are long: in one case of 16
+        // special functions are long: only in one case of 16
         let shape = Shape { special: seed % 16 == 0, calls: 4 + seed as usize % 40, ..Shape::default() };
         with_seed(seed, || compare(&testing::case(seed, shape), strategy(seed / 7), &ROLES, &mut count));
     }
@@ -145,7 +145,7 @@ fn long_programs_in_pieces() {
 const ODD: [f64; 14] =
     [0.0, -0.0, 5e-324, -1e-310, 1.0, -1.0, 0.5, -2.5, 1e300, -1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3.0];
 
-/// Every builtin of the table, every combination of odd arguments, as states and with a number for the last one.
+/// Every builtin of the table, every combination of odd arguments, as states and with a constant as the last argument.
 #[test]
 fn every_builtin_on_odd_numbers() {
     for row in builtin::table() {
@@ -173,7 +173,7 @@ fn every_builtin_on_odd_numbers() {
                 "{} of {y:?}: {got:?} {expected:?}",
                 row.name
             );
-            // The semantics that the rows promise, not only what both computed.
+            // The promised values of the rows, not only agreement of both implementations.
             let value = (row.value)(&y[..arity]);
             assert!(same(value, got[0]), "{} of {y:?}: {} {value}", row.name, got[0]);
         }
@@ -214,7 +214,7 @@ fn scratch_near_its_limit() {
     assert_eq!(got.map(f64::to_bits), expected.map(f64::to_bits));
 }
 
-/// The texts are the same each time and name what they call.
+/// The texts are deterministic and name the called functions.
 #[test]
 fn code_as_text() {
     let mut graph = Graph::new();
@@ -231,7 +231,7 @@ fn code_as_text() {
     assert!(long.contains("; Rhs, part 2 of ") && long.contains("stack_addr"));
 }
 
-/// Two threads that need the same kernels at the same time compile them once and compute the same.
+/// Two threads that need the same kernels at the same time compile them once and compute the same values.
 #[test]
 fn threads_share_a_program() {
     for seed in 0..40 {
@@ -274,7 +274,7 @@ fn code_is_made_on_demand() {
     shared(&compiled);
 }
 
-/// What a program does not store is zero, whatever was in the buffer.
+/// Elements that a program does not store are zero, regardless of the previous contents of the buffer.
 #[test]
 fn elements_without_a_store_are_zero() {
     let arrays = vec![array("x", Role::FirstOrder), array("y", Role::FirstOrder)];

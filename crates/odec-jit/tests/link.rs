@@ -15,7 +15,8 @@ use odec_jit::Compiled;
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
 
-/// A driven oscillator in second order with a mass matrix of time and state, outputs, one of a derivative, whose names C could trip over.
+/// Driven oscillator in second order with a mass matrix of time and state, outputs (one reads a derivative), and
+/// names that are difficult in C.
 fn oscillator() -> Program {
     let names = [
         ("φ", Role::Position),
@@ -36,7 +37,7 @@ fn oscillator() -> Program {
     let spring = graph.mul(exponential, x);
     let sine = graph.apply(odec_ir::builtin::find("sin").unwrap().0, &[t]);
     let force = graph.sub(sine, spring);
-    // an exponent that leaves a call of `pow`
+    // an exponent that requires a call of `pow`
     let exponent = graph.constant(0.7);
     let root = graph.pow(zz, exponent);
     let stores = vec![element(q, dx), element(v, force), element(z, root)];
@@ -137,7 +138,7 @@ fn has(compiler: &str) -> bool {
     there
 }
 
-/// Builds both forms of a program, runs them on some inputs and compares what they print with the code in memory.
+/// Builds both forms of a program, runs them on some inputs and compares their output with the code in memory.
 fn check(name: &str, program: &Program, random: &mut Random) {
     let directory = directory(name);
     let options = Options::of(program);
@@ -167,7 +168,7 @@ fn check(name: &str, program: &Program, random: &mut Random) {
         let kernel = |role, t, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]| run(&compiled, role, t, y, p, w, out);
         expected += &odec_emit::driver_transcript(program, &inputs, kernel);
     }
-    // The last one is what changes bits where the source does not prevent it: instructions that multiply and add at once.
+    // The last option changes bits unless the source prevents it: instructions that multiply and add at once.
     let forms: [(&str, &PathBuf, &[&str]); 4] = [
         ("object", &object, &["-std=c99"]),
         ("c99", &source, &["-std=c99", "-O2"]),

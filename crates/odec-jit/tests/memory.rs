@@ -1,4 +1,4 @@
-//! Dropping a compiled program frees its memory. Alone in its process, so that resident memory is that of this test.
+//! Dropping a compiled program frees its memory. A separate process, so that its resident memory is that of this test.
 #![cfg(target_os = "linux")]
 
 use odec_ir::KernelRole;
@@ -8,7 +8,7 @@ use odec_jit::Compiled;
 /// Programs compiled and dropped.
 const CYCLES: usize = 10_000;
 
-/// Most growth of resident memory, in bytes.
+/// Largest growth of resident memory, in bytes.
 const SLACK: usize = 5 << 20;
 
 fn resident() -> usize {

@@ -40,7 +40,7 @@ fn run(compiled: &Compiled, role: KernelRole, t: f64, [y, p, w]: [&[f64]; 3], ou
     }
 }
 
-/// What was compared.
+/// Counts of comparisons.
 #[derive(Default)]
 struct Count {
     results: usize,
@@ -145,7 +145,7 @@ fn models_of_every_size() {
             let w = model.y.iter().map(|y| (y * 7.0).sin()).collect();
             compare(&mut compiled, &model.program, (model.t, model.y, p, w), &mut count);
         }
-        // The code is that of any other size.
+        // The code is independent of the size.
         let other = Compiled::new(&make(7).program).unwrap();
         other.compile(&ROLES).unwrap();
         assert_eq!(other.code_bytes(), bytes, "{name}");
@@ -153,7 +153,7 @@ fn models_of_every_size() {
     }
 }
 
-/// Clones share the code and run at extents of their own, in threads too.
+/// Clones share the code and run at different extents, also in threads.
 #[test]
 fn clones_run_at_other_extents() {
     let (_, make) = MODELS[0];
@@ -175,7 +175,7 @@ fn clones_run_at_other_extents() {
     });
 }
 
-/// Argument blocks that lead outside the buffers are refused: code checks nothing while it runs.
+/// Argument blocks with positions outside the buffers are refused, because the code checks nothing at run time.
 #[test]
 fn positions_outside_the_buffers_are_refused() {
     let (_, make) = MODELS[1];
@@ -197,7 +197,7 @@ fn positions_outside_the_buffers_are_refused() {
             caught += usize::from(refused(&mut compiled, other));
         }
     }
-    // First indices lead nowhere, and an argument block of a nest without points is not looked at.
+    // First indices have no effect, and an argument block of a nest without points is not checked.
     assert!(changed > 50 && caught * 10 > changed * 7, "{caught} of {changed}");
     for table in 0..bound.tables.len() {
         let mut other = bound.clone();
@@ -266,8 +266,8 @@ fn loops_nested_too_deeply_are_refused() {
     assert_eq!(Compiled::new(&program).err(), Some(JitError::TooManyLoops));
 }
 
-/// Values that a sum keeps between rows: threads have buffers of their own, clones of one program other extents, and a larger
-/// extent after a smaller one a longer buffer.
+/// Stored values of a sum: threads have separate buffers, clones of one program have other extents, and a larger
+/// extent after a smaller one needs a longer buffer.
 #[test]
 fn kept_values_belong_to_a_thread() {
     let compiled = Compiled::new(&models::neurons(1).program).unwrap();
@@ -294,7 +294,7 @@ fn kept_values_belong_to_a_thread() {
     });
 }
 
-/// Lengths are computed two at a time; one that has to be scaled may lie beside one that has not.
+/// Lengths are computed two at a time; one that must be scaled may be next to one that must not.
 #[test]
 fn lengths_in_pairs() {
     let tiny = f64::from_bits((1023 - 500) << 52);
@@ -334,7 +334,7 @@ fn lengths_in_pairs() {
     }
 }
 
-/// A long body is compiled by other means than a short one.
+/// A long body is compiled with another strategy than a short one.
 #[test]
 fn long_bodies() {
     let build = |length: usize, looped: bool| {

@@ -1,4 +1,5 @@
-//! Programs that no code is written for: each is an error that says why, never a panic or a lookup of unknown symbols.
+//! Programs for which no code can be written: each gives an error with the reason, never a panic or a lookup of
+//! unknown symbols.
 
 use odec_ir::testing::array;
 use odec_ir::{
@@ -7,7 +8,7 @@ use odec_ir::{
 };
 use odec_jit::{Compiled, JitError, MAX_BUFFER, MAX_SCRATCH, Strategy, asm_text, clif_text, object};
 
-/// A program of one state `x`, one parameter and one output with this kernel.
+/// Program of one state `x`, one parameter and one output with this kernel.
 fn program(role: KernelRole, graph: Graph, nodes: Vec<(ArrayId, odec_ir::NodeId)>) -> Program {
     let stores = nodes.into_iter().map(|(array, node)| Store { target: Target::set(array), node }).collect();
     Program {
@@ -62,7 +63,7 @@ fn row(lowering: Lowering) -> &'static Builtin {
 
 #[test]
 fn functions_outside_the_table_are_never_looked_up() {
-    // `getpid` exists in every process: only the table keeps it out.
+    // `getpid` exists in every process: only the table excludes it.
     let error = refusal(&calling(row(Lowering::Libm("getpid"))));
     assert_eq!(error, JitError::UnknownFunction("getpid".to_string()));
     let error = refusal(&calling(row(Lowering::Libm("atan2"))));

@@ -1,5 +1,5 @@
-//! Nine points with every pair of rules at the edges of two indices, corners included: f is what the text says, and the
-//! streams of the Jacobian, df/dt and df/dp give the entries that dual numbers give.
+//! Nine points with every pair of edge rules of two indices, including corners: f agrees with the text, and the
+//! streams of the Jacobian, df/dt and df/dp agree with dual numbers.
 
 use crate::common;
 
@@ -24,7 +24,7 @@ const RULES: [Rule; 4] = [Rule::Periodic, Rule::Clamp, Rule::Value, Rule::Expres
 const T: f64 = 0.3;
 const P: f64 = 0.7;
 
-/// What is said of the ends of an index; `element` writes the element with a subscript in its place.
+/// Statements about the ends of an index; `element` writes the element with a given subscript.
 fn lines(rule: Rule, index: char, element: &dyn Fn(&str) -> String) -> String {
     match rule {
         Rule::Periodic => format!("boundary periodic {index}\n"),
@@ -54,7 +54,7 @@ u[i,j]' = u[i-1,j-1]*u[i+1,j+1] + u[i-1,j+1]*sin(u[i+1,j-1]) + p*u[i,j]*(u[i-1,j
     text
 }
 
-/// Where an index that left its range comes in again.
+/// Index in the range for an index outside it.
 fn inside(rule: Rule, i: i64, n: i64) -> i64 {
     match rule {
         Rule::Periodic => (i - 1).rem_euclid(n) + 1,

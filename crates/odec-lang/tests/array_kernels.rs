@@ -1,5 +1,5 @@
-//! What the kernels of models with index sets look like, and what is found in them: no size in the code, no choice away from
-//! the edges, derivatives that agree with dual numbers, the element at fault.
+//! Kernels of models with index sets: no size in the code, no choice in the interior, derivatives that agree with
+//! dual numbers, and blame for single elements.
 
 use crate::common::Random;
 use crate::common::written_out::{parameters, program, sizes};
@@ -12,7 +12,7 @@ use odec_lang::{Overrides, check};
 fn model_text(name: &str) -> String {
     let path = format!("{}/../../models/{name}.ode", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    // Expectations name elements that are not there at every size.
+    // Expectations name elements that do not exist at every size.
     text.split("\nrun {").next().unwrap_or_default().to_string()
 }
 
@@ -29,7 +29,7 @@ fn no_node_depends_on_a_size() {
         };
         let first = of(3);
         for n in [10, 1000, 100_000] {
-            // Nothing is bound: a million elements cost nothing here.
+            // Nothing is bound, so a million elements cost nothing here.
             let other = if name.ends_with("1d") { of(n) } else { of(n.min(1000)) };
             assert_eq!(first.kernels.len(), other.kernels.len());
             for (a, b) in first.kernels.iter().zip(&other.kernels) {
@@ -80,7 +80,7 @@ fn what_is_not_finite_is_found_for_its_element() {
     assert_eq!(found.through[0].0, "root[3]");
     assert_eq!((found.operands[0].text.as_str(), found.operands[0].value), ("u[4]", -1.0));
     assert!(blame(&model, &source, FailedQuantity::Row(0), at).is_none());
-    // At the upper end the boundary is at fault: 2*u[5] is fine, so make it bad.
+    // At the upper end the boundary must be at fault: 2*u[5] is fine, so make it bad.
     let mut worse = y.clone();
     worse[4] = -3.0;
     let found =
@@ -89,7 +89,7 @@ fn what_is_not_finite_is_found_for_its_element() {
     // v[1] is 2, and j runs past 2.
     let found = blame(&model, &source, FailedQuantity::Row(10), at).expect("v[1]'' has no value");
     assert_eq!(found.text, "1/(v[i] - j)");
-    // The first of the rates is fine, the logarithm of a negative one is not.
+    // The first rate is fine, the logarithm of a negative one is not.
     let mut falling = y.clone();
     falling[11] = -0.5;
     let found = blame(&model, &source, FailedQuantity::Output(0), StateAt { y: &falling, ..at }).expect("no logarithm");
@@ -125,8 +125,8 @@ fn derivatives_of_models_agree_with_duals() {
     }
 }
 
-/// What a sum reads of parameters alone, and would compute again for every row, is computed once and kept: `G*m[b]` here. The
-/// inner loop is left with the product that varies with both, and the bits are those of the formula as it is written.
+/// Factors in a sum that depend only on parameters are computed once and stored, here `G*m[b]`. The inner loop keeps
+/// the product that varies with both, and the bits are those of the formula as written.
 #[test]
 fn factors_of_the_loop_of_a_sum_are_computed_once() {
     use odec_ir::nest::schedule::{Body, Schedule, Step};

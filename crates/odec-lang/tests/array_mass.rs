@@ -1,5 +1,5 @@
-//! Equations with the derivatives of several elements: what the mass matrix, the right side and their derivatives make of a
-//! model is the residual that its text says, at random states and rates and for every kind of edge.
+//! Equations with the derivatives of several elements: mass matrix, right-hand side and their derivatives agree with
+//! the residual of the text, at random states and rates and for every kind of edge.
 
 use crate::common;
 
@@ -21,7 +21,7 @@ fn program(text: &str, n: usize) -> Program {
     program
 }
 
-/// What runs a program.
+/// Program with its inputs.
 struct Bench {
     program: Program,
     bound: BoundProgram,
@@ -78,11 +78,11 @@ fn near(what: &str, a: &[f64], b: &[f64], tolerance: f64) {
     }
 }
 
-/// From time, state and derivatives.
+/// Residual as a function of time, state and derivatives.
 type Residual<'a> = &'a dyn Fn(f64, &[f64], &[f64]) -> Vec<f64>;
 
-/// `residual(t, y, w)` is left minus right side of every equation, with w in the place of the derivatives. Elements count as
-/// the solver's state does.
+/// `residual(t, y, w)` is left-hand minus right-hand side of every equation, with w for the derivatives. Elements are
+/// numbered as in the state of the solver.
 #[track_caller]
 fn means(text: &str, n: usize, moving: bool, residual: Residual<'_>) {
     let bench = Bench::new(program(text, n));
@@ -112,7 +112,7 @@ fn means(text: &str, n: usize, moving: bool, residual: Residual<'_>) {
 
 const SIZES: [usize; 5] = [1, 2, 3, 5, 9];
 
-/// Value and derivative of an element outside, from all inside.
+/// Value and derivative of an element outside the range, from all inside.
 type Outside = fn(i64, f64, &[f64], &[f64]) -> (f64, f64);
 
 #[test]
@@ -198,7 +198,7 @@ boundary u[i,-1] = u[i,0]
     }
 }
 
-/// Parts of the range, single elements that are told apart by what the others leave, second order, factors that move.
+/// Parts of the range, single elements that are excluded from others, second order, time-dependent factors.
 #[test]
 fn accelerations_of_neighbours_with_moving_factors() {
     let text = "model beam
@@ -224,7 +224,7 @@ output acceleration[i] = x[i]''
             rows
         });
     }
-    // outputs are given the derivatives
+    // outputs receive the derivatives
     let bench = Bench::new(program(text, 4));
     assert!(bench.program.outputs_read_rates());
     let w: Vec<f64> = (0..8).map(f64::from).collect();
@@ -234,7 +234,8 @@ output acceleration[i] = x[i]''
     assert_eq!(out, [4.0, 5.0, 6.0, 7.0]);
 }
 
-/// Two arrays and a scalar in one another's equations, a sum of derivatives, and an array that only follows.
+/// Two arrays and a scalar that use each other's derivatives, a sum of derivatives, and an array that only depends on
+/// others.
 #[test]
 fn arrays_that_use_the_derivatives_of_each_other() {
     let text = "model pair
@@ -248,7 +249,7 @@ z[i]' = u[i-1]' + s'*z[i]
 boundary u[0] = 2*t
 ";
     for n in SIZES {
-        // the scalar comes last but one: arrays follow one another
+        // the scalar comes second to last: arrays are adjacent
         means(text, n, true, &|_, y, w| {
             let (u, v, s, z) = (&y[..n], &y[n..2 * n], y[2 * n], &y[2 * n + 1..]);
             let (du, dv, ds, dz) = (&w[..n], &w[n..2 * n], w[2 * n], &w[2 * n + 1..]);
@@ -290,7 +291,7 @@ sum(e, a where node[e,a] == i: length[e]/6*(u[i]' + sum(b: u[node[e,b]]'))) + u[
     }
 }
 
-/// `m*x'' = forces` is divided by its factor, and still adds each force where the table says.
+/// `m*x'' = forces` is divided by its factor, and still scatters each force by the table.
 #[test]
 fn masses_and_springs_keep_their_loops() {
     let text = "model springs

@@ -1,5 +1,4 @@
-//! Models with index sets against the same models written out element by element, for small and for empty neighbourhoods
-//! alike.
+//! Models with index sets against the same models written element by element, for small and for empty neighbourhoods.
 
 use crate::common::written_out::{compare, program, sizes};
 use odec_ir::KernelRole;
@@ -326,8 +325,8 @@ fn conditions_on_indices_protect_what_they_exclude() {
     }
 }
 
-/// A branch that is not taken reads nothing, and neither does a term that is left out: also where the size makes the range
-/// empty in which the condition holds.
+/// A branch that is not taken reads nothing, and neither does a term that is left out, even if the size makes the
+/// range of the condition empty.
 #[test]
 fn what_is_never_taken_is_never_refused() {
     let end = "boundary v[N+1] = 2";
@@ -342,18 +341,18 @@ fn what_is_never_taken_is_never_refused() {
         let rows = written(n, &row);
         compare(&format!("{head}v[i]' = (if i != 3 then v[4] else 0) - v[i]\n{end}"), &rows, &sizes(n));
         compare(&format!("{head}v[i]' = sum(l in 3..3 where l != i: v[l+1]) - v[i]\n{end}"), &rows, &sizes(n));
-        // No i is above N: nothing is read, and no boundary is needed.
+        // No i is above N, so nothing is read, and no boundary is needed.
         let text = format!("{head}v[i]' = (if i > N then v[i+1] else 0) + sum(l in 1..N where l > N: v[l+1]) - v[i]");
         compare(&text, &written(n, &|_| "0".to_owned()), &sizes(n));
     }
     for n in [1, 2, 3] {
-        // Only beyond the third element there is a fourth.
+        // A fourth element exists only beyond the third one.
         let text = format!("{head}v[i]' = (if i > 3 then v[4] else 0) - v[i]");
         compare(&text, &written(n, &|_| "0".to_owned()), &sizes(n));
     }
 }
 
-/// `check` says in the words of a run what a condition lets through: at i = 1 there is no fourth element of three.
+/// Checks and runs report reads under a condition in the same words: at i = 1 there is no fourth element of three.
 #[test]
 fn what_a_condition_lets_through_is_refused_by_check_and_run_alike() {
     let text =
@@ -368,19 +367,19 @@ fn what_a_condition_lets_through_is_refused_by_check_and_run_alike() {
             ("E0520", "the model reads `v[N+1]`, but does not define it"),
             "{right}"
         );
-        // With four elements it is right, and another size is judged by the same words.
+        // With four elements it is valid, and another size gives the same words.
         let model = check(&Source::new("test.ode", text(4, right))).model.expect("it is right");
         let refused = lower(&model, &sizes(3)).err().expect("an error");
         assert_eq!((refused[0].code.code, refused[0].headline.as_str()), ("E0520", headline));
         assert!(lower(&model, &sizes(5)).is_ok());
     }
-    // A definition is judged where it is used: d[2] would read u[0], and nothing reads d[2].
+    // A definition is judged by its uses: d[2] would read u[0], but nothing reads d[2].
     let partly = "const N = 4\nindex i = 1..N\nstate u[i] = 1\nd[i] = if i > 1 then u[i-2] else 0\n\
                   u[i in 1..2]' = 0\nu[i in 3..N]' = d[i]\n";
     assert!(check(&Source::new("test.ode", partly)).model.is_some());
 }
 
-/// States without indices are one system, also beside index sets: the derivative of each is solved for.
+/// States without indices are solved for as one system, also next to index sets.
 #[test]
 fn derivatives_of_scalars_are_solved_for_beside_index_sets() {
     let equations = "2*x' + y' = 1 - x\nx' - p*y' = t\noutput rate = x' + y'\n";

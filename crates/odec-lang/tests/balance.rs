@@ -1,4 +1,4 @@
-//! What the equations do to a conserved quantity, and what is wrong with a start: what is said is true, and nothing more.
+//! Effects of the equations on a conserved quantity, and faults of a start: messages are true and complete.
 
 use odec_lang::balance::Balance;
 use odec_lang::diagnostic::Diagnostic;
@@ -27,7 +27,7 @@ fn balances(text: &str) -> Vec<Balance> {
     balances_with(text, &Overrides::default())
 }
 
-/// The derivative as text, and the places of the terms that remain.
+/// Derivative as text, and the locations of the remaining terms.
 fn change(text: &str) -> (String, Vec<String>) {
     let found = balances(text);
     let Balance::Changes(change) = &found[0] else { panic!("{found:?}") };
@@ -63,7 +63,7 @@ fn what_goes_round_is_conserved() {
 
 #[test]
 fn what_expansion_does_not_show_is_tried_at_numbers() {
-    // exp(-x)*exp(x) is 1, which expansion does not know
+    // exp(-x)*exp(x) is 1, which the expansion does not detect
     let hidden = "state x = 1, y = 2\nx' = exp(x)\ny' = exp(-x)*exp(2*x)\nconserve x - y";
     assert_eq!(balances(hidden), [Balance::Numeric(5)]);
     let coupled = "param m = 2, k = 3\nstate p = 1, q = 0, p' = 0, q' = 0\n2*m*p'' + m*q'' = -k*p\n\
@@ -115,7 +115,7 @@ fn what_holds_on_the_solution_alone_is_no_fault() {
     assert!(codes(circle).is_empty());
     let off = circle.replace("x = 1,", "x = 0.5,");
     assert_eq!(codes(&off), ["W0508"]);
-    // what is not there at the start but comes
+    // a quantity that is zero at the start but not later
     let later = "state A = 1, B = 0\nA' = -A\nB' = A - 0.1*B\nconserve A + B";
     assert_eq!(change(later).0, "-0.1*B");
     let by_time = "state A = 1\nA' = if t > 5 then -A else 0\nrun { t = 0..10 }\nconserve A";

@@ -21,7 +21,7 @@ expect x(2) = exp(-2) within 1e-6
 pub struct Folder(pub PathBuf);
 
 impl Folder {
-    /// `name` is that of the test: tests run side by side.
+    /// Creates a folder; `name` is that of the test, because tests run in parallel.
     pub fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("odec-cli-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
@@ -29,7 +29,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// With a file in it.
+    /// Creates a folder with a file.
     pub fn with(self, name: &str, text: &str) -> Folder {
         std::fs::write(self.0.join(name), text).expect("a writable folder");
         self
@@ -64,7 +64,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a command left.
+/// Output of a command.
 pub struct Ran(pub Output);
 
 impl Ran {
@@ -107,7 +107,7 @@ pub fn model(name: &str) -> String {
     path.to_str().expect("a readable path").to_string()
 }
 
-/// Fails unless the table is whole: as many fields in each row as in the header, a newline at the end.
+/// Fails unless the table is whole: each row has as many fields as the header, and the last line ends with a newline.
 #[track_caller]
 pub fn whole(table: &str) -> usize {
     assert!(table.ends_with('\n'), "the last row is torn: {:?}", table.lines().last());

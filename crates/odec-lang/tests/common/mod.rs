@@ -1,4 +1,4 @@
-//! What several test files share: models to start from, a small random generator, tokens, mutations.
+//! Utilities for several test files: models to start from, a small random generator, tokens, mutations.
 
 #![allow(dead_code)]
 
@@ -11,7 +11,7 @@ use odec_lang::syntax::tree::Tree;
 
 /// A model of every construct of the first version.
 pub const EVERYTHING: &str = include_str!("everything.ode");
-/// A model of every construct that has no meaning yet.
+/// Model with every construct that is not implemented.
 pub const LATER: &str = include_str!("later.ode");
 
 /// The models of the repository and those above, with their names.

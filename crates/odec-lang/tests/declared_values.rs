@@ -1,4 +1,4 @@
-//! Values that are declared or set: what a comparison, a word and an unused name mean there.
+//! Declared and set values: the meaning of comparisons, words and unused names in them.
 
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::Overrides;
@@ -12,7 +12,7 @@ fn codes(text: &str) -> Vec<&'static str> {
     said(text).iter().map(|d| d.code.code).collect()
 }
 
-/// A list is as long as its limit says, whatever the model: all that follows it costs no more than that.
+/// Lists have a maximum length for any model, and later entries only cost a count.
 #[test]
 fn unused_names_beyond_a_limit_are_counted() {
     let mut text = "state x = 1\nx' = -x\n".to_owned();
@@ -94,7 +94,7 @@ fn of_logarithmic_samples_the_number_that_is_wrong_is_shown() {
     }
 }
 
-/// The read through the table is at fault, not the definition, which is right by itself.
+/// The read through the table is at fault, not the definition, which is correct by itself.
 #[test]
 fn a_table_in_the_place_of_an_index_with_a_factor_is_blamed_where_it_is_read() {
     let text =

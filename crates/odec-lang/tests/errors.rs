@@ -1,5 +1,5 @@
-//! Every page of a syntax code tells the truth: its wrong example is answered with the code and nothing else, its right
-//! one with nothing, and so is every fixture of these codes.
+//! Pages of syntax codes are true: the wrong example gives exactly the code, the right example gives nothing, and
+//! every fixture of these codes gives its code.
 
 use odec_lang::diagnostic::{Severity, codes};
 use odec_lang::source::Source;
@@ -8,7 +8,7 @@ use crate::common;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Codes of a text, notes left out unless asked for.
+/// Codes of a text; notes are left out unless `notes` is set.
 fn answer(name: &str, bytes: Vec<u8>, notes: bool) -> Vec<&'static str> {
     let source = match Source::from_bytes(name, bytes) {
         Ok(source) => source,
@@ -22,7 +22,7 @@ fn answer(name: &str, bytes: Vec<u8>, notes: bool) -> Vec<&'static str> {
         .collect()
 }
 
-/// Fenced blocks of a page with what stands after the fence.
+/// Fenced blocks of a page, with the text after the fence.
 fn blocks(page: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String)> = None;

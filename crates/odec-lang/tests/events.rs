@@ -1,4 +1,4 @@
-//! Events as the model has them: what was read, what reads back, and what is refused.
+//! Events in the model: parsed, printed and read back, and refused.
 
 use odec_lang::model::{Change, EventKind, Symbol};
 use odec_lang::source::Source;
@@ -178,7 +178,7 @@ fn elements_that_events_write_exist() {
     assert_eq!(wrong[0].code.code, "E0520");
 }
 
-/// A model without a text has events too: its listing is a text with the same events.
+/// A model without text has events too: its listing is a text with the same events.
 #[test]
 fn parts_have_events() {
     use odec_lang::model::parts::{EventHead, NewEvent, Part, Parts, Writes};

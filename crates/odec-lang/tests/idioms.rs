@@ -1,5 +1,5 @@
-//! The table of idioms of other languages: each row is answered with one message, its code and the text to type, and
-//! where a fix is offered, applying it gives a model without errors. `UPDATE=1` writes what was found into the table.
+//! The table of idioms of other languages: each row gives one message with its code and the text to type, and if a
+//! fix is offered, applying it gives a model without errors. `UPDATE=1` writes the results into the table.
 
 use crate::common::apply;
 use odec_lang::diagnostic::{Diagnostic, Fix};
@@ -7,24 +7,24 @@ use odec_lang::source::Source;
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/idioms.txt");
 
-/// What every row stands in.
+/// Model around every row.
 const BASE: &str = "model idiom\nstate x = 1, y = 1\nparam k = 1, a = 2\nx' = -k*x + a*y\n";
 
-/// Fewest rows: those that were asked for, and a hundred from the manuals of other tools.
+/// Least number of rows: the requested ones, and a hundred from the manuals of other tools.
 const ROWS: usize = 140;
 
-/// One idiom.
+/// Idiom.
 #[derive(Default)]
 struct Row {
-    /// Where it is from, and what it is.
+    /// Origin and meaning.
     name: String,
-    /// The lines as they are written there.
+    /// Lines of the idiom.
     lines: String,
-    /// Codes, and what the message has to say to type.
+    /// Codes, and texts that the message must tell the user to type.
     answers: Vec<String>,
-    /// The lines after the fix, if one is offered.
+    /// Lines after the fix, if one is offered.
     mended: Option<String>,
-    /// The lines of somebody who types what the message says.
+    /// Lines of a user who types the text of the message.
     typed: Option<String>,
 }
 
@@ -87,7 +87,7 @@ fn written(row: &Row) -> String {
     out + "\n"
 }
 
-/// What a message says to type, between backticks, without the `...` that stand for what is there already.
+/// Text that a message tells the user to type, between backticks, without the `...` that stand for existing text.
 fn said(answer: &str) -> Vec<String> {
     let pieces = answer.split('`').skip(1).step_by(2);
     pieces
@@ -142,10 +142,10 @@ fn every_idiom_has_its_answer() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What an idiom stands in: `_` is its place.
+/// Contexts of an idiom: `_` is its position.
 const PLACES: [&str; 8] = ["2/_", "_^2", "-_", "a - _", "2^_", "a/_*k", "2_", "fmax(2/_, k)"];
 
-/// The equation for y in a model without errors, in prefix form. `None` if there are errors.
+/// Equation for y in a model without errors, in prefix form. `None` if there are errors.
 fn equation(text: &str) -> Option<String> {
     let checked = odec_lang::check(&Source::new("idiom.ode", text));
     let wrong = checked.diagnostics.iter().any(Diagnostic::is_error);
@@ -154,7 +154,7 @@ fn equation(text: &str) -> Option<String> {
     line.filter(|_| !wrong).map(str::to_owned)
 }
 
-/// The text with all fixes that were tried, as `odec check --fix` makes them, round by round.
+/// Text after all tested fixes, which are applied round by round like in `odec check --fix`.
 fn mended(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..4 {
@@ -174,8 +174,8 @@ fn mended(text: &str) -> String {
     text
 }
 
-/// Of each row the idioms that are mended alone on the right side of an equation: the lines around it, what is written
-/// there, and what it is here.
+/// Idioms of a row that a fix corrects alone on the right-hand side of an equation: the lines around it, the idiom,
+/// and its correction.
 fn operands(row: &Row) -> Vec<(String, String, String)> {
     let text = format!("{BASE}{}", row.lines);
     let mut out = Vec::new();
@@ -189,7 +189,7 @@ fn operands(row: &Row) -> Vec<(String, String, String)> {
         }
         let model = format!("{}y' = _\n{}", &text[..start], &text[end..]);
         let (written, meant) = (text[range].to_owned(), fix.text.clone());
-        // alone it is what it is among the others
+        // the correction alone must equal the correction among the other lines
         let alone = mended(&model.replace("y' = _", &format!("y' = {written}")));
         let known = equation(&model.replace("y' = _", &format!("y' = {meant}")));
         if known.is_some() && equation(&alone) == known {
@@ -199,7 +199,7 @@ fn operands(row: &Row) -> Vec<(String, String, String)> {
     out
 }
 
-/// Whether a place takes the text as one operand, as far as the text can be read at all.
+/// True if a context accepts the text as one operand, as far as the text can be read.
 fn one_operand(place: &str, written: &str) -> bool {
     let tree = |text: String| {
         let (tree, found) = odec_lang::parse(&Source::new("idiom.ode", format!("q = {text}\n")));
@@ -216,12 +216,12 @@ fn what_a_fix_types_stays_one_operand() {
     for row in rows(&table) {
         for (model, written, meant) in operands(&row) {
             idioms += 1;
-            // `2` before `30°` makes it another number
+            // `2` before `30°` gives another number
             let joins = |place: &&&str| place.starts_with("2_") && written.starts_with(|c: char| c.is_ascii_digit());
             for place in PLACES.iter().filter(|place| one_operand(place, &written) && !joins(place)) {
                 let text = model.replace("y' = _", &format!("y' = {}", place.replace('_', &written)));
                 let result = mended(&text);
-                // a product without its sign is one in the table
+                // a product without its sign corresponds to one in the table
                 let place = place.replace("2_", "2*_").replace("fmax", "max");
                 let right = model.replace("y' = _", &format!("y' = {}", place.replace('_', &format!("({meant})"))));
                 let (Some(found), Some(expected)) = (equation(&result), equation(&right)) else { continue };

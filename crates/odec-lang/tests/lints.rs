@@ -1,4 +1,4 @@
-//! Warnings about what is probably not meant: each is given, is true, and can be switched off on its line.
+//! Warnings about statements that are probably not meant: each is given, is true, and can be switched off on its line.
 
 use odec_lang::source::Source;
 
@@ -77,7 +77,7 @@ fn what_is_meant_is_left_alone() {
     ] {
         assert!(warnings(&format!("{HEAD}{line}\n")).is_empty(), "{line} {:?}", warnings(&format!("{HEAD}{line}\n")));
     }
-    // a state that begins near zero says nothing of the size of its terms
+    // a state that starts near zero does not determine the size of its terms
     let near = "param k = 2\nstate x = 1, y = 1e-40\ny' = x - k*y\nx' = y - x\n";
     assert!(warnings(near).is_empty(), "{:?}", warnings(near));
 }
@@ -86,6 +86,6 @@ fn what_is_meant_is_left_alone() {
 fn angles_declared_in_degrees_are_told() {
     let model = "param phi = 30 [deg]\nstate x = 1\nx' = sin(phi) - x";
     assert!(warnings(&format!("units off\n{model}")).contains(&"W0502".to_owned()));
-    // where units are checked, the angle is converted
+    // if units are checked, the angle is converted
     assert!(warnings(model).is_empty());
 }

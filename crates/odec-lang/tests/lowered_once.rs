@@ -1,4 +1,4 @@
-//! The phases are not a circle: analysis lowers nothing, and each way from a text to a program lowers it once.
+//! The phases are not circular: analysis lowers nothing, and each path from a text to a program lowers it once.
 
 use odec_lang::lower::drafts_made;
 use odec_lang::model::Overrides;

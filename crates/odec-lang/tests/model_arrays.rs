@@ -1,4 +1,4 @@
-//! What the checked model says of arrays and vectors: names, places, data at the sizes in force, and mistakes that people make.
+//! Arrays and vectors in the checked model: names, positions, data at the current sizes, and frequent mistakes.
 
 use odec_lang::diagnostic::Severity;
 use odec_lang::model::{Model, Overrides};
@@ -13,7 +13,7 @@ fn said(text: &str) -> Vec<(&'static str, String, String)> {
     diagnostics.iter().filter(|d| d.severity > Severity::Note).map(shown).collect()
 }
 
-/// One mistake with this code at this place; what is said holds this text.
+/// Checks for one mistake with this code at this place; its message contains this text.
 fn wrong(text: &str, code: &str, at: &str, says: &str) {
     let found = said(text);
     assert_eq!(found.len(), 1, "{text}\n{found:?}");
@@ -67,7 +67,7 @@ fn sizes_that_make_no_sense_are_refused_when_they_are_set() {
     assert_eq!(codes(&[("k[1]", 1.0)]), ["E0408"]);
     assert_eq!(codes(&[("u[6]", 1.0), ("N", 6.0)]), [""; 0]);
     assert_eq!(codes(&[("u[1", 1.0)]), ["E0408"]);
-    // A sum over as many points as no machine counts is not begun.
+    // A sum over too many points is not started.
     let sum = model("const N = 3\nindex i = 1..N\nconst s = sum(i: 1/i)\nstate u[i] = s\nu[i]' = -u[i]");
     assert!(matches!(odec_lang::lower(&sum, &set(&[("N", 1e15)])), Err(e) if e[0].code == "E0534"));
 }
@@ -192,12 +192,12 @@ fn a_parameter_set_gives_values_to_single_elements() {
     assert_eq!(found.parameter_data[1], wanted);
     assert_eq!(found.initial, [(0, 0, 3.0)]);
     assert_eq!(found.elements, [(0, 0, vec![2], 9.0), (0, 1, vec![4], 1.0)]);
-    // what the command line says counts for all that it names
+    // values of the command line apply to all elements that they name
     let over = values(&[("c", 1.0), ("x", 2.0), ("K[2,3]", 6.0)]);
     assert_eq!(over.parameter_data[0], [1.0; 4]);
     assert_eq!(over.elements, [(0, 1, vec![4], 1.0)]);
     assert_eq!(over.parameter_data[1][6], 6.0);
-    // the text of the model says the same
+    // the text of the model gives the same value
     assert!(odd.to_string().contains("K[2,3] = 5"), "{odd}");
 
     let mistake = |entry: &str, code: &str, at: &str, says: &str| {

@@ -38,7 +38,7 @@ fn a_fixture_with_one_fault_yields_one_diagnostic() {
     let mut wrong = Vec::new();
     for (code, source) in fixtures() {
         let checked = odec_lang::check(&source);
-        // The note on units accompanies the two warnings and the error on units.
+        // A note on units accompanies the two warnings and the error on units.
         let said: Vec<&str> = checked
             .diagnostics
             .iter()
@@ -70,8 +70,8 @@ fn a_fixture_with_one_fault_yields_one_diagnostic() {
 #[test]
 fn every_code_has_a_fixture() {
     let fixtures: Vec<String> = fixtures().into_iter().map(|f| f.0).collect();
-    // E0409 is about a flag, and E0323 and E0504 about commands: no text alone has them. A text for E0508 is too long to
-    // keep. E0552 is found when sizes are bound.
+    // E0409 is about a flag, and E0323 and E0504 about commands: no text alone causes them. A text for E0508 is too
+    // long to store. E0552 is found when sizes are bound.
     let missing: Vec<&str> = codes()
         .map(|c| c.code)
         .filter(|c| ["E02", "E03", "E04", "E05", "W02", "W03", "W04", "N01"].iter().any(|p| c.starts_with(p)))
@@ -81,7 +81,7 @@ fn every_code_has_a_fixture() {
     assert!(fixtures.len() > 40);
 }
 
-/// The fenced examples of a page: what follows the language, and the text.
+/// Fenced examples of a page: the words after the language, and the text.
 fn examples(page: &str) -> Vec<(String, String)> {
     let mut list = Vec::new();
     let mut open: Option<(String, String)> = None;

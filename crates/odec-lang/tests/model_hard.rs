@@ -41,7 +41,7 @@ fn shared_functions_stay_small() {
 #[test]
 fn wide_systems_are_matched_and_sorted() {
     let n = 3_000;
-    // Each equation gives the derivative of the next state, the last one that of the first.
+    // Each equation gives the derivative of the next state, the last one that of the first state.
     let states: String = (0..n).map(|i| format!("state x{i} = 1\n")).collect();
     let shifted: String = (0..n).map(|i| format!("2*x{}' + 1 = x{i}\n", (i + 1) % n)).collect();
     assert_eq!(check(format!("{states}{shifted}")), NONE);

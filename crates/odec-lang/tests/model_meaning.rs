@@ -1,4 +1,4 @@
-//! What a model means: the numbers that its kernels give, for every rule of the language that decides them.
+//! Meaning of models: the numbers from their kernels, for every rule of the language that determines them.
 
 use odec_ir::layout::Layout;
 use odec_ir::{KernelRole, Program, Role, interpret};
@@ -108,7 +108,7 @@ fn all_notations_of_a_derivative_mean_the_same() {
     }
     close(&lowered("state x = 2, x' = 1\nder(x') = -3*x").rhs(0.0, &[2.0, 1.0]), &[1.0, -6.0]);
     close(&lowered("time s\nstate x = 2\ndx/ds = -3*x + s").rhs(1.0, &[2.0]), &[-5.0]);
-    // Where the names are declared it is a quotient.
+    // If the names are declared, it is a quotient.
     close(&lowered("param dx = 8, dt = 4\nstate x = 2\nx' = dx/dt").rhs(0.0, &[2.0]), &[2.0]);
 }
 

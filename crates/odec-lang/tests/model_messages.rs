@@ -3,8 +3,8 @@
 use odec_lang::diagnostic::Severity;
 use odec_lang::source::Source;
 
-/// Checks that `text` has one mistake with this code, at the place that reads `at`, and that its fix gives `mended`
-/// (empty: there is none) in place of the line.
+/// Checks that `text` has one mistake with this code, at the place that reads `at`, and that its fix replaces the
+/// line by `mended` (empty: no fix).
 fn check(text: &str, code: &str, at: &str, mended: &str) {
     let source = Source::new("m.ode", text);
     let diagnostics = odec_lang::check(&source).diagnostics;

@@ -23,7 +23,7 @@ fn it_reads_back() {
     let models = folder("models");
     assert!(models.len() >= 10);
     let mut read = 0;
-    // the names of a part are those of a vector's components when they are read again
+    // the names of a part are read back as those of the components of a vector
     for text in models.into_iter().filter(|text| !text.contains("\nuse \"")) {
         let checked = model(&text);
         // Vectors are shown by their components, tables by their shape: neither is read again.

@@ -14,7 +14,7 @@ fn ok(text: &str) -> Tree {
     tree
 }
 
-/// One diagnostic with this code whose primary place is this text; the fixes must correct the line.
+/// Checks for one diagnostic with this code whose primary place is this text; the fixes must correct the line.
 fn check(text: &str, code: &str, place: &str) {
     let (_, diagnostics) = read(text);
     let [diagnostic] = diagnostics.as_slice() else { panic!("{text}\n{diagnostics:#?}") };
@@ -26,7 +26,7 @@ fn check(text: &str, code: &str, place: &str) {
     }
 }
 
-/// As [`check`], and the fix turns the text into this.
+/// Like [`check`]; the fix must turn the text into `mended`.
 fn fixed(text: &str, code: &str, place: &str, mended: &str) {
     check(text, code, place);
     let (_, diagnostics) = read(text);
@@ -330,7 +330,7 @@ fn an_open_bracket_does_not_swallow_the_file() {
     all("run { run { t = 1 } }\ny = 2 3\n", &[("E0110", 1), ("E0115", 2)]);
     all("y = {1, 2}\n", &[("E0111", 1)]);
     all("at 5 x := 3\n", &[("E0111", 1)]);
-    // a brace in a text is none
+    // a brace in a text does not count
     all("run t = 0 .. 1\nwhen x > 1 { stop \"}\" }\n", &[("E0111", 1)]);
     all("run\nuse \"}\" as c\ny = 2 3\n", &[("E0111", 1), ("E0115", 3)]);
     all("x = 1;\ny = 2;\n", &[("E0126", 1)]);
@@ -356,10 +356,10 @@ fn slips_of_one_line_are_told_of_together_where_their_fixes_are_known() {
         odec_lang::mend::apply(text, &fixes).expect("places in the text")
     };
     assert_eq!(mended("y = 2x + 3x - 4y\n", 3), "y = 2*x + 3*x - 4*y\n");
-    // of several kinds, where a fix changes the length of what stands before the next
+    // of several kinds, where a fix changes the length of the text before the next one
     assert_eq!(mended("z = x² + 2y <> 3z\n", 4), "z = x^2 + 2*y != 3*z\n");
     assert_eq!(mended("# é\ny = 2x + sin (x) - 1_000\n", 3), "# é\ny = 2*x + sin(x) - 1000\n");
-    // one behind the first has no fix: the first is told of alone, and without its own
+    // a later one has no fix: only the first is reported, and without its own fix
     assert_eq!(mended("y = 2x + u v\n", 1), "y = 2x + u v\n");
     // inside of a block as well
     assert_eq!(mended("run { t = 0 .. 2x + 3x }\n", 2), "run { t = 0 .. 2*x + 3*x }\n");
@@ -378,10 +378,10 @@ fn files_of_other_languages_get_one_answer() {
         assert_eq!(diagnostic.code.code, "E0105");
         assert!(diagnostic.headline.contains(name), "{}", diagnostic.headline);
     }
-    // comments say nothing of the language
+    // comments do not determine the language
     let comments = "# a -> b; c\n".repeat(4) + "model m\nstate x = 1 # a -> b; c\nx' = -x // a -> b; c\n";
     assert!(!read(&comments).0.foreign);
-    // one habit does not make another language of a model
+    // a single habit does not indicate another language
     let (tree, _) = read("model m\nstate x = 1\nx' = -x\npar a=1\nrun { t = 0 .. 1 }\n");
     assert!(!tree.foreign);
     let (tree, diagnostics) = read("init = 3\np = 2\naux = 1\nd = 4\n");

@@ -6,7 +6,7 @@ use common::{Random, models, mutate, read};
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::source::Source;
 
-/// Reads a text and checks what must hold for every text.
+/// Reads a text and checks properties that hold for every text.
 fn total(text: &str) -> usize {
     let (tree, diagnostics) = read(text);
     for diagnostic in &diagnostics {

@@ -1,4 +1,4 @@
-//! The tree as text: what is printed is read as the same tree, and the prefix form shows how things bind.
+//! The tree as text: printed text reads back as the same tree, and the prefix form shows precedence.
 
 use crate::common;
 

@@ -1,4 +1,5 @@
-//! Units: what fits, what does not and why, factors between scales, and one wrong unit in many consistent models.
+//! Units: agreements, contradictions and their explanation, factors between scales, and one wrong unit in many
+//! consistent models.
 
 use std::fmt::Write;
 
@@ -29,7 +30,7 @@ fn unit_of(text: &str, name: &str) -> String {
 #[test]
 fn consistent_models_have_no_errors() {
     for text in [
-        // names without units take what their use asks for
+        // names without units take the units that their use requires
         "param k = 2\nstate x = 1 [m]\nx' = -k*x",
         "state x = 1 [m]\nx' = -x",
         "param w = 3 [1/s]\nstate x = 1 [m], x' = 0\nx'' = -w^2*x + 0*t",
@@ -53,7 +54,7 @@ fn consistent_models_have_no_errors() {
     }
 }
 
-/// A text, the code of its error, and what it says.
+/// Text, code of its error, and words of the message.
 const CONTRADICTIONS: &[(&str, &str, &str)] = &[
     ("param a = 1 [m], b = 2 [s]\nstate x = 0\nx' = a + b", "E0570", "odec cannot add [m] and [s]"),
     ("param a = 1 [m]\nstate x = 0 [s]\nx' = if x > a then 1 else 0", "E0570", "odec cannot compare [s] and [m]"),
@@ -249,7 +250,7 @@ impl Random {
     }
 }
 
-/// A consistent model as lines, with the places of its units: each line may hold one `{unit}` for a unit.
+/// Consistent model as lines, with the positions of its units: each line may contain one `{unit}` for a unit.
 struct Generated {
     lines: Vec<String>,
     units: Vec<&'static str>,
@@ -277,7 +278,7 @@ impl Generated {
     }
 }
 
-/// Oscillators, drugs, membranes and queues in a random mixture, coupled where their units allow it.
+/// A random mixture of oscillators, drugs, membranes and queues, coupled where their units allow it.
 fn generated(random: &mut Random) -> Generated {
     let (mut lines, mut units) = (vec!["time t [s]".to_owned()], Vec::new());
     for k in 0..1 + random.below(4) {
@@ -327,9 +328,9 @@ fn generated(random: &mut Random) -> Generated {
     Generated { lines, units }
 }
 
-/// A change of one unit in a model is detectable if the unit occurs in another relation: here all but none are, since each
-/// declared unit stands in an equation with others. It must be reported, and a label must lie on what was changed or on a
-/// statement that holds it.
+/// A change of one unit in a model is detectable if the unit occurs in another relation. This holds for almost all
+/// units here, since each declared unit occurs in an equation with others. The change must be reported, and a label
+/// must point at it or at a statement that contains it.
 #[test]
 fn one_wrong_unit_is_found_and_blamed() {
     const WRONG: [&str; 6] = ["kg^2", "A*m", "mol*s", "K", "cd/m", "mV^3"];

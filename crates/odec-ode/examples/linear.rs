@@ -1,7 +1,7 @@
-//! Measures the solvers of linear systems on the method-of-lines problems: `cargo run --release -p odec-ode --example linear --
-//! [problem] [--method NAME] [--refs DIR]`. Each row is the fastest of several runs, and the mean of
-//! their processor times; errors are against the reference end values of DIR, files of
-//! one number a line with the fields of a cell side by side.
+//! Measures the solvers of linear systems on the method-of-lines problems: `cargo run --release -p odec-ode --example
+//! linear -- [problem] [--method NAME] [--refs DIR]`. Each row is the fastest of several runs, with the mean of their
+//! processor times. Errors are relative to the reference end values in DIR: files with one number per line, the
+//! fields of a cell side by side.
 
 #[path = "../tests/common/grids.rs"]
 #[allow(dead_code)]
@@ -108,7 +108,7 @@ fn once(system: &Grid, t_end: f64, name: &str, options: &Options) -> Result<(f64
     Ok((start.elapsed().as_secs_f64() * 1e3, outcome))
 }
 
-/// Milliseconds of processor time of this process, which other processes do not lengthen (where the system tells).
+/// Milliseconds of processor time of this process, if the system reports it; other processes do not affect it.
 fn processor() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     text.split_whitespace().next()?.parse::<f64>().ok().map(|ns| ns * 1e-6)
@@ -131,7 +131,7 @@ fn main() {
             .and_then(|dir| std::fs::read_to_string(format!("{dir}/{}.txt", case.name)).ok())
             .map(|text| text.split_whitespace().filter_map(|v| v.parse().ok()).collect())
             .filter(|values: &Vec<f64>| values.len() == system.y0.len());
-        // What comes before the first step: patterns, orders, memory.
+        // Work before the first step: patterns, orders, memory.
         let setup = |name: &str, options: &Options| {
             let short = 1e-9 * case.t_end;
             let used = processor();

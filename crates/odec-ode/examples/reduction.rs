@@ -1,6 +1,6 @@
-//! What the reduction of second-order models gains: the time of implicit steps with linear systems of the size of the velocities
-//! against the same steps with all 2n unknowns. `cargo run --release -p odec-ode --example reduction`; the figures are in
-//! docs/dev/reduction.md.
+//! Measures the gain from the reduction of second-order models: the time of implicit steps with linear systems of the
+//! size of the velocities against the same steps with all 2n unknowns. `cargo run --release -p odec-ode --example
+//! reduction`; the figures are in docs/dev/reduction.md.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -11,13 +11,13 @@ use odec_ode::{Options, Problem, Samples, Sink, method, solve};
 
 /// Steps of a run.
 const STEPS: u32 = 100;
-/// Runs are repeated for so long at least; so often this is done, and the best mean counts.
+/// Least duration of a series of runs, and number of series; the best mean counts.
 const SECONDS: f64 = 0.05;
 const TIMES: u32 = 5;
-/// After so long there are no more runs.
+/// Duration after which no more runs are made.
 const ENOUGH: f64 = 1.0;
 
-/// n masses in a row, each tied to those at most `reach` places away by springs that harden, and damped.
+/// n masses in a row, each connected by hardening springs with those at most `reach` positions away, and damped.
 struct Masses {
     n: usize,
     reach: usize,
@@ -36,7 +36,7 @@ impl Masses {
         i.saturating_sub(self.reach)..(i + self.reach + 1).min(self.n)
     }
 
-    /// Stiffness of each spring: all together hold a mass about equally, however many they are.
+    /// Stiffness of each spring: the total stiffness per mass is about independent of the number of springs.
     fn stiffness(&self) -> f64 {
         1e4 / self.reach as f64
     }
@@ -93,7 +93,8 @@ impl Sink for Ignore {
     }
 }
 
-/// Seconds of processor time of this process, which other processes do not lengthen; of the clock where the system does not tell.
+/// Seconds of processor time of this process, which other processes do not affect; of the clock if the system does
+/// not report it.
 fn processor(begin: Instant) -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     match text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()) {

@@ -1,4 +1,5 @@
-//! Gradients by the adjoint equations beside closed forms, and beside the sensitivity equations solved as a system of their own.
+//! Gradients by the adjoint equations against closed forms, and against the sensitivity equations solved as a
+//! separate system.
 
 use odec_ode::adjoint::{AdjointError, ByParameters, Gradient, ROOM, Request, Weight, gradient};
 use odec_ode::method::{self, auto};
@@ -93,7 +94,7 @@ fn close(found: &[f64], wanted: &[f64], tolerance: f64) {
     }
 }
 
-/// The end of a run of y and of the derivatives S of y by the start and by the parameters, in one system without df/dy.
+/// System of y and of the derivatives S of y with respect to initial values and parameters, without df/dy.
 struct Sensitivities<'a, S>(&'a S, usize);
 
 impl<S: System + ByParameters> System for Sensitivities<'_, S> {
@@ -187,7 +188,7 @@ fn the_course_in_many_parts_gives_the_same() {
     let asked = Asked { y0: &[10.0, 5.0], p: &p, rtol: 1e-11, room: 2_000, weights: &weights };
     let (found, whole) = (ask(&system, &asked), ask(&system, &Asked { room: ROOM, ..asked }));
     assert!(found.parts > 5, "{}", found.parts);
-    // each part but the last is solved twice, in no more steps than there are
+    // each part but the last is solved twice, in no more steps than it has
     assert!(found.forward.accepted < 3 * whole.forward.accepted);
     close(&found.by_start, &whole.by_start, 1e-9);
     close(&found.by_parameters, &whole.by_parameters, 1e-9);
@@ -195,7 +196,7 @@ fn the_course_in_many_parts_gives_the_same() {
 
 #[test]
 fn stiff_systems_too() {
-    // Robertson: units of the states differ by five orders, and so do those of the parameters by more
+    // Robertson: the units of the states differ by five orders of magnitude, those of the parameters by more
     let p = [0.04, 3e7, 1e4];
     let system = full(
         3,

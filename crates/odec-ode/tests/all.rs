@@ -1,5 +1,5 @@
-//! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
-//! `allocation.rs` is a program of its own, because it measures the whole process.
+//! The integration tests of this crate as one program, because linking dominates the build time and one program is
+//! linked once. `allocation.rs` is a separate program, because it measures the whole process.
 
 mod adjoint;
 mod auto;

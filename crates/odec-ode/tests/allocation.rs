@@ -1,4 +1,4 @@
-//! Tests that a run allocates nothing after its second accepted step, whatever happens.
+//! Tests that a run allocates nothing after its second accepted step.
 
 #[path = "common/dense.rs"]
 #[allow(dead_code)]
@@ -22,8 +22,8 @@ use odec_ode::method::Family;
 use odec_ode::system::System;
 use odec_ode::{Between, Method, Options, Outcome, Problem, Runner, Samples, Sink, solve};
 
-/// What corrects rows is an integrator, a matrix and a few vectors: allocations over those of what makes the steps. They do not grow with the number
-/// of rows or steps.
+/// Additional allocations for the correction of rows: an integrator, a matrix and a few vectors. They do not grow
+/// with the number of rows or steps.
 const CORRECTION: u64 = 3;
 
 /// Counts steps, and ends the run after so many.
@@ -53,15 +53,16 @@ fn check(system: &dyn System, y0: &[f64], t_end: f64, method: &'static Method, o
         });
         (info.count_total, sink.steps, outcome.expect("the run succeeds").stats)
     };
-    // What a process finds out once for all its runs is found in the first one.
+    // Data that a process determines once for all its runs are determined in the first one.
     counted(&samples, 2);
-    // The same run twice, once ended after its second step: what the rest of it allocates is the difference.
+    // The same run twice, once ended after its second step: the difference is the number of allocations in the rest.
     let ends = Samples::Times(vec![t_end]);
     let (short, two, _) = counted(&ends, 2);
     let (whole, steps, stats) = counted(&ends, u64::MAX);
     assert!(two == 2 && steps > 3, "{}: {steps} steps", method.name);
     assert!(short > 0, "the counter is alive");
-    // With rows between steps no more, but for what corrects them: it is made at the first row that needs it.
+    // With rows between steps the number is the same, except for the correction, which is created at the first row
+    // that needs it.
     let (sampled, _, with) = counted(&samples, u64::MAX);
     let Between { rhs, .. } = with.between;
     let apart = if rhs == 0 { 0 } else { CORRECTION * short };
@@ -73,7 +74,7 @@ fn check(system: &dyn System, y0: &[f64], t_end: f64, method: &'static Method, o
 #[test]
 fn no_allocation_after_the_second_step() {
     let mut rejected = 0;
-    // Every method on HIRES (from where it is mild for the explicit ones), with rejections among the stiff ones.
+    // Every method on HIRES (from a mild time for the explicit ones), with rejections for the stiff ones.
     let hires = stiff::hires();
     let orego = stiff::orego();
     for method in odec_ode::method::general() {
@@ -100,7 +101,7 @@ fn no_allocation_after_the_second_step() {
 
 #[test]
 fn further_runs_need_little_more_than_their_answer() {
-    /// The end state, the place of a fault, and the legs of `auto`.
+    /// The end state, the location of a fault, and the legs of `auto`.
     const MOST: u64 = 3;
     let lorenz = dense::Dense::new(
         3,
@@ -119,7 +120,7 @@ fn further_runs_need_little_more_than_their_answer() {
             let info = allocation_counter::measure(|| {
                 assert!(runner.run(&lorenz, &problem, &samples, &mut sink).is_ok());
             });
-            // what corrects rows is made in the first run
+            // the correction of rows is created in the first run
             assert!(x == 1.0 || info.count_total <= MOST, "{name}: {} allocations", info.count_total);
         }
     }
@@ -187,8 +188,8 @@ fn no_solver_of_linear_systems_allocates_while_it_steps() {
             }
         }
     }
-    // Fronts large enough for blocked products, real and complex.
-    // The first of a process has the library take memory for packing, once.
+    // Fronts large enough for blocked products, real and complex. At the first one of a process, the library
+    // allocates memory for packing, once.
     let square = grids::brusselator_square(20);
     for name in ["rodas4", "radau5"] {
         let method = odec_ode::method::find(name).unwrap();
@@ -206,7 +207,7 @@ fn no_solver_of_linear_systems_allocates_while_it_steps() {
     }
 }
 
-/// Counts events, and keeps nothing.
+/// Counts events, and stores nothing.
 struct Count(u64);
 
 impl Observer for Count {
@@ -220,7 +221,7 @@ impl Observer for Count {
 
 #[test]
 fn hybrid_runs_do_not_allocate_in_the_steady_state() {
-    // a ball that bounces for ever, a dose every 0.3, and relations that never change, one of them curved
+    // a ball that bounces forever, a dose every 0.3, and relations that never change, one of them curved
     let ball = |curved: bool| {
         let relations = [(0, false, 0.0), (0, true, 1e3), (1, true, 1e3)];
         let model = model::Model::new(2, |_, y, _, f| f.copy_from_slice(&[y[1], -9.81])).discretes(&[0.0]);

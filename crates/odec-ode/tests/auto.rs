@@ -1,4 +1,4 @@
-//! Tests the choice of methods during a run: the method of each step, the time of a switch, and that a switch loses nothing.
+//! Tests the choice of methods during a run: the method of each step, the time of a switch, and the accuracy of a switch.
 
 use crate::dense;
 use crate::stiff;
@@ -8,7 +8,7 @@ use odec_ode::method::auto::{Traits, Why, partners, working};
 use odec_ode::system::System;
 use odec_ode::{Method, Options, Outcome, Problem, Samples, Stats, solve};
 
-/// A run to its end, every step kept.
+/// Makes a run to its end and stores every step.
 fn automatic(system: &dyn System, t_end: f64, y0: &[f64], options: &Options) -> (Outcome, dense::Table) {
     run(system, (0.0, t_end), y0, "auto", options).expect("the run succeeds")
 }
@@ -51,7 +51,7 @@ fn what_is_not_stiff_is_left_to_the_explicit_method() {
         let name =
             partners(&Traits { n: 2, fixed: false, rtol, moving_mass: false, series: false }).explicit.unwrap().name;
         assert_eq!(line(&outcome), format!("{name} throughout: the problem is not stiff"));
-        // the first step is chosen before anyone knows who makes it
+        // the first step is chosen before the method is known
         let options = Options { step: Some(rows[1].0), ..working(&options, method(name)) };
         let (_, alone) = run(&spring(), (0.0, 20.0), &[1.0, 0.0], name, &options).unwrap();
         assert_eq!(rows, alone, "the same steps with the same bits");
@@ -120,7 +120,7 @@ fn rows_between_steps_are_right_over_a_change() {
 
 #[test]
 fn it_runs_backwards_too() {
-    // Backwards in time what decays grows: the slow part is the one to look at.
+    // Backwards in time a decaying mode grows: the slow part is relevant.
     let system = Dense::new(1, |t, y, f| f[0] = 1e4 * (y[0] - t.cos()) - t.sin(), |_, _, j| j[0] = 1e4)
         .time(|t, _, out| out[0] = 1e4 * t.sin() - t.cos());
     let (outcome, rows) = run(&system, (10.0, 0.0), &[10f64.cos()], "auto", &tolerances(1e-6, 1e-6)).unwrap();
@@ -202,7 +202,8 @@ fn a_large_problem_with_fast_decay_takes_no_explicit_step() {
 
 #[test]
 fn decay_that_lasts_needs_little_evidence() {
-    // The fast unknown is in balance after some 12 to 30 steps, and would ask for more than 10,000 stable ones from there on.
+    // The fast unknown reaches its balance after some 12 to 30 steps, and would require more than 10,000 stable ones
+    // from then on.
     let problem = stiff::robertson_40();
     for (rtol, most) in [(1e-3, 20), (1e-4, 24), (1e-6, 38)] {
         let (outcome, _) = automatic(&problem, problem.t_end, &problem.y0, &tolerances(rtol, rtol * problem.ratio));
@@ -211,7 +212,7 @@ fn decay_that_lasts_needs_little_evidence() {
         assert!(course.steps[0] <= most, "{rtol:e}: {:?}", course.steps);
         assert!(problem.error(&outcome.y) < 300.0 * rtol, "{rtol:e}: {}", problem.error(&outcome.y));
     }
-    // What makes 60 unknowns stiff would ask for 2,000 stable steps, or for 20.
+    // The stiff modes of 60 unknowns would require 2,000 stable steps, or 20.
     let n = 60;
     let y0: Vec<f64> = (1..=n).map(|i| (std::f64::consts::PI * i as f64 / (n + 1) as f64).sin()).collect();
     for (t_end, course) in
@@ -222,14 +223,14 @@ fn decay_that_lasts_needs_little_evidence() {
     }
 }
 
-/// Work in evaluations of f; matrices and solves at what they cost in a small model.
+/// Work in evaluations of f; matrices and solves have their costs in a small model.
 fn work(s: &Stats) -> f64 {
     s.rhs as f64 + s.jacobians as f64 + 4.0 * s.factorisations as f64 + 1.5 * s.solves as f64
 }
 
 #[test]
 fn it_never_costs_much_more_than_the_better_of_its_two_methods() {
-    /// The look at the start, and the steps until stiffness is certain.
+    /// Work of the test at the start, and of the steps until stiffness is certain.
     const ONCE: f64 = 30.0;
     let lorenz = Dense::new(
         3,
@@ -268,8 +269,8 @@ fn it_never_costs_much_more_than_the_better_of_its_two_methods() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// E5 of STIFF DETEST (Enright, Hull & Lindberg 1975), whose unknowns are concentrations and decay far below any absolute
-/// tolerance that a user would think of.
+/// E5 of STIFF DETEST (Enright, Hull & Lindberg 1975), whose unknowns are concentrations that decay far below any
+/// absolute tolerance that a user would choose.
 fn decaying_chemistry() -> Dense {
     const A: f64 = 7.89e-10;
     const B: f64 = 1.1e7;
@@ -309,7 +310,7 @@ fn an_unknown_that_errors_alone_make_negative_keeps_its_sign() {
     for rtol in [1e-6, 1e-8] {
         let options = tolerances(rtol, 1e-3 * rtol);
         let (outcome, _) = automatic(&decaying_chemistry(), 1e13, &[0.00176, 0.0, 0.0, 0.0], &options);
-        // the product of a concentration and a negative one makes both grow without bound
+        // the product of a concentration and a negative value makes both grow without bound
         assert!(outcome.y.iter().all(|y| y.abs() <= rtol), "{rtol}: {:?}", outcome.y);
         assert!(outcome.stats.failed > 0, "{rtol}: no step was taken back, so that this shows nothing");
     }

@@ -1,4 +1,4 @@
-//! The tables of the bead on a wire (x' = -x, y' = -k y, k = 1000), which the founding documents print.
+//! The tables of the bead on a wire (x' = -x, y' = -k y, k = 1000) from the founding documents.
 
 use crate::dense;
 
@@ -35,7 +35,7 @@ fn forward_euler_beyond_the_limit_diverges() {
     for (row, y) in rows[1..].iter().zip([-19900.0, 3960100.0, -788059900.0]) {
         agrees(row[1], y, 12);
     }
-    // h = 2/k is the limit of stability: the magnitude is kept there, falls below and grows beyond.
+    // h = 2/k is the limit of stability: the magnitude is constant there, decreases below and grows above.
     for (h, grows) in [(0.0019, false), (0.0021, true)] {
         let last = table("euler", h, 100)[100][1].abs();
         assert_eq!(last > 100.0, grows);
@@ -66,7 +66,7 @@ fn linearised_backward_euler_has_its_closed_form() {
 
 #[test]
 fn an_infinite_step_reaches_the_line_at_once() {
-    // dy = -y0 in the limit h -> infinity: what is left falls as 1/h.
+    // dy = -y0 in the limit h -> infinity: the remainder decreases as 1/h.
     let row = &table("linearised-backward-euler", 1e15, 1)[1];
     assert!(row[0].abs() <= 1e-12 && row[1].abs() <= 1e-12, "{row:?}");
     let row = &table("backward-euler", 1e15, 1)[1];

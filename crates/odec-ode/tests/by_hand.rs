@@ -1,4 +1,4 @@
-//! What somebody writes for a problem of their own: how long it is, what solves it, and what is refused where parts are left out.
+//! Systems that a user writes by hand: their length, methods that solve them, and refusals if parts are left out.
 
 use std::ops::ControlFlow;
 
@@ -59,7 +59,7 @@ fn a_system_of_twenty_lines_is_solved_by_every_kind_of_method() {
 /// y_1(50), by the classical method of order 4 with steps of 1e-3.
 const REFERENCE: f64 = 1.596_824_041;
 
-/// y' = -50 (y - cos t), which gives df/dy alone.
+/// y' = -50 (y - cos t), with df/dy only.
 struct Forced(Pattern);
 
 impl System for Forced {
@@ -98,7 +98,7 @@ fn what_is_left_out_is_made_of_f() {
     assert!((slope[0] + 50.0 * 1f64.sin()).abs() < 1e-5, "{slope:?}");
 }
 
-/// y' = -y, which gives f alone.
+/// y' = -y, with f only.
 struct Decay;
 
 impl System for Decay {

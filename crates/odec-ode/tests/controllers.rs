@@ -1,4 +1,5 @@
-//! Step-size controllers alone: on an error that is a power of the step each settles, and a disturbed one settles again.
+//! Step-size controllers alone: on an error that is a power of the step size each settles, and settles again after a
+//! disturbance.
 
 use odec_ode::control::{
     Control, Controller, DOP853, H211B, H211PI, H312B, H312PID, Law, PI_EXPLICIT, PI33, PI34, PI42, PREDICTIVE,
@@ -27,7 +28,7 @@ fn steps_settle_where_the_error_is_a_power_of_the_step() {
                 let mut control = Control::new(controller, order);
                 let (mut h, mut steps) = (first, Vec::new());
                 for n in 0..200 {
-                    // The coefficient of the error jumps once, by a factor that asks for half the step.
+                    // The coefficient of the error jumps once, by a factor that requires half the step size.
                     let wanted: f64 = if n < 100 { 1.0 } else { 0.5 };
                     let error = (h / wanted).powi(order as i32 + 1);
                     if error > 1.0 {

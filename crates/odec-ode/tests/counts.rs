@@ -57,7 +57,7 @@ fn fixed_steps() {
     assert_eq!(work("dopri5"), [100, 0, 0, 601, 0, 0, 0, 0]);
     assert_eq!(work("linearised-backward-euler"), [100, 0, 0, 101, 100, 100, 100, 0]);
     assert_eq!(work("rodas4"), [100, 0, 0, 601, 100, 100, 600, 0]);
-    // Backward Euler: Newton's Jacobian is kept while it contracts.
+    // Backward Euler: the Jacobian is reused while Newton's iteration contracts.
     let [accepted, _, failed, f, jacobians, factorisations, solves, newton] = work("backward-euler");
     assert_eq!((accepted, failed, jacobians, f, solves), (100, 0, factorisations, newton, newton));
     assert!(jacobians < 60 && newton < 700, "{jacobians} {newton}");

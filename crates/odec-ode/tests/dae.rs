@@ -1,5 +1,6 @@
-//! Index-1 equations with references from the catalogue of verified problems: a singular mass matrix whose null space is no
-//! coordinate direction (the transistor amplifier), and one with algebraic rows on a stiff problem (Robertson).
+//! Index-1 equations with references from the catalogue of verified problems: a singular mass matrix whose null space
+//! is not a coordinate direction (the transistor amplifier), and one with algebraic rows in a stiff problem
+//! (Robertson).
 
 use crate::dense;
 
@@ -65,7 +66,7 @@ fn transistor_amplifier() -> Dense {
     Dense::new(8, rhs, jacobian).time(rate).mass(&mass)
 }
 
-/// Robertson's problem with the conservation law in place of its third equation, t from 0 to 40.
+/// Robertson's problem with the conservation law instead of its third equation, t from 0 to 40.
 fn robertson() -> Dense {
     let rhs = |_: f64, y: &[f64], f: &mut [f64]| {
         f[0] = -0.04 * y[0] + 1e4 * y[1] * y[2];
@@ -80,14 +81,14 @@ fn robertson() -> Dense {
     Dense::new(3, rhs, jacobian).mass(&[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 }
 
-/// True unless the last stage of a Rosenbrock method is not the step itself, so that algebraic equations are left unmet.
+/// False for a Rosenbrock method whose last stage is not the step itself, so that it does not satisfy algebraic equations.
 fn ends_on_its_last_stage(method: &Method) -> bool {
     let Family::Rosenbrock(t) = method.family else { return true };
     let last = t.m.len() - 1;
     t.m[..last] == *t.a[last] && t.m[last] == 1.0
 }
 
-/// Methods for differential-algebraic equations: those that damp at infinity and control an order of two or more.
+/// Methods for differential-algebraic equations: those that damp at infinity and control an order of at least two.
 fn suitable() -> impl Iterator<Item = &'static Method> {
     method::general().filter(|m| {
         m.structure.jacobian
@@ -108,7 +109,7 @@ fn check(system: &Dense, t_end: f64, y0: &[f64], reference: &[f64], ratio: f64) 
 }
 
 const AMPLIFIER_START: [f64; 8] = [0.0, 3.0, 3.0, 6.0, 3.0, 3.0, 6.0, 0.0];
-/// At t = 0.2.
+/// Reference at t = 0.2.
 const AMPLIFIER: [f64; 8] = [
     -0.005562145012262275,
     3.006522471903043,
@@ -131,8 +132,8 @@ fn robertson_with_its_conservation_law_is_solved() {
     check(&robertson(), 40.0, &[1.0, 0.0, 0.0], &reference, 1e-6);
 }
 
-/// Its last stage is not the step itself: algebraic equations stay unmet, until what is left of them is solved for. Combinations of
-/// equations that hold no derivative count as well.
+/// The last stage of ros2 is not the step itself: algebraic equations are not satisfied until their residual is
+/// solved for. Combinations of equations without derivatives count as well.
 #[test]
 fn ros2_solves_the_transistor_amplifier() {
     let options = tolerances(1e-4, 1e-4);

@@ -1,11 +1,11 @@
-//! df/dt enters the linearised step as h*df/dt. Equation (4-6) of the course notes prints `+ df/dt`; the printed form is
-//! planted here (a system whose df/dt is 1/h too large) and fails what the correct one passes.
+//! df/dt enters the linearised step as h*df/dt. Equation (4-6) of the course notes prints `+ df/dt`. The printed form
+//! is used here (a system whose df/dt is 1/h too large) and fails the test that the correct form passes.
 
 use crate::dense;
 
 use dense::{Dense, fixed, run};
 
-/// What the step sees as df/dt.
+/// Form of df/dt in the step.
 #[derive(Clone, Copy, PartialEq)]
 enum Term {
     Correct,

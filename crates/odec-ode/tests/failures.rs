@@ -1,4 +1,4 @@
-//! Tests every way in which a run can end: each refusal and each failure, with its place. No run hangs.
+//! Tests every end of a run: each refusal and each failure, with its place. No run hangs.
 
 use crate::dense;
 
@@ -107,7 +107,7 @@ fn a_zero_without_absolute_tolerance_is_refused() {
             Err(SolveError::Refused(refusal)) => assert_eq!(refusal, Refusal::NoTolerance { row: 0 }, "{name}"),
             other => panic!("{name}: {other:?}"),
         }
-        // Away from zero a relative tolerance alone will do.
+        // Away from zero a relative tolerance alone is sufficient.
         assert!(run(&decay(), (0.0, 1.0), &[1.0], name, &options).is_ok(), "{name}");
     }
 }
@@ -154,7 +154,8 @@ fn a_start_outside_the_domain_fails_at_once() {
 
 #[test]
 fn leaving_the_domain_is_reported_near_the_border() {
-    // y' = -1/(2 sqrt(y)) - ... falls to 0 at t = 1 and log(y) is not defined beyond: y' = -exp(-log(y)) = -1/y, y^2 = 1 - 2t.
+    // y' = -1/(2 sqrt(y)) - ... decreases to 0 at t = 1, and log(y) is undefined beyond: y' = -exp(-log(y)) = -1/y,
+    // y^2 = 1 - 2t.
     let system =
         Dense::new(2, |_, y, f| (f[0], f[1]) = (1.0, -(-y[1].ln()).exp()), |_, y, j| j[3] = 1.0 / (y[1] * y[1]));
     for name in names() {

@@ -61,7 +61,7 @@ impl Random {
     }
 }
 
-/// Words, numbers and signs with their places; comments are left out.
+/// Words, numbers and signs with their positions; comments are left out.
 pub fn tokens(text: &str) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -106,7 +106,7 @@ pub fn tokens(text: &str) -> Vec<(usize, usize)> {
     out
 }
 
-/// One edit of one token.
+/// Edit of one token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
     Delete,
@@ -123,7 +123,7 @@ pub struct Mutant {
     pub line: usize,
 }
 
-/// One mutant of a text, or none if the edit is not possible there.
+/// Mutant of a text; `None` if the edit is not possible there.
 pub fn mutate(text: &str, random: &mut Random) -> Option<Mutant> {
     let tokens = tokens(text);
     let i = random.below(tokens.len());
@@ -162,7 +162,7 @@ pub fn mutate(text: &str, random: &mut Random) -> Option<Mutant> {
     (new != text).then(|| Mutant { text: new, edit, token: token.to_string(), line })
 }
 
-/// The text with all fixes of one diagnostic applied.
+/// Text with all fixes of one diagnostic applied.
 pub fn apply(text: &str, fixes: &[Fix]) -> String {
     let mut fixes = fixes.to_vec();
     fixes.sort_by_key(|fix| std::cmp::Reverse((fix.span.start, fix.span.end)));

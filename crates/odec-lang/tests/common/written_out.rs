@@ -1,5 +1,5 @@
-//! Holds a model with index sets against the same model written out element by element: initial values, f, its Jacobian and
-//! the outputs.
+//! Compares a model with index sets with the same model written element by element: initial values, f, its Jacobian
+//! and the outputs.
 
 use super::Random;
 use odec_ir::interpret::{Inputs, run_bound};
@@ -27,7 +27,7 @@ struct Point {
     outputs: Vec<(String, f64)>,
 }
 
-/// `u[3,4]'.x` is `ux_3_4'` where every element has a name of its own.
+/// `u[3,4]'.x` is `ux_3_4'` in the written model, where every element has a separate name.
 fn plain(name: &str, at: &[i64]) -> String {
     let base: String = name.chars().filter(|c| c.is_alphanumeric() || *c == '_').collect();
     let primes: String = name.chars().filter(|c| *c == '\'').collect();
@@ -35,7 +35,7 @@ fn plain(name: &str, at: &[i64]) -> String {
     format!("{base}{}{primes}", at.concat())
 }
 
-/// The elements of an array, in the order in which they are kept.
+/// Elements of an array, in storage order.
 pub fn elements(program: &Program, axes: &[odec_ir::nest::AxisId]) -> Vec<Vec<i64>> {
     let mut all = vec![Vec::new()];
     for axis in axes {
@@ -144,7 +144,7 @@ fn near(a: f64, b: f64, scale: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-11 * scale.max(a.abs()).max(b.abs())
 }
 
-/// Holds a model with loops against the same model written out.
+/// Compares a model with loops with the same written model.
 pub fn compare(looped_text: &str, written: &str, overrides: &Overrides) {
     let of = |name: &str| {
         let mut random = Random(name.bytes().fold(7, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(b))));

@@ -1,4 +1,4 @@
-//! A system from closures, with a full Jacobian pattern: for small problems of known structure. And a sink that keeps rows.
+//! System from closures, with a full Jacobian pattern, for small problems of known structure; and a sink that stores rows.
 
 use std::ops::ControlFlow;
 
@@ -43,19 +43,19 @@ impl Dense {
         }
     }
 
-    /// With df/dt.
+    /// Adds df/dt.
     pub fn time(mut self, derivative: impl Fn(f64, &[f64], &mut [f64]) + Sync + 'static) -> Self {
         self.time_derivative = Some(Box::new(derivative));
         self
     }
 
-    /// With the first 2 * `second` unknowns positions and velocities.
+    /// Makes the first 2 * `second` unknowns positions and velocities.
     pub fn second(mut self, second: usize) -> Self {
         self.shape.second = second;
         self
     }
 
-    /// With a Jacobian that is zero elsewhere than at these (row, column).
+    /// Restricts the Jacobian to these entries (row, column).
     pub fn entries(mut self, entry: impl Fn(usize, usize) -> bool) -> Self {
         let n = self.shape.n;
         let all = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
@@ -63,7 +63,7 @@ impl Dense {
         self
     }
 
-    /// With a constant mass matrix, row after row; zeros are left out of its pattern.
+    /// Adds a constant mass matrix, row by row; zeros are left out of its pattern.
     pub fn mass(mut self, rows: &[f64]) -> Self {
         let n = self.shape.n;
         let entries = || (0..n).flat_map(|j| (0..n).map(move |i| (i, j))).filter(|(i, j)| rows[i * n + j] != 0.0);
@@ -72,7 +72,7 @@ impl Dense {
         self
     }
 
-    /// With M(t, y) and d(M(t, y) w)/dy as functions of (t, y) and of (t, y, w), row after row.
+    /// Adds M(t, y) and d(M(t, y) w)/dy as functions of (t, y) and of (t, y, w), row by row.
     pub fn moving_mass(
         mut self,
         mass: impl Fn(f64, &[f64], &mut [f64]) + Sync + 'static,
@@ -159,12 +159,12 @@ impl System for Dense {
 pub struct Rows {
     /// (t, y).
     pub rows: Table,
-    /// Rows to take.
+    /// Largest number of rows.
     pub limit: usize,
 }
 
 impl Rows {
-    /// Takes all.
+    /// Creates a sink that accepts all rows.
     pub fn new() -> Self {
         Rows { rows: Vec::new(), limit: usize::MAX }
     }
@@ -192,7 +192,7 @@ pub fn tolerances(rtol: f64, atol: f64) -> Options {
     Options { rtol, atol: vec![atol], ..Options::default() }
 }
 
-/// Runs and keeps each step.
+/// Makes a run and stores each step.
 pub fn run(
     system: &dyn System,
     (t0, t_end): (f64, f64),

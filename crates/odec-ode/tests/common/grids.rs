@@ -1,15 +1,15 @@
-//! Systems with many unknowns, written by hand: heat, Brusselator and springs on lines and grids, u of all cells before v.
+//! Hand-written systems with many unknowns: heat, Brusselator and springs on lines and grids, u of all cells before v.
 
 #![allow(clippy::needless_range_loop)]
 
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Jacobian, Shape, System};
 
-/// One term: the derivative of row `row` by column `col` is given by `value(y)`.
+/// Callback of Jacobian entries: the derivative of row `row` with respect to column `col` is `value(y)`.
 type Entries = Box<dyn Fn(&[f64], &mut dyn FnMut(usize, usize, f64)) + Sync>;
 type Rhs = Box<dyn Fn(f64, &[f64], &mut [f64]) + Sync>;
 
-/// A system whose Jacobian is handed out entry by entry, always in the same order.
+/// System whose Jacobian is given entry by entry, always in the same order.
 pub struct Grid {
     pub shape: Shape,
     pub y0: Vec<f64>,
@@ -33,7 +33,7 @@ impl Grid {
 }
 
 impl Grid {
-    /// The same system without the values of its Jacobian.
+    /// Removes the values of the Jacobian.
     pub fn without_jacobian(mut self) -> Self {
         self.pattern = Pattern::from_positions(self.y0.len(), self.y0.len(), []);
         self.held = false;
@@ -256,8 +256,8 @@ pub fn lattice(side: usize) -> Grid {
     springs(side, side)
 }
 
-/// A square of cloth pinned around: springs to the neighbours along the threads (stretch), across (shear) and to the next but one
-/// (bend), each mass moved across the plane.
+/// Square of cloth with a fixed edge: springs to the neighbours along the threads (stretch), diagonally (shear) and
+/// to the second neighbours (bend); each mass moves orthogonally to the plane.
 pub fn cloth(side: usize) -> Grid {
     let near = [(1, 0, 1e4), (0, 1, 1e4), (1, 1, 3e3), (1, -1, 3e3), (2, 0, 1e3), (0, 2, 1e3)];
     let n = side * side;

@@ -1,4 +1,4 @@
-//! The stiff problems of the accuracy targets, with hand-written Jacobians; end values from the catalogue of verified
+//! Stiff problems of the accuracy targets, with hand-written Jacobians; end values from the catalogue of verified
 //! references (Robertson 1966; CWI/Bari test set for IVP solvers; Hairer & Wanner II), atol/rtol as used there.
 
 use odec_ode::pattern::Pattern;
@@ -81,7 +81,7 @@ impl System for Stiff {
     }
 }
 
-/// All of them.
+/// All stiff problems.
 pub fn all() -> Vec<Stiff> {
     vec![robertson_40(), robertson_1e11(), hires(), pollu(), orego(), vdpol()]
 }

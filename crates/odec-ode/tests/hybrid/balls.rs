@@ -77,7 +77,7 @@ fn every_method_bounces() {
             assert!(error < bound * rtol, "{}, impact {k}: {error:e}", method.name);
         }
         for instant in &kept.instants {
-            // the step ends on the floor, and the event reads what it came with
+            // the step ends on the floor, and the event reads the state before it
             assert!(instant.before[0].abs() < 1e-2 * rtol, "{}: {:e}", method.name, instant.before[0]);
             assert_eq!(instant.after[1], -e * instant.before[1], "{}", method.name);
         }
@@ -116,7 +116,7 @@ fn without_rest_the_run_ends_at_the_limit() {
     assert!((kept.rows.last().unwrap().0 - t_inf).abs() < 1e-9);
 }
 
-/// Tolerances that make a run of some hundred steps, by the order of a method.
+/// Tolerances for runs of some hundred steps, by the order of a method.
 fn rough(method: &Method) -> &'static [f64] {
     match method.order {
         0..3 => &[1e-3, 1e-4],
@@ -153,7 +153,7 @@ fn no_method_loses_the_floor_however_small_the_bounces() {
 
 #[test]
 fn balls_come_to_rest_together() {
-    // equal ones, and others a little later: what is pending for one hides no bounce of another
+    // equal ones, and others slightly later: a pending bounce of one ball hides no bounce of another
     for heights in [[1.0, 1.0, 1.0], [1.0, 1.0 + 1e-12, 1.0 + 1e-9], [1.0, 0.5, 2.0]] {
         for name in ["tsit5", "vern7", "rodas5p", "radau5", "bdf", "auto"] {
             let mut model = Model::new(6, |_, y, now, f| {
@@ -196,7 +196,7 @@ fn balls_come_to_rest_together() {
 
 #[test]
 fn bounces_on_a_moving_table_accumulate() {
-    // a surface that is no sum of states and time: bounces are lost in its rounding before the interval is 1e-8
+    // a surface that is not a sum of states and time: bounces are lost in its rounding before the interval is 1e-8
     for method in adaptive().into_iter().filter(|method| method.order >= 4) {
         let mut model = Model::new(2, |_, y, _, f| f.copy_from_slice(&[y[1], -G]))
             .autonomous()
@@ -235,7 +235,7 @@ fn a_rest_that_does_not_last_ends_the_run() {
         let t_inf = (2.0 / G).sqrt() * 3.0;
         assert!((outcome.outcome.t - t_inf).abs() < 1e-7, "{name}: {:e}", outcome.outcome.t - t_inf);
     }
-    // other methods end there too, or fail: none goes on below the floor
+    // other methods end there too, or fail: none continues below the floor
     for name in ["bdf", "auto", "radau5", "dop853", "bs32", "kencarp4", "abm"] {
         let method = method::find(name).unwrap();
         let ran = run(&mut model, (0.0, 20.0), &[1.0, 0.0], method, &tolerances(1e-8, 1e-10));

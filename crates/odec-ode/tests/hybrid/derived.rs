@@ -8,8 +8,8 @@ use odec_ode::hybrid::{
 use odec_ode::system::{EvalError, Shape, System};
 use odec_ode::{Problem, Samples, method};
 
-/// A ball under g that bounces by e from a floor that lies at `floor`, with derivatives by all three: height, speed,
-/// then both by each parameter.
+/// Ball under g with restitution e above a floor at `floor`, with derivatives with respect to all three: height,
+/// speed, then the derivatives of both with respect to each parameter.
 struct Ball {
     p: [f64; 3],
     relations: [Relation; 1],
@@ -264,11 +264,11 @@ fn what_has_no_derivative_is_named() {
         Err(HybridError::Hybrid(failure)) => failure.cause.clone(),
         other => panic!("{:?}", other.map(|(y, _)| y)),
     };
-    // two times at one instant, of which one moves faster with p
+    // two times at one instant, one of which moves faster with p
     let mut model = dosed(0.4);
     model.times[1] = model.times[0];
     assert_eq!(cause(&mut model), HybridCause::TwoTimes { list: 1 });
-    // a discrete without a derivative takes a value that has one
+    // a discrete without a derivative is set to a value that has one
     let mut model = dosed(0.4);
     (model.derived.discretes, model.derived.positions) = (vec![], vec![]);
     assert_eq!(cause(&mut model), HybridCause::NoDerivative { event: 1 });

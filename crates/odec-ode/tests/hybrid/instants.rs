@@ -10,7 +10,7 @@ fn tsit5() -> &'static odec_ode::Method {
 }
 
 /// Three balls that are dropped from one height hit the floor at one instant, as a stack: each gets the speed of the
-/// one before it.
+/// previous one.
 fn stack(order: [usize; 3]) -> Model {
     let mut model = Model::new(6, |_, y, _, f| {
         for i in 0..3 {
@@ -23,7 +23,7 @@ fn stack(order: [usize; 3]) -> Model {
     for ball in order {
         let writes = vec![Write::state(3 + ball), Write::discrete(0).adding()];
         model = model.event(Event::when(writes), move |_, y, _, out| {
-            // speeds of before the round: all the same
+            // speeds before the round, all equal
             out.copy_from_slice(&[-0.5 * y[3 + (ball + 1) % 3], 0.1 * (ball + 1) as f64]);
         });
     }
@@ -60,7 +60,7 @@ fn priorities_make_rounds() {
     let (_, kept) = run(&mut model, (0.0, 2.0), &[1.0], tsit5(), &tolerances(1e-6, 1e-9)).unwrap();
     assert_eq!(kept.instants[0].events, [(0, 0), (1, 1), (2, 2)]);
     assert_eq!(kept.rows.last().unwrap().1, [17.0]);
-    // by rank alone, the other way round
+    // by rank only, in the opposite order
     model.priorities.clear();
     for (rank, event) in model.events.iter_mut().enumerate() {
         (event.rank, event.late) = (rank as u32, true);
@@ -84,7 +84,7 @@ fn two_that_write_one_quantity_are_an_error() {
     let Err(HybridError::Hybrid(failure)) = made.map(|_| ()) else { panic!("no conflict") };
     assert_eq!(failure.cause, HybridCause::Conflict { target: WriteTarget::State(1), events: [0, 1] });
     assert_eq!(failure.t, 1.0);
-    // one that sets and one that adds, in any order, and two that add
+    // one event that sets and one that adds, in any order, and two that add
     for (first, second, end) in [(set(), add(), 5.0), (add(), set(), 5.0), (add(), add(), 6.0)] {
         let (_, kept) =
             run(&mut model(first, second), (0.0, 2.0), &[0.0, 1.0], tsit5(), &tolerances(1e-6, 1e-9)).unwrap();
@@ -108,7 +108,7 @@ fn what_is_added_has_the_bits_of_any_order() {
 
 #[test]
 fn one_event_triggers_the_next_and_for_ever_is_an_error() {
-    // x > 1 sets a, a sets b; each reads what the round before left
+    // x > 1 sets a, a sets b; each reads the values written by the previous round
     let when = |writes| Event::when(writes);
     let base = || Model::new(1, |_, _, _, f| f[0] = 1.0).bounds(&[(0, true, 1.0)]).discretes(&[0.0, 0.0, 0.0]);
     let mut chain = base()

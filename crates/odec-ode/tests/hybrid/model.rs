@@ -31,10 +31,10 @@ type Conditions = Box<dyn Fn(Now<'_>, &mut [bool])>;
 type Values = Box<dyn Fn(usize, f64, &[f64], &[f64], &mut [f64])>;
 type AtStops = Box<dyn Fn(&[u64], &mut [f64])>;
 
-/// Where f was evaluated: time, and the modes and discretes then.
+/// Evaluations of f: time, and the modes and discretes then.
 pub type Log = Rc<RefCell<Vec<(f64, Vec<f64>)>>>;
 
-/// The system of a model: f reads modes and discretes.
+/// System of a model: f reads modes and discretes.
 pub struct Body {
     n: usize,
     rhs: Rhs,
@@ -71,7 +71,7 @@ impl System for Body {
             jacobian(t, y, self.now(), values);
             return Ok(());
         }
-        // central differences: exact to rounding where f is affine
+        // central differences: exact to rounding if f is affine
         let n = self.n;
         let (mut near, mut above, mut below) = (y.to_vec(), vec![0.0; n], vec![0.0; n]);
         for j in 0..n {
@@ -108,7 +108,7 @@ pub struct Model {
     at_stops: AtStops,
     pub delays: Vec<f64>,
     pub priorities: Vec<f64>,
-    /// f is continuous at all times of the lists.
+    /// True if f is continuous at all times of the lists.
     pub kinks: bool,
     /// Evaluations of the sides.
     pub looks: Cell<u64>,
@@ -173,13 +173,13 @@ impl Model {
         model
     }
 
-    /// What is known of the relations.
+    /// Sets the rows of affine relations.
     pub fn with_rows(mut self, rows: AffineRows) -> Self {
         self.affine = Some(rows);
         self
     }
 
-    /// The same relations, of which nothing is known.
+    /// Removes the rows of the relations.
     pub fn not_affine(mut self) -> Self {
         self.affine = None;
         self
@@ -191,7 +191,7 @@ impl Model {
         self
     }
 
-    /// An event, whose values come from (t, y, discretes).
+    /// Adds an event, whose values come from (t, y, discretes).
     pub fn event(mut self, event: Event, values: impl Fn(f64, &[f64], &[f64], &mut [f64]) + 'static) -> Self {
         let (number, before) = (self.events.len(), std::mem::replace(&mut self.values, Box::new(|_, _, _, _, _| {})));
         self.values =
@@ -204,7 +204,7 @@ impl Model {
         self
     }
 
-    /// The conditions of all events.
+    /// Sets the conditions of all events.
     pub fn conditions(mut self, conditions: impl Fn(Now<'_>, &mut [bool]) + 'static) -> Self {
         self.conditions = Box::new(conditions);
         self
@@ -222,14 +222,14 @@ impl Model {
         self
     }
 
-    /// So many modes more, which depend on time alone.
+    /// Adds modes that depend only on time.
     pub fn timed(mut self, modes: usize, at_stops: impl Fn(&[u64], &mut [f64]) + 'static) -> Self {
         self.body.modes.resize(self.relations.len() + modes, 0.0);
         self.at_stops = Box::new(at_stops);
         self
     }
 
-    /// df/dy, column after column; else it is had by differences.
+    /// Sets df/dy, column by column; otherwise it comes from differences.
     pub fn jacobian(mut self, jacobian: impl Fn(f64, &[f64], Now<'_>, &mut [f64]) + 'static) -> Self {
         self.body.jacobian = Some(Box::new(jacobian));
         self
@@ -325,7 +325,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The times at which an event was executed.
+    /// Times at which an event was executed.
     pub fn times(&self, event: usize) -> Vec<f64> {
         let all = self.instants.iter();
         all.filter(|instant| instant.events.iter().any(|(e, _)| *e == event)).map(|instant| instant.t).collect()
@@ -351,7 +351,7 @@ impl Observer for Recorded {
     }
 }
 
-/// A run with the rows of all steps.
+/// Makes a run with the rows of all steps.
 pub fn run(
     model: &mut Model,
     (t0, t_end): (f64, f64),

@@ -7,7 +7,7 @@ use crate::dense::tolerances;
 use odec_ode::hybrid::{Edge, Event, Trigger, Write};
 use odec_ode::{Method, method};
 
-/// A problem with its reference: the end, the state there, and the times of its events.
+/// Problem with its reference: the end, the state there, and the times of its events.
 struct Problem {
     name: &'static str,
     model: fn() -> Model,
@@ -84,7 +84,7 @@ fn valve() -> Model {
     .conditions(|now, out| out.copy_from_slice(&[now.holds(0), now.holds(1)]))
 }
 
-/// DETEST F1: a force that turns its sign at whole times.
+/// DETEST F1: a force that changes its sign at integer times.
 fn detest_f1() -> Model {
     Model::new(2, |_, y, now, f| {
         f[0] = y[1];
@@ -196,7 +196,7 @@ const PROBLEMS: &[Problem] = &[
     },
 ];
 
-/// Methods for tolerances down to 1e-8, of which `auto` chooses.
+/// Methods for tolerances down to 1e-8, from which `auto` chooses.
 const GENERAL: [&str; 12] =
     ["dopri5", "tsit5", "vern7", "vern9", "dop853", "rodas4", "rodas5p", "radau5", "kencarp4", "abm", "bdf", "auto"];
 

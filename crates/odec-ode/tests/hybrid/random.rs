@@ -1,5 +1,5 @@
-//! Random piecewise linear systems with events, against an exact solution that shares nothing with the solvers:
-//! series of the matrix exponential, and brackets of roots that bounds of the second derivative prove complete.
+//! Random piecewise linear systems with events, against an exact solution that is independent of the solvers: series
+//! of the matrix exponential, and brackets of roots whose completeness follows from bounds of the second derivative.
 
 use super::model::{Model, run};
 use crate::dense::tolerances;
@@ -10,16 +10,16 @@ const N: usize = 2;
 const T: f64 = 4.0;
 /// Cells that the exact solution is bracketed in.
 const CELL: f64 = 1.0 / 64.0;
-/// Below these, a crossing depends on the tolerance of the solver, and what follows is not compared.
+/// Rate below which a crossing depends on the tolerance of the solver, so that the rest is not compared.
 const SLOW: f64 = 0.05;
 const GRAZE: f64 = 1e-5;
-/// A start this far beside shows how far errors are carried, and a run may err by so many tolerances at its start.
+/// Perturbation of the initial state that shows the propagation of errors, and error of a run at its start in tolerances.
 const BESIDE: f64 = 1e-7;
 const ERRORS: f64 = 100.0;
 
 type V = [f64; N];
 
-/// x' = A x + b on each side of a.x = c; with `jump`, x := x + jump where a.x > c becomes true.
+/// x' = A x + b on each side of a.x = c; with `jump`, x := x + jump when a.x > c becomes true.
 #[derive(Clone, Copy, Debug)]
 struct Pieces {
     a: [[V; N]; 2],
@@ -94,7 +94,7 @@ impl Pieces {
     }
 }
 
-/// How a leg ends.
+/// End of a leg.
 enum Leg {
     Over(V),
     Crossing(f64, V),
@@ -144,7 +144,7 @@ fn leg(p: &Pieces, mode: usize, mut t: f64, mut x: V) -> Leg {
     Leg::Over(x)
 }
 
-/// What the run must show.
+/// Required results of the run.
 struct Exact {
     crossings: Vec<f64>,
     jumps: usize,
@@ -178,7 +178,7 @@ fn exact(p: &Pieces) -> Exact {
             Leg::Crossing(at, there) => {
                 (t, x) = (at, there);
                 let outward = if mode == 0 { 1.0 } else { -1.0 };
-                // an event that jumps away comes first
+                // an event that jumps away has priority
                 let jumps = mode == 0 && p.jump.is_some();
                 if !jumps && outward * p.rate(1 - mode, &x) < 0.0 {
                     known.end = End::Sliding(t);
@@ -206,8 +206,8 @@ fn exact(p: &Pieces) -> Exact {
     }
 }
 
-/// How far times and the end may be off where the system itself carries errors far: what a start that is off by the
-/// tolerance changes in the exact solution, times [`ERRORS`].
+/// Allowed error of times and of the end if the system itself amplifies errors: the effect of a perturbation of the
+/// initial state by the tolerance on the exact solution, times [`ERRORS`].
 fn conditioned(p: &Pieces, rtol: f64) -> f64 {
     let known = exact(p);
     let mut most = 0.0f64;
@@ -244,7 +244,8 @@ fn model(p: Pieces, affine: bool) -> Model {
 const METHODS: [&str; 10] =
     ["tsit5", "vern7", "rodas5p", "dop853", "bdf", "rkf45", "radau5", "auto", "abm", "kencarp4"];
 
-/// Compares a number of systems; how many were compared to their end, how many crossings, how many slide.
+/// Compares a number of systems; returns the numbers of systems compared to their end, of crossings, and of sliding
+/// systems.
 fn compare(seed: u64, systems: usize) -> [usize; 3] {
     let mut random = Random(seed);
     let mut counts = [0; 3];
@@ -253,7 +254,7 @@ fn compare(seed: u64, systems: usize) -> [usize; 3] {
         let known = exact(&p);
         let name = METHODS[k % METHODS.len()];
         let rtol = 1e-9;
-        // a jump that hardly leaves the surface comes back at once, again and again
+        // a jump that hardly leaves the surface returns at once, repeatedly
         let options = odec_ode::Options { max_steps: 50_000, ..tolerances(rtol, rtol) };
         let made = run(&mut model(p, k % 3 != 0), (0.0, T), &p.start, method::find(name).unwrap(), &options);
         let until = if let End::Unclear(t) = known.end { t - 1e-3 } else { f64::INFINITY };
@@ -289,7 +290,7 @@ fn compare(seed: u64, systems: usize) -> [usize; 3] {
         let compared = known.crossings.iter().take_while(|t| **t < until).count();
         let times: Vec<f64> = times;
         let found: Vec<f64> = times.iter().copied().take_while(|t| *t < until).collect();
-        // a jump back over the surface is one instant with both events
+        // a jump back across the surface is one instant with both events
         assert_eq!(found.len(), compared, "{k}, {name}: {times:?} for {:?}, until {until}\n{p:?}", known.crossings);
         for (t, exact) in found.iter().zip(&known.crossings) {
             let off = (t - exact).abs();

@@ -1,4 +1,4 @@
-//! The integrator by itself, without the loop: state and time are put and got, history is forgotten, objects are safe to box.
+//! The integrator without the loop: state and time are set and read, history is discarded, objects can be boxed.
 
 use crate::dense;
 
@@ -18,7 +18,7 @@ fn pendulum() -> Dense {
     .second(1)
 }
 
-/// Accepted states of some steps from where the integrator stands.
+/// Accepted states of some steps from the current state of the integrator.
 fn steps(integrator: &mut dyn Integrator, eval: &mut Evaluator<'_>, count: usize) -> Vec<(f64, Vec<f64>)> {
     let mut states = Vec::new();
     let mut h = 1e-4;
@@ -49,7 +49,7 @@ fn setting_the_state_forgets_the_history() {
         integrator.set(&mut eval, 0.0, &[1.0, 0.0]).unwrap();
         assert_eq!((integrator.time(), integrator.state()), (0.0, &[1.0, 0.0][..]));
         let first = steps(integrator.as_mut(), &mut eval, 12);
-        // Somewhere else, and back: the same bits.
+        // Elsewhere and back: the same bits.
         integrator.set(&mut eval, 5.0, &[-2.0, 1.0]).unwrap();
         steps(integrator.as_mut(), &mut eval, 5);
         integrator.set(&mut eval, 0.0, &[1.0, 0.0]).unwrap();

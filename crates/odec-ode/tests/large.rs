@@ -1,4 +1,4 @@
-//! Many unknowns: heat conduction on a line and on a grid, and what is refused rather than run out of memory.
+//! Many unknowns: heat conduction on a line and on a grid, and refusals instead of running out of memory.
 
 use crate::dense;
 

@@ -1,4 +1,5 @@
-//! The solvers of linear systems agree, are chosen by structure and size, say what they are, and refuse what cannot be.
+//! The solvers of linear systems agree, are chosen by structure and size, describe themselves, and refuse impossible
+//! requests.
 
 use crate::dense;
 use crate::grids;
@@ -52,7 +53,7 @@ fn the_solver_follows_the_structure() {
     assert_eq!((line.kind, line.n, line.block, line.bandwidth), (SolverKind::BlockTridiagonal, 200, 2, 2));
     assert_eq!(line.entries, 200 + 200 + 2 * 2 * 99);
     assert!(line.to_string().contains("in blocks of 2") && line.to_string().contains("Cuthill"), "{line}");
-    // A chain of masses: positions are eliminated, one tridiagonal matrix is left.
+    // A chain of masses: positions are eliminated, one tridiagonal matrix remains.
     let chain = report(&grids::chain(100), "backward-euler", LinearSolver::Auto);
     assert_eq!((chain.kind, chain.n, chain.block), (SolverKind::BlockTridiagonal, 100, 1));
     let square = report(&grids::heat_square(20), "rodas4", LinearSolver::Auto);
@@ -71,14 +72,14 @@ fn the_solver_follows_the_structure() {
     assert_eq!(solve(&grids::heat_line(10), 1e-4, "rk4", &fixed(1e-4)).linear, None);
 }
 
-/// Two steps of a Rosenbrock method: what they count, and entries of the factors per unknown.
+/// Two steps of a Rosenbrock method: their counts, and entries of the factors per unknown.
 fn two_steps(system: &Grid) -> (odec_ode::Stats, LinearReport) {
     let outcome = solve(system, 2e-6, "rodas4", &fixed(1e-6));
     (outcome.stats, outcome.linear.expect("an implicit method"))
 }
 
-/// A step is a fixed number of evaluations, factorisations and solutions, and each of these goes a fixed number of times over the
-/// entries of the factors: so the entries per unknown are the cost of a step per unknown.
+/// A step is a fixed number of evaluations, factorisations and solutions, and each of these passes a fixed number of
+/// times over the entries of the factors, so the entries per unknown determine the cost of a step per unknown.
 #[test]
 fn a_step_on_a_line_costs_as_much_for_each_unknown_up_to_a_million() {
     for system in [grids::heat_line as fn(usize) -> Grid, |n| grids::brusselator_line(n / 2), |n| grids::chain(n / 2)] {
@@ -93,7 +94,7 @@ fn a_step_on_a_line_costs_as_much_for_each_unknown_up_to_a_million() {
 
 #[test]
 fn a_step_in_two_dimensions_costs_the_fill_of_a_good_order() {
-    // n log n, as nested dissection has it; what each unknown couples with decides the factor.
+    // n log n, as nested dissection gives; the couplings of each unknown determine the factor
     for (system, factor) in
         [(grids::heat_square as fn(usize) -> Grid, 4.0), (grids::lattice, 4.0), (grids::cloth, 12.0)]
     {
@@ -171,8 +172,9 @@ fn an_iteration_takes_as_many_steps_as_exact_solutions_do() {
                     (0..y.len()).map(of).fold(0.0, f64::max)
                 };
                 let (own, other) = (error(&krylov.y), error(&direct.y));
-                // bdf is content with one iteration of Newton's method in most steps, so that what the linear solver leaves counts:
-                // single runs have up to 2.3 times the error (the lattice at 1e-3), on the mean of the tolerances no more than others.
+                // bdf makes one iteration of Newton's method in most steps, so the error of the linear solver counts:
+                // single runs have up to 2.3 times the error (the lattice at 1e-3), on the mean of the tolerances no
+                // more than other methods.
                 let bound = if method == "bdf" { 2.5 * (other + rtol) } else { 1.5 * other + rtol };
                 assert!(own <= bound, "{name} {method} {rtol:e}: error {own:e}, not {other:e}");
                 ratio *= (own / (other + rtol)).powf(1.0 / rtols.len() as f64);
@@ -235,7 +237,8 @@ fn the_automatic_choice_goes_with_an_iteration() {
     }
 }
 
-/// A run leaves nothing behind that the next of the same runner would see, incomplete factors and units of the iteration included.
+/// A run leaves no data that affect the next run of the same runner, including incomplete factors and units of the
+/// iteration.
 #[test]
 fn further_runs_with_an_iteration_are_those_of_a_new_solver() {
     let system = grids::brusselator_square(30);

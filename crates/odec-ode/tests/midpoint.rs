@@ -1,10 +1,10 @@
-//! The implicit midpoint rule keeps quadratic invariants, which the trapezoidal rule does not.
+//! The implicit midpoint rule preserves quadratic invariants, which the trapezoidal rule does not.
 
 use crate::dense;
 
 use dense::{Dense, fixed, run};
 
-/// Euler's equations of a rigid body: |y|^2 and the energy stay.
+/// Euler's equations of a rigid body: |y|^2 and the energy are constant.
 fn body() -> Dense {
     Dense::new(
         3,

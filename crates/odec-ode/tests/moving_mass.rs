@@ -1,5 +1,5 @@
-//! Mass matrices that depend on time and state, M(t, y) y' = f: which methods solve them, what the derivative of M is worth,
-//! and what is said where M is singular.
+//! Mass matrices that depend on time and state, M(t, y) y' = f: the methods that solve them, the benefit of the
+//! derivative of M, and the messages if M is singular.
 
 use crate::dense;
 
@@ -9,7 +9,8 @@ use odec_ode::linear::IterationMatrix;
 use odec_ode::method::Family;
 use odec_ode::{Cause, Options, Refusal, SolveError};
 
-/// The pendulum-like (1 + 4 q^2) q'' = -q - 4 q q'^2, whose energy (1 + 4 q^2) q'^2/2 + q^2/2 stays. `exact`: with d(M w)/dy.
+/// The pendulum-like (1 + 4 q^2) q'' = -q - 4 q q'^2, whose energy (1 + 4 q^2) q'^2/2 + q^2/2 is constant. `exact`:
+/// with d(M w)/dy.
 fn particle(exact: bool) -> Dense {
     Dense::new(
         2,
@@ -93,7 +94,7 @@ fn the_derivative_of_the_mass_matrix_makes_newton_quadratic() {
 
 #[test]
 fn simplified_newton_needs_fewer_iterations_and_factors_with_it() {
-    // One long step, with as many factorisations as the contraction asks for.
+    // One long step, with as many factorisations as the contraction requires.
     let options = Options { rtol: 1e-9, atol: vec![1e-12], ..fixed(0.7) };
     let counts = |exact| {
         let (outcome, _) = run(&particle(exact), (0.0, 0.7), &[1.0, 0.3], "backward-euler", &options).unwrap();
@@ -103,7 +104,7 @@ fn simplified_newton_needs_fewer_iterations_and_factors_with_it() {
     assert!(with.0 < without.0 && 2 * with.1 < without.1, "{with:?} against {without:?}");
 }
 
-/// M(t, y) couples two second-order unknowns and a first-order one; q' = v, everything else is moving.
+/// M(t, y) couples two second-order unknowns and a first-order one; q' = v, all others are time-dependent.
 fn coupled() -> Dense {
     Dense::new(
         5,

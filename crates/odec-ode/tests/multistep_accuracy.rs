@@ -49,7 +49,7 @@ fn bdf_reaches_the_targets() {
     assert!(missed.is_empty(), "{missed:?}");
 }
 
-/// An error per step of rtol makes a global error of the power p/(p+1) of rtol with the formula of order p.
+/// An error per step of rtol gives a global error of the power p/(p+1) of rtol with the formula of order p.
 #[test]
 fn fixed_orders_on_variable_steps_solve_the_stiff_problems() {
     let mut missed = Vec::new();
@@ -64,8 +64,9 @@ fn fixed_orders_on_variable_steps_solve_the_stiff_problems() {
     assert!(missed.is_empty(), "{missed:?}");
 }
 
-/// With the Jacobian of a jump left in use on the slow manifold after it, Newton took corrections for small that were not, and one
-/// tolerance in ten gave another orbit. So: many tolerances, and none may be far off.
+/// With the Jacobian of a jump still in use on the slow manifold after it, Newton's iteration accepted corrections
+/// that were too large, and one tolerance in ten gave another orbit. Therefore many tolerances, and none may give a
+/// large error.
 #[test]
 fn van_der_pol_is_solved_at_every_tolerance() {
     let problem = stiff::vdpol();

@@ -51,8 +51,8 @@ fn methods_of_order_four_and_five_reach_the_targets() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// Every row that damps at infinity and has an estimate of its own, at a tolerance that suits its order. An error per step of rtol
-/// makes a global error of the power q/(q+1) of rtol where order q is controlled.
+/// Every method that damps at infinity and has its own estimate, at a tolerance that suits its order. An error per
+/// step of rtol gives a global error of the power q/(q+1) of rtol if order q is controlled.
 #[test]
 fn every_embedded_method_solves_the_stiff_problems() {
     let mut missed = Vec::new();

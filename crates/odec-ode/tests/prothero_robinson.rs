@@ -62,7 +62,8 @@ fn errors(name: &str, steps: usize) -> (f64, f64) {
     (error(start), error(rest))
 }
 
-/// With lambda h between 25 and 200 the formulas keep their order, and the starting values are far better than what follows them.
+/// With lambda h between 25 and 200 the formulas keep their order, and the starting values are far more accurate than
+/// later ones.
 #[test]
 fn formulas_of_every_order_start_on_a_stiff_problem() {
     for order in 2..=6 {

@@ -1,5 +1,5 @@
-//! A factorisation leaves the vector registers in a state in which other code is as fast as before. On processors with AVX-512,
-//! upper halves that are not cleared slow down every SSE instruction that follows, in f above all.
+//! A factorisation leaves the vector registers in a state in which other code is as fast as before. On processors
+//! with AVX-512, upper halves that are not cleared slow down every later SSE instruction, mainly in f.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use odec_ode::linear::{LinearSolver, SolverKind};
 use odec_ode::system::System;
 use odec_ode::{Options, Problem, Samples, Sink, method, solve};
 
-/// f may take so many times what it took; with the upper halves in use it took 2 to 100 times as much.
+/// Largest ratio of the times of f; with the upper halves in use it was 2 to 100.
 const RATIO: f64 = 1.5;
 
 fn has_wide_registers() -> bool {
@@ -23,7 +23,7 @@ fn has_wide_registers() -> bool {
     return false;
 }
 
-/// The shortest of many calls of f, which what else the machine does cannot shorten.
+/// Shortest time of many calls of f, which other load on the machine does not affect.
 fn shortest(grid: &Grid, calls: usize) -> Duration {
     let mut f = vec![0.0; grid.y0.len()];
     let call = |_| {

@@ -1,5 +1,5 @@
-//! Runs that are driven step by step, by every method: the interpolant after a step, its coefficients, steps taken back, changed
-//! states, exact stops.
+//! Runs that are driven step by step, by every method: the interpolant after a step, its coefficients, revoked steps,
+//! changed states, exact stops.
 
 use std::cell::Cell;
 
@@ -80,7 +80,7 @@ const START: [f64; 2] = [1.0, 0.5];
 /// Relative difference of a polynomial by its coefficients and by the formula of its method.
 const ROUNDING: f64 = 1e-13;
 
-/// Every method with what it can do: adaptive steps, equal steps.
+/// Every method with its supported modes: adaptive steps, equal steps.
 fn runs() -> Vec<(&'static Method, Options)> {
     let mut list = Vec::new();
     for method in method::table().iter().copied().chain([method::find("auto").unwrap()]) {
@@ -160,8 +160,8 @@ fn the_interpolant_is_there_after_a_step_and_its_coefficients_are_it() {
         let name = named(method, &options);
         let mut runner = begun(&system, method, &options, 2.0);
         assert!(runner.interpolant(&system).unwrap().is_none(), "{name}: before the first step");
-        // Powers of s of high degree have coefficients up to 1,581 (vern9), whose rounding is 4e-13 of their size. Those of a
-        // multistep method pass through states of many steps.
+        // High powers of s have coefficients up to 1,581 (vern9), whose rounding error is 4e-13 of their size. Those
+        // of a multistep method pass through states of many steps.
         let weights = match method.family {
             Family::Multistep | Family::Automatic => 64.0,
             _ if method.order >= 5 => 16.0,
@@ -206,7 +206,7 @@ fn the_interpolant_is_there_after_a_step_and_its_coefficients_are_it() {
             }
             seen += 1;
         }
-        // what was not announced has the bits of what was, but for rows that were made better than the interpolant
+        // announced and other times give the same bits, except for rows that are more accurate than the interpolant
         let mut rows = Rows::new();
         let times = Samples::Times(samples);
         let outcome = solve(&system, &problem(2.0), method, &options, &times, &mut rows).unwrap();
@@ -219,7 +219,7 @@ fn the_interpolant_is_there_after_a_step_and_its_coefficients_are_it() {
     }
 }
 
-/// True where a step that is tried again needs no matrix of a step before.
+/// True if a repeated step needs no matrix of an earlier step.
 fn solves_directly(method: &Method) -> bool {
     !method.structure.jacobian
         || matches!(method.family, Family::Rosenbrock(_) | Family::Automatic)
@@ -289,7 +289,7 @@ fn a_run_goes_on_from_a_changed_state() {
 #[test]
 fn stops_are_met_exactly_and_nothing_is_evaluated_beyond() {
     let system = Pendulum::new();
-    // the second is no point of any grid, the fourth is a pulse behind the third
+    // the second is not on any grid, the fourth is a pulse behind the third
     let stops = [0.1, 0.1 + 0.2 + 1e-3, 1.0, 1.0 + 1e-9, 2.5];
     for (method, options) in runs() {
         let name = named(method, &options);
@@ -304,11 +304,11 @@ fn stops_are_met_exactly_and_nothing_is_evaluated_beyond() {
             }
             assert_eq!(runner.time(), stop, "{name}");
             let past = system.latest.get() - stop;
-            // by its construction yoshida4 goes beyond the end of a step and back
+            // by its construction yoshida4 moves beyond the end of a step and back
             let within = past <= 4.0 * f64::EPSILON * stop || method.name == "yoshida4";
             assert!(within, "{name}: f at {past:e} beyond {stop}");
             assert!(steps < 3_000, "{name}: {steps} steps");
-            // there already
+            // it is already there
             assert_eq!(runner.advance(&system, ahead).unwrap(), Reached::Stop);
         }
         assert!(runner.advance(&system, Ahead { stop: Some(2.0), sample: None }).is_err(), "{name}: behind");

@@ -9,7 +9,8 @@ use odec_ode::{Between, Options, Problem, Samples, Sink, Stats, solve};
 
 /// Rows of a run.
 const ROWS: u32 = 1_000;
-/// How much worse than the ends of steps rows may be, the tolerance apart, which for unknowns of size 1 is rtol + atol.
+/// Largest ratio of errors of rows and of ends of steps, in addition to the tolerance, which for unknowns of size 1
+/// is rtol + atol.
 const WORSE: f64 = 3.0;
 
 /// A problem with its solution, whose unknowns are of size 1.
@@ -20,7 +21,7 @@ struct Known {
     solution: Box<dyn Fn(f64) -> Vec<f64>>,
 }
 
-/// The largest error of what it is given.
+/// Sink that computes the largest error of its rows.
 struct Worst<'a> {
     known: &'a Known,
     error: f64,
@@ -47,11 +48,11 @@ fn errors(known: &Known, method: &'static Method, options: &Options) -> ([f64; 2
     (errors, stats)
 }
 
-/// The rows of a method hold where the ends of its steps do.
+/// Checks that the rows of a method are accurate where the ends of its steps are.
 fn check(known: &Known, method: &'static Method) -> Between {
     let mut between = Between::default();
     for rtol in [1e-4, 1e-6] {
-        // methods of low order would take too many steps
+        // methods of low order would require too many steps
         if method.order < 3 && rtol < 1e-5 {
             continue;
         }
@@ -114,15 +115,15 @@ fn algebraic() -> Known {
     Known { name: "algebraic".to_string(), system, t_end: 10.0, solution: Box::new(solution) }
 }
 
-/// y' = y cos(t): nothing is stiff (DETEST A3).
+/// y' = y cos(t): not stiff (DETEST A3).
 fn smooth() -> Known {
     let system = Dense::new(1, |t, y, f| f[0] = y[0] * t.cos(), |t, _, j| j[0] = t.cos())
         .time(|t, y, ft| ft[0] = -y[0] * t.sin());
     Known { name: "smooth".to_string(), system, t_end: 20.0, solution: Box::new(|t| vec![t.sin().exp()]) }
 }
 
-/// S' = -S/(K + S) with a small K: a substrate that is used up at t = 1, and decays at the rate 1/K from there on. Its
-/// solution meets S + K ln S = 1 - t.
+/// S' = -S/(K + S) with a small K: a substrate that is used up at t = 1, and then decays at the rate 1/K. Its
+/// solution satisfies S + K ln S = 1 - t.
 fn used_up(k: f64) -> Known {
     let system = Dense::new(1, move |_, y, f| f[0] = -y[0] / (k + y[0]), move |_, y, j| j[0] = -k / (k + y[0]).powi(2));
     let solution = move |t: f64| {
@@ -154,7 +155,7 @@ fn rows_of_a_lag() {
     for method in stiff() {
         for tau in [1e-2, 1e-4, 1e-6, 1e-9] {
             let between = check(&lag(tau), method);
-            // steps grow across the motion, so that this test would fail without what is tested
+            // steps grow across the motion, so that this test would fail without the corrections
             if tau < 1e-5 && matches!(method.family, Family::Rosenbrock(_)) && method.name != "ros2" {
                 assert!(between.corrected + between.landed > 100, "{}: {between:?}", method.name);
             }

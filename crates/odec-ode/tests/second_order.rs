@@ -1,5 +1,5 @@
-//! The reduction of second-order problems: the same answers as the first-order view, for every implicit method, with mass
-//! matrices and first-order unknowns beside.
+//! The reduction of second-order problems: the same results as in first-order form, for every implicit method, with
+//! mass matrices and additional first-order unknowns.
 
 use crate::dense;
 
@@ -54,7 +54,7 @@ fn the_reduced_and_the_full_way_agree_to_rounding() {
     for method in odec_ode::method::general().filter(|m| m.structure.jacobian) {
         for mass in [false, true] {
             let system = mixed(mass);
-            // The adaptive run has tolerances at which Newton leaves nothing that rounding could steer.
+            // The adaptive run has tolerances at which the result of Newton's iteration is independent of rounding.
             for options in [fixed(0.01), tolerances(1e-6, 1e-8)] {
                 if options.fixed && method.name == "bdf" {
                     continue;

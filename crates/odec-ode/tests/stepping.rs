@@ -1,4 +1,4 @@
-//! The stepping loop: exact ends, no drift, backwards, samples that do not change the steps.
+//! The stepping loop: exact ends, no drift, backward runs, samples that do not change the steps.
 
 use crate::dense;
 
@@ -24,13 +24,13 @@ fn adaptive() -> impl Iterator<Item = (&'static str, Options)> {
 #[test]
 fn fixed_steps_end_exactly_and_do_not_drift() {
     for name in odec_ode::method::general().map(|m| m.name).filter(|name| !["bdf", "abm"].contains(name)) {
-        // 0.1 is not a binary number; 1000 of them are 100 all the same.
+        // 0.1 is not a binary number; nevertheless 1000 of them are 100.
         let (outcome, rows) = run(&forced(), (0.0, 100.0), &[1.0], name, &fixed(0.1)).unwrap();
         assert_eq!((outcome.t, outcome.stats.accepted), (100.0, 1000), "{name}");
         for (i, (t, _)) in rows.iter().enumerate() {
             assert_eq!(*t, if i == 1000 { 100.0 } else { i as f64 * 0.1 });
         }
-        // The last step is shortened when the interval is no multiple.
+        // The last step is shortened if the interval is not a multiple.
         let (outcome, rows) = run(&forced(), (0.0, 1.05), &[1.0], name, &fixed(0.1)).unwrap();
         assert_eq!((outcome.t, rows.len()), (1.05, 12), "{name}");
         assert!((outcome.y[0] - exact(1.05)).abs() < 0.05, "{name}: {}", outcome.y[0] - exact(1.05));
@@ -42,7 +42,7 @@ fn fixed_steps_end_exactly_and_do_not_drift() {
 
 #[test]
 fn a_run_that_starts_at_a_large_time_takes_its_first_step() {
-    // the tolerance asks for a first step of 1e-13, and numbers near 1e6 are 1.2e-10 apart
+    // the tolerance requires a first step of 1e-13, and numbers near 1e6 are 1.2e-10 apart
     for start in [1e6, -1e6] {
         let wave = Dense::new(1, move |t, _, f| f[0] = (t - start).cos(), |_, _, j| j[0] = 0.0)
             .time(move |t, _, ft| ft[0] = -(t - start).sin());
@@ -87,7 +87,7 @@ fn samples_do_not_change_the_steps() {
             solve(&forced(), &problem, method(name), &options, &Samples::Times(times.clone()), &mut sampled).unwrap();
         let (without, _) = run(&forced(), (0.0, 3.0), &[1.0], name, &options).unwrap();
         assert_eq!(with.y, without.y, "{name}");
-        // What dense output costs of its own is evaluations, and nothing else; what is made better of it is counted apart.
+        // Dense output only costs additional evaluations; its corrections are counted separately.
         assert!(with.stats.rhs >= without.stats.rhs, "{name}");
         let alike = |stats: Stats| Stats { rhs: 0, between: Between::default(), ..stats };
         assert_eq!(alike(with.stats), alike(without.stats), "{name}");
@@ -139,7 +139,7 @@ fn the_unit_of_time_does_not_matter() {
 
 #[test]
 fn a_day_after_a_night_is_not_stepped_over() {
-    // At night nothing moves at all, as in the chemistry of the upper air.
+    // At night nothing moves at all, as in the chemistry of the upper atmosphere.
     let sun = |t: f64| if t.sin() > 0.0 { (-1.0 / t.sin()).exp() } else { 0.0 };
     let slope = |t: f64| if t.sin() > 0.0 { (-1.0 / t.sin()).exp() * t.cos() / t.sin().powi(2) } else { 0.0 };
     let days =

@@ -1,4 +1,5 @@
-//! What whole Rosenbrock steps cost: nodes, time to write and to compile, and to run, for ways to cut the code into functions.
+//! Costs of whole Rosenbrock steps: nodes, and times to write, to compile and to run, for several ways to split the
+//! code into functions.
 //!
 //! `cargo run --release -p odec-sim --example steps -- models/robertson.ode models/hires.ode`
 

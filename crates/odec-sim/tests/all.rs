@@ -1,4 +1,5 @@
-//! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
+//! The integration tests of this crate as one program, because linking dominates the build time and one program is
+//! linked once.
 
 mod bind;
 mod bounds;

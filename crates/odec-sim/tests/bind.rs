@@ -1,4 +1,4 @@
-//! The plan of a run: block, overrides and defaults together, and what is refused.
+//! Plan of a run: block, overrides and defaults together, and refusals.
 
 use odec_lang::Model;
 use odec_lang::source::Source;
@@ -71,7 +71,7 @@ fn tolerances_of_single_elements_find_their_place() {
                 run { t = 0 .. 1; atol = 1e-7; atol(u[1]) = 1e-3; atol(u[3..N]) = 1e-5; atol(u) = 1e-6 }\n";
     let bound = rows(text, &Choices::default()).expect("a run");
     assert_eq!(bound.options.atol, [1e-3, 1e-6, 1e-5, 1e-5, 1e-7]);
-    // of two the later one counts, and an index names all of its elements
+    // of two settings the later one counts, and an index names all of its elements
     let text = text.replace("atol(u) = 1e-6", "atol(u[i]) = 1e-6; atol(u[i in 2..3]) = 1e-4");
     let bound = rows(&text, &Choices::default()).expect("a run");
     assert_eq!(bound.options.atol, [1e-6, 1e-4, 1e-4, 1e-6, 1e-7]);
@@ -85,7 +85,7 @@ fn what_a_run_without_a_method_needs() {
     let text: String = (0..220).map(|k| format!("state x{k} = 1\nx{k}' = -x{k}\n")).collect();
     let bound = rows(&text, &Choices { t_end: Some(1.0), ..Choices::default() }).expect("a run");
     assert_eq!(bound.choice.method.name, "auto");
-    // bdf beside the explicit method needs no df/dt
+    // bdf next to the explicit method needs no df/dt
     assert!(bound.choice.needs.jacobian && !bound.choice.needs.time_derivative);
     let choices = Choices { t_end: Some(1.0), step: Some(StepChoice::Fixed(0.1)), ..Choices::default() };
     assert_eq!(rows(&text, &choices).expect("a run").choice.method.name, "rodas4");

@@ -1,5 +1,5 @@
-//! Bounds of states, from the text of a model: no row lies beyond one, the solution is that of the equations, and what leaves
-//! a bound ends the run.
+//! Bounds of states, from the text of a model: no row lies beyond one, the solution satisfies the equations, and a
+//! solution that leaves a bound ends the run.
 
 use odec_ode::method::{self, Adaptive};
 use odec_sim::bind::Purpose;
@@ -50,7 +50,7 @@ fn no_row_of_any_method_lies_below() {
                 let least = rows(&kept, name).into_iter().fold(f64::INFINITY, f64::min);
                 assert!(least >= 0.0, "{}, {samples}: {name} comes to {least}", method.name);
             }
-            // y = 50/30 (e^-20t - e^-50t), at the first row behind 0.1
+            // y = 50/30 (e^-20t - e^-50t), at the first row after 0.1
             let (t, y) = (rows(&kept, "t"), rows(&kept, "y"));
             let k = t.iter().position(|t| *t > 0.1).expect("a row");
             let exact = 5.0 / 3.0 * ((-20.0 * t[k]).exp() - (-50.0 * t[k]).exp());
@@ -73,7 +73,7 @@ fn constant_steps_are_kept_within_too() {
     }
 }
 
-/// Torricelli: the tank is empty at 2 sqrt(h)/c, and stays so. The root has no value below 0.
+/// Torricelli: the tank is empty at 2 sqrt(h)/c, and stays empty. The root is undefined below 0.
 #[test]
 fn a_tank_drains_and_stays_empty() {
     let text = "param c = 0.5\nstate h = 1, h >= 0\nh' = -c*sqrt(h)\nrun { t = 0 .. 6; samples = 60 }";
@@ -133,7 +133,7 @@ fn what_leads_out_ends_the_run_there() {
         let above = "state x = 0, x <= 1\nx' = 1\nrun { t = 0 .. 3 }";
         let (code, said) = refused(above, &with(method, 1e-6, 1e-9));
         assert!(code == "E0635" && said.contains("rises above") && said.contains("at t = 1"), "{method}: {said}");
-        // to the bound and no further
+        // to the bound and not beyond
         let touch = "state x = 0, x <= 1\nx' = 1\nrun { t = 0 .. 1 }";
         let last = rows(&solve(touch, &with(method, 1e-6, 1e-9)), "x").last().copied().expect("a row");
         assert!(last <= 1.0 && last > 1.0 - 1e-12, "{method}: {last}");

@@ -1,4 +1,4 @@
-//! Times so large that floating-point numbers near them are far apart.
+//! Times so large that neighbouring floating-point numbers are far apart.
 
 use crate::monitor::simulation;
 

@@ -1,4 +1,4 @@
-//! `odec check --derivatives` accepts right derivatives and finds a wrong one.
+//! `odec check --derivatives` accepts correct derivatives and detects a wrong one.
 
 use odec_ir::{KernelRole, Program};
 use odec_lang::source::Source;
@@ -50,7 +50,7 @@ fn what_cancels_inside_an_entry_is_no_disagreement() {
 fn a_wrong_derivative_is_found_and_named() {
     let mut program = program();
     let jacobian = program.kernels.iter_mut().find(|k| k.role == KernelRole::Jacobian).expect("a Jacobian");
-    // the entry of v' by x gets the value of another one
+    // the entry of v' with respect to x gets the value of another one
     let (other, wrong) = (jacobian.stores[0].node, jacobian.stores.len() - 1);
     assert_ne!(jacobian.stores[wrong].node, other);
     jacobian.stores[wrong].node = other;

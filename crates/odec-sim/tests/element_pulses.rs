@@ -18,7 +18,7 @@ fn last(solution: &Solution, name: &str) -> f64 {
     solution.column(name).and_then(Iterator::last).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// What decays at a rate, after pulses with the given middles.
+/// State that decays at a rate, after pulses with the given middles.
 fn decayed(rate: f64, end: f64, middles: &[f64]) -> f64 {
     // the mean of the decay over a pulse
     let widened = (0.25 * (rate * 0.01_f64).powi(2)).exp();
@@ -71,7 +71,7 @@ fn each_element_has_its_pulse() {
             "index i = 1..3\nparam a[i] = [10, 20, 30]\nstate x = 0\nx' = -0.1*x + 5*exp(-((t - a[3])/0.01)^2)\n{run}"
         );
         near(&element, "x", 0.011_993_8);
-        // beside a boundary
+        // next to a boundary
         let rod = format!(
             "index i = 1..5\nparam c[i] = [10, 20, 30, 40, 45]\nstate x[i] = 0\n\
              x[i]' = x[i-1] - x[i] + exp(-((t - c[i])/0.01)^2)\nboundary x[0] = 0\n{run}"
@@ -111,7 +111,7 @@ fn conditions_see_short_pulses() {
         near(&text, "m", 1.0);
         let text = format!("state x = 0\nx' = if {pulse} > 0.5 then 100 else 0\n{run}");
         near(&text, "x", 200.0 * 0.01 * 2.0_f64.ln().sqrt());
-        // above the threshold for a small part of the pulse, and on both sides of its middle only
+        // above the threshold for a small part of the pulse, and only on both sides of its middle
         let text = format!("state x = 0\nx' = if {pulse} > 0.9999 then 100 else 0\n{run}");
         near(&text, "x", 200.0 * 0.01 * (-0.9999_f64.ln()).sqrt());
         // of each element of an array
@@ -120,7 +120,7 @@ fn conditions_see_short_pulses() {
              when exp(-((t - c[i])/0.01)^2) > 0.5 {{ n[i] += i }}\noutput m = sum(i: n[i])\n{run}"
         );
         near(&text, "m", 6.0);
-        // beside a state
+        // added to a state
         let text = format!("state x = 0\nx' = if 2*x + {pulse} > 0.5 then 1 else 0\n{run}");
         let found = last(&solve(&text), "x");
         assert!(found > 0.005, "{method}: {found}");

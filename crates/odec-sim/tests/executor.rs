@@ -12,7 +12,7 @@ use odec_sim::select::{Misnamed, names};
 const EXPLICIT: Structure = Structure { jacobian: false, time_derivative: false };
 const IMPLICIT: Structure = Structure { jacobian: true, time_derivative: true };
 
-/// The program with the values of the parameters where an executor looks for them.
+/// Program with the values of the parameters in the places that an executor reads.
 fn program(model: &Model) -> Program {
     let mut program = model.program.clone();
     let layout = Layout::of(&program);
@@ -82,7 +82,7 @@ fn both_executors_give_the_same_bits_and_the_jacobian_is_the_tangent() {
     }
 }
 
-/// Every body depends on every other one.
+/// All bodies depend on each other.
 #[test]
 fn a_dense_coupling_has_products_with_its_jacobian_but_does_not_hold_it() {
     let (_, make) = MODELS.iter().find(|(name, _)| *name == "bodies").expect("bodies");

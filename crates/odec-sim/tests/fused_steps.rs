@@ -1,4 +1,4 @@
-//! Steps as one function give what steps over vectors give, and what they cannot do is done over vectors.
+//! Fused steps give the results of steps over vectors, and steps that they cannot make are made over vectors.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,8 @@ use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
 use odec_sim::executor::Execution;
 
-/// A model that is run many times: steps of larger systems are compiled too, and those of small ones whatever a single run would pay for.
+/// Model that is run many times: steps of larger systems are compiled too, and those of small ones even if a single
+/// run would not justify it.
 fn bind(text: &str, execution: Execution) -> Bound {
     let bound = bind_once(text, execution);
     bound.executor.expect_many_runs();
@@ -72,7 +73,7 @@ fn run(bound: &Bound, method: &str, options: &Options, samples: &Samples) -> Res
     Ok((outcome, rows))
 }
 
-/// A model of 1 to 6 unknowns with decay, products, a quotient and an exponential; every second one depends on time.
+/// Model of 1 to 6 unknowns with decay, products, a quotient and an exponential; every second one depends on time.
 fn random_model(random: &mut Random) -> String {
     let n = 1 + random.below(6);
     let mut text = String::from("model random\n");
@@ -130,7 +131,8 @@ fn fused_steps_give_the_bits_of_steps_over_vectors() {
     assert!(rejected > 100, "{rejected} steps were rejected");
 }
 
-/// y' = A y with A and b = f given: of W = alpha - A the pivots on the diagonal vanish, rows are scaled by 1e-12 to 1e12.
+/// y' = A y with given A and b = f: the pivots on the diagonal of W = alpha - A vanish, and rows are scaled by 1e-12
+/// to 1e12.
 #[test]
 fn no_first_solution_with_a_large_backward_error_passes_for_sound() {
     const N: usize = 4;
@@ -184,7 +186,7 @@ fn no_first_solution_with_a_large_backward_error_passes_for_sound() {
                 rest -= w[i][j] * u[j];
                 scale += (w[i][j] * u[j]).abs();
             }
-            // no number counts as large
+            // NaN counts as large
             error = if rest == 0.0 {
                 error
             } else {
@@ -216,7 +218,7 @@ fn no_first_solution_with_a_large_backward_error_passes_for_sound() {
     assert!(fallbacks > 100, "pivots were chosen anew {fallbacks} times in runs");
 }
 
-/// A diagonal that meets 1/(h gamma) at a step of fixed length: that step is made over vectors, the others are not.
+/// A diagonal that equals 1/(h gamma) at a step of fixed length: that step is made over vectors, the others are fused.
 #[test]
 fn a_pivot_that_vanishes_during_a_run_sends_a_step_to_the_vectors() {
     let text = "model passing\nx' = 8*t*x + y\nstate x = 1\ny' = -x - y\nstate y = 0.5\nrun { t = 0 .. 1 }\n";
@@ -237,7 +239,7 @@ fn a_pivot_that_vanishes_during_a_run_sends_a_step_to_the_vectors() {
     assert_eq!(bound.problem.y0.len(), 2);
 }
 
-/// What fails, fails in the same place for the same reason.
+/// Failures have the same place and cause.
 #[test]
 fn failures_are_those_of_steps_over_vectors() {
     for text in [
@@ -260,7 +262,7 @@ fn failures_are_those_of_steps_over_vectors() {
     }
 }
 
-/// What somebody asked for otherwise is not done by fused steps, nor what is too long for them.
+/// Fused steps are not used if the user asks for something else, nor if they are too long.
 #[test]
 fn fused_steps_are_left_out_on_demand_and_for_large_systems() {
     let bound = bind(&file("robertson"), Execution::Jit);
@@ -275,7 +277,7 @@ fn fused_steps_are_left_out_on_demand_and_for_large_systems() {
     assert_eq!(kind(), SolverKind::Compiled);
     hires.executor.expect_many_runs();
     assert_eq!(kind(), SolverKind::FusedSteps);
-    // a single run of a small system goes over to them when it has made many steps, and gives the same bits
+    // a single run of a small system changes to them after many steps, and gives the same bits
     let text = "model long\nx' = y\ny' = -x + 0.1*cos(3*t)\nstate x = 1, y = 0\nrun { t = 0 .. 200 }\n";
     let (once, many) = (bind_once(text, Execution::Jit), bind(text, Execution::Jit));
     for (rtol, kind) in [(1e-5, SolverKind::Compiled), (1e-11, SolverKind::FusedSteps)] {

@@ -1,5 +1,5 @@
-//! An exact simulation of the systems of `systems.rs`, up to where it is not sure: motions by series of the matrix
-//! exponential, crossings between points that bounds of the second derivative prove complete, rounds by their rules.
+//! Exact simulation of the systems of `systems.rs`, as long as the result is certain: motions by series of the matrix
+//! exponential, complete crossings by bounds of the second derivative, rounds by their rules.
 
 #![allow(clippy::needless_range_loop)]
 
@@ -8,14 +8,14 @@ use super::systems::{Effect, Form, Pieces, T, V, When};
 /// Longest cell that crossings are bracketed in, and the shortest.
 const CELL: f64 = 1.0 / 64.0;
 const SHORTEST: f64 = 1e-7;
-/// Below these, what happens depends on the tolerance of the solver.
+/// Rate below which the result depends on the tolerance of the solver.
 const SLOW: f64 = 0.05;
 const GRAZE: f64 = 1e-5;
 const NEAR: f64 = 1e-2;
-/// Times that are one, and times that must not come so near to each other.
+/// Distance up to which times are equal, and distance below which they must not come close.
 const ONE: f64 = 1e-11;
 const APART: f64 = 1e-6;
-/// Most instants, and rounds of one.
+/// Largest number of instants, and of rounds per instant.
 const INSTANTS: usize = 40;
 const ROUNDS: u32 = 20;
 
@@ -27,14 +27,14 @@ pub struct Instant {
     pub x: V,
 }
 
-/// What a run must show before `until`.
+/// Required results of a run before `until`.
 #[derive(Debug, Default)]
 pub struct Reference {
     pub instants: Vec<Instant>,
     pub until: f64,
     /// The state at the end, if it is sure until then.
     pub end: Option<V>,
-    /// Where two events write one quantity.
+    /// Time at which two events write one quantity.
     pub conflict: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ struct Simulation<'a> {
     queue: Vec<Queued>,
 }
 
-/// Why it goes no further.
+/// Reason for which the simulation ends.
 enum Unsure {
     At(f64),
     Conflict(f64),
@@ -115,10 +115,10 @@ impl Simulation<'_> {
         steep * norm * speed + 3.0 * q * speed * speed
     }
 
-    /// Goes to the first crossing before `stop`, or there; the relations that cross.
+    /// Advances to the first crossing before `stop`, or to `stop`; returns the relations that cross.
     fn motion(&mut self, stop: f64) -> Result<Vec<usize>, Unsure> {
         let mut length = CELL;
-        // what begins on its surface has to come away from it first
+        // a relation that starts on its surface must leave it first
         let mut fresh: Vec<bool> = (0..self.modes.len()).map(|j| self.g(j, self.t, &self.x).abs() < 1e-9).collect();
         while self.t < stop {
             let h = length.min(stop - self.t);
@@ -138,7 +138,7 @@ impl Simulation<'_> {
                 } else if monotone && g1 < 0.0 {
                     crossing.push(j);
                 } else if !(g0.min(g1) > bend * h * h / 8.0 + GRAZE || (monotone && g0.min(g1) > GRAZE)) {
-                    // one that comes near to its surface at the end is looked at with the next cell
+                    // a relation close to its surface at the end is examined with the next cell
                     split |= !(monotone && rate < 0.0 && g0 > 0.0);
                 }
             }
@@ -159,7 +159,7 @@ impl Simulation<'_> {
         Ok(Vec::new())
     }
 
-    /// To the first of these crossings within h.
+    /// Advances to the first of these crossings within h.
     fn cross(&mut self, crossing: &[usize], h: f64) -> Result<Vec<usize>, Unsure> {
         let (a, b) = self.piece();
         let mut times: Vec<(f64, usize)> = crossing
@@ -189,7 +189,7 @@ impl Simulation<'_> {
         Ok(met)
     }
 
-    /// Modes of relations that stand on their surface, so that they agree with the motion they lead to.
+    /// Determines the modes of relations on their surface so that they agree with the motion in these modes.
     fn settle(&mut self, touching: &[usize]) -> Result<(), Unsure> {
         for _ in 0..4 {
             let mut moved = false;
@@ -212,7 +212,7 @@ impl Simulation<'_> {
         self.p.events[event].what.iter().map(|what| what.value(&self.x, self.d[0])).collect()
     }
 
-    /// Queues what the conditions and times of this instant trigger.
+    /// Queues the events that conditions and times of this instant trigger.
     fn trigger(&mut self, come: &[bool], first: bool) {
         for event in 0..self.p.events.len() {
             let of = &self.p.events[event];
@@ -257,7 +257,7 @@ impl Simulation<'_> {
         Ok(round)
     }
 
-    /// Writes what a round says.
+    /// Executes the writes of a round.
     fn write(&mut self, round: &[(usize, Vec<f64>)]) -> Result<(), Unsure> {
         let (mut set, mut added) = ([None; 4], [0.0; 4]);
         for (event, values) in round {
@@ -284,7 +284,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// An instant, at which these relations cross and the times of these lists have come.
+    /// Executes an instant, at which these relations cross and the times of these lists have come.
     fn instant(&mut self, mut touching: Vec<usize>, come: &[bool]) -> Result<Vec<(usize, u32)>, Unsure> {
         let mut executed = Vec::new();
         let near = |this: &Self, j: usize| this.g(j, this.t, &this.x).abs() < GRAZE;
@@ -322,7 +322,7 @@ impl Simulation<'_> {
     }
 }
 
-/// The time at which a run ends to be sure, and what it shows before.
+/// Time up to which the result is certain, and the results before it.
 pub fn reference(p: &Pieces) -> Reference {
     let mut known = Reference::default();
     let modes = vec![false; p.surfaces.len()];
@@ -368,7 +368,7 @@ fn follow(s: &mut Simulation<'_>, known: &mut Reference) -> Result<(), Unsure> {
         let listed = s.p.lists.iter().flatten().filter(|stop| **stop > t + ONE).copied();
         let stop = listed.chain(s.queue.iter().map(|queued| queued.t)).fold(T, f64::min);
         touching = s.motion(stop)?;
-        // a crossing at a stop is one instant with it; one that is only near to it may come before or after
+        // a crossing at a stop is one instant with it; a crossing near a stop may come before or after
         let here = s.t;
         let stops = s.p.lists.iter().flatten().copied().chain(s.queue.iter().map(|queued| queued.t));
         if stops.into_iter().any(|stop| (stop - here).abs() > ONE && (stop - here).abs() < APART) {
@@ -376,7 +376,7 @@ fn follow(s: &mut Simulation<'_>, known: &mut Reference) -> Result<(), Unsure> {
         }
         if touching.is_empty() {
             touching = (0..s.modes.len()).filter(|j| s.g(*j, here, &s.x).abs() < 1e-9).collect();
-            // it arrives there at this very instant
+            // it arrives there at exactly this instant
             for j in &touching {
                 let side = if s.modes[*j] { 1.0 } else { -1.0 };
                 if side * s.rate(*j, &s.x) > -SLOW {

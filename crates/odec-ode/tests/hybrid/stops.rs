@@ -1,4 +1,4 @@
-//! Times that are known: pulses, doses, delays.
+//! Known times: pulses, doses, delays.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -27,7 +27,7 @@ fn no_pulse_is_missed() {
             let rtol = [1e-11, 1e-10].get(method.order as usize - 1).copied().unwrap_or(1e-8);
             let made = run(&mut pulse(width), (0.0, 5.0 + width + 0.01), &[0.0], method, &tolerances(rtol, 1e-12));
             let (_, kept) = made.unwrap_or_else(|error| panic!("{}, {width}: {error:?}", method.name));
-            // the width that the doubles around 5 leave of it
+            // the width in doubles near 5
             let width = (5.0 + width) - 5.0;
             let most = kept.rows.iter().map(|(_, y)| y[0]).fold(0.0, f64::max);
             let exact = -20.0 * (-width).exp_m1();
@@ -36,7 +36,7 @@ fn no_pulse_is_missed() {
     }
 }
 
-/// Looks at the evaluations of f of each step.
+/// Observer of the evaluations of f in each step.
 struct Watch {
     log: Log,
     ends: Vec<f64>,
@@ -50,7 +50,7 @@ impl Observer for Watch {
     }
     fn step(&mut self, t: f64) -> ControlFlow<()> {
         let (log, start) = (self.log.borrow(), self.ends[self.ends.len() - 1]);
-        // strictly inside: at the ends the instants evaluate too
+        // strictly inside: instants at the ends evaluate f too
         let inside = |(at, _): &&(f64, Vec<f64>)| *at > start * (1.0 + 1e-14) && *at < t * (1.0 - 1e-14);
         let mut states = log[self.first..].iter().filter(inside).map(|(_, state)| state);
         if let Some(first) = states.next() {
@@ -69,7 +69,7 @@ fn no_step_passes_a_stop_and_modes_are_constant_in_it() {
             if options.fixed && ["bdf", "abm"].contains(&method.name) {
                 continue;
             }
-            // a pulse, a relation, and an event that writes what f reads
+            // a pulse, a relation, and an event that writes a quantity that f reads
             let mut model = Model::new(1, |_, y, now, f| {
                 f[0] = now.discretes[0] - y[0] + if now.holds(1) { 3.0 } else { 0.0 }
                     - if now.holds(0) { 0.5 } else { 0.0 };
@@ -89,7 +89,7 @@ fn no_step_passes_a_stop_and_modes_are_constant_in_it() {
             for stop in [1.0, 1.1, 2.0] {
                 assert!(watch.ends.contains(&stop), "{}: no step ends at {stop}", method.name);
             }
-            // with the state of before a stop, nothing was evaluated behind it
+            // with the state before a stop, nothing was evaluated after it
             for (t, state) in log.borrow().iter() {
                 let pulse = (*t > 1.0 && *t < 1.1).then_some(1.0).or((*t < 1.0 || *t > 1.1).then_some(0.0));
                 let rounding = 4.0 * f64::EPSILON;
@@ -211,7 +211,7 @@ fn a_run_goes_on_at_knots_of_a_continuous_forcing() {
         counts.push(format!("{} {restarted} {kinks}", method.name));
         gains.push((method.name, kinks / restarted));
     }
-    // where steps are short beside the distance of the knots, a restart is a small part of the work
+    // if steps are short compared with the distance of the knots, a restart is a small part of the work
     let of = |name: &str| gains.iter().find(|gain| gain.0 == name).map_or(f64::NAN, |gain| gain.1);
     assert!(gains.iter().all(|gain| gain.1 < 1.1) && of("dop853") < 0.9 && of("vern7") < 0.9, "{counts:#?}");
 }

@@ -1,4 +1,4 @@
-//! Surfaces: pairs of roots, curved ones, grazing, what never fires, sliding, edges of the domain.
+//! Surfaces: pairs of roots, curved and grazing surfaces, events that never occur, sliding, edges of the domain.
 
 use super::model::{Model, adaptive, run, sampled};
 use crate::dense::{Rows, fixed, tolerances};
@@ -9,7 +9,7 @@ fn count() -> Event {
     Event::when(vec![Write::discrete(0).adding()])
 }
 
-/// y = x^2 with x' = 1, which is below its bound for a time of `width`.
+/// y = x^2 with x' = 1, which is below its bound for a duration of `width`.
 fn dip(width: f64, affine: bool) -> Model {
     let depth = 0.25 * width * width;
     let model = Model::new(2, |_, y, _, f| f.copy_from_slice(&[2.0 * y[1], 1.0]))
@@ -31,11 +31,11 @@ fn pairs_of_roots_are_found() {
         }
         for affine in [true, false] {
             for width in [1e-1, 1e-2, 1e-4, 1e-6, 1e-7] {
-                // a step of dop853 itself ends up to 3e-15 beside, by rounding: more than this dip
+                // rounding puts the end of a step of dop853 up to 3e-15 beside: more than this dip
                 if width < 1e-6 && method.name == "dop853" {
                     continue;
                 }
-                // of the other form, noise of Chebyshev's coefficients is 64 units: a dip of 1e-14
+                // in the other form, the noise of Chebyshev coefficients is 64 units: a dip of 1e-14
                 if !affine && width < 1e-6 {
                     continue;
                 }
@@ -73,7 +73,7 @@ fn curved_surfaces_are_met() {
         for (t, exact) in times.iter().zip([first, first + std::f64::consts::PI]) {
             assert!((t - exact).abs() < 1e3 * rtol, "{}: {:e}", method.name, t - exact);
         }
-        // sin(3 sin t) - 0.7 - cos t by bisection between points that are near each other
+        // sin(3 sin t) - 0.7 - cos t by bisection between close points
         let g = |t: f64| (3.0 * t.sin()).sin() - 0.7 - t.cos();
         let mut exact = Vec::new();
         for k in 0..6_000 {
@@ -121,7 +121,7 @@ fn what_never_fires_changes_no_bit() {
                 assert_eq!(kept.rows, rows.rows, "{} with {n}", method.name);
                 assert_eq!(outcome.outcome.stats.accepted, plain.stats.accepted, "{}", method.name);
                 assert_eq!((outcome.instants, kept.steps.len() as u64), (0, plain.stats.accepted));
-                // of the relations nothing but their start and their end was looked at
+                // only the start and the end of the relations were evaluated
                 assert!(model.looks.get() <= 5, "{} with {n}: {} looks", method.name, model.looks.get());
             }
         }
@@ -158,7 +158,7 @@ fn hybrid(made: Result<impl Sized, HybridError>, method: &Method) -> (HybridCaus
 
 #[test]
 fn an_oscillation_that_a_step_holds_many_times_is_followed() {
-    // sin(w x) > 0 with x' = 1: one step of Euler goes through all of its changes
+    // sin(w x) > 0 with x' = 1: one Euler step contains all of its changes
     let w = 3_000.0f64;
     let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0)
         .relations(1, move |_, y, _, left, right| (left[0], right[0]) = ((w * y[0]).sin(), 0.0))
@@ -175,13 +175,13 @@ fn an_oscillation_that_a_step_holds_many_times_is_followed() {
         let exact = (k + 1) as f64 * std::f64::consts::PI / w - 1e-5;
         assert!((t - exact).abs() < 1e-12, "{k}: {t}, not {exact}");
     }
-    // each change is found in the first part of the step that holds few: halvings down to it, not all of their parts
+    // each change is found in the first part of the step that contains few: halvings down to it, not of all parts
     assert!(model.looks.get() < 1000 * times.len() as u64, "{} looks for {} changes", model.looks.get(), times.len());
 }
 
 #[test]
 fn relations_that_all_change_in_a_step_are_looked_at_together() {
-    // x' = 1 passes one bound after the other, all of them within the step that is tried
+    // x' = 1 passes one bound after the other, all within the attempted step
     let most = |count: usize| {
         let bounds: Vec<_> = (0..count).map(|k| (0, true, (k + 1) as f64 / (count + 1) as f64)).collect();
         let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0).bounds(&bounds).discretes(&[0.0]);
@@ -276,7 +276,7 @@ fn a_counter_that_slides_ends_the_run_soon() {
 
 #[test]
 fn a_tank_drains_to_where_its_root_ends() {
-    // h' = if h > 0 then -c sqrt(h) else 0, of which the root has no value beyond
+    // h' = if h > 0 then -c sqrt(h) else 0, whose root is undefined beyond the surface
     let (c, h0) = (0.5, 2.0f64);
     for name in ["tsit5", "dopri5", "vern7", "rkf45", "dop853", "abm", "rodas5p", "radau5", "bdf", "auto"] {
         let method = method::find(name).unwrap();

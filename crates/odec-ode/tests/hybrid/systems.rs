@@ -1,6 +1,7 @@
-//! Random piecewise linear systems with several relations and events, against a simulation that shares nothing with
-//! the solvers: series of the matrix exponential, roots that bounds of the second derivative prove complete, and the
-//! rules of rounds written anew. Every instant is compared: its time, its events with their rounds, the state after it.
+//! Random piecewise linear systems with several relations and events, against a simulation that is independent of the
+//! solvers: series of the matrix exponential, roots whose completeness follows from bounds of the second derivative,
+//! and a separate implementation of the rules of rounds. Every instant is compared: its time, its events with their
+//! rounds, the state after it.
 
 use super::model::{Model, Recorded};
 use super::random::Random;
@@ -13,7 +14,7 @@ pub type V = [f64; 2];
 /// End of the runs.
 pub const T: f64 = 3.0;
 
-/// The form of a relation: its surface is that of `normal.x + slope t > c`, but for the last.
+/// Form of a relation: its surface is that of `normal.x + slope t > c`, except for the last form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
     Affine,
@@ -55,7 +56,7 @@ pub enum Effect {
     Shift(f64),
 }
 
-/// An event with one or two things to do.
+/// Event with one or two actions.
 #[derive(Clone, Debug)]
 pub struct RandomEvent {
     pub when: When,
@@ -95,13 +96,13 @@ fn surface(random: &mut Random, before: &[Surface], lists: &[Vec<f64>]) -> Surfa
     };
     let base = Surface { normal: random.vector(1.0), slope: 0.0, c: 0.5 * random.next(), by_discrete: 0.0, form };
     match pick(random, 8) {
-        // the same surface as that of another, in another form: both change at one instant
+        // the same surface as that of another relation, in another form: both change at one instant
         0 | 1 if before.last().is_some_and(|last| last.form == Form::Affine) => {
             let form = if matches!(form, Form::Quadratic(_)) { Form::Exponential } else { form };
             let last = before[before.len() - 1];
             Surface { form, ..last }
         }
-        // a surface of time alone, maybe at a stop
+        // a surface of time only, possibly at a stop
         2 => {
             let stop = lists.first().and_then(|list| list.first()).copied();
             let c = stop.filter(|_| chance(random, 0.5)).unwrap_or(0.5 * T * (random.next() + 1.0));
@@ -274,7 +275,7 @@ impl Effect {
 const METHODS: [&str; 10] =
     ["tsit5", "vern7", "rodas5p", "dop853", "bdf", "rkf45", "radau5", "auto", "abm", "kencarp4"];
 
-/// What a number of systems showed: compared to their end, instants, events, conflicts.
+/// Counts over a number of systems: compared to their end, instants, events, conflicts.
 #[derive(Debug, Default)]
 struct Counts {
     ends: usize,
@@ -284,7 +285,7 @@ struct Counts {
     pairs: usize,
 }
 
-/// Compares what a run showed up to a time that the reference is sure of.
+/// Compares the results of a run up to a time for which the reference is certain.
 fn agree(known: &Reference, kept: &Recorded, until: f64, counts: &mut Counts) -> Result<(), String> {
     let certain = |t: &f64| *t < until;
     let expected: Vec<_> = known.instants.iter().filter(|instant| certain(&instant.t)).collect();

@@ -1,4 +1,5 @@
-//! Surfaces that the motion is about to leave, or only touches: rates that are zero, or zero but for the landing.
+//! Surfaces that the motion is about to leave, or only touches: rates that are zero, or zero except for the error of
+//! the landing.
 
 use super::model::{Model, adaptive, run};
 use crate::dense::tolerances;
@@ -7,12 +8,12 @@ use odec_ode::method;
 
 const LIMIT: f64 = 0.5;
 
-/// What pulls at the block: a force that swings, and a spring.
+/// Forces on the block: an oscillating force, and a spring.
 fn pull(t: f64, x: f64) -> f64 {
     0.9 * (1.1 * t).sin() - 0.4 * x
 }
 
-/// A block with dry friction: its mode is a discrete, 0 where it sticks, else the side that it slips to.
+/// Block with dry friction: its mode is a discrete, 0 if it sticks, otherwise the direction of sliding.
 fn block() -> Model {
     let sets = |value: f64| {
         let event = Event::when(vec![Write::discrete(0)]);
@@ -47,8 +48,9 @@ fn block() -> Model {
 
 #[test]
 fn dry_friction_sticks_and_slips() {
-    // where the block is torn off, the force beside friction is zero but for the landing: it says nothing of the direction;
-    // x(40) by an eighth-order method that lands on the same surfaces, at 1e-13
+    // when the block starts to slide, the force minus friction is zero except for the error of the landing, so it
+    // does not determine the direction; x(40) comes from an eighth-order method that lands on the same surfaces, at
+    // 1e-13
     for method in adaptive() {
         let rtol = if method.order < 3 { 1e-4 } else { 1e-7 };
         let (_, kept) = run(&mut block(), (0.0, 40.0), &[0.0, 0.0], method, &tolerances(rtol, rtol)).unwrap();
@@ -59,7 +61,7 @@ fn dry_friction_sticks_and_slips() {
     }
 }
 
-/// y' = f(t, y) from 0, and how often y0 becomes positive or, with `below`, negative.
+/// y' = f(t, y) from 0, and the number of times that y0 becomes positive or, with `below`, negative.
 fn from_zero(n: usize, rates: fn(f64, &[f64], &mut [f64]), below: bool) -> Model {
     Model::new(n, move |t, y, _, f| rates(t, y, f))
         .bounds(&[(0, !below, 0.0)])
@@ -95,7 +97,7 @@ fn the_first_derivative_that_is_not_zero_decides() {
 
 #[test]
 fn a_surface_that_is_met_and_not_crossed_stays_uncrossed_at_its_inflection() {
-    // (t - 1)^3/3 + 1/3 goes through 1/3 with two derivatives that are zero: once
+    // (t - 1)^3/3 + 1/3 passes 1/3 with two zero derivatives: once
     for name in ["auto", "tsit5", "vern7", "dop853", "rodas4", "rodas5p", "radau5", "kencarp4", "bdf"] {
         let mut model = Model::new(1, |t, _, _, f| f[0] = (t - 1.0) * (t - 1.0))
             .bounds(&[(0, true, 1.0 / 3.0)])

@@ -1,5 +1,5 @@
-//! Order conditions: Runge-Kutta over rooted trees, Rosenbrock over the same trees with Rosenbrock weights and over the trees of
-//! index-1 equations, main and embedded weights alike.
+//! Order conditions: Runge-Kutta over rooted trees, Rosenbrock over the same trees with Rosenbrock weights and over
+//! the trees of index-1 equations, for main and embedded weights.
 
 use nalgebra::{DMatrix, DVector};
 use odec_ode::method::{self, Adaptive, Family, Method, dirk, rosenbrock, runge_kutta};
@@ -19,7 +19,7 @@ pub fn triangular(rows: &[&[f64]], s: usize) -> DMatrix<f64> {
     DMatrix::from_fn(s, s, |i, j| rows.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0.0))
 }
 
-/// Conditions of order 1 to `p` met by `b`, some of order p + 1 not.
+/// Checks that `b` meets the conditions of order 1 to `p`, and not all of order p + 1.
 fn weights(what: &str, stages: &Stages, b: &[f64], p: usize, met: f64, wrong: &mut Vec<String>) {
     for order in 1..=p {
         for tree in trees(order) {
@@ -57,10 +57,11 @@ pub fn runge_kutta(t: &runge_kutta::Tableau, p: usize) -> Vec<String> {
 
 /// Polynomials with coefficients of size 1000 lose three digits more.
 const MET_DENSE: f64 = 1e-11;
-/// The interpolant of vern7 comes close to the next order.
+/// The interpolant of vern7 almost reaches the next order.
 const FAILS_DENSE: f64 = 1e-8;
 
-/// The conditions of dense output of its declared order, at places inside the step: sum_i w_i(s) Phi_i(tree) = s^order / density.
+/// Conditions of dense output of its declared order, at points inside the step: sum_i w_i(s)
+/// Phi_i(tree) = s^order / density.
 pub fn dense_output(t: &runge_kutta::Tableau) -> Vec<String> {
     let Some(dense) = t.dense else { return Vec::new() };
     let mut wrong = Vec::new();
@@ -106,7 +107,7 @@ pub fn dense_output(t: &runge_kutta::Tableau) -> Vec<String> {
     wrong
 }
 
-/// The same of an implicit table, and what its driver relies on.
+/// The same conditions for an implicit table, and the assumptions of its driver.
 pub fn implicit(t: &dirk::Tableau, p: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     let s = t.b.len();
@@ -152,7 +153,7 @@ pub fn untransform(t: &rosenbrock::Tableau) -> Untransformed {
     Untransformed { beta: &alpha + &gamma, b: row(m), embedded: row(embedded), alpha }
 }
 
-/// The conditions of a Rosenbrock table of declared order `p`, those of index-1 equations included.
+/// Conditions of a Rosenbrock table of declared order `p`, including those of index-1 equations.
 pub fn rosenbrock(t: &rosenbrock::Tableau, p: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     let u = untransform(t);
@@ -184,7 +185,7 @@ pub fn rosenbrock(t: &rosenbrock::Tableau, p: usize) -> Vec<String> {
     wrong
 }
 
-/// What the class of the row decides.
+/// Conditions that the class of the row determines.
 pub fn prove(method: &Method) -> Vec<String> {
     let p = method.order as usize;
     match (method.family, method.adaptive) {
@@ -209,7 +210,7 @@ pub fn prove(method: &Method) -> Vec<String> {
         (Family::ImplicitRungeKutta(t), _) => implicit(t, p),
         (Family::Splitting(c), _) => mechanics::composition(c.parts),
         (Family::Alpha(p), _) => mechanics::parameters(p),
-        // the series of a model is proven with the models that have one
+        // the series of a model is tested with the models that have one
         (Family::ImplicitOneStep { .. } | Family::Multistep | Family::Automatic | Family::Taylor, _) => Vec::new(),
     }
 }

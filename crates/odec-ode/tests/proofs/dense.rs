@@ -1,4 +1,4 @@
-//! Dense output: continuous where steps meet, and the states themselves at their ends.
+//! Dense output: continuous between steps, and equal to the states at their ends.
 
 use odec_ode::method::{self, Adaptive, Method};
 use odec_ode::{Options, Problem, Samples, solve};

@@ -1,4 +1,5 @@
-//! Systems that fail at random calls: recoverably, fatally, or with NaN. Every run ends, as an outcome or as a failure that says where.
+//! Systems that fail at random calls: recoverably, fatally, or with NaN. Every run ends, with an outcome or with a
+//! failure that tells the place.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,15 +12,15 @@ use super::problems::{Bound, PROOFS};
 use super::random::Random;
 use super::run::Rows;
 
-/// Budget of steps: a run that would never end is one that uses it up.
+/// Budget of steps: an endless run uses it up.
 const BUDGET: u64 = 3_000;
 
-/// A system some of whose calls fail. Which ones depends on the number of the call alone.
+/// System some of whose calls fail, depending only on the number of the call.
 struct Faulty {
     inner: Bound,
     calls: AtomicU64,
     seed: u64,
-    /// One call in so many fails.
+    /// One call in this number fails.
     every: u64,
     /// Shares, in tenths, of the fatal faults.
     fatal: u64,

@@ -1,5 +1,5 @@
-//! The proofs of the methods: each loops over the table of methods, and the class of a row decides what is proved of it.
-//! A proof answers with the list of what is wrong, so that `negative_controls` can show that it sees planted faults.
+//! Proofs of the methods: each loops over the table of methods, and the class of a row determines the tests. A proof
+//! returns the list of faults, so that `negative_controls` can show that it detects planted faults.
 
 mod coefficients;
 mod dense;

@@ -90,7 +90,7 @@ fn splittings() -> impl Iterator<Item = &'static Method> {
     method::table().iter().copied().filter(|m| matches!(m.family, Family::Splitting(_)))
 }
 
-/// What is wrong with a composition: kicks and drifts each add up to one.
+/// Faults of a composition: kicks and drifts must each sum to one.
 pub fn composition(parts: &[Part]) -> Vec<String> {
     let (mut kicks, mut drifts) = (0.0, 0.0);
     for part in parts {
@@ -106,8 +106,8 @@ pub fn composition(parts: &[Part]) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with parameters of the alpha family: order 2, stable at every frequency, and as
-/// damping at infinity as it can be (Chung & Hulbert 1993, eqs. (17), (18) and (20)).
+/// Faults of parameters of the alpha family: order 2, stable at every frequency, and with the largest damping at
+/// infinity (Chung & Hulbert 1993, eqs. (17), (18) and (20)).
 pub fn parameters(p: &Parameters) -> Vec<String> {
     let mut wrong = Vec::new();
     if (p.gamma - 0.5 + p.alpha_m - p.alpha_f).abs() > 1e-15 {
@@ -122,7 +122,7 @@ pub fn parameters(p: &Parameters) -> Vec<String> {
     wrong
 }
 
-/// One-step Jacobian by central differences of order 8, whose error is that of rounding.
+/// One-step Jacobian by central differences of order 8, whose error is at rounding level.
 fn one_step_jacobian(system: &dyn System, method: &'static Method, y: &[f64], h: f64) -> DMatrix<f64> {
     const DELTA: f64 = 0.02;
     const WEIGHTS: [f64; 4] = [4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0];
@@ -163,7 +163,7 @@ fn one_step_is_symplectic() {
             assert!(defect <= 1e-12, "{} at h = {h}: {defect:e}", method.name);
         }
     }
-    // The proof sees a method that is not: the classical one is symplectic to its order only.
+    // The proof detects a method that is not symplectic: the classical one is symplectic only to its order.
     let rk4 = method::find("rk4").unwrap();
     assert!(defect(&one_step_jacobian(&system, rk4, &y, 0.3)) > 1e-7);
 }
@@ -251,7 +251,7 @@ fn spectral_radii_over_frequency_and_damping() {
         Family::Alpha(p) => p,
         _ => panic!("{name} is of the alpha family"),
     };
-    // Nothing is damped by Newmark's method, and by the other what is fast, with the factor of its name.
+    // Newmark's method damps nothing, and the other one damps fast modes by the factor in its name.
     assert!((radius(&amplification(find("newmark"), 2.0, 0.0)) - 1.0).abs() < 1e-12);
     let far = radius(&amplification(find("generalized-alpha"), 1e5, 0.0));
     assert!((far - method::mechanics::generalized_alpha::RHO).abs() < 1e-3, "{far}");

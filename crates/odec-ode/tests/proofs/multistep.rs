@@ -118,7 +118,7 @@ fn zero_stable_up_to_order_six_and_not_beyond() {
     }
 }
 
-/// Moduli of the roots at a constant ratio of steps, the formula's own simple root 1 left out.
+/// Moduli of the roots at a constant ratio of steps, without the simple root 1 of the formula.
 fn parasitic(s: usize, ratio: f64) -> f64 {
     let mut offsets = Vec::new();
     let (mut x, mut h) = (0.0, 1.0);
@@ -195,10 +195,10 @@ fn variable_weights_are_the_table_on_equal_steps_and_exact_on_polynomials() {
     }
 }
 
-/// Largest half-angle, in degrees, of a sector about the negative axis in which no point is unstable (resolution 0.02).
+/// Largest half-angle, in degrees, of a sector around the negative axis without an unstable point (resolution 0.02).
 fn angle(alpha: &Alpha) -> f64 {
     let mut half = 90.0;
-    // The boundary locus z(theta) = rho/sigma on the unit circle holds every boundary point of the region.
+    // The boundary locus z(theta) = rho/sigma on the unit circle contains every boundary point of the region.
     for k in 1..200_000 {
         let theta = std::f64::consts::PI * f64::from(k) / 200_000.0;
         let zeta = Complex::new(theta.cos(), theta.sin());
@@ -274,7 +274,7 @@ fn at_points(weights: &[Rational]) -> Alpha {
     b
 }
 
-/// The integral over [0, 1] of t^q by the weights `b` at newest, newest - 1, ..., less the exact one.
+/// Integral over [0, 1] of t^q with the weights `b` at newest, newest - 1, ..., minus the exact one.
 fn quadrature(b: &[Rational], newest: i128, q: usize) -> Rational {
     let sum = b.iter().enumerate().fold(Rational::ZERO, |sum, (i, b)| {
         let x = Rational::int(newest - i as i128);

@@ -73,7 +73,7 @@ impl System for Timeless {
     }
 }
 
-/// False for W-methods of order 2 (ROS2), which keep it with any matrix and without df/dt: sum_i b_i gamma_i = 0.
+/// False for W-methods of order 2 (ROS2), which have this order with any matrix and without df/dt: sum_i b_i gamma_i = 0.
 fn needs_df_dt(method: &Method) -> bool {
     let Family::Rosenbrock(t) = method.family else { return true };
     let b = coefficients::untransform(t).b;
@@ -82,7 +82,8 @@ fn needs_df_dt(method: &Method) -> bool {
 
 #[test]
 fn dropping_df_dt_is_seen() {
-    // Every method that uses df/dt and is of order 2 or more loses it (order 1 is lost on stiff problems only: see the erratum).
+    // Every method that uses df/dt and has at least order 2 loses it (order 1 is lost on stiff problems only: see the
+    // erratum).
     let mut seen = 0;
     for method in method::table().iter().filter(|m| m.structure.time_derivative && m.order > 1 && needs_df_dt(m)) {
         for name in ["forced", "duffing", "circle"] {
@@ -115,7 +116,7 @@ fn leak(values: Vec<f64>) -> &'static [f64] {
     Box::leak(values.into_boxed_slice())
 }
 
-/// Copies of `values`, in each of which one that is not zero is misprinted.
+/// Copies of `values`, in each of which one nonzero number is misprinted.
 fn misprints(values: &'static [f64]) -> impl Iterator<Item = &'static [f64]> {
     (0..values.len()).filter(|i| values[*i] != 0.0).map(|i| {
         let mut copy = values.to_vec();
@@ -177,8 +178,8 @@ fn a_misprinted_digit_is_seen_in_every_coefficient() {
             }
             Family::Rosenbrock(t) => {
                 let main = misprints(t.m).map(|m| rosenbrock::Tableau { m, ..*t });
-                // A factor on all weights of the estimate keeps its order, and late stages may themselves be as small as an
-                // estimate: a wrong digit shows in the first, which is of size h.
+                // A factor on all weights of the estimate preserves its order, and late stages may be as small as an
+                // estimate: a wrong digit is visible in the first stage, which is of size h.
                 let mut e = t.error.0.to_vec();
                 e[0] += 1e-3;
                 let embedded = [rosenbrock::Tableau { error: (leak(e), t.error.1), ..*t }];
@@ -243,7 +244,7 @@ fn a_misprinted_weight_is_seen_in_the_observed_order_too() {
         let Family::RungeKutta(t) = method.family else { panic!("{name} is a Runge-Kutta method") };
         assert!(order::on(&system, proof, method).is_empty());
         let b = misprints(t.b).next().unwrap();
-        // In a table whose last stage is the step itself, the weights stand there too.
+        // If the last stage of a table is the step itself, its row contains the weights too.
         let a = if t.fsal { misprinted_rows(t.a).last().unwrap() } else { t.a };
         let spoilt = Box::leak(Box::new(runge_kutta::Tableau { a, b, ..*t }));
         let spoilt = planted(method, Family::RungeKutta(spoilt), method.build);
@@ -307,7 +308,7 @@ fn the_exponent_one_over_p_of_step_doubling_is_seen() {
     }
 }
 
-/// BDF3 whose first two steps are made by the explicit Euler method.
+/// BDF3 whose first two steps use the explicit Euler method.
 struct EulerStart {
     bdf: Bdf,
     t: f64,

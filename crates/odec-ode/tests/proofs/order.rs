@@ -8,15 +8,15 @@ use super::run::{At, Rows, SAMPLES, distance, run, slope, times};
 
 /// Errors outside this window are not yet asymptotic, or rounding.
 const WINDOW: (f64, f64) = (1e-11, 1e-3);
-/// Fewer points in the window prove nothing.
+/// Least number of points in the window.
 const POINTS: usize = 4;
 /// Largest distance of the slope from the order.
 const WITHIN: f64 = 0.25;
-/// Most steps between two samples.
+/// Largest number of steps between two samples.
 const MOST: usize = 8192;
 /// Points that are enough.
 const ENOUGH: usize = 10;
-/// The line is fitted through the last of them, where the leading term rules.
+/// Number of last points through which the line is fitted, where the leading term dominates.
 const FITTED: usize = 5;
 
 /// Fixed-step options for `parts` steps between samples.
@@ -30,7 +30,7 @@ fn options(proof: &Proof, parts: usize) -> Options {
     }
 }
 
-/// The fitted order, or why there is none.
+/// Fitted order, or the reason for which there is none.
 pub fn observed(system: &dyn System, proof: &Proof, method: &'static Method, at: At) -> Result<f64, String> {
     let mut points = Vec::new();
     let mut parts = 1usize;
@@ -55,13 +55,14 @@ pub fn observed(system: &dyn System, proof: &Proof, method: &'static Method, at:
     Ok(slope(&points[points.len().saturating_sub(FITTED)..]))
 }
 
-/// From this order on pairs are optimised until the leading term of their error is so small that the next one rules above 1e-11.
+/// From this order on, pairs are optimised until the leading term of their error is so small that the next one
+/// dominates above 1e-11.
 const HIGH: u32 = 5;
-/// From this order on the next terms rule down to rounding: what is seen may be as much higher as this, and that it is not the order is
-/// left to the order conditions.
+/// From this order on, the next terms dominate down to rounding: the observed order may be this much higher, and the
+/// order conditions exclude a higher order.
 const HIGHEST: u32 = 9;
 const BEYOND: f64 = 2.0;
-/// What rounding leaves visible in so few steps.
+/// Error that rounding causes in so few steps.
 const FLOOR: f64 = 2e-13;
 /// Numbers of steps over the whole interval for methods of high order.
 const STEPS: [usize; 26] =
@@ -104,13 +105,13 @@ pub fn observed_high(
     Ok((slope(last), limit))
 }
 
-/// True when the method can run the problem at all: explicit methods need y' of every unknown, Rosenbrock methods an M that
-/// stays, methods on x'' nothing beside it.
+/// True if the method can run the problem: explicit methods need y' of every unknown, Rosenbrock methods a constant
+/// M, methods on x'' no other unknowns.
 pub fn admits(method: &Method, proof: &Proof) -> bool {
     match method.family {
         Family::Splitting(_) => return proof.pure_second_order() && proof.free_of_velocities,
         Family::Alpha(_) => return proof.pure_second_order(),
-        // its coefficients come from a compiled model: proven there
+        // its coefficients come from a compiled model, which is tested there
         Family::Taylor => return false,
         _ => {}
     }
@@ -118,11 +119,11 @@ pub fn admits(method: &Method, proof: &Proof) -> bool {
     (method.structure.jacobian || !proof.algebraic()) && !(rosenbrock && proof.moving_mass())
 }
 
-/// What is wrong with the orders of `method` seen on one problem.
+/// Faults in the orders of `method` observed on one problem.
 pub fn on(system: &dyn System, proof: &Proof, method: &'static Method) -> Vec<String> {
     let mut wrong = Vec::new();
     let p = f64::from(method.order);
-    // Interpolation of order d is wrong by h^(d+1) in what is integrated, but by h^d in algebraic unknowns.
+    // Interpolation of order d has an error of h^(d+1) in integrated unknowns, but of h^d in algebraic unknowns.
     let d = f64::from(method.dense_order);
     for (at, low, high) in [(At::Grid, p, p), (At::Between, p.min(d), p.min(d + 1.0) + 0.25)] {
         match observed(system, proof, method, at) {
@@ -144,7 +145,7 @@ pub fn on(system: &dyn System, proof: &Proof, method: &'static Method) -> Vec<St
     wrong
 }
 
-/// True when the order of a method of high order is seen within the bounds on this problem.
+/// True if the order of a method of high order is observed within the bounds on this problem.
 fn exactly(proof: &'static Proof, method: &'static Method) -> bool {
     let above = if method.order >= HIGHEST { BEYOND } else { WITHIN };
     let near = |order: f64| (-WITHIN..=above).contains(&(order - f64::from(method.order)));
@@ -153,9 +154,9 @@ fn exactly(proof: &'static Proof, method: &'static Method) -> bool {
         || observed_high(&system, proof, method, At::Grid).is_ok_and(|(slope, limit)| near(slope) || near(limit))
 }
 
-/// The whole proof for one row.
+/// Proof for one row.
 pub fn prove(method: &'static Method) -> Vec<String> {
-    // These two take no constant steps.
+    // These two have no constant steps.
     if ["bdf", "abm"].contains(&method.name) {
         return Vec::new();
     }

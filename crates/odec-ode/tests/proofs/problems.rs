@@ -6,7 +6,7 @@ use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 /// A function of (t, y) with n or n x n values.
 type Values = fn(f64, &[f64], &mut [f64]);
 
-/// A small dense system given by functions of (t, y).
+/// Small dense system given by functions of (t, y).
 pub struct Proof {
     /// Name for messages.
     pub name: &'static str,
@@ -23,7 +23,7 @@ pub struct Proof {
     /// M(t, y), instead of `mass`.
     moving: Option<&'static Moving>,
     exact: fn(f64, &mut [f64]),
-    /// True when df/dt is as large as f, so that a method that loses it is seen.
+    /// True if df/dt is as large as f, so that a method that ignores it is detected.
     pub strong_time: bool,
     /// True if accelerations do not depend on velocities, also in the pattern.
     pub free_of_velocities: bool,
@@ -39,7 +39,7 @@ pub struct Moving {
     time_derivative: fn(f64, &[f64], &[f64], &mut [f64]),
 }
 
-/// A `Proof` with its patterns made.
+/// A `Proof` with its patterns.
 pub struct Bound {
     pub proof: &'static Proof,
     pattern: Pattern,
@@ -75,12 +75,12 @@ impl Proof {
         y
     }
 
-    /// True when some equation has no derivative.
+    /// True if some equation has no derivative.
     pub fn algebraic(&self) -> bool {
         self.mass.is_some_and(|m| m.chunks(self.n).any(|row| row.iter().all(|v| *v == 0.0)))
     }
 
-    /// True when there is nothing but second-order unknowns with a constant mass.
+    /// True if all unknowns are second-order with a constant mass.
     pub fn pure_second_order(&self) -> bool {
         self.second > 0 && self.n == 2 * self.second && self.moving.is_none()
     }
@@ -93,7 +93,7 @@ impl Proof {
         self.mass.is_some()
     }
 
-    /// True when M depends on time or state.
+    /// True if M depends on time or state.
     pub fn moving_mass(&self) -> bool {
         self.moving.is_some()
     }
@@ -194,8 +194,8 @@ static LOGISTIC: Proof = Proof {
     free_of_velocities: false,
 };
 
-/// Motion on circles with the angle t + (1 - cos 2t)/4. Its speed depends on the radius, so that an error of the radius becomes
-/// one of the phase (on an attracting circle odd orders would look higher by one), and on time.
+/// Motion on circles with the angle t + (1 - cos 2t)/4. Its speed depends on time, and on the radius, so that an
+/// error of the radius becomes an error of the phase (on an attracting circle odd orders would look higher by one).
 static CIRCLE: Proof = Proof {
     name: "circle",
     n: 2,

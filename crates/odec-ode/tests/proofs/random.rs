@@ -1,6 +1,6 @@
-//! A small generator with a fixed seed: the proofs are the same in every run.
+//! Small generator with a fixed seed: the proofs are the same in every run.
 
-/// Linear congruential, the high bits taken (Knuth's MMIX constants).
+/// Linear congruential, using the high bits (Knuth's MMIX constants).
 pub struct Random(u64);
 
 impl Random {
@@ -14,7 +14,7 @@ impl Random {
         self.0 >> 11
     }
 
-    /// In [0, 1).
+    /// Random number in [0, 1).
     pub fn unit(&mut self) -> f64 {
         self.bits() as f64 / (1u64 << 53) as f64
     }

@@ -20,12 +20,12 @@ impl Sink for Rows {
     }
 }
 
-/// Where the test computes the error: at the ends of the intervals between multiples of t_end/20, or inside.
+/// Points at which the test computes the error: at the ends of the intervals between multiples of t_end/20, or inside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum At {
     /// The multiples themselves; steps that divide them end there.
     Grid,
-    /// One in each interval, at another place in each.
+    /// One point in each interval, at a different position in each.
     Between,
 }
 
@@ -35,13 +35,14 @@ pub fn times(proof: &Proof, at: At) -> Vec<f64> {
         .map(|k| match at {
             At::Grid if k == SAMPLES => proof.t_end,
             At::Grid => part * k as f64,
-            // The golden ratio spreads the places inside a step evenly, whatever the number of steps.
+            // The golden ratio distributes the positions inside a step evenly for any number of steps.
             At::Between => part * (k as f64 - (k as f64 * 0.618_033_988_749_895).fract()),
         })
         .collect()
 }
 
-/// A run of `method` on a proof problem, on `system` which may be a spoilt form of it: outcome and largest error over the samples.
+/// Runs `method` on a proof problem, on `system`, which may be a modified form of it: outcome and largest error over
+/// the samples.
 pub fn run(
     system: &dyn System,
     proof: &Proof,

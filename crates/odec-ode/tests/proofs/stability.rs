@@ -1,5 +1,5 @@
-//! Linear stability: what one step of the code does to y' = lambda y, against the stability function of its coefficients; and the
-//! claims of each row. Complex lambda are run as their real 2 x 2 system.
+//! Linear stability: the effect of one step of the code on y' = lambda y, against the stability function of its
+//! coefficients; and the claims of each row. Complex lambda are run as the equivalent real 2 x 2 system.
 
 use nalgebra::{Complex, DMatrix, DVector};
 use odec_ode::method::{self, Adaptive, Family, Method, Stability};
@@ -68,7 +68,7 @@ fn function(a: &DMatrix<f64>, b: &[f64], z: C) -> C {
     C::from(1.0) + z * b.iter().zip(&solved).map(|(b, k)| k * *b).sum::<C>()
 }
 
-/// The last component of (I - z A)^-1 (1, ..., 1), which is R(z) where the last stage is the step: nothing cancels at large z.
+/// Last component of (I - z A)^-1 (1, ..., 1), which is R(z) if the last stage is the step: no cancellation at large z.
 fn last_stage(a: &DMatrix<f64>, z: C) -> C {
     let s = a.nrows();
     let matrix = DMatrix::from_fn(s, s, |i, j| C::from(f64::from(u8::from(i == j))) - z * a[(i, j)]);
@@ -95,7 +95,7 @@ fn formula(method: &Method, z: C) -> Option<C> {
     }
 }
 
-/// Points of the plane at which everything is sampled: near the origin, in both half-planes, and far left.
+/// Points of the plane for all samples: near the origin, in both half-planes, and far left.
 fn points(count: usize) -> Vec<C> {
     let mut random = Random::new(11);
     (0..count)

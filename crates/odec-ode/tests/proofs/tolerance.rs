@@ -1,4 +1,4 @@
-//! Error control: how the error follows the tolerance, and that the step settles where nothing changes.
+//! Error control: the error follows the tolerance, and the step size settles if nothing changes.
 
 use odec_ode::method::{self, Adaptive, Family, Method};
 use odec_ode::pattern::Pattern;
@@ -10,7 +10,7 @@ use super::order::admits;
 use super::problems::{PROOFS, Proof};
 use super::run::{At, Rows, distance, slope, times};
 
-/// Steps after which a tolerance is given up, and the ones tighter than it.
+/// Number of steps after which a tolerance and all tighter ones are left out.
 const STEPS: u64 = 100_000;
 /// Fewer steps than this are ruled by the start and not by the control.
 const FEWEST: u64 = 20;
@@ -21,7 +21,7 @@ const LONGER: f64 = 8.0;
 /// Errors above this are not asymptotic.
 const LARGE: f64 = 0.05;
 
-/// Order of the formula whose error is held: the error per step is a power one higher.
+/// Order of the controlled error: the error per step is one power higher.
 fn controlled(method: &Method) -> f64 {
     match method.adaptive {
         Adaptive::Embedded(order) => f64::from(order.min(method.order)),
@@ -32,7 +32,7 @@ fn controlled(method: &Method) -> f64 {
     }
 }
 
-/// What is wrong with the response of the error to the tolerance, over rtol 1e-3 to 1e-10 on every admitted problem.
+/// Faults in the response of the error to the tolerance, over rtol 1e-3 to 1e-10 on every admitted problem.
 pub fn response(method: &'static Method) -> Vec<String> {
     let mut wrong = Vec::new();
     if method.adaptive == Adaptive::FixedStep || matches!(method.family, Family::Taylor) {
@@ -64,13 +64,13 @@ pub fn response(method: &'static Method) -> Vec<String> {
     wrong
 }
 
-/// (ln rtol, ln error) over the tolerances at which the control rules.
+/// (ln rtol, ln error) over the tolerances at which the control dominates.
 fn errors(method: &'static Method, proof: &'static Proof, longer: f64, wrong: &mut Vec<String>) -> Vec<(f64, f64)> {
     let system = proof.bind();
     let times: Vec<f64> = times(proof, At::Between).into_iter().map(|t| t * longer).collect();
     let problem = Problem { t0: 0.0, t_end: proof.t_end * longer, y0: proof.exact(0.0) };
     let mut points = Vec::new();
-    // Twice a decade: where the solution comes to rest, the error at one tolerance depends on where steps happen to end.
+    // Twice per decade: if the solution comes to rest, the error at one tolerance depends on the ends of steps.
     for k in 6..=20 {
         let rtol = 10f64.powf(-0.5 * f64::from(k));
         let options = Options { rtol, atol: vec![rtol], max_steps: STEPS, ..Options::default() };
@@ -92,8 +92,9 @@ fn errors(method: &'static Method, proof: &'static Proof, longer: f64, wrong: &m
     points
 }
 
-/// y_0 = t^(q+1) / (q+1)! by quadrature, and once more by integrating twice (on which quadratures of higher order, as in Ralston's
-/// method, lose their advantage): the error per step of a method that controls order q is the same in every step of one size.
+/// y_0 = t^(q+1) / (q+1)! by quadrature, and again by integrating twice (for which quadratures of higher order, as in
+/// Ralston's method, lose their advantage): the error per step of a method that controls order q is the same in every
+/// step of one size.
 struct Monomial {
     q: i32,
     pattern: Pattern,
@@ -148,7 +149,7 @@ impl Sink for Ends {
     }
 }
 
-/// What is wrong with the steps of `method` where the error of a step depends on its size alone: they must settle.
+/// Faults in the steps of `method` if the error of a step depends only on its size: they must settle.
 pub fn settles(method: &'static Method) -> Vec<String> {
     if method.adaptive == Adaptive::VariableOrder {
         return Vec::new(); // the order would rise until the solution is exact
@@ -173,8 +174,9 @@ pub fn settles(method: &'static Method) -> Vec<String> {
     if stats.rejected * 10 > stats.accepted + 50 {
         wrong.push(format!("{} steps rejected, {} accepted", stats.rejected, stats.accepted));
     }
-    // From a third of that step the way back must not lead beyond it. The difference between predictor and solution is the error
-    // times a known factor only where the steps before were equal: one step too long is forgiven there.
+    // From a third of that step size the recovery must not exceed it. The difference between predictor and solution
+    // is the error times a known factor only if the previous steps were equal: one step that is too long is allowed
+    // there.
     let forgiven = u64::from(method.adaptive == Adaptive::VariableStep);
     let settled = settled[settled.len() - 1];
     let third = Options { step: Some(settled / 3.0), ..options };

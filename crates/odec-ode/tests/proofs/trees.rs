@@ -3,7 +3,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-/// A rooted tree; children are sorted, so that equal trees have equal forms. A fat vertex stands for the inverse of dg/dz.
+/// Rooted tree; children are sorted, so that equal trees have equal forms. A fat vertex represents the inverse of dg/dz.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tree {
     pub fat: bool,
@@ -98,7 +98,7 @@ impl Stages {
         }
     }
 
-    /// How far the order condition of the tree is from being met by the weights `b`.
+    /// Deviation from the order condition of the tree with the weights `b`.
     pub fn residual(&self, b: &[f64], tree: &Tree) -> f64 {
         DVector::from_row_slice(b).dot(&self.vector(tree)) - 1.0 / tree.density()
     }

@@ -6,7 +6,7 @@ use odec_lang::source::Source;
 use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
 
-/// The model in a file, bound to its own parameters and run; `None` where it is not one.
+/// Model in a file, bound to its own parameters and run; `None` if the file is not a model.
 pub fn bind(path: &str) -> Option<Bound> {
     let source = Source::new(path, std::fs::read_to_string(path).ok()?);
     let (model, _) = odec_lang::analyse(&odec_lang::parse(&source).0, &source);
@@ -17,7 +17,7 @@ pub fn bind(path: &str) -> Option<Bound> {
     plan.bind(&model, &source, program).ok()
 }
 
-/// Least of some runs, in seconds.
+/// Least time of some runs, in seconds.
 pub fn least(count: usize, mut work: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..count {

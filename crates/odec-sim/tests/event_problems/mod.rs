@@ -8,7 +8,7 @@ use odec_sim::choices::Choices;
 use odec_sim::{Loaded, Session};
 use table::{PROBLEMS, Problem};
 
-/// Error over the tolerance at the end of a run, as a part of the largest component.
+/// Error divided by the tolerance at the end of a run, relative to the largest component.
 fn error(problem: &Problem, loaded: &Loaded, method: &str, rtol: f64) -> f64 {
     let choices =
         Choices { method: Some(method.to_string()), rtol: Some(rtol), atol: Some(rtol), ..Choices::default() };
@@ -25,7 +25,8 @@ fn load(problem: &Problem) -> Loaded {
     Session::new().load("model.ode", &text).unwrap_or_else(|error| panic!("{}: {error}", problem.name))
 }
 
-/// Methods for tolerances down to 1e-8. Others of order 4 add up an error of about a tolerance in each of thousands of steps.
+/// Methods for tolerances down to 1e-8. Others of order 4 accumulate an error of about a tolerance in each of
+/// thousands of steps.
 const METHODS: [&str; 14] = [
     "auto",
     "cash-karp",
@@ -45,8 +46,8 @@ const METHODS: [&str; 14] = [
 
 fn suits(method: &Method, problem: &Problem) -> bool {
     match problem.name {
-        // its right-hand side has a root of infinite slope at each whole time, which no step ends at: others are up to 3,300
-        // tolerances off, as estimates of error do not see all of it
+        // its right-hand side has a root of infinite slope at each integer time, at which no step ends: other methods
+        // are up to 3,300 tolerances off, because their error estimates miss a part of it
         "DETEST F5" => matches!(method.name, "auto" | "rodas4" | "rodas5p" | "radau5" | "taylor"),
         _ => !problem.stiff || method.structure.jacobian || method.name == "auto",
     }

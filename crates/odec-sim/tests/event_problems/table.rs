@@ -4,13 +4,13 @@
 //! Sedgwick, SIAM J. Numer. Anal. 9 (1972)) to the doses; below that closed forms, or extrapolation of order 28 in extended
 //! precision with bisected events. 16 digits agree.
 
-/// A model without its run, and its state at the end, where events may have stopped it.
+/// Model without its run, and its state at the end, where events may have stopped it.
 pub struct Problem {
     pub name: &'static str,
     pub text: &'static str,
     pub t_end: f64,
     pub end: &'static [f64],
-    /// For methods with a Jacobian alone.
+    /// True for methods with a Jacobian only.
     pub stiff: bool,
 }
 

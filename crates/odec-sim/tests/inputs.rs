@@ -1,4 +1,4 @@
-//! Measured inputs: what a run does at knots, between them and beyond them, and what is said of files that make no curve.
+//! Measured inputs: runs at knots, between them and beyond them, and messages about files that do not give a curve.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ fn no_pulse_of_the_data_is_missed() {
     }
 }
 
-/// Knots at the start and at the end of a run; rows at knots have the value from there on.
+/// Knots at the start and at the end of a run; rows at knots have the right limit.
 #[test]
 fn rows_at_knots_hold_right_limits() {
     let run = |between: &str, samples: &str| {
@@ -239,7 +239,7 @@ fn late_and_dense_samples_are_met() {
     close(end(&solve(&text(&times, "linear"), &tight()), "x") * 1e9, exact, 1e-9, "dense and linear");
 }
 
-/// x' = q(x): growth on the first piece, decay to the knot between both others.
+/// x' = q(x): growth on the first piece, decay to the knot between the other two.
 #[test]
 fn an_input_of_a_state_is_located_and_differentiated() {
     let text = "
@@ -272,7 +272,7 @@ fn an_input_of_a_state_is_located_and_differentiated() {
     }
 }
 
-/// A state that stays on a periodic curve goes round many times.
+/// A state on a periodic curve passes many periods.
 #[test]
 fn a_periodic_input_of_a_state_goes_round() {
     let text = "
@@ -280,7 +280,7 @@ fn a_periodic_input_of_a_state_goes_round() {
         state x = 0
         x' = q(x)
         run { t = 0 .. 45 }";
-    // 0.2 at 1 and 0.5 at 2: a round takes 0.45
+    // 0.2 at 1 and 0.5 at 2: a period takes 0.45
     close(end(&solve(text, &tight()), "x"), 70.0, 1e-8, "rounds");
 }
 
@@ -312,7 +312,7 @@ fn an_argument_that_comes_again_needs_no_period() {
     close(end(&solve(text, &tight()), "x"), 2.0 * (6.0 + 18.0 + 24.0) + 6.0 + 18.0, 1e-8, "days");
 }
 
-/// What decides when an input is read decides when its knots are met too; a branch that is not taken need have no data.
+/// The condition under which an input is read also applies to its knots; a branch that is not taken may have no data.
 #[test]
 fn a_branch_that_is_not_taken_needs_no_data() {
     let text = "
@@ -340,7 +340,7 @@ fn beyond_the_data_a_run_fails_at_their_end() {
             assert_eq!(&text[place.range()], "q(t)");
         }
     }
-    // before the first sample, and at an argument that leaves the data by itself
+    // before the first sample, and at an argument that leaves the data during the run
     let early = Choices { t0: Some(-1.0), ..Choices::default() };
     let error = simulation(text, &early).solve().expect_err("no data");
     assert!(error.diagnostics[0].code == "E0630" && error.diagnostics[0].headline.contains("begin at 0"), "{error}");
@@ -424,7 +424,7 @@ fn kinks_cost_no_restart() {
     assert!((100..=140).contains(&steps) && f <= 9 * steps, "{steps} steps, {f} f");
 }
 
-/// Counts how often a file is opened.
+/// Counts the number of times that a file is opened.
 struct Counting(Arc<AtomicUsize>);
 
 impl Files for Counting {
@@ -451,7 +451,7 @@ fn a_file_is_read_once_and_swapped_by_name() {
     assert_eq!(error.diagnostics[0].code, "E0705", "{error}");
 }
 
-/// What is wrong names the file, the row and the column.
+/// Messages about faults name the file, the row and the column.
 #[test]
 fn files_that_make_no_curve_are_refused() {
     let text = "input q(t) = table(\"q.csv\", \"flow\", linear)\nstate x = 0\nx' = q(t)\nrun { t = 0 .. 2 }";
@@ -531,14 +531,14 @@ fn sensitivities_see_the_input() {
     let by = end(&solve(&lagged, &choices), "d(x)/d(k)");
     let at = |k: f64| end(&solve(&lagged, &Choices { set: vec![("k".to_string(), k)], ..tight() }), "x");
     close(by, (at(2.0 + 1e-4) - at(2.0 - 1e-4)) / 2e-4, 1e-5, "by the lag");
-    // where the curve jumps, the time of the jump counts
+    // if the curve jumps, the time of the jump matters
     let held = lagged.replace("linear", "hold");
     let by = end(&solve(&held, &choices), "d(x)/d(k)");
     let at = |k: f64| end(&solve(&held, &Choices { set: vec![("k".to_string(), k)], ..tight() }), "x");
     close(by, (at(2.0 + 1e-4) - at(2.0 - 1e-4)) / 2e-4, 1e-5, "by the lag of jumps");
 }
 
-/// What `odec check --stops` lists, from the text alone.
+/// `odec check --stops` lists the ends of steps, from the text alone.
 #[test]
 fn what_ends_a_step_is_listed_with_its_place() {
     let text = "param lag = 1

@@ -1,5 +1,5 @@
-//! Sensitivities across events and switches, from the text of a model: against central differences of accurate runs, and
-//! refusals where there is no derivative.
+//! Sensitivities across events and switches, from the text of a model: against central differences of accurate runs,
+//! and refusals if there is no derivative.
 
 use odec_sim::bind::Purpose;
 use odec_sim::choices::Choices;
@@ -101,7 +101,7 @@ fn of_a_thermostat() {
     agree(text, &["T", "cost", "rate"], &[("low", 19.0), ("high", 21.0), ("k", 1.0)], 1e-5);
 }
 
-/// The equations jump where the state crosses surfaces that move, with counters and bends beside them; second order, arrays.
+/// The equations jump where the state crosses moving surfaces, with counters and bends; second order, arrays.
 #[test]
 fn of_surfaces_in_the_equations() {
     let one = "param k = 0.5, r = 1.5\nstate x = 1, y = 0, v = 0\nx' = if x > k then -1 else -2*r\n\
@@ -125,7 +125,7 @@ fn of_chains_of_events() {
     agree(text, &["x", "y", "a", "b"], &[("p", 0.7), ("d", 0.3)], 1e-5);
 }
 
-/// The derivative at an initial value, and where a bend lies at the start.
+/// The derivative with respect to an initial value, and a bend at the start.
 #[test]
 fn by_initial_values() {
     let text = "param c = 0.2\nstate x = 2, y = 0\nx' = -x\ny' = max(x - 1, c*y)\nwhen x < 1.5 { y += x*t }\n\
@@ -140,7 +140,7 @@ fn what_has_no_derivative_is_refused() {
         assert_eq!(error.diagnostics[0].code.code, code, "{error}");
         assert!(error.to_string().contains(found), "{error}");
     };
-    // x = (t - 1)^3 comes to 0 with the rate 0
+    // x = (t - 1)^3 reaches 0 with the rate 0
     let grazing =
         "param p = 0\nstate x = -1, n = 0\nx' = 3*(t - 1)^2\nn' = 0\nwhen x > p { n += 1 }\nrun { t = 0 .. 2 }";
     refused(grazing, "p", "E0629", "model.ode:5");
@@ -154,12 +154,12 @@ fn what_has_no_derivative_is_refused() {
     refused(on, "k", "E0629", "t = 0");
     let rest = "param e = 0.5\ndiscrete still = 0\nstate h = 1, h' = 0\nh'' = if still == 1 then 0 else -9.81\n\
                 when h < 0 { h' := -e*h' }\nrest { h := 0; h' := 0; still := 1 }\nrun { t = 0 .. 3 }";
-    // the last bounces are smaller than the tolerances, or the event that follows them all is
+    // the last bounces are smaller than the tolerances, or the event after all of them is
     refused(rest, "e", "E0629", "at t = 1.35457");
 }
 
-/// A parameter that moves nothing leaves the derivatives by the others as they are, and events without a dependence on it do
-/// not move.
+/// A parameter without effect does not change the derivatives with respect to the others, and events that do not
+/// depend on it do not move.
 #[test]
 fn a_parameter_that_moves_nothing() {
     let text = "param k = 1, idle = 2\nstate x = 1\nx' = -k*x\nat 1 { x += 1 }\nwhen x < 0.5 { x := 2 }\n\

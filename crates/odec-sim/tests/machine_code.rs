@@ -1,4 +1,4 @@
-//! What only compiled models have: eliminations written out for their pattern, and Taylor coefficients.
+//! Features of compiled models only: eliminations written for their pattern, and Taylor coefficients.
 
 use std::ops::ControlFlow;
 
@@ -60,7 +60,7 @@ fn eliminations_in_machine_code_agree_with_pivoting() {
     for (name, t_end) in STIFF {
         let bound = bind(&file(name), &Choices::default());
         for method in ["rodas4", "radau5", "bdf", "kencarp4"] {
-            // code for fused steps has an elimination of its own: `fused_steps.rs`
+            // code for fused steps contains a separate elimination: `fused_steps.rs`
             let options = Options { rtol: 1e-6, atol: vec![1e-12], fused_steps: false, ..bound.options.clone() };
             assert_eq!(options.linear, LinearSolver::Auto);
             let (code, _) = run(&bound, method, &options, t_end).unwrap();
@@ -69,7 +69,7 @@ fn eliminations_in_machine_code_agree_with_pivoting() {
             let full = Options { linear: LinearSolver::Dense, ..options.clone() };
             let (full, _) = run(&bound, method, &full, t_end).unwrap();
             assert_eq!(full.linear.clone().unwrap().kind, SolverKind::Dense);
-            // rounding differs and may move a step; no more than that
+            // rounding differs and may move a step, but not more
             let steps = |o: &Outcome| (o.stats.accepted + o.stats.rejected) as f64;
             assert!(
                 (steps(&code) - steps(&full)).abs() <= 0.02 * steps(&full) + 2.0,
@@ -84,7 +84,7 @@ fn eliminations_in_machine_code_agree_with_pivoting() {
     }
 }
 
-/// The interpreter executes the same eliminations: the same bits in every row.
+/// The interpreter executes the same eliminations, with the same bits in every row.
 #[test]
 fn interpreted_eliminations_give_the_same_bits() {
     for (name, t_end) in STIFF {
@@ -101,7 +101,7 @@ fn interpreted_eliminations_give_the_same_bits() {
     }
 }
 
-/// Reactions of `n` species on a ring, with partners far away; of the first ones there is next to nothing, and they die out.
+/// Reactions of `n` species on a ring, with distant partners; the first species have very small amounts, which vanish.
 fn network(n: usize) -> String {
     let mut text = String::new();
     let mut rates = vec![String::new(); n];
@@ -119,8 +119,8 @@ fn network(n: usize) -> String {
     text
 }
 
-/// Longer eliminations are gone through as lists first, and compiled where many runs are announced: rows are the same, bit by bit, and
-/// species that die out do not cost a run its code.
+/// Longer eliminations are interpreted as lists first, and compiled if many runs are announced: rows are equal bit by
+/// bit, and vanishing species do not prevent the use of code.
 #[test]
 fn longer_eliminations_give_the_same_bits_before_and_after_they_are_compiled() {
     let text = network(64);
@@ -151,7 +151,7 @@ fn longer_eliminations_give_the_same_bits_before_and_after_they_are_compiled() {
 const VANISHING: &str =
     "state x = 1, z = 1e-3, u = 0, v = 0\nx' = z\nz' = -x\nu' = 1e4*(v - z*u)\nv' = -1e4*(u + z*v)\n";
 
-/// A pivot that vanishes during the run: y2's diagonal of W passes through zero while its coupling to y1 stays large.
+/// A pivot that vanishes during the run: the diagonal of W for y2 passes through zero while its coupling to y1 stays large.
 #[test]
 fn a_pivot_that_vanishes_in_a_run_is_survived() {
     let bound = bind(VANISHING, &Choices { t_end: Some(10.0), ..Choices::default() });
@@ -184,7 +184,7 @@ fn the_taylor_method_shows_its_order() {
     }
 }
 
-/// The error follows the tolerance, in fewer steps than Runge-Kutta takes.
+/// The error follows the tolerance, in fewer steps than those of Runge-Kutta methods.
 #[test]
 fn the_taylor_method_keeps_the_tolerance() {
     for (name, t_end) in [("lorenz", 5.0), ("pleiades", 2.0), ("lotka_volterra", 10.0)] {
@@ -205,8 +205,8 @@ fn the_taylor_method_keeps_the_tolerance() {
     }
 }
 
-/// Code for a fused step does what its parts do: the polynomial at its end, the series there, and the measures of both; interpreted it gives
-/// the same bits.
+/// Code for a fused step agrees with its parts: the polynomial at its end, the series there, and the measures of
+/// both; the interpreter gives the same bits.
 #[test]
 fn fused_steps_by_the_series_are_what_their_parts_are() {
     use odec_ode::accelerated::Series;
@@ -248,7 +248,7 @@ fn fused_steps_by_the_series_are_what_their_parts_are() {
             let tolerance = atol + rtol * start[i].abs().max(to[i].abs());
             assert!((to[i] - end).abs() <= 1e-15 * end.abs() + 1e-300, "{} and {end}", to[i]);
             let defect = slope - h * series[i];
-            // a difference of two: rounding is relative to the larger one
+            // a difference of two numbers: rounding is relative to the larger one
             let (found, size) = (to[places.defect() + i], slope.abs().max((h * series[i]).abs()));
             assert!((found - defect).abs() <= 1e-15 * size + 1e-300, "{found:e} and {defect:e} of {size:e}");
             let shares = [to[places.defect() + i], series[(ORDER - 1) * n + i], series[(ORDER - 2) * n + i]];
@@ -262,14 +262,14 @@ fn fused_steps_by_the_series_are_what_their_parts_are() {
     }
 }
 
-/// A branch that is taken inside a step is seen at its end, and the step is made again.
+/// A branch that is taken inside a step is detected at its end, and the step is repeated.
 #[test]
 fn the_taylor_method_sees_branches() {
     let text = "state x = 0, v = 1\nx' = v\nv' = if x < 0.5 then 1 else -3 - v\n";
     let bound = bind(text, &Choices { t_end: Some(3.0), ..Choices::default() });
     let options = Options { rtol: 1e-9, atol: vec![1e-9], ..bound.options.clone() };
     let (taylor, _) = run(&bound, "taylor", &options, 3.0).unwrap();
-    // at the same tolerance dopri5 is wrong by up to 1.2e-6 behind the jump, depending on where its steps meet it
+    // at the same tolerance dopri5 has errors up to 1.2e-6 after the jump, depending on the positions of its steps
     let tight = Options { rtol: 1e-12, atol: vec![1e-12], ..options };
     let (check, _) = run(&bound, "dopri5", &tight, 3.0).unwrap();
     for (a, b) in taylor.y.iter().zip(&check.y) {
@@ -284,7 +284,8 @@ fn what_the_taylor_method_cannot_do_it_says() {
     assert!(format!("{refused:?}").contains("lgamma"), "{refused:?}");
 }
 
-/// Models with loops have series too: the first coefficient is f, and the polynomial solves the equations where it is short.
+/// Models with loops have series too: the first coefficient is f, and the polynomial solves the equations over a
+/// short time.
 #[test]
 fn arrays_have_series() {
     use odec_ode::accelerated::Series;
@@ -303,7 +304,7 @@ fn arrays_have_series() {
     for (name, text) in texts {
         let bound = bind(&text, &Choices { t_end: Some(1.0), ..Choices::default() });
         let (executor, n) = (&bound.executor, bound.problem.y0.len());
-        // a state off the start, where much is zero
+        // a state away from the start, where many values are zero
         let y: Vec<f64> = bound.problem.y0.iter().enumerate().map(|(i, y)| y + 0.01 * (1.0 + i as f64).sin()).collect();
         executor.prepare(ORDER).unwrap_or_else(|why| panic!("{name}: {why}"));
         let t = 0.3;
@@ -343,7 +344,7 @@ fn course(outcome: &Outcome) -> String {
     outcome.course.as_ref().map(|course| course.line("t")).unwrap_or_default()
 }
 
-/// At tight tolerances the series is taken where it is short code and smooth, and nowhere else.
+/// At tight tolerances the series is used if its code is short and it is smooth, and only then.
 #[test]
 fn auto_takes_series_where_they_are_short_and_smooth() {
     let oscillator = "state x = 1, x' = 0\nx'' = -x - x^3\n";
@@ -361,7 +362,7 @@ fn auto_takes_series_where_they_are_short_and_smooth() {
                 course(&outcome)
             );
             if series && tight {
-                // the state at the end, of a run of about as many steps as the series takes alone to a tenth of the
+                // the state at the end, of a run of about as many steps as the series alone takes for a tenth of the
                 // tolerance (decision 0020)
                 let tenth = Options { rtol: 0.1 * rtol, atol: vec![0.1 * rtol], ..options.clone() };
                 let alone = run(&bound, "taylor", &tenth, 1.0).unwrap().0;
@@ -372,7 +373,8 @@ fn auto_takes_series_where_they_are_short_and_smooth() {
     }
 }
 
-/// Where the solution has no series at its start a Runge-Kutta method stands in, also for a runner, whose next run may start elsewhere.
+/// If the solution has no series at its start, a Runge-Kutta method is used, also by a runner, whose next run may
+/// start elsewhere.
 #[test]
 fn auto_starts_where_there_is_no_series() {
     let texts = [
@@ -390,7 +392,7 @@ fn auto_starts_where_there_is_no_series() {
             assert_eq!((course.legs[0].method, course.switches), (name, 0), "{text}");
             let own = working(&options, method::find(name).unwrap());
             let (alone, _) = run(&bound, name, &own, 2.0).unwrap();
-            // the first step is chosen for the tolerance of the run, so the steps are not those of the method alone
+            // the first step is chosen for the tolerance of the run, so the steps differ from those of the method alone
             let near = auto.y.iter().zip(&alone.y).all(|(a, b)| (a - b).abs() <= own.rtol * b.abs() + own.atol[0]);
             assert!(near, "{text}: {:?} {:?}", auto.y, alone.y);
             // the series serves from elsewhere, and the first start again after it
@@ -410,7 +412,7 @@ fn auto_starts_where_there_is_no_series() {
     }
 }
 
-/// Stiff models are found stiff from their series too, and cost about what the implicit method alone costs.
+/// Stiffness is detected from the series too, and runs cost about as much as with the implicit method alone.
 #[test]
 fn auto_leaves_the_series_where_a_model_is_stiff() {
     let work = |outcome: &Outcome| {
@@ -449,7 +451,7 @@ fn auto_leaves_the_series_where_a_model_is_stiff() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A run with what other runs have left is, bit for bit and count for count, what it is alone.
+/// A run after other runs of the same runner is equal to a run alone, bit for bit and count for count.
 #[test]
 fn a_runner_leaves_no_traces() {
     let methods = [
@@ -490,7 +492,8 @@ fn a_runner_leaves_no_traces() {
     }
 }
 
-/// Where f ends (at x = 0, which is reached with a slope) a series can be followed along that place, in steps far below all tolerances: a run does not creep on.
+/// If f ends at a place (at x = 0, which the solution reaches with a slope), a series could be followed along that
+/// place, in steps far below all tolerances: a run must not creep on.
 #[test]
 fn no_run_creeps_along_a_place_where_f_ends() {
     let text = "state x = 1.4, y = 0\nx' = -sqrt(x) - 0.5\ny' = x - y\n";
@@ -510,7 +513,7 @@ fn no_run_creeps_along_a_place_where_f_ends() {
     }
 }
 
-/// Failures now and then, in bursts behind a long rest, are no creeping: the run goes on to its end.
+/// Occasional failures, or bursts of failures after a long rest, do not count as creeping: the run continues to its end.
 #[test]
 fn failures_on_the_way_are_no_creeping() {
     let text = "state x = 1\nx' = if t < 1e6 then 0 else -1e3*sqrt(x) + 2e3*max(0, sin(6283*(t - 1e6)))\n";

@@ -1,5 +1,5 @@
-//! Warnings of runs whose answer is wrong but finite: that they are given, with the right numbers and with text that
-//! mends the fault when it is typed; that a run without trouble gives none; that the watch changes nothing.
+//! Warnings of runs whose answer is wrong but finite: they are given, with correct numbers and with text that removes
+//! the fault when it is typed; a run without faults gives none; the monitor changes no result.
 
 use std::ops::ControlFlow;
 
@@ -24,13 +24,13 @@ pub fn codes(text: &str) -> Vec<&'static str> {
     warnings(text).iter().map(|d| d.code.code).collect()
 }
 
-/// All that a warning says, and the text that its first label marks.
+/// Whole text of a warning, and the text that its first label marks.
 pub fn said(d: &Diagnostic) -> String {
     let labels: Vec<&str> = d.labels.iter().map(|l| l.text.as_str()).collect();
     format!("{} | {} | {}", d.headline, labels.join(" | "), d.help.as_deref().unwrap_or_default())
 }
 
-/// The one warning of a run, checked for parts of what it says and for the text that it marks first.
+/// The single warning of a run, checked for parts of its text and for the text that it marks first.
 #[track_caller]
 pub fn one(text: &str, code: &str, marked: &str, parts: &[&str]) -> Diagnostic {
     let list = warnings(text);
@@ -43,7 +43,7 @@ pub fn one(text: &str, code: &str, marked: &str, parts: &[&str]) -> Diagnostic {
     d.clone()
 }
 
-/// The entry of the run block that a help text says to type.
+/// Entry of the run block that a help text tells the user to type.
 #[track_caller]
 pub fn typed(d: &Diagnostic, key: &str) -> String {
     let help = d.help.as_deref().unwrap_or_default();
@@ -67,7 +67,7 @@ fn an_unstable_step_is_told_from_growth_with_the_step_to_type() {
     let entry = typed(&d, "step");
     assert_eq!(entry, "step = 0.016");
     assert_eq!(codes(&model(&entry)), [""; 0]);
-    // just inside of the region nothing is said
+    // just inside of the stability region there is no warning
     assert_eq!(codes(&model("step = 0.0199")), [""; 0]);
 }
 
@@ -95,7 +95,7 @@ fn instability_that_the_model_bounds_is_told_with_the_step_that_mends_it() {
     let jumps = "x' = -80*tanh(x) + sin(t)\nrun { t = 0 .. 10; method = euler; step = 0.05 }\n";
     let chaos = "x' = 28*x*(1 - x)\nrun { t = 0 .. 10; method = euler; step = 0.1 }\n";
     let replicators = "x' = 3*x*(1 - x/1e9)\nrun { t = 0 .. 40; method = euler; step = 0.8 }\n";
-    // the steps stand still where the equation does not
+    // the steps are at rest at a state that is not an equilibrium
     let still = "x' = -200*x/(1 + sqrt(x^2)) + 1\nrun { t = 0 .. 10; method = rk4; step = 0.05 }\n";
     for (start, rest) in [("0.5", jumps), ("0.1", chaos), ("1", replicators), ("1", still)] {
         let mut text = format!("state x = {start}\n{rest}");
@@ -174,7 +174,7 @@ fn steps_held_by_stability_are_told_with_the_method_to_type() {
     let d = one(&model("method = dopri5"), "W0604", "mu*(1 - x^2)*v", &["`dopri5`", "from t = 0", "λ = -299"]);
     assert_eq!(codes(&model(&typed(&d, "method"))), [""; 0]);
     assert_eq!(codes(&model("method = auto")), [""; 0]);
-    // short of the many steps that make it worth a word
+    // fewer steps than the number that causes a warning
     assert_eq!(codes("state y = 1\ny' = -50*(y - cos(t))\nrun { t = 0 .. 10; method = dopri5 }\n"), [""; 0]);
 }
 
@@ -204,11 +204,11 @@ fn methods_that_do_not_show_their_strain_are_seen_to_be_held_by_the_length_of_th
         let error = simulation(&short).solve().expect_err("too few steps");
         let d = &error.diagnostics[0];
         assert!(d.code.code == "E0607" && !said(d).contains("max-steps"), "{method}: {}", said(d));
-        // many steps that accuracy asks for
+        // many steps, which accuracy requires
         let smooth = format!(
             "state x = 1, v = 0\nx' = v\nv' = -x\nrun {{ t = 0 .. 100; method = {method}; rtol = 1e-5; atol = 1e-5; samples = 500 }}\n"
         );
-        // the errors of these steps add up, which is no matter of stiffness
+        // the errors of these steps add up, which is independent of stiffness
         assert!(codes(&smooth).iter().all(|&code| code == "W0622"), "{method}: {:?}", codes(&smooth));
     }
 }
@@ -229,11 +229,11 @@ fn unbounded_growth_is_told_with_the_term_that_feeds_it() {
     let growth =
         "param k = 0.7, m = 2\nstate x = 1, v = 0\nx' = v\nm*v' = k*x - 0.1*v\nrun { t = 0 .. 200; samples = 20 }\n";
     one(growth, "W0605", "k*x", &["`x` grows without bound", "is a sign wrong", "λ = 0.567"]);
-    // what turns an oscillation does not make it grow
+    // a term that turns an oscillation does not make it grow
     let oscillation =
         "param z = 0.05\nstate x = 1, v = 0\nx' = v\nv' = -x + 2*z*v\nrun { t = 0 .. 1500; samples = steps }\n";
     one(oscillation, "W0605", "2*z*v", &["λ = 0.05 ± 0.99"]);
-    // large, by a constant rate: the energy that a star gives off
+    // large values by a constant rate: the energy that a star emits
     assert_eq!(codes("state E = 0\nE' = 3.8e26\nrun { t = 0 .. 1e17; atol = 1e20 }\n"), [""; 0]);
 }
 
@@ -292,7 +292,7 @@ fn a_late_spike_and_an_oscillation_between_logarithmic_rows_are_told() {
     let list = warnings(spike);
     let d = list.iter().find(|d| d.code.code == "W0607").unwrap_or_else(|| panic!("{list:?}"));
     let value = said(d).split("reaches ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
-    // every 16th step is seen
+    // every 16th step is examined
     assert!(value.is_some_and(|value| value > 1.0), "{}", said(d));
     let many = "index i = 1..60\nstate y[i] = 0\ny[i]' = (if i == 50 then 2000*exp(-((t - 3.333)/0.003)^2) else 1) - 100*y[i]\nrun { t = 0 .. 10; samples = 50; max_step = 0.01 }\n";
     assert!(codes(many).contains(&"W0607"), "{:?}", codes(many));
@@ -311,7 +311,7 @@ fn rows_that_miss_an_extreme_are_told_with_the_samples_to_type() {
     };
     let d = one(&model("samples = 10"), "W0607", "samples = 10", &["`x` reaches", "between two rows"]);
     assert_eq!(codes(&model(&typed(&d, "samples"))), [""; 0]);
-    // the end alone, a list and each step are what somebody asked for
+    // the end alone, a list and each step are explicit requests
     for samples in ["samples = [0, 0.5, 1]", "samples = steps"] {
         assert_eq!(codes(&model(samples)), [""; 0], "{samples}");
     }
@@ -366,7 +366,7 @@ fn too_many_constant_steps_are_refused_before_the_first() {
     );
 }
 
-/// The rows as the solver makes them, without anybody who watches.
+/// Rows as the solver makes them, without a monitor.
 struct Plain(Vec<u64>);
 
 impl Sink for Plain {
@@ -435,7 +435,7 @@ fn constant_steps_past_the_end_of_a_branch_are_told() {
         // before the end of the branch
         assert!(!codes(&model(method, 1.9)).contains(&"W0616"), "{method}");
     }
-    // steep, but one branch
+    // steep, but a single branch
     let steep = "state x = -3, k = 0\nunknown z = -1\nx' = 1\nk' = -k\nz + tanh(3*z) = x\nrun { t = 0 .. 6; method = bdf2; step = 0.13; samples = steps }\n";
     assert!(!codes(steep).contains(&"W0616"));
 }

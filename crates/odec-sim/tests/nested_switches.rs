@@ -1,4 +1,4 @@
-//! Switches inside switches: what jumps onto a surface or off it with another one, against sums of functions.
+//! Switches inside switches: values that jump onto a surface or off it with another switch, against sums of functions.
 
 use odec_ode::method::{self, Adaptive};
 use odec_sim::bind::Purpose;
@@ -28,7 +28,7 @@ fn tight() -> Choices {
     Choices { rtol: Some(1e-9), atol: Some(1e-12), ..Choices::default() }
 }
 
-/// What is zero for a while, and so on its surface, jumps off it with another switch.
+/// A value that is zero for a while, and thus on its surface, jumps off it with another switch.
 #[test]
 fn a_jump_takes_a_quantity_off_its_surface() {
     let model = |start: f64| {
@@ -60,7 +60,7 @@ fn a_jump_takes_a_quantity_off_its_surface() {
     ends(array, &tight(), &expected, 1e-8);
 }
 
-/// The same where the switch that it jumps with is on its surface at the start.
+/// Like the previous test, with the other switch on its surface at the start.
 #[test]
 fn a_jump_at_the_start_takes_a_quantity_off_its_surface() {
     let text = "state x = 0, y = 0, q = 0, n = 0\nx' = 1\ninflow = if x > 0 then 2 - 0.5*x else 0\ny' = max(inflow, 0)\n\
@@ -76,13 +76,13 @@ fn a_jump_may_end_on_a_surface() {
     let text = "state x = 0, y = 0, z = 0\nx' = 1\nlevel = if x > 1 then 0 else 2\ny' = if level > 0 then 1 else 0\n\
                 z' = if level >= 0 then 1 else 0\nrun { t = 0 .. 3 }";
     ends(text, &tight(), &[("y", 1.0), ("z", 3.0)], 1e-8);
-    // and goes on from there by its motion
+    // and continues from there by its motion
     let text =
         "state x = 0, y = 0\nx' = 1\nlevel = if x > 1 then x - 1 else -5\ny' = max(level, 0)\nrun { t = 0 .. 3 }";
     ends(text, &tight(), &[("y", 2.0)], 1e-8);
 }
 
-/// A quantity comes to its surface where a stop takes it off again: neither side of it is crossed.
+/// A quantity reaches its surface where a stop moves it off again: it crosses neither side.
 #[test]
 fn a_stop_takes_a_quantity_off_its_surface() {
     // the inner remainder rises to 0 and falls back to -0.9: the outer one is 2.3 above it
@@ -93,7 +93,7 @@ fn a_stop_takes_a_quantity_off_its_surface() {
     ends(text, &tight(), &[("x", 5.4 * 2.3 + inner), ("y", 5.4)], 1e-8);
 }
 
-/// What meets its surface and stays exactly there is compared.
+/// A value that reaches its surface and stays exactly there is compared.
 #[test]
 fn what_stays_on_its_surface_is_compared() {
     for v in ["t", "s"] {
@@ -103,7 +103,7 @@ fn what_stays_on_its_surface_is_compared() {
         );
         ends(&text, &tight(), &[("x", 4.0), ("y", 4.0)], 1e-8);
     }
-    // but where the motion leads back it stays where it went
+    // but if the motion leads back, it keeps its side
     for rest in
         ["if x < 0 then 0 else -1", "if x <= 0 then 0 else -1", "if x > 0 then -1 else 0", "if x >= 0 then -1 else 0"]
     {
@@ -112,7 +112,7 @@ fn what_stays_on_its_surface_is_compared() {
     }
 }
 
-/// Of a condition of time that has other switches in it no time is known beforehand that would be one of its jumps.
+/// A condition on time that contains other switches has no times known in advance that include all its jumps.
 #[test]
 fn conditions_of_time_with_switches_in_them_miss_no_jump() {
     let text = "state x = 0, z = 0, w = 0, u = 0\nx' = if t + 10*(t > 3) < 5 then 1 else 0\n\
@@ -126,7 +126,7 @@ fn conditions_of_time_with_switches_in_them_miss_no_jump() {
     ends(events, &tight(), &[("n", 2.0)], 0.0);
 }
 
-/// Counters start from what the time alone decides.
+/// Counters start from conditions on time.
 #[test]
 fn counters_start_with_the_modes_of_the_start() {
     let text = "state x = 0.2, z = 0, w = 0\nx' = 1\nz' = floor(x + 5*(t < 2))\nw' = mod(x + 5.5*(t < 2), 2)\n\
@@ -172,14 +172,14 @@ impl Random {
         (self.0 >> 11) % n
     }
 
-    /// With two digits behind the point, and never a multiple of a half.
+    /// Number with two digits after the point that is never a multiple of a half.
     fn number(&mut self) -> f64 {
         let hundredths = self.below(400) as i64 - 200;
         (if hundredths % 50 == 0 { hundredths + 1 } else { hundredths }) as f64 / 100.0
     }
 }
 
-/// A function of one variable: its text, and what it is.
+/// Function of one variable: its text, and its value.
 type Function = (String, Box<dyn Fn(f64) -> f64>);
 
 fn quantity(random: &mut Random, v: &'static str, depth: u32) -> Function {
@@ -253,8 +253,8 @@ fn random_nested_functions_are_summed() {
     const END: f64 = 4.1;
     const PARTS: u32 = 27_000;
     let mut random = Random(0x2545_f491_4f6c_dd1d);
-    // `sin(s) > s` meets its surface at 0 to the third order: beside another switch there the run may end with E0623, but
-    // not with a wrong number
+    // `sin(s) > s` touches its surface at 0 to third order: next to another switch there the run may end with E0623,
+    // but not with a wrong number
     let mut refused = 0;
     for round in 0..120 {
         let v = if round % 2 == 0 { "t" } else { "s" };

@@ -1,11 +1,11 @@
-//! Tables over other quantities than time.
+//! Tables over quantities other than time.
 
 use odec_sim::Session;
 use odec_sim::bind::Purpose;
 
 use crate::inputs::{close, end, load, solve, tight};
 
-/// Its argument and the first column of its file have a unit of their own.
+/// The argument and the first column of its file have different units.
 #[test]
 fn tables_over_other_quantities_convert_their_argument() {
     // a tank in m^3 and s, a pump measured in L/min: q = 12 L/min is half way between two samples

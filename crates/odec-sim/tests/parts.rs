@@ -1,5 +1,5 @@
-//! A second front end: models that are put together in Rust, without a text, are checked, compiled and run like all
-//! others, and messages use the labels of their parts.
+//! A second front end: models that are built in Rust, without a text, are checked, compiled and run like all others,
+//! and messages use the labels of their parts.
 
 use std::ops::ControlFlow;
 
@@ -86,7 +86,7 @@ fn robertson_without_a_text_has_the_values_of_the_literature() {
     }
 }
 
-/// The listing reads back as the same model: the importer's parts and the language mean the same.
+/// The listing reads back as the same model: the parts of the importer and the language have the same meaning.
 #[test]
 fn the_listing_is_a_text_of_the_language() {
     let built = robertson();
@@ -95,7 +95,7 @@ fn the_listing_is_a_text_of_the_language() {
     assert_eq!(model.to_string(), built.model.expect("a model").to_string());
 }
 
-/// Heat in a rod of n cells, with a fixed left end and what the sum of all cells takes away.
+/// Heat in a rod of n cells, with a fixed left end and a loss that depends on the sum of all cells.
 fn rod(right: Option<Edge>) -> Built {
     let mut m = Parts::new("rod");
     let (one, ten) = (m.number(1.0), m.number(10.0));

@@ -1,4 +1,4 @@
-//! Pulses of terms of t that come again: none is lost however long the run is, and odec says where it does not look.
+//! Repeated pulses of terms of t: none is lost in a run of any length, and odec reports terms that it does not search.
 
 use odec_sim::bind::Purpose;
 use odec_sim::choices::Choices;
@@ -53,13 +53,13 @@ fn an_oscillation_that_is_too_fast_to_be_searched_is_told() {
     assert!(marked.iter().all(|text| "exp(-(sin(pi*t)/0.001)^2)".contains(text.as_str())), "{marked:?}");
     // few cycles are searched
     assert_eq!(told(&fast.replace("1e6", "1e3")), None);
-    // a run whose steps follow the oscillation has lost nothing
+    // a run whose steps follow the oscillation loses nothing
     let followed = "state x = 0\nx' = exp(sin(1e3*t)) - x\nrun { t = 0 .. 700; samples = 10; max_step = 1e-3 }\n";
     assert_eq!(told(followed), None);
 }
 
-/// A term of the states that is on for a short part of each turn and 0 to all digits in between: coefficients at the ends of a step say
-/// nothing of it.
+/// A term of the states that is on for a short part of each period and 0 to all digits in between: coefficients at
+/// the ends of a step do not show it.
 #[test]
 fn pulses_that_a_state_makes_are_seen() {
     type Gate = (&'static str, fn(f64) -> f64);
@@ -100,19 +100,19 @@ fn pulses_of_states_that_count_time_are_seen() {
         for clock in [
             "state p = 0, x = 0\np' = 1\n",
             "param c = 2\nstate p = 150, x = 0\np' = -c\n",
-            // an event sets it back to where it was at t = 40
+            // an event sets it back to its value at t = 40
             "state p = 0, x = 0\np' = 1\nat 45 { p := 40 }\n",
         ] {
             let found = last(&solve(&format!("{clock}{pulse}{run}")), "x");
             let known = if clock.contains("param") { known / 2.0 } else { known };
             assert!((found - known).abs() < 1e-3 * known, "{method}: {found} and not {known} for {clock}");
         }
-        // and set back after the pulse, which comes again
+        // and set back after the pulse, which then occurs again
         let again = format!("state p = 0, x = 0\np' = 1\nat 55 {{ p := 10 }}\n{pulse}{run}");
         let found = last(&solve(&again), "x");
         assert!((found - 2.0 * known).abs() < 2e-3 * known, "{method}: {found} and not {}", 2.0 * known);
     }
-    // a rate that a discrete gives, changed before the pulse
+    // a rate given by a discrete, which changes before the pulse
     let text = "discrete c = 0\nstate p = 0, x = 0\np' = c\nx' = exp(-((p - 50)/0.01)^2)\nat 10 { c := 1 }\n\
                 run { t = 0 .. 100; rtol = 1e-8; samples = 1 }\n";
     let found = last(&solve(text), "x");

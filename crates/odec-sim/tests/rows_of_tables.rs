@@ -1,4 +1,4 @@
-//! Sums whose terms go to the row that a table names: a number in the table that is no row takes no part.
+//! Sums whose terms belong to the row that a table names: a number in the table that is not a row is ignored.
 
 use odec_sim::Session;
 use odec_sim::bind::Purpose;

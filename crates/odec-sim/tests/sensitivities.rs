@@ -1,5 +1,5 @@
-//! Derivatives of solutions by parameters and initial values: against closed forms, against central differences of accurate runs,
-//! for every family of methods; and that one factorisation serves them all.
+//! Derivatives of solutions with respect to parameters and initial values: against closed forms, against central
+//! differences of accurate runs, for every family of methods; and one factorisation serves all of them.
 
 use std::ops::ControlFlow;
 
@@ -62,7 +62,7 @@ fn value(bound: &Bound, outcome: &Outcome, name: &str) -> f64 {
     outcome.y[place]
 }
 
-/// One of each family, and more where families differ within.
+/// One method of each family, and more if methods of a family differ.
 const METHODS: [&str; 14] = [
     "dopri5",
     "vern7",
@@ -80,7 +80,7 @@ const METHODS: [&str; 14] = [
     "auto",
 ];
 
-/// A model, what it is derived by, and the values at its end.
+/// Model, names of the derivatives, and the values at its end.
 type Case<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, f64)]);
 
 #[test]
@@ -267,7 +267,7 @@ fn differences_of_accurate_runs() {
     }
 }
 
-/// The systems of all groups are solved with the factors of one, and the answers are those of the whole matrix.
+/// The systems of all groups are solved with the factors of one, with the same results as for the whole matrix.
 #[test]
 fn one_factorisation_serves_all() {
     for (text, by) in [(ROD, &["D", "c"][..]), (CHAIN, &["k", "g", "d"]), (COUPLED, &["k"])] {
@@ -279,7 +279,7 @@ fn one_factorisation_serves_all() {
                 let options = Options { linear, ..tight(&bound, 1e-6, 1e-9) };
                 let staggered = run(&bound, method, &options);
                 let second = bound.executor.layout().second / (1 + by.len());
-                // Positions are eliminated beforehand, but not where code for the whole of W does it.
+                // Positions are eliminated in advance, except if code for the whole of W includes them.
                 let report = staggered.linear.clone().unwrap();
                 let group = if report.kind == SolverKind::Compiled { n } else { n - second };
                 assert_eq!(report.n, group, "{method}: the size of one group");
@@ -311,7 +311,7 @@ fn machine_code_gives_the_bits_of_the_interpreter() {
     }
 }
 
-/// Machine code for an initial value of the text is not used for one that the caller gives, and vice versa.
+/// Machine code for an initial value in the text is not used for one that the caller gives, and vice versa.
 #[test]
 fn a_simulation_again_starts_where_it_is_told() {
     let text = "param k = 2\nstate x = 1, v = 3*k\nx' = -k*x\nv' = -v\nrun { t = 0 .. 1 }\n";
@@ -334,7 +334,7 @@ fn a_simulation_again_starts_where_it_is_told() {
     }
 }
 
-/// A model that switches is moved to other values without being lowered again, and is then the same as a fresh one.
+/// A model with switches gets other values without lowering, and then equals a new one.
 #[test]
 fn a_model_with_events_again_is_the_same_as_a_fresh_one() {
     let text = "param p = 1, big = 1e6\nstate x = p + d, y = 1\ndiscrete d = 2*p\nx' = -x\ny' = -1e-6*big*y\n\

@@ -33,7 +33,7 @@ fn stepper(text: &str, choices: &Choices) -> Stepper {
     suited(text, choices).expect("a method that takes the model")
 }
 
-/// None where the method does not take the model.
+/// `None` if the method does not support the model.
 fn suited(text: &str, choices: &Choices) -> Option<Stepper> {
     let refused = |error: odec_sim::Error| assert_eq!(error.diagnostics[0].code.code, "E0613", "{error}");
     load(text).simulate(choices, Purpose::Steps).expect("a simulation").stepper().map_err(refused).ok()
@@ -58,7 +58,7 @@ fn frames_are_the_rows_of_one_run() {
         let mut frames = stepper(OSCILLATOR, &choices);
         for (k, row) in solution.rows().enumerate() {
             frames.advance_to(row[0]).expect("a frame");
-            // what does not change changes nothing
+            // setting an equal value has no effect
             frames.set("push", 0.5).expect("a parameter");
             assert_eq!(frames.time(), row[0]);
             let found = ["x", "x'", "energy"].map(|name| frames.get(name).expect("a value"));
@@ -108,7 +108,7 @@ fn every_method_takes_up_a_changed_force_and_a_changed_state_at_the_frame() {
             }
         }
     }
-    // the symplectic ones among them want forces without velocities
+    // the symplectic methods require forces without velocities
     assert!(tried > 60, "{tried}");
 }
 

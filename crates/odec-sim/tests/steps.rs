@@ -1,4 +1,4 @@
-//! Steps that a model has as one kernel are those that the method makes stage by stage.
+//! Steps in one kernel agree with steps that the method makes stage by stage.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Sink for Rows {
     }
 }
 
-/// The system with steps of its own from the start, by the interpreter.
+/// System with its own steps from the start, by the interpreter.
 struct AtOnce<'a>(&'a Executor);
 
 struct Kernel(Program, Layout);
@@ -118,7 +118,7 @@ fn run(system: &dyn System, bound: &Bound, method: &str, options: &Options) -> R
     Ok((outcome, rows))
 }
 
-/// Those with an error estimate.
+/// Explicit methods with an error estimate.
 fn explicit_methods() -> impl Iterator<Item = &'static str> {
     odec_ode::method::table().iter().filter_map(|m| match m.family {
         Family::RungeKutta(tableau) if tableau.embedded.is_some() => Some(m.name),
@@ -126,10 +126,10 @@ fn explicit_methods() -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Times and time-dependent terms, a branch, a power, second order, parameters alone in a term.
+/// Times and time-dependent terms, a branch, a power, second order, a term with parameters only.
 const DRIVEN: &str = "model driven\nparam k = 1.5, a = 0.3\nx'' = -k*x - 0.1*x' + a*sin(2*t)\nu' = if x > 0 then -u + t else -2*u\nstate x = 1\nstate x' = 0\nstate u = 0.5\nrun { t = 0 .. 6 }\n";
 
-/// Six unknowns: beyond four, stages are made by other passes.
+/// Six unknowns: above four, other passes make the stages.
 const RING: &str = "model ring\nstate a = 1, b = 0, c = 0.5, d = -1, e = 2, f = 0.1\na' = b*c - 0.1*a\nb' = c - a\nc' = d - b\nd' = e - c\ne' = f - d\nf' = a*t - e\nrun { t = 0 .. 4 }\n";
 
 fn models() -> Vec<(&'static str, Bound)> {
@@ -142,7 +142,8 @@ fn models() -> Vec<(&'static str, Bound)> {
     models
 }
 
-/// The kernel makes every operation of the stages, in their order: every bit is the same, samples inside of steps and counts included.
+/// The kernel executes every operation of the stages in their order: all bits are equal, including samples inside of
+/// steps and counts.
 #[test]
 fn a_step_in_one_kernel_has_the_bits_of_its_stages() {
     for (name, bound) in models() {
@@ -166,7 +167,7 @@ fn a_step_in_one_kernel_has_the_bits_of_its_stages() {
     }
 }
 
-/// Makes the step of a method now instead of after some thousand steps.
+/// Compiles the step of a method now instead of after some thousand steps.
 fn ready(executor: &Executor, method: &str) {
     let Family::RungeKutta(tableau) = method::find(method).unwrap().family else { return };
     let ask = || executor.fused_step(FusedFormula::Explicit { tableau, fixed: false });
@@ -174,7 +175,7 @@ fn ready(executor: &Executor, method: &str) {
     assert!((0..100).any(|_| ask().is_some()), "{method}");
 }
 
-/// Machine code, interpreter and steps by stages have the same bits.
+/// Machine code, interpreter and steps by stages give the same bits.
 #[test]
 fn machine_code_and_interpreter_agree_on_whole_steps() {
     for (name, bound) in models() {
@@ -199,10 +200,11 @@ fn machine_code_and_interpreter_agree_on_whole_steps() {
     }
 }
 
-/// A value that is not finite inside a step is found where it is met: row, time, state and counts are those of the stages.
+/// A value that is not finite inside a step is detected at the same place: row, time, state and counts are those of
+/// the stages.
 #[test]
 fn what_fails_in_a_step_is_reported_as_by_stages() {
-    // x runs into the pole of its own solution, y takes no part; the root of a negative number in the second row
+    // x reaches the pole of its own solution, y is independent; the root of a negative number in the second row
     let texts = [
         "model pole\nx' = x^2\ny' = -y\nstate x = 1\nstate y = 1\nrun { t = 0 .. 2 }\n",
         "model root\nx' = -1\ny' = sqrt(x)\nstate x = 1\nstate y = 0\nrun { t = 0 .. 3 }\n",

@@ -1,4 +1,4 @@
-//! Models whose equations switch, from their text: instants that are known before, surfaces that are met, and what a run promises
+//! Models whose equations switch, from their text: known instants, located surfaces, and the guarantees of a run
 //! about them.
 
 use odec_ode::method::{Adaptive, Method};
@@ -49,7 +49,7 @@ fn no_pulse_is_missed() {
         let text = format!(
             "param w = {width:e}\nstate x = 0\nx' = -x + 20*(5 < t < 5 + w)\nrun {{ t = 0 .. 7; samples = steps }}"
         );
-        // the width that the doubles around 5 leave of it
+        // the width in doubles near 5
         let exact = -20.0 * (-((5.0 + width) - 5.0)).exp_m1();
         for method in adaptive() {
             // errors of low order add up over many steps
@@ -75,11 +75,11 @@ fn repeated_doses_are_exact() {
     }
 }
 
-/// Each function of time that jumps, against the sum of what it is between its jumps.
+/// Each function of time with jumps, against the sum of its values between the jumps.
 #[test]
 fn functions_of_time_are_summed_between_their_jumps() {
     let integral = |f: &dyn Fn(f64) -> f64, end: f64| {
-        // jumps lie on multiples of 1/600; the functions are linear between
+        // jumps lie at multiples of 1/600; the functions are linear in between
         let n = (end * 600.0).round() as u64;
         (0..n).map(|i| f((i as f64 + 0.5) / 600.0) / 600.0).sum::<f64>()
     };
@@ -101,7 +101,7 @@ fn functions_of_time_are_summed_between_their_jumps() {
     for (text, function) in cases {
         let model = format!("state x = 0\nx' = {text}\nrun {{ t = 0 .. 4.2 }}");
         close(end(&solve(&model, &tight()), "x"), integral(&function, 4.2), 2e-9, text);
-        // the same of a state that is the time: surfaces, and no times that are known
+        // the same for a state equal to the time: surfaces, and no known times
         let of_state = text.replace('t', "s").replace("asin", "").replace("ros", "rot");
         let of_state = ["floor", "ceil", "round", "sign", "mod", "min", "max", "sin", "cos", "not", "abs"]
             .iter()
@@ -197,7 +197,7 @@ fn the_order_of_the_text_changes_no_bit() {
     assert_eq!(a, b);
 }
 
-/// Conditions that never change leave the steps as they are without them.
+/// Conditions that never change leave the steps unchanged.
 #[test]
 fn what_never_switches_changes_no_bit() {
     let with = |term: &str| format!("state x = 1, v = 0\nx' = v\nv' = -x - 0.1*v{term}\nrun {{ t = 0 .. 20 }}");
@@ -250,7 +250,7 @@ fn a_run_backward_is_refused() {
     assert_eq!(error.diagnostics[0].code.code, "E0614", "{error}");
 }
 
-/// A comparison in a branch that is not taken need have no value, and no step lands on it.
+/// A comparison in a branch that is not taken may have no value, and no step lands on it.
 #[test]
 fn a_branch_that_is_not_taken_needs_no_value() {
     let text = "state h = 1\nh' = if h > 0.1 then -max(sqrt(h - 0.05), 0.01) else -1\nrun { t = 0 .. 3 }";
@@ -260,13 +260,13 @@ fn a_branch_that_is_not_taken_needs_no_value() {
         let solution = solve(text, &Choices { method: Some(name.into()), ..tight() });
         close(end(&solution, "h"), 0.1 - (3.0 - turn), 1e-8, name);
     }
-    // the inner comparison turns eight times, and is read until the outer one holds
+    // the inner comparison changes eight times, and is read until the outer one holds
     let text = |inner: &str| format!("state x = 0\nx' = if x > 0.5 then 1 else 1 + 0*({inner})\nrun {{ t = 0 .. 8 }}");
     let [read, plain] = [text("sin(6*x) > 0.2"), text("0")].map(|text| solve(&text, &tight()));
     assert!(read.stats.accepted < plain.stats.accepted + 60, "{} {}", read.stats.accepted, plain.stats.accepted);
 }
 
-/// Relations that are sums with coefficients in parameters take the short way, also for other values.
+/// Relations that are sums with coefficients in parameters are treated as affine, also for other values.
 #[test]
 fn sums_are_found_with_the_parameters_of_the_run() {
     let text = "param a = 2, b = 0.5, c = 1\nstate x = 0, y = 0\nx' = 1\ny' = if a*x - b*t > c then 1 else 0
@@ -281,7 +281,7 @@ run { t = 0 .. 4 }";
 
 #[test]
 fn a_step_past_the_domain_of_a_comparison_misses_no_change() {
-    // a square root has no value below 0, where a long step leads to
+    // a square root is undefined below 0, where a long step would lead
     let text = "state x = 1, y = 0\nx' = if sqrt(x) > 0.1 then -1 else -0.5\ny' = if sqrt(x) > 0.1 then 0 else 1
 run { t = 0 .. 1 }";
     for name in ["tsit5", "vern7", "dop853", "bdf", "radau5"] {
@@ -298,7 +298,7 @@ fn smooth_takes_comparisons_out_of_location() {
     let stops = |term: &str| simulation(&text(term), &Choices::default()).stops().len();
     assert_eq!((stops("max(x - 0.5, 0)"), stops("smooth(max(x - 0.5, 0))")), (1, 0));
     assert_eq!((stops("(if t < 1 then x else 2*x)"), stops("(if smooth(t < 1) then x else 2*x)")), (1, 0));
-    // of two comparisons one is located
+    // one of two comparisons is located
     assert_eq!(stops("(if smooth(t < 1) and x > 0.1 then x else 2*x)"), 1);
     for method in adaptive() {
         let rtol = if method.order == 1 { 1e-7 } else { 1e-8 };
@@ -306,7 +306,7 @@ fn smooth_takes_comparisons_out_of_location() {
             .map(|term| end(&solve(&text(term), &with_method(method, rtol)), "x"));
         close(ends[1], ends[0], 1e-3 * ends[0], method.name);
     }
-    // a pulse from rest is missed where nothing ends a step at it
+    // a pulse from rest is missed if no step ends at it
     let pulse = |from: &str| {
         let text = format!("state x = 0\nx' = -x + 20*{from}\nrun {{ t = 0 .. 100; samples = steps }}");
         let choices = Choices { method: Some("dopri5".to_string()), ..Choices::default() };
@@ -316,7 +316,7 @@ fn smooth_takes_comparisons_out_of_location() {
     let event = "state x = 1\nx' = -1\nlow = smooth(x < 0)\nwhen low or x > 9 { x := 1 }\nrun { t = 0 .. 3 }";
     let loaded = Session::new().load("model.ode", event).err().expect("a condition that is not located");
     assert_eq!(loaded.diagnostics[0].code, "E0507", "{loaded}");
-    // inside of a side it is no condition
+    // inside of a side it is not a condition
     let side = "state x = 1\nx' = -1\nwhen smooth(max(x, -1)) < 0 { x := 1 }\nrun { t = 0 .. 3 }";
     assert_eq!(simulation(side, &Choices::default()).stops().len(), 2);
 }

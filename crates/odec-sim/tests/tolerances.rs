@@ -1,5 +1,5 @@
-//! Warnings about states near or below their absolute tolerance: that they are given, and that the tolerances which they
-//! say to type mend the fault.
+//! Warnings about states near or below their absolute tolerance: they are given, and the tolerances that they
+//! recommend remove the fault.
 
 use crate::monitor::{codes, one, said, simulation, typed, warnings};
 
@@ -14,7 +14,7 @@ fn states_below_their_tolerance_are_told_with_the_tolerance_to_type() {
     let entry = typed(&d, "atol(B)");
     assert_eq!(entry, "atol(B) = 1e-12");
     assert_eq!(codes(&model(&format!("{entry};"))), [""; 0]);
-    // zero all the time, or rounding of it, is no size
+    // a state that is always zero, or rounding of zero, has no size
     assert_eq!(codes("state x = 1, z = 0\nx' = -x\nz' = (x*0.1 - x/10)*z\nrun { t = 0 .. 5 }\n"), [""; 0]);
 }
 
@@ -39,7 +39,7 @@ fn a_state_that_grows_out_of_its_tolerance_is_told_with_the_tolerance_to_type() 
         t.zip(n).map(|(t, n)| (n - exact(t)).abs()).fold(0.0, f64::max)
     };
     assert!(error(text) > 1e-3 && error(&mended) < 1e-4, "{:e} and {:e}", error(text), error(&mended));
-    // what others feed does not depend on its start
+    // a state that others feed does not depend on its start
     assert_eq!(codes("state A = 1, B = 1e-15\nA' = -A\nB' = A - B\nrun { t = 0 .. 10; atol = 1e-9 }\n"), [""; 0]);
 }
 
@@ -79,7 +79,7 @@ fn states_that_pass_below_their_tolerance_without_harm_are_not_told() {
         // through 0, and to 0 for good
         "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 100; samples = 1000; rtol = 1e-4; atol = 1e-3 }\n",
         "state A = 1, B = 0\nA' = -A\nB' = A - 5*B\nrun { t = 0 .. 200 }\n",
-        // what others feed again
+        // a state that others feed again
         "state A = 1, B = 0\nA' = -3*A + 3*exp(-(t - 60)^2)\nB' = A - 0.01*B\nrun { t = 0 .. 80; samples = 500 }\n",
         // steps that follow it
         "state n = 1\nn' = (t - 20)/2*n*(1 - n/2)\nrun { t = 0 .. 60; max_step = 0.02 }\n",
@@ -92,7 +92,7 @@ fn states_that_pass_below_their_tolerance_without_harm_are_not_told() {
 #[test]
 fn a_state_that_comes_out_of_its_tolerance_too_late_or_too_early_is_told_with_the_tolerance_to_type() {
     // slow passages through a transcritical and a Hopf bifurcation: x falls to 1e-23 and grows to 1 again at t = 190;
-    // the exact values of the second are those of a linear equation for 1/r^2
+    // the exact values of the second follow from a linear equation for 1/r^2
     let transcritical = "state x = 0.1, mu = -1\nx' = mu*x - x^2\nmu' = 0.01\nrun { t = 0 .. 400; METHOD }\n";
     let hopf = "state x = 0.1, y = 0, mu = -1\nx' = mu*x - y - x*(x^2+y^2)\ny' = x + mu*y - y*(x^2+y^2)\nmu' = 0.01\nrun { t = 0 .. 400; METHOD }\n";
     let told = |text: &str| {
@@ -124,12 +124,12 @@ fn a_state_that_comes_out_of_its_tolerance_too_late_or_too_early_is_told_with_th
         let radius: Vec<f64> = radius.map(|(x, y)| x.hypot(y)).collect();
         assert!((radius[200] - 1.73157).abs() < 1e-4 && radius[85] < 1e-3, "{}, {}", radius[200], radius[85]);
     }
-    // an explicit method keeps an error of the tolerance alive, which grows from t = 100 on
+    // an explicit method adds errors of the size of the tolerance, which grow from t = 100 on
     let text = hopf.replace("METHOD", "method = dopri5; rtol = 1e-4");
     let list = warnings(&text);
     let d = list.iter().find(|d| d.code.code == "W0606").unwrap_or_else(|| panic!("{:?}", codes(&text)));
     assert!(said(d).contains("grows again too early"), "{}", said(d));
-    // below all numbers
+    // below the smallest number
     let text = "state x = 1\nx' = (t - 40)*x - x^3\nrun { t = 0 .. 100 }\n";
     let d = one(text, "W0606", "(t - 40)*x", &["and does not grow again", "e^-79", "z' = x'/x"]);
     assert!(!said(&d).contains("atol(x)"), "{}", said(&d));
@@ -140,13 +140,13 @@ fn a_state_that_others_keep_small_or_that_never_grows_is_not_told() {
     for text in [
         // grows for a while, but never out of its tolerance in truth
         "state x = 1\nx' = (if t < 60 then -1 else 0.2)*x\nrun { t = 0 .. 90 }\n",
-        // fed by a source below its tolerance, and grows from there as it should
+        // fed by a source below its tolerance, and grows from there correctly
         "state x = 0.1\nx' = (if t < 80 then -1 else 0.5)*x + 1e-11\nrun { t = 0 .. 140; rtol = 1e-4; atol = 1e-9 }\n",
         // an unstable mode of another state
         "state x = 1, z = 1e-3\nx' = -x\nz' = 0.1*z - z^3\nrun { t = 0 .. 100 }\n",
         // 0 stays 0
         "state x = 0\nx' = (t - 10)*x\nrun { t = 0 .. 30 }\n",
-        // oscillations of which each is below the tolerance for a moment
+        // oscillations, each of which is below the tolerance for a moment
         "state x = 1, v = 0\nx' = v\nv' = (1 - x^2)*v - x\nrun { t = 0 .. 200; atol = 1e-2; rtol = 1e-4; samples = 2000 }\n",
     ] {
         for method in ["auto", "dopri5", "bdf", "rodas5p"] {
@@ -170,7 +170,7 @@ fn a_state_of_a_few_tolerances_is_told() {
 
 #[test]
 fn a_state_near_its_tolerance_from_which_it_grows_is_told() {
-    // infected people: S + I - ln(S)/5 is conserved, so the infected at the peak are known
+    // infected people: S + I - ln(S)/5 is conserved, so the number at the peak is known
     let text = |start: &str, more: &str| {
         format!("state S = 1, I = {start}\nS' = -0.5*S*I\nI' = 0.5*S*I - 0.1*I\nrun {{ t = 0 .. 100; {more} }}\n")
     };
@@ -194,7 +194,7 @@ fn a_state_near_its_tolerance_from_which_it_grows_is_told() {
         assert!(codes(&mended).iter().all(|code| *code == "W0622"), "{:?}", codes(&mended));
         assert!(error(&near) > 1e-5 && error(&mended) < 1e-6, "{method}: {:e} {:e}", error(&near), error(&mended));
     }
-    // `auto` tightens the tolerance of what grows, and from a hundred tolerances on tsit5 is nearly right
+    // `auto` tightens the tolerance of growing states, and from a hundred tolerances on tsit5 is nearly correct
     let good = text("1e-8", "rtol = 1e-9; atol = 1e-9");
     assert!(!codes(&good).contains(&"W0606") && error(&good) < 1e-6, "{:e}", error(&good));
     assert_eq!(codes(&text("1e-4", "method = tsit5; samples = 1000")), [""; 0]);

@@ -1,5 +1,5 @@
-//! Units against one another: random models are written in base units, in random units of the same dimensions, and without
-//! any, and give the same rows.
+//! Units against each other: random models are written in base units, in random units of the same dimensions, and
+//! without any, and give the same rows.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use odec_sim::choices::Choices;
 
 /// Models of a run of the tests; thousands are run by hand.
 const MODELS: u64 = 200;
-/// Rows agree to this part of the largest value of their column.
+/// Rows agree to this fraction of the largest value of their column.
 const NEAR: f64 = 1e-12;
 
 /// Exponents of metre, kilogram, second and mole.
@@ -44,13 +44,13 @@ impl Random {
         list[self.below(list.len())]
     }
 
-    /// A number that no unit makes longer.
+    /// Number whose text no unit makes longer.
     fn number(&mut self) -> f64 {
         self.one_of(&[0.5, 0.75, 1.0, 1.25, 1.5, 2.0])
     }
 }
 
-/// A number with a unit; how the unit is spelled is decided later.
+/// Number with a unit; the spelling of the unit is chosen later.
 fn quantity(value: f64, dim: Dim) -> String {
     format!("<<{value:?}|{}|{}|{}|{}>>", dim[0], dim[1], dim[2], dim[3])
 }
@@ -179,7 +179,7 @@ impl Maker {
             8 => {
                 let side = self.random.one_of(&DIMS);
                 let (a, b) = (self.leaf_of_constants(side), self.leaf_of_constants(side));
-                // values lie on a grid: a factor keeps both sides from being equal, where rounding would decide
+                // values lie on a grid: a factor prevents equality of both sides, which rounding would decide
                 format!("(if {a} < 1.0371*{b} then {} else {})", self.formula(dim, depth), self.formula(dim, depth))
             }
             9 => format!("sqrt(({})^2)", self.formula(dim, depth)),
@@ -209,7 +209,7 @@ impl Maker {
         }
     }
 
-    /// A number between 0 and a few, with numbers beside quotients.
+    /// A number between 0 and a few, with numbers next to quotients.
     fn pure(&mut self, depth: usize) -> String {
         let dim = self.random.one_of(&DIMS);
         let quotient = format!("{}/{}", self.formula(dim, depth), self.leaf_of_constants(dim));
@@ -281,10 +281,10 @@ fn declarations(maker: &mut Maker, text: &mut String) {
     }
 }
 
-/// A model: what is declared, states of all kinds, events, outputs, a run.
+/// A model: declarations, states of all kinds, events, outputs, a run.
 fn model(seed: u64) -> String {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    // seeds that follow one another give numbers that look alike at first
+    // consecutive seeds give similar numbers at first
     for _ in 0..8 {
         random.below(2);
     }
@@ -393,7 +393,7 @@ fn places(maker: &mut Maker, text: &mut String, dim: Dim) {
 /// The columns of a run by name, in base units.
 fn rows(text: &str) -> Vec<(String, Vec<f64>)> {
     let loaded = Session::new().load("model.ode", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    // a step of both costs no iteration that a tolerance would end
+    // a step of either method has no iteration that a tolerance would end
     let method = if text.contains("unknown") { "rodas4" } else { "rk4" };
     let linear = odec_ode::linear::LinearSolver::Dense;
     let choices = Choices { method: Some(method.to_owned()), interpret: true, linear, ..Choices::default() };
@@ -401,7 +401,7 @@ fn rows(text: &str) -> Vec<(String, Vec<f64>)> {
     let solution = simulation.solve().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (model, mut columns) = (loaded.model(), Vec::new());
     for name in solution.columns() {
-        // a column without a unit holds plain numbers, which are the same in all units
+        // a column without a unit contains pure numbers, which are the same in all units
         let scale = model.units.unit_of(name, &model.time.name).map_or(1.0, |unit| unit.scale());
         let values = solution.column(name).expect("a column");
         columns.push((name.clone(), values.map(|x| x * scale).collect()));

@@ -1,4 +1,4 @@
-//! Methods measured by a program that embeds odec: it brings its own clock, and learns counts, errors and costs.
+//! Methods measured by a program that embeds odec: it provides its own clock, and receives counts, errors and costs.
 
 use std::cell::Cell;
 
@@ -22,7 +22,7 @@ fn decay() -> Simulation {
 #[test]
 fn methods_are_compared_by_the_clock_of_the_host() {
     let simulation = decay();
-    // a clock on which every look takes a second: a run lasts one second, and is not repeated
+    // a clock that advances by a second at each reading: a run lasts one second, and is not repeated
     let now = Cell::new(0.0);
     let clock = || {
         now.set(now.get() + 1.0);

@@ -1,9 +1,9 @@
-//! Compiles the hand-written limits, and LSODA where its source is at hand.
+//! Compiles the hand-written limits, and LSODA if its source is available.
 
 use std::env;
 use std::path::PathBuf;
 
-/// Small stiff problems: a header each, around which the same methods are compiled.
+/// Small stiff problems: one header for each, for which the same methods are compiled.
 const SMALL: [&str; 6] = ["pollu", "hires", "rober40", "rober1e11", "orego", "vdp"];
 
 fn c() -> cc::Build {

@@ -1,13 +1,13 @@
-//! Runs the SBML Test Suite through the command where it is present, and prints the table of `docs/sbml.md`:
-//! `cargo run -p odec-tests --example sbml_suite -- FOLDER/cases/semantic target/release/odec`. It judges as the suite says in its
-//! README: `|C - U| <= Ta + Tr*|C|` for every value.
+//! Runs the SBML Test Suite through the command if it is present, and prints the table of `docs/sbml.md`: `cargo run
+//! -p odec-tests --example sbml_suite -- FOLDER/cases/semantic target/release/odec`. It uses the criterion in the
+//! README of the suite: `|C - U| <= Ta + Tr*|C|` for every value.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// What a case needs, from what most tools have to what few have, with what shows it in the file. A case belongs to the last
-/// line that it needs.
+/// Features of cases, from common to rare ones, with the text in the file that shows them. A case belongs to the last
+/// line whose feature it uses.
 const NEEDS: [(&str, &[&str]); 10] = [
     ("rules, functions, initial assignments, volumes, stoichiometry", &[]),
     ("`rateOf`", &["symbols/rateOf"]),
@@ -44,7 +44,7 @@ fn table(text: &str) -> Option<(Vec<String>, Vec<Vec<f64>>)> {
     Some((head, rows?))
 }
 
-/// True where every expected value is met.
+/// True if every expected value is met.
 fn agree(settings: &BTreeMap<String, String>, expected: &str, found: &str) -> Option<bool> {
     let tolerance = |key: &str| settings.get(key).and_then(|text| text.parse::<f64>().ok());
     let (absolute, relative) = (tolerance("absolute")?, tolerance("relative")?);
@@ -69,7 +69,7 @@ fn agree(settings: &BTreeMap<String, String>, expected: &str, found: &str) -> Op
     Some(true)
 }
 
-/// What became of a case: column of the table.
+/// Result of a case: column of the table.
 fn judge(folder: &Path, case: &str, model: &Path, odec: &str) -> Option<usize> {
     let read = |end: &str| std::fs::read_to_string(folder.join(format!("{case}-{end}"))).ok();
     let settings = settings(&read("settings.txt")?);
@@ -104,7 +104,7 @@ fn main() {
         let text = odec_tests::text(model);
         let needs = |marks: &[&str]| marks.is_empty() || marks.iter().any(|mark| text.contains(mark));
         let row = NEEDS.iter().rposition(|(_, marks)| needs(marks)).unwrap_or(0);
-        // a case of flux balance has no steps of time
+        // a case of flux balance has no time steps
         let Some(column) = judge(folder, &case, model, &odec) else { continue };
         counts[row][column] += 1;
         if column == 1 {

@@ -1,4 +1,4 @@
-//! What a user waits for: text to machine code of POLLU, and the whole process for Robertson. Medians of many runs.
+//! Waiting times of a user: text to machine code of POLLU, and the whole process for Robertson. Medians of many runs.
 //!
 //! `cargo run --release -p odec-tests --example startup`
 

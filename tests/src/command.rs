@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// No command of a test takes nearly as long, even unoptimised on a busy machine: what does, hangs.
+/// Time limit of a command. No command of a test takes nearly as long, even unoptimised on a busy machine; longer
+/// ones hang.
 const LIMIT: Duration = Duration::from_mins(2);
 
 /// The command, built with the profile of the tests.
@@ -30,7 +31,7 @@ pub fn odec() -> &'static Path {
     })
 }
 
-/// What a command left behind.
+/// Result of a command.
 #[derive(Debug)]
 pub struct Ran {
     /// Exit code; `None` if a signal ended it.
@@ -75,12 +76,12 @@ pub fn run<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Ran {
 pub fn run_in<A: AsRef<std::ffi::OsStr>>(folder: &Path, arguments: &[A], input: &[u8]) -> Ran {
     let mut command = Command::new(odec());
     command.current_dir(folder).args(arguments);
-    // what the terminal and the user's settings would change
+    // settings of the terminal and the user that would change the output
     command.env("NO_COLOR", "1").env("COLUMNS", "100").env("LC_ALL", "C.UTF-8").env_remove("RUST_BACKTRACE");
     finish(command, input)
 }
 
-/// Starts a command, feeds it, collects what it writes, and ends it when it passes the limit.
+/// Starts a command, writes its input, collects its output, and kills it after the time limit.
 #[track_caller]
 pub fn finish(mut command: Command, input: &[u8]) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -90,7 +91,7 @@ pub fn finish(mut command: Command, input: &[u8]) -> Ran {
     let mut stdout = child.stdout.take().expect("piped");
     let mut stderr = child.stderr.take().expect("piped");
     let (out, err, status) = std::thread::scope(|scope| {
-        // a command that does not read its input closes the pipe: no fault of the test
+        // a command that does not read its input closes the pipe, which is not an error
         scope.spawn(move || drop(stdin.write_all(input)));
         let out = scope.spawn(move || {
             let mut bytes = Vec::new();
@@ -119,7 +120,7 @@ pub fn finish(mut command: Command, input: &[u8]) -> Ran {
     }
 }
 
-/// A new empty folder for the files of one test, beside the compiled tests.
+/// Creates an empty folder for the files of one test, next to the compiled tests.
 pub fn scratch(name: &str) -> PathBuf {
     let this = std::env::current_exe().expect("the path of this test");
     let folder = this.parent().and_then(Path::parent).expect("a target folder").join("odec-tests-scratch").join(name);

@@ -1,30 +1,30 @@
-//! How long a fuzz target goes on, and tests that are left out: shared by test programs of several crates.
+//! Duration of fuzz targets, and tests that are left out: shared by test programs of several crates.
 
 use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Seconds of a target where `FUZZ_SECONDS` does not say otherwise.
+/// Duration of a target in seconds without `FUZZ_SECONDS`.
 const SECONDS: u64 = 60;
-/// Most memory of the test program, in bytes, and the longest time for one input: from there on the target fails, before
-/// the system ends it without naming the seed.
+/// Largest memory of the test program in bytes, and longest time for one input: beyond them the target fails, before
+/// the system kills it without naming the seed.
 const MAX_MEMORY: u64 = 3 << 30;
 const MAX_TIME: Duration = Duration::from_mins(2);
-/// How often both are looked at.
+/// Interval of the checks.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The seeds that are being tried.
 static TRIED: Mutex<Vec<(u64, Instant)>> = Mutex::new(Vec::new());
 
-/// A whole number from the environment.
+/// Integer from the environment.
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a whole number")))
 }
 
-/// Seeds, one for each input of a fuzz target, from `FUZZ_SEED` on. They end after `FUZZ_INPUTS` seeds or after
-/// `FUZZ_SECONDS`, whichever comes first. Without `FUZZ_SEED` the clock gives the first seed, so that every run tries
-/// other inputs. To repeat a failure, set `FUZZ_SEED` to the seed that the message names, and `FUZZ_INPUTS=1`.
+/// Seeds, one for each input of a fuzz target, starting at `FUZZ_SEED`. They end after `FUZZ_INPUTS` seeds or after
+/// `FUZZ_SECONDS`, whichever comes first. Without `FUZZ_SEED` the clock gives the first seed, so that every run uses
+/// other inputs. To repeat a failure, set `FUZZ_SEED` to the seed in the message, and `FUZZ_INPUTS=1`.
 #[derive(Debug)]
 pub struct Seeds {
     target: &'static str,
@@ -35,7 +35,7 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// For a target of this name.
+    /// Creates the seeds for a target of this name.
     pub fn new(target: &'static str) -> Seeds {
         let clock = || std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() * 1_000_000);
         let next = number("FUZZ_SEED").unwrap_or_else(clock);
@@ -61,7 +61,7 @@ impl Iterator for Seeds {
     }
 }
 
-/// Names the seed where a check of it panics, takes too long or too much memory.
+/// Runs a check, and names the seed if it panics or takes too much time or memory.
 pub fn with_seed<T>(seed: u64, check: impl FnOnce() -> T) -> T {
     struct Guard(u64);
     impl Drop for Guard {
@@ -85,7 +85,7 @@ fn tried() -> std::sync::MutexGuard<'static, Vec<(u64, Instant)>> {
     TRIED.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Ends the test program where it takes more than [`MAX_MEMORY`], or an input more than [`MAX_TIME`].
+/// Ends the test program if it uses more than [`MAX_MEMORY`], or an input takes longer than [`MAX_TIME`].
 fn watch() {
     loop {
         std::thread::sleep(LOOK);
@@ -100,20 +100,20 @@ fn watch() {
     }
 }
 
-/// Bytes of memory that this program holds, where the system says it.
+/// Bytes of memory of this program, if the system reports it.
 fn memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// Says that a test, or a part of one, is left out, and why: seen also where what passing tests print is not, and
-/// counted by `.ci/run`.
+/// Reports that a test, or a part of one, is left out, with the reason. The message is visible even if the output of
+/// passing tests is hidden, and `.ci/run` counts it.
 pub fn skipped(why: &str) {
     say(&format!("skipped: {why}"));
 }
 
-/// A line past the capture of what tests print.
+/// Prints a line that bypasses the captured output of tests.
 fn say(line: &str) {
     drop(writeln!(std::io::stderr(), "{line}"));
 }

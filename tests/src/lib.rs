@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: where things are, the built command, snapshots, blocks of documents, random edits.
+//! Utilities of the end-to-end tests: folders, the built command, snapshots, blocks of documents, random edits.
 
 pub mod block;
 pub mod command;
@@ -15,7 +15,7 @@ pub fn root() -> PathBuf {
     tests.parent().map_or_else(|| tests.to_path_buf(), Path::to_path_buf)
 }
 
-/// Files below `folder` whose name ends in `.extension`, sorted, hidden folders and `target` left out.
+/// Files below `folder` whose name ends in `.extension`, sorted, without hidden folders and `target`.
 pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -43,8 +43,8 @@ pub fn models() -> Vec<PathBuf> {
     models
 }
 
-/// Those of them that have no events, no threshold (`max(x - c, 0)`), no day and night (`if mod(t, 24) < 12`), and no
-/// parts, which may have some.
+/// Models without events, thresholds (`max(x - c, 0)`), day and night (`if mod(t, 24) < 12`), and parts, which may
+/// contain some.
 pub fn smooth_models() -> Vec<PathBuf> {
     let events = |line: &str| {
         line.starts_with("discrete ")

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A small generator of random numbers (splitmix64), so that a seed gives the same mutants for ever.
+/// Small generator of random numbers (splitmix64); a seed always gives the same mutants.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 
@@ -16,18 +16,18 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which is not 0.
+    /// Number below `n`, which is nonzero.
     pub fn below(&mut self, n: usize) -> usize {
         (self.bits() % n as u64) as usize
     }
 
-    /// One of these.
+    /// Random element of a slice.
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len())]
     }
 }
 
-/// Tokens of a model as a reader sees them, without comments and blanks: names, numbers, operators, newlines are none.
+/// Tokens of a model without comments, blanks and newlines: names, numbers, operators.
 pub fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
@@ -68,33 +68,33 @@ pub fn tokens(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// One edit.
+/// Kind of edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
     /// A token is gone.
     Delete,
-    /// A token stands twice.
+    /// A token is doubled.
     Double,
-    /// A token and the one behind it on the same line change places.
+    /// A token and the next one on the same line are exchanged.
     Swap,
-    /// A name has one letter more, less, or changed.
+    /// A name has one additional, missing or changed letter.
     Misspell,
 }
 
-/// A text with one edit.
+/// Text with one edit.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// What was done.
+    /// Kind of edit.
     pub edit: Edit,
     /// The token it was done to.
     pub token: String,
-    /// The line of the edit, from 1 (in the mutant: no edit adds or removes a line).
+    /// Line of the edit, from 1 (in the mutant: no edit adds or removes a line).
     pub line: usize,
     /// The edited text.
     pub text: String,
 }
 
-/// A random edit of `text`, or none if the one drawn does not apply (no neighbour to swap with, not a name).
+/// Random edit of `text`; `None` if the chosen one does not apply (no neighbour to swap with, not a name).
 pub fn mutant(text: &str, random: &mut Random) -> Option<Mutant> {
     let tokens = tokens(text);
     let at = random.below(tokens.len());

@@ -1,8 +1,8 @@
-//! Files that hold what a command printed when somebody last looked: compared, or rewritten under `UPDATE=1`.
+//! Files with reviewed output of commands: compared, or rewritten under `UPDATE=1`.
 
 use std::path::Path;
 
-/// Compares `found` with the file, or writes the file if the environment has `UPDATE=1`. Returns what differs.
+/// Compares `found` with the file, or writes the file if the environment has `UPDATE=1`. Returns the differences.
 pub fn check(path: &Path, found: &str) -> Result<(), String> {
     if std::env::var_os("UPDATE").is_some_and(|v| v == "1") {
         return std::fs::write(path, found).map_err(|e| format!("{}: {e}", path.display()));
@@ -16,7 +16,7 @@ pub fn check(path: &Path, found: &str) -> Result<(), String> {
     Err(format!("{} differs; UPDATE=1 rewrites it\n{}", path.display(), difference.unified_diff().context_radius(2)))
 }
 
-/// Panics with every difference there is, not only the first.
+/// Panics with all differences, not only the first.
 #[track_caller]
 pub fn report(differences: &[String]) {
     assert!(differences.is_empty(), "{} differences\n\n{}", differences.len(), differences.join("\n"));

@@ -1,4 +1,4 @@
-//! The error of whole runs against reference solutions with 15 digits and more, at three tolerances.
+//! The error of whole runs against reference solutions with at least 15 digits, at three tolerances.
 //!
 //! The error is max_i |y_i - ref_i| / (|ref_i| + scale_i), and the absolute tolerance of a state is rtol * scale_i.
 //! References: Test Set for IVP Solvers (Bari) and Robertson's problem at 40, recomputed by Radau IIA of order 13 in

@@ -1,5 +1,5 @@
-//! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
-//! `instructions.rs` is a program of its own, because it runs only when asked.
+//! The integration tests of this crate as one program, because linking dominates the build time and one program is
+//! linked once. `instructions.rs` is a separate program, because it runs only on request.
 
 mod accuracy;
 mod amplified;

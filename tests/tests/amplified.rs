@@ -1,17 +1,17 @@
-//! W0622 against errors that are known: it comes where rows miss their tolerance because errors grow or add up, and not where
-//! they keep it.
+//! W0622 against known errors: it is given if rows miss their tolerance because errors grow or add up, and not if
+//! rows meet it.
 
 use std::fs;
 
 use odec_tests::command::{run, run_in, scratch};
 use odec_tests::{root, text};
 
-/// Error in tolerances from which a run misses it, and up to which it keeps it; between them the table and the run may
-/// differ.
+/// Error in tolerances above which a run misses its tolerance, and up to which it meets it; in between the table and
+/// the run may differ.
 const MISSED: f64 = 15.0;
 const KEPT: f64 = 8.0;
-/// Problems of `tests/problems` whose errors grow; the others that miss their tolerance do so for other reasons: kinks,
-/// pulses, or more unknowns than odec examines.
+/// Problems of `tests/problems` whose errors grow. The others miss their tolerance for other reasons: kinks, pulses,
+/// or more unknowns than odec examines.
 const GROW: [&str; 8] = [
     "arenstorf",
     "detest_D5",
@@ -47,7 +47,7 @@ fn problems_that_miss_the_tolerance_by_growth_are_told_and_others_are_not() {
     assert!(seen[0] > 60 && seen[1] >= GROW.len(), "{seen:?}");
 }
 
-/// The warning comes if the first state at the end of the run is off by more than 10 tolerances.
+/// Checks that the warning is given if the first state at the end of the run is off by more than 10 tolerances.
 fn judged(name: &str, model: &str, exact: f64) {
     let folder = scratch("amplified");
     fs::write(folder.join(name), model).expect("a writable folder");
@@ -71,10 +71,10 @@ fn closed_forms_decide() {
     let table = ran.text();
     let x: f64 = table.lines().last().and_then(|line| line.split(',').nth(1)?.parse().ok()).expect("a number");
     assert!((x - exact).abs() < 1e-5 * exact && !ran.err.contains("W0622"), "{x} {exact}\n{}", ran.err);
-    // an equilibrium that the solution returns to, and one that it leaves: x = 1/(1 + e^(-t)*(1/x0 - 1))
+    // an equilibrium to which the solution returns, and one that it leaves: x = 1/(1 + e^(-t)*(1/x0 - 1))
     let logistic = |t: f64| 1.0 / (1.0 + (-t).exp() * (1.0 / 1e-3 - 1.0));
     judged("logistic.ode", "state x = 1e-3\nx' = x*(1 - x)\nrun { t = 0 .. 9; rtol = 1e-6 }\n", logistic(9.0));
-    // p = 1 is left at the rate 1/2: z = p^2 - 1 obeys z' = z*(1 + z), z = 1/(e^(-t)*(1 + 1/z0) - 1)
+    // the solution leaves p = 1 at the rate 1/2: z = p^2 - 1 satisfies z' = z*(1 + z), z = 1/(e^(-t)*(1 + 1/z0) - 1)
     let hilltop = |t: f64| {
         let z0: f64 = (1.0 - 1e-8f64).powi(2) - 1.0;
         (1.0 + 1.0 / ((-t).exp() * (1.0 + 1.0 / z0) - 1.0)).sqrt()
@@ -84,7 +84,7 @@ fn closed_forms_decide() {
         let z0: f64 = 0.81 - 1.0;
         (1.0 + 1.0 / ((-17f64).exp() * (1.0 + 1.0 / z0) - 1.0)).sqrt()
     });
-    // a year of 2*pi: after 159 of them a planet is where it was
+    // a year of 2*pi: after 159 years a planet is at its start
     let kepler = "state y = 0, x = 0.5\nstate u = 0, v = sqrt(3)\nx' = u\ny' = v\n".to_owned();
     let law = "u' = -x/hypot(x, y)^3\nv' = -y/hypot(x, y)^3\nrun { t = 0 .. 318*pi; rtol = 1e-6; samples = 954 }\n";
     judged("kepler.ode", &(kepler + law), 0.0);
@@ -93,7 +93,7 @@ fn closed_forms_decide() {
 /// The states at a time.
 type Exact<'a> = &'a dyn Fn(f64) -> Vec<f64>;
 
-/// The largest error over the rows in tolerances, and whether the warning came.
+/// Largest error over the rows in tolerances, and whether the warning was given.
 fn missed(folder: &std::path::Path, args: &[&str], rtol: f64, exact: Exact<'_>) -> (f64, bool) {
     let ran = run_in(folder, args, b"").success();
     let table = ran.text();
@@ -113,7 +113,7 @@ fn errors_of_many_steps_that_add_up_are_told_for_every_named_method() {
     let folder = scratch("amplified-sum");
     let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("a writable folder");
     write("oscillator.ode", "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 200; samples = 1000 }\n");
-    // the same with friction, on which errors last for a period
+    // the same with friction, with which errors last for a period
     write("damped.ode", "state x = 1\nx' = -5*(x - cos(t)) - sin(t)\nrun { t = 0 .. 200; samples = 1000 }\n");
     // two rates that differ by 1e4: y = x0*(exp(-t) - exp(-1e4*t))*1e4/9999 is fed by x
     write("decays.ode", "state x = 1, y = 0\nx' = -x\ny' = 1e4*(x - y)\nrun { t = 0 .. 20; samples = 200 }\n");
@@ -125,7 +125,7 @@ fn errors_of_many_steps_that_add_up_are_told_for_every_named_method() {
     let methods = ["auto", "bdf", "bdf2", "bdf4", "tr-bdf2", "kencarp4", "radau5", "rodas5p", "trapezoidal", "sdirk2"];
     let (mut wrong, mut seen) = (vec![], [0, 0]);
     for (name, exact) in cases {
-        // a decay at the rate 1e4 takes explicit methods 60,000 steps
+        // for a decay at the rate 1e4 explicit methods take 60,000 steps
         let explicit: &[&str] = if name == "decays.ode" { &[] } else { &["dopri5", "tsit5", "rk4", "vern7", "abm"] };
         for method in methods.iter().chain(explicit) {
             for rtol in ["1e-4", "1e-6"] {
@@ -145,7 +145,7 @@ fn errors_of_many_steps_that_add_up_are_told_for_every_named_method() {
 
 #[test]
 fn errors_that_add_up_over_thousands_of_periods_are_told() {
-    // kept ends of steps are many periods apart here, so that errors which turn must not look like errors that decay
+    // stored ends of steps are many periods apart here, so rotating errors must not look like decaying ones
     let folder = scratch("amplified-long");
     let model = "state x = 1, v = 0\nx' = v\nv' = -x\n";
     fs::write(folder.join("long.ode"), model).expect("a writable folder");
@@ -201,7 +201,7 @@ fn the_warning_about_a_named_method_says_what_to_type() {
     assert!(block.err.contains("steps of `bdf` add up") && block.err.contains("set `method = auto`"), "{}", block.err);
     let flag = run_in(&folder, &["run", "in_block.ode", "--method", "bdf2"], b"").success();
     assert!(flag.err.contains("steps of `bdf2` add up") && flag.err.contains("set `--method auto`"), "{}", flag.err);
-    // the tolerance that it gives is of use
+    // the recommended tolerance is sufficient
     let typed = block.err.split("`rtol = ").nth(1).and_then(|rest| rest.split('`').next()).expect("a tolerance");
     let better = run_in(&folder, &["run", "in_block.ode", "--rtol", typed, "--atol", "1e-13"], b"").success();
     let last =
@@ -225,7 +225,7 @@ fn the_second_run_changes_no_row_and_can_be_switched_off() {
     assert!(!fixed.err.contains("W0622"), "{}", fixed.err);
 }
 
-/// Round obstacles of radius 0.6 in a harmonic trap. Between the hits nothing grows.
+/// Round obstacles of radius 0.6 in a harmonic trap. Nothing grows between the hits.
 const OBSTACLES: [[f64; 2]; 4] = [[1.0, 0.1], [-1.0, -0.2], [0.2, 1.05], [-0.1, -1.0]];
 const TRAPPED: &str = "index i = 1..4
 const cx[i] = [1, -1, 0.2, -0.1], cy[i] = [0.1, -0.2, 1.05, -1.0]

@@ -1,5 +1,5 @@
-//! Models with index sets through the command and the library: sizes and parts from the command line, tables from files,
-//! pictures, and code that is the same for every size.
+//! Models with index sets through the command and the library: sizes and parts from the command line, tables from
+//! files, pictures, and code that is the same for every size.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ fn odec(folder: &Path, arguments: &[&str]) -> Ran {
 fn table(ran: &Ran) -> (Vec<String>, Vec<Vec<f64>>) {
     let text = ran.text();
     let mut lines = text.lines();
-    // subscripts of several indices hold commas, and stand in quotes
+    // subscripts of several indices contain commas, and are quoted
     let mut head = vec![String::new()];
     let mut quoted = false;
     for c in lines.next().expect("a head line").chars() {
@@ -35,7 +35,7 @@ fn table(ran: &Ran) -> (Vec<String>, Vec<Vec<f64>>) {
     (head, rows)
 }
 
-/// Modes of the discrete equation decay by themselves: the solution is known for every size.
+/// Modes of the discrete equation decay independently: the solution is known for every size.
 const ROD: &str = "model rod
 const N = 8
 index i = 1..N
@@ -107,7 +107,7 @@ run { t = 0 .. 1; samples = 2 }
     assert_eq!(head("plate.ode", "u[2,*]"), ["t", "u[2,1]", "u[2,2]", "u[2,3]", "u[2,4]"]);
     assert_eq!(head("plate.ode", "u[1..2,4]'"), ["t", "u[1,4]'", "u[2,4]'"]);
     assert_eq!(head("plate.ode", "all").len(), 1 + 2 * 16);
-    // the run block says the same
+    // the run block has the same effect
     for (entry, names) in [
         ("u", vec!["u[1]", "u[2]", "u[3]", "u[4]", "u[5]", "u[6]", "u[7]", "u[8]"]),
         ("u[3]", vec!["u[3]"]),
@@ -175,7 +175,7 @@ run { t = 0 .. 50; samples = 2 }
     write(&folder, "data/start.csv", "10\n0\n-4\n");
     let (_, rows) = table(&odec(&folder, &["run", "data/network.ode"]).success());
     assert_eq!(rows[0][1..], [10.0, 0.0, -4.0]);
-    // flow along the edges comes to rest where all are equal
+    // flow along the edges stops when all values are equal
     let last = rows.last().expect("rows");
     assert!((last[1] - last[2]).abs() < 1e-6 && (last[2] - last[3]).abs() < 1e-6, "{last:?}");
 
@@ -216,7 +216,7 @@ fn arrays_are_drawn_as_colours_and_as_profiles() {
     let curves = draw(&["u[1]", "u[20]"]);
     assert!(curves.contains("u[20]"));
     odec(&folder, &["plot", "rod.ode", "--set", "N=40", "-o", "rod.png"]).success();
-    // what is named is drawn, also where the run block records outputs alone
+    // named quantities are drawn, even if the run block records only outputs
     write(&folder, "quiet.ode", &ROD.replace("samples = 4", "samples = 4; record = outputs"));
     odec(&folder, &["plot", "quiet.ode", "u[2]", "-o", "quiet.svg"]).success();
     // an array and a number have a panel each
@@ -261,7 +261,7 @@ fn solvers_of_linear_systems_agree_and_are_reported() {
     assert_eq!(odec(&folder, &["run", "rod.ode", "--linear", "magic"]).code, Some(2));
 }
 
-/// Many unknowns take memory in proportion; a million of them run (measured, see the figures), here fewer do.
+/// Memory is proportional to the number of unknowns; a million of them run (measured, see the figures), here fewer do.
 #[test]
 fn many_states_run_within_their_memory() {
     let folder = scratch("many");
@@ -279,8 +279,8 @@ fn many_states_run_within_their_memory() {
     assert!((large / small - 1.0).abs() < 0.1, "{small} and {large} bytes for each state");
 }
 
-/// A sum inside another, over the same range and without its index, is evaluated for itself, in outputs, equations and
-/// derivatives.
+/// A sum inside another, over the same range and without its index, is evaluated separately, in outputs, equations
+/// and derivatives.
 #[test]
 fn sums_that_do_not_vary_with_the_sum_around_them() {
     let folder = scratch("closed_sums");
@@ -312,8 +312,8 @@ run { t = 0 .. 0.01; samples = 2 }
     assert!(checked.contains("df/dp        44") && !checked.contains("WRONG"), "{checked}");
 }
 
-/// A comparison inside a minimum over an index is located for each element, with a sum over the same range and without
-/// that index on one side.
+/// A comparison inside a minimum over an index is located for each element, with a sum over the same range and
+/// without that index on one side.
 #[test]
 fn comparisons_of_an_element_with_a_sum_over_the_same_range() {
     let folder = scratch("closed_comparisons");
@@ -338,8 +338,7 @@ run { t = 0 .. 1; samples = 1 }
     assert!((rows[1][1] - expected).abs() < 1e-9, "x is {}, not {expected}", rows[1][1]);
 }
 
-/// A value that is staged over an index may contain reductions over that index which are inside of reductions over
-/// others.
+/// A value that is staged over an index may contain reductions over that index inside reductions over others.
 #[test]
 fn staged_values_with_nested_reductions_over_the_same_range() {
     let folder = scratch("closed_nests");
@@ -366,7 +365,8 @@ run { t = 0 .. 1; samples = 1 }
     }
 }
 
-/// Beyond the ends of its indices a definition follows its own rules, at corners too, whatever what it reads follows.
+/// Beyond the ends of its indices a definition follows its own rules, also at corners, regardless of the rules of its
+/// operands.
 #[test]
 fn definitions_continue_by_their_own_rules() {
     let folder = scratch("own_rules");
@@ -429,7 +429,7 @@ run {{ method = euler; step = 0.5; t = 0 .. 0.5; samples = 1 }}
     }
 }
 
-/// A definition at a clamped subscript may decide by a table over another index, which has no element beyond the end.
+/// A definition at a clamped subscript may depend on a table over another index, which has no element beyond the end.
 #[test]
 fn a_table_that_ends_where_a_definition_continues() {
     let folder = scratch("table_in_condition");
@@ -450,7 +450,7 @@ run { t = 0 .. 1; samples = 1 }
     );
     let (_, rows) = table(&odec(&folder, &["run", "clamped.ode"]));
     assert_eq!(rows[0][4..], [11.0, 2.0, 6.0, 6.0, 6.0]);
-    // what no rule covers is refused
+    // a subscript without a rule is refused
     write(
         &folder,
         "refused.ode",
@@ -465,7 +465,7 @@ u[j]' = if c[j-1] < 2 then 5 else u[1]
     assert!(odec(&folder, &["check", "refused.ode"]).err.contains("E0520"));
 }
 
-/// What stands after a condition on indices and `and` or `or` is read only where that condition does not decide.
+/// An operand after a condition on indices and `and` or `or` is read only if that condition does not decide.
 #[test]
 fn conditions_on_indices_decide_what_is_read_after_them() {
     let folder = scratch("short_conditions");
@@ -493,7 +493,7 @@ run { t = 0 .. 1; samples = 1 }
     let expected = [[2.0, 3.0, 2.0], [3.0, 3.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]];
     let mixed = [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0]];
     assert_eq!(rows[0][4..], [expected.concat(), mixed.concat()].concat()[..]);
-    // the order of the two counts, and a condition on states decides nothing before the run
+    // the order matters, and a condition on states decides nothing before the run
     for late in ["u[i-1] > 1 and i > 1", "u[i] > 1 and u[i-1] > 1", "i > 1 or u[i-1] > 1"] {
         let text = format!("model m\nconst N = 3\nindex i = 1..N\nstate u[i] = i\nu[i]' = if {late} then 1 else 0\n");
         write(&folder, "late.ode", &text);
@@ -501,7 +501,7 @@ run { t = 0 .. 1; samples = 1 }
     }
 }
 
-/// Checking takes time in proportion to the length of an expression, not two to the power of it.
+/// The time of a check is proportional to the length of an expression, not exponential.
 #[test]
 fn long_expressions_over_arrays_are_checked() {
     let folder = scratch("long_expressions");

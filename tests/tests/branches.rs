@@ -1,19 +1,19 @@
-//! Algebraic equations with several solutions: runs stay on the one that they begin with.
+//! Algebraic equations with several solutions: runs stay on the initial branch.
 
 use odec_tests::command::{run_in, scratch};
 
-/// An acid that a reaction consumes and a base neutralises: where it is neutral, the concentration of protons falls from 1e-7 to 1e-12,
-/// and a negative solution of the charge balance comes within 4e-9.
+/// An acid that a reaction consumes and a base neutralises: at neutrality, the concentration of protons falls from
+/// 1e-7 to 1e-12, and a negative solution of the charge balance comes within 4e-9.
 const START: &str = "param Ka = 1.8e-5 [mol/L], Kw = 1e-14 [mol^2/L^2], k = 0.2 [1/s]\nstate A = 100 [mmol/L], Na = 0 [mol/L]\n\
                      unknown h = 1e-3 [mol/L]\n";
 const END: &str = "A' = -k*A*h/(1e-4 [mol/L])\nNa' = 1 [mmol/(L*s)]\nrun { t = 0 .. 60; samples = 1 }\n";
-/// The charge balance as it stands, and multiplied by one and by both denominators.
+/// The charge balance as written, and multiplied by one and by both denominators.
 const BALANCES: [&str; 3] = [
     "h + Na = Kw/h + A*Ka/(Ka + h)\n",
     "h*(h + Na) = Kw + h*A*Ka/(Ka + h)\n",
     "(Ka + h)*h*(h + Na) = Kw*(Ka + h) + h*A*Ka\n",
 ];
-/// At t = 60: Radau of SciPy with the solution of the balance inside of f, and with 1e-12.
+/// Reference at t = 60: Radau of SciPy with the solution of the balance inside of f, and with 1e-12.
 const A: f64 = 10.819_793_326_104_34;
 const H: f64 = 2.033_338_339_022_13e-13;
 
@@ -26,8 +26,8 @@ fn last_row(rows: &str) -> [f64; 4] {
     numbers(rows.lines().last().expect("a row"))
 }
 
-/// With a tolerance that sees the protons every method follows them. Without one a run may end with a message, but never on the other
-/// solution, where A is 25.9.
+/// With a tolerance that resolves the protons, every method follows them. Otherwise a run may end with a message, but
+/// never on the other solution, where A is 25.9.
 #[test]
 fn no_step_ends_on_another_solution() {
     let dir = scratch("branches");
@@ -49,7 +49,7 @@ fn no_step_ends_on_another_solution() {
     }
 }
 
-/// Base and acid that are poured in move the protons by 9 powers of ten within an instant: Newton's method stays on the positive side.
+/// Added base or acid changes the protons by 9 powers of ten at an instant: Newton's method stays on the positive branch.
 #[test]
 fn no_instant_ends_on_another_solution() {
     let dir = scratch("branches-events");

@@ -1,17 +1,17 @@
-//! Circuits whose equations bend sharply: an amplifier that saturates, a bridge of diodes. References by SciPy on the
+//! Circuits whose equations have sharp bends: a saturating amplifier, a bridge of diodes. References by SciPy on the
 //! equations of the states alone, with the unknowns by bisection at each evaluation.
 
 use crate::unknowns::{last, refusal};
 
 const METHODS: [&str; 4] = ["auto", "rodas5p", "radau5", "bdf"];
 
-/// A Wien bridge oscillator: an amplifier with a gain of 1e5 that saturates at 12 V. One tolerance of its output is many
-/// times the input in which it saturates.
+/// A Wien bridge oscillator: an amplifier with a gain of 1e5 that saturates at 12 V. One tolerance of its output is
+/// many times the input at which it saturates.
 const WIEN: &str = "param R = 1e4, C = 1e-8, A = 1e5, Vs = 12, Ra = 1e4, Rb = 2.2e4\n\
     state u = 0.1, v = 0\nunknown vo = 0\nvo = Vs*tanh(A*(v - vo*Ra/(Ra + Rb))/Vs)\ni = (vo - u - v)/R\n\
     C*u' = i\nC*v' = i - v/R\nrun { t = 0 .. 0.005; samples = 1 }\n";
 
-/// A bridge rectifier whose source floats: while all four diodes block, a leak of 1 Gohm alone holds `n`.
+/// A bridge rectifier with a floating source: while all four diodes block, only a leak of 1 Gohm determines `n`.
 const BRIDGE: &str = "param Is = 1e-12, VT = 0.0259, Rs = 10, Rl = 1000, C = 1e-4, V0 = 5, f = 50, leak = 1e-9\n\
     state vc = 0\nunknown a = 0, n = 0\nfn d(v) = Is*(exp(v/VT) - 1)\nsrc = V0*sin(2*pi*f*t)\n\
     0 = (src - a)/Rs - d(a - n - vc) + d(n - a)\n\
@@ -45,8 +45,8 @@ fn a_bridge_that_blocks_is_followed_at_any_tolerance() {
     check("circuit-bridge", BRIDGE, &[1e-4, 1e-6], &reference, 20.0);
 }
 
-/// Where two solutions of an equation meet and end, the run ends too: solving for the unknown does not take it to the
-/// third one.
+/// If two solutions of an equation meet and end, the run ends too: solving for the unknown does not lead to the third
+/// one.
 #[test]
 fn a_run_ends_at_a_fold() {
     let text = "state x = 0\nunknown z = 2\nx' = -1\nz^3 - 3*z = x\nrun { t = 0 .. 3; samples = 6 }\n";
@@ -71,8 +71,8 @@ fn a_converter_that_rests_is_followed() {
     check("circuit-converter", text, &[1e-4, 1e-6], &reference, 100.0);
 }
 
-/// Without a leak, nothing determines the nodes of the source while all diodes block. The message names a node and the
-/// leak, whichever equation has no finite value first; with the leak the run goes on.
+/// Without a leak, nothing determines the nodes of the source while all diodes block. The message names a node and
+/// the leak, regardless of the first equation without a finite value; with the leak the run continues.
 #[test]
 fn a_node_that_floats_is_named() {
     let model = |leak: &str, first: &str, second: &str| {

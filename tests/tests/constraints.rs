@@ -1,4 +1,4 @@
-//! Constraints on states through the command: systems of index 2 and 3 against references, drift, starts, and what is refused.
+//! Constraints on states through the command: systems of index 2 and 3 against references, drift, starts, and refusals.
 
 use odec_tests::command::{run_in, scratch};
 use odec_tests::{root, text};
@@ -11,7 +11,7 @@ const PENDULUM: &str = "param g = 9.81, L = 1\nstate x = L, y = 0, u = 0, v = 0\
 /// Values by name.
 type Values<'a> = &'a [(&'a str, f64)];
 
-/// At t = 10 (shared reference solutions of the pendulum in index 1 and 2).
+/// Reference at t = 10 (shared reference solutions of the pendulum in index 1 and 2).
 const AT_TEN: [(&str, f64); 5] = [
     ("x", 0.275_087_462_576_116_9),
     ("y", -0.961_419_205_099_125),
@@ -20,7 +20,7 @@ const AT_TEN: [(&str, f64); 5] = [
     ("T", 28.294_567_206_067_25),
 ];
 
-/// At t = 3 (Test Set for IVP Solvers, verified).
+/// Reference at t = 3 (Test Set for IVP Solvers, verified).
 const CAR_AXIS: [(&str, f64); 10] = [
     ("xl", 0.049_345_578_427_556_29),
     ("yl", 0.496_989_460_230_332_4),
@@ -33,7 +33,7 @@ const CAR_AXIS: [(&str, f64); 10] = [
     ("p", -0.004_736_886_750_784_63),
     ("q", -0.001_104_680_411_345_73),
 ];
-/// Of Andrews' squeezer at t = 0.03 (shared reference solution).
+/// Angles of Andrews' squeezer at t = 0.03 (shared reference solution).
 const ANGLES: [(&str, f64); 7] = [
     ("be", 15.810_771_195_153_707),
     ("th", -15.756_371_058_411_839),
@@ -55,7 +55,7 @@ fn error(found: &[(String, f64)], reference: &[(&str, f64)]) -> f64 {
     reference.iter().map(off).fold(0.0f64, f64::max) / largest
 }
 
-/// Every way to write the pendulum, by methods of several kinds: within 100 rtol, and no drift.
+/// All formulations of the pendulum, with methods of several kinds: within 100 rtol, and no drift.
 #[test]
 fn pendulums_of_index_two_and_three_meet_their_references() {
     let second = "param g = 9.81, L = 1\nstate x = L, x' = 0, y = 0, y' = 0\nunknown T = 0\nx'' = -T*x\ny'' = -T*y - g\n\
@@ -78,7 +78,7 @@ fn pendulums_of_index_two_and_three_meet_their_references() {
     }
 }
 
-/// Low orders, whose errors add up over many steps, keep their errors in proportion to the tolerance.
+/// Methods of low order, whose errors add up over many steps, have errors proportional to the tolerance.
 #[test]
 fn methods_of_low_order_are_within_their_tolerances() {
     let more = "output drift = x^2 + y^2 - L^2\noutput turn = x*u + y*v\nrun { t = 0 .. 10; samples = 1 }\n";
@@ -105,7 +105,7 @@ fn methods_of_low_order_are_within_their_tolerances() {
     }
 }
 
-/// Rows between steps meet the constraint as those at their ends do.
+/// Rows between steps satisfy the constraint like those at their ends.
 #[test]
 fn rows_between_steps_meet_the_constraint() {
     let text = format!("{PENDULUM}x^2 + y^2 = L^2\noutput drift = x^2 + y^2 - L^2\nrun {{ t = 0 .. 3 }}\n");
@@ -119,7 +119,7 @@ fn rows_between_steps_meet_the_constraint() {
     }
 }
 
-/// The constraint of the car axis holds the time: its partial derivatives by t count.
+/// The constraint of the car axis contains the time: its partial derivatives with respect to t matter.
 #[test]
 fn the_car_axis_meets_its_reference() {
     let text = text(&root().join("tests/fixtures/constraints/car_axis.ode"));
@@ -163,12 +163,12 @@ fn a_linear_system_of_index_two_has_its_solution() {
     }
 }
 
-/// Parameters reach the constraint, its derivatives and what is projected onto, in single runs.
+/// Parameters affect the constraint, its derivatives and the projection, in single runs.
 #[test]
 fn parameters_reach_the_constraint() {
     let text =
         format!("{PENDULUM}x^2 + y^2 = L^2\noutput drift = x^2 + y^2 - L^2\nrun {{ t = 0 .. 10; samples = 1 }}\n");
-    // lengths scale by 4 and times by 2 with the same g: the angle at t = 20 is that at t = 10 of a rod of length 1
+    // lengths scale by 4 and times by 2 with the same g: the angle at t = 20 equals that at t = 10 of a rod of length 1
     let found = last("constraints-set", &text, &["--set", "L=4", "--t-end", "20", "--rtol", "1e-9", "--atol", "1e-9"]);
     assert!((value(&found, "x") - 4.0 * AT_TEN[0].1).abs() < 1e-6, "{found:?}");
     assert!((value(&found, "T") - AT_TEN[4].1 / 4.0).abs() < 1e-5, "{found:?}");
@@ -194,7 +194,7 @@ fn sweeps_and_the_interpreter_agree_with_single_runs() {
     }
 }
 
-/// A start is moved by digits that were left out, and by no more.
+/// A start is corrected by the omitted digits, and by no more.
 #[test]
 fn starts_are_moved_by_little_only() {
     let text = |x: &str| {
@@ -208,7 +208,7 @@ fn starts_are_moved_by_little_only() {
         let said = refusal("constraints-far", &text(far), &[]);
         assert!(said.contains("E0637") || said.contains("E0636"), "{far}: {said}");
     }
-    // a velocity along the rod cannot be kept
+    // a velocity along the rod violates the constraint
     let said = refusal("constraints-far", &text("1").replace("u = 0", "u = 1"), &[]);
     assert!(said.contains("E0637") && said.contains("`u` cannot start at 1"), "{said}");
 }

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use crate::unknowns::{last, refusal};
 
-/// Rods of length 1 in a chain of N masses, which starts horizontally.
+/// Rods of length 1 in a chain of N masses, which is horizontal at the start.
 const CHAIN: &str = "param g = 9.81\nconst N = 3\nindex i = 1..N\nstate x[i] = i, y[i] = 0, u[i] = 0, v[i] = 0\nunknown T[i] = 0\n\
                      boundary x[0] = 0, y[0] = 0, x[N+1] = 0, y[N+1] = 0, T[N+1] = 0\nx[i]' = u[i]\ny[i]' = v[i]\n\
                      u[i]' = -T[i]*(x[i] - x[i-1]) + T[i+1]*(x[i+1] - x[i])\n\
                      v[i]' = -g - T[i]*(y[i] - y[i-1]) + T[i+1]*(y[i+1] - y[i])\n\
                      (x[i] - x[i-1])^2 + (y[i] - y[i-1])^2 = 1\nrun { t = 0 .. 0.6; samples = 1; rtol = 1e-7; atol = 1e-9 }\n";
 
-/// The same with a name for each element.
+/// The same chain with a name for each element.
 fn chain(n: usize) -> String {
     let mut text = "param g = 9.81\n".to_owned();
     for i in 1..=n {
@@ -30,7 +30,7 @@ fn chain(n: usize) -> String {
     text + "run { t = 0 .. 0.6; samples = 1; rtol = 1e-7; atol = 1e-9 }\n"
 }
 
-/// Both texts end with the same values.
+/// Checks that both texts end with the same values.
 fn agree(name: &str, arrays: &str, scalars: &str, more: &[&str], scalar_more: &[&str]) {
     let found = last("constraints-arrays", arrays, more);
     let expected = last("constraints-scalars", scalars, scalar_more);
@@ -89,7 +89,7 @@ fn what_reads_other_elements_is_differentiated_too() {
     agree("second", &format!("{second}{run}"), &format!("{seconds}{run}"), &["--sens", "m[2]"], &["--sens", "m_2"]);
 }
 
-/// Elements are named, and a model that is too large says so.
+/// Messages name elements, and report that a model is too large.
 #[test]
 fn what_is_refused_in_arrays_is_named() {
     let free = CHAIN

@@ -1,5 +1,5 @@
-//! Events, and derivatives by parameters, beside constraints that odec differentiates: references are those of the angle of the
-//! pendulum, whose equation has no constraint.
+//! Events, and derivatives with respect to parameters, with constraints that odec differentiates: references come
+//! from the angle of the pendulum, whose equation has no constraint.
 
 use odec_tests::command::{run_in, scratch};
 
@@ -18,7 +18,7 @@ fn with(method: &str) -> Vec<&str> {
     TIGHT.into_iter().chain(["--method", method]).collect()
 }
 
-/// Swings are counted, and none is missed or counted twice, at loose tolerances too.
+/// Swings are counted, and none is missed or counted twice, also at loose tolerances.
 #[test]
 fn swings_are_counted() {
     let text = format!(
@@ -36,7 +36,7 @@ fn swings_are_counted() {
     }
 }
 
-/// A blow in one direction: the rod turns it along the circle, with any method.
+/// A blow in one direction: the rod deflects it along the circle, with any method.
 #[test]
 fn the_rod_answers_a_blow() {
     let text = format!("{PENDULUM}at 0.2 {{ u -= 1 }}\nrun {{ t = 0 .. 1; samples = 1 }}\n");
@@ -65,7 +65,7 @@ fn a_stop_reverses_the_pendulum() {
         ("u", -1.071_002_192_920_054_6),
         ("v", -0.775_763_125_687_404),
     ];
-    // what is set for one velocity determines the other
+    // a write to one velocity determines the other
     for write in ["u := -0.8*u; v := -0.8*v", "u := -0.8*u", "v := -0.8*v"] {
         let text = format!(
             "{PENDULUM}discrete hits = 0\nwhen x < -0.5 {{ {write}; hits += 1 }}\noutput n = hits\n\
@@ -82,8 +82,8 @@ fn a_stop_reverses_the_pendulum() {
     }
 }
 
-/// Two masses on a rigid bar that slides: a blow on one of them moves both as the momentum and the moment of momentum say, which the
-/// nearest velocity would not.
+/// Two masses on a sliding rigid bar: a blow on one of them moves both according to momentum and angular momentum,
+/// which the closest velocity would not do.
 #[test]
 fn a_blow_keeps_the_momentum_of_unequal_masses() {
     let text = "param m = 3\nstate x = 0, z = 1, u = 0, w = 0\nunknown F = 0\nx' = u\nz' = w\nm*u' = F\nw' = -F\nz - x = 1\n\
@@ -96,7 +96,7 @@ fn a_blow_keeps_the_momentum_of_unequal_masses() {
     }
 }
 
-/// A fast equilibrium A + B <-> C: a dose of A shifts it along the reaction, so that the totals stay what they are.
+/// A fast equilibrium A + B <-> C: a dose of A shifts it along the reaction, so that the totals are unchanged.
 #[test]
 fn a_dose_shifts_an_equilibrium_along_its_reaction() {
     let text = "param K = 2\nstate A = 1, B = 2, C = 1\nunknown r = 0\nA' = -r\nB' = -r\nC' = r - 0.1*C\nA*B = K*C\n\
@@ -112,7 +112,7 @@ fn a_dose_shifts_an_equilibrium_along_its_reaction() {
     }
 }
 
-/// What no impulse can meet is refused, and names the event.
+/// An event whose change no impulse can satisfy is refused, and named.
 #[test]
 fn events_that_leave_a_constraint_are_refused() {
     for write in ["x := 2*x; y := 2*y", "x += 0.5", "u := 1; v := 1", "radius := 2"] {
@@ -121,7 +121,7 @@ fn events_that_leave_a_constraint_are_refused() {
         let said = refusal("constraints-off", &text, &[]);
         assert!(said.contains("E0647") && said.contains("at 0.2"), "{write}: {said}");
     }
-    // digits that were left out do no harm
+    // omitted digits do no harm
     let text = format!("{PENDULUM}at 0.2 {{ x := 0.9999*x }}\nrun {{ t = 0 .. 1; samples = 1 }}\n");
     assert!(value(&last("constraints-digits", &text, &[]), "drift").abs() < 1e-13);
 }
@@ -166,7 +166,7 @@ fn sensitivities_at_the_start_and_across_events() {
     for (name, exact) in [("d(x)/d(a)", 1f64.cos()), ("d(y)/d(a)", 1f64.sin()), ("d(T)/d(a)", -9.81 * 1f64.sin())] {
         assert!((value(&found, name) - exact).abs() < 1e-9, "{name}: {found:?}");
     }
-    // a start that has to be corrected has other derivatives
+    // a corrected start has other derivatives
     let near = text.replace("x = sin(a)", "x = 1.0001*sin(a)");
     assert!(value(&last("constraints-near", &near, &[]), "x") < 1.0);
     let said = refusal("constraints-near", &near, &["--sens", "a"]);
@@ -178,11 +178,11 @@ fn sensitivities_at_the_start_and_across_events() {
     assert!(ran.code != Some(0) && ran.err.contains("E0322") && ran.err.contains("across an event"), "{}", ran.err);
 }
 
-/// A bead on a track of two pieces that meet smoothly: the switch is located, and nothing is lost there. Along the track the energy
-/// is kept, and the exact time of the passage is that of a body that slides down a parabola.
+/// A bead on a track of two pieces that meet smoothly: the switch is located, and no energy is lost there. The exact
+/// time of the passage is that of a body that slides down a parabola.
 #[test]
 fn tracks_of_pieces_switch_where_they_meet() {
-    // y = x^2 for x < 0, flat behind: speed and energy go on
+    // y = x^2 for x < 0, flat behind: speed and energy are conserved
     let track = |shape: &str, slope: &str| {
         format!(
             "param g = 9.81\nstate x = -1, y = 1, u = 1, v = -2\nunknown N = 0\nx' = u\ny' = v\nu' = -N*({slope})\nv' = N - g\n\
@@ -216,7 +216,7 @@ fn tracks_of_pieces_switch_where_they_meet() {
         let said = refusal("constraints-corner", &text, &[]);
         assert!(said.contains("E0648"), "{shape}: {said}");
     }
-    // what is not located stays refused
+    // switches that are not located are still refused
     let said = refusal("constraints-smooth", &track("smooth(if x < 0 then x^2 else 0)", "0"), &[]);
     assert!(said.contains("E0322"), "{said}");
 }

@@ -5,7 +5,7 @@ use odec_lang::source::Source;
 use odec_tests::command::{run_in, scratch};
 use odec_tests::{block, files, parts, root, snapshot, stem, text};
 
-/// What was found is what is marked: every marked code, and no error besides.
+/// True if the diagnostics match the marks: every marked code, and no other error.
 fn fits(found: &[Diagnostic], marked: &[String]) -> bool {
     let is_marked = |d: &&Diagnostic| marked.iter().any(|m| *d.code == **m);
     marked.iter().all(|m| found.iter().any(|d| *d.code == **m))
@@ -49,7 +49,7 @@ fn every_example_compiles_or_fails_as_marked() {
     assert!(count >= 40, "only {count} examples were found");
 }
 
-/// The page after the line that holds `mark`, replaced by `rows` and compared.
+/// Replaces the lines after the line that contains `mark` by `rows`, and compares the page.
 fn generated(page: &str, mark: &str, rows: &str) {
     let path = root().join("docs").join(page);
     let old = text(&path);
@@ -96,7 +96,7 @@ fn the_table_of_methods_is_that_of_the_solvers() {
     generated("methods.md", "<!-- made from the table of methods -->", &rows);
 }
 
-/// What a terminal shows for one line of a `console` block; `| head -N` is understood.
+/// Output in a terminal for one line of a `console` block; `| head -N` is supported.
 fn terminal(folder: &std::path::Path, line: &str) -> String {
     let (command, head) = match line.split_once(" | head -") {
         Some((command, count)) => (command, count.trim().parse().expect("a number of lines")),
@@ -109,7 +109,7 @@ fn terminal(folder: &std::path::Path, line: &str) -> String {
     format!("{rows}{}", ran.err)
 }
 
-/// Durations differ from run to run: a number before a unit of time of the clock counts as any other.
+/// Replaces durations, which differ between runs: a number before a unit of time of the clock equals any other.
 fn without_durations(text: &str) -> String {
     let units = ["ns", "µs", "us", "ms", "s"];
     let mut masked = String::new();
@@ -128,8 +128,8 @@ fn without_durations(text: &str) -> String {
     masked
 }
 
-/// Commands shown in the pages print what the pages say. A block of a model or of data with a file name is
-/// written to that file first.
+/// Commands on the pages print the text on the pages. A block of a model or of data with a file name is written to
+/// that file first.
 #[test]
 fn transcripts_are_real() {
     let mut documents = files(&root().join("docs"), "md");

@@ -1,4 +1,4 @@
-//! Runs with events at an edge: of what is known at a start, of functions, of tolerances and of bounds.
+//! Runs with events at an edge: of the start, of domains of functions, of tolerances and of bounds.
 
 use odec_tests::command::scratch;
 
@@ -6,7 +6,8 @@ use crate::events::{number, odec, table};
 
 #[test]
 fn relations_on_time_alone_hold_at_the_start_what_all_relations_hold() {
-    // of a quantity that is on its surface at the start, and of time itself; it leaves the surface, and does not cross it
+    // a quantity that is on its surface at the start, and time itself; the quantity leaves the surface, and does not
+    // cross it
     let events = "when Q > S { a += 1 }\nwhen Q >= S { b += 1 }\nwhen Q < S { c += 1 }\nwhen Q == S { d += 1 }";
     for (quantity, start) in [("x", 0.0), ("x", 10.0), ("t", 0.0), ("t", 10.0), ("sin(t - 10)", 10.0), ("sin(t)", 0.0)]
     {
@@ -21,7 +22,7 @@ fn relations_on_time_alone_hold_at_the_start_what_all_relations_hold() {
         let last = table(&ran.text()).pop().expect("a row");
         assert_eq!(last[last.len() - 4..], ["1", "0", "0", "0"], "{quantity} from {start}: {}", ran.text());
     }
-    // what was true before the start does not become true there
+    // a condition that was true before the start does not become true there
     let text = "state x = 0\ndiscrete n = 0, m = 0\nx' = 1\nwhen t > 10 { n += 1 }\nwhen sin(t) > 0.5 { m += 1 }\noutput n, m\n\
                 run { t = 11 .. 13; samples = 1 }\n";
     let ran = odec(&scratch("events-start"), text, &["run", "M"]).success();
@@ -33,7 +34,7 @@ fn weirs_and_orifices_run_to_the_end() {
     // above the crest: t = 0.5 - 2 (u + ln(1 - u)) with u^2 the height; below, the level is t + 1/2 - 1/2
     let weir = "state level = 0.5\nover = if level > 1 then sqrt(level - 1) else 0\nlevel' = 1 - over\n\
                 run { t = 0 .. 0.886294361119890619; samples = 1 }\n";
-    // (1 - t/2)^2 until the tank is empty, then nothing
+    // (1 - t/2)^2 until the tank is empty, then 0
     let tank = "state x = 1\nx' = -sqrt(max(x, 0))\nrun { t = 0 .. 4; samples = 1; atol = 1e-11 }\n";
     let product =
         "state x = 1\nparam c = 0.5\nx' = -sqrt(4*c^2*max(x, 0))\nrun { t = 0 .. 4; samples = 1; atol = 1e-11 }\n";
@@ -54,7 +55,7 @@ fn weirs_and_orifices_run_to_the_end() {
 
 #[test]
 fn tolerances_are_what_was_asked_for_once_a_ball_lies_still() {
-    // small flights are computed to a part of the tolerances: y(t) = 1/(1 + sin(20 t)/20) goes on after them
+    // small flights use a fraction of the tolerances: y(t) = 1/(1 + sin(20 t)/20) continues after them
     let text = "discrete still = 0\nstate h = 1, h' = 0, y = 1\ny' = -y^2*cos(20*t)\nh'' = if still == 1 then 0 else -9.81\n\
                 when h < 0 { h' := -0.5*h' }\nrest { h := 0; h' := 0; still := 1 }\noutput y\nrun { t = 0 .. 10; samples = 5 }\n";
     for method in [
@@ -74,7 +75,7 @@ fn tolerances_are_what_was_asked_for_once_a_ball_lies_still() {
 
 #[test]
 fn balls_bounce_to_rest_by_methods_whose_iterations_fail() {
-    // a step that Newton's iteration gives up is none that came to where f has no value
+    // a step that fails in Newton's iteration has not reached a place where f has no value
     for k in 0..12 {
         let height = 2.877_420_491_495_574_8 * (1.0 + 0.01 * f64::from(k));
         let text = format!(
@@ -113,7 +114,7 @@ fn what_happens_on_the_surface_of_a_rest_comes_to_rest_with_it() {
 
 #[test]
 fn bounds_are_judged_by_the_motion_behind_a_switch() {
-    // an elimination of order zero, which ends as all is gone
+    // an elimination of order zero, which ends when nothing is left
     let gone = "state A = 10, A >= 0, B = 0\nA' = if A > 0 then -3 else 0\nB' = if A > 0 then 3 else 0\n\
                 run { t = 0 .. 10; samples = 1 }\n";
     // the bound is reached as another motion begins
@@ -127,7 +128,7 @@ fn bounds_are_judged_by_the_motion_behind_a_switch() {
             assert!((0.0..1e-8).contains(&a) && (found - b).abs() < 1e-4, "{method}: {last:?}\n{text}");
         }
     }
-    // and a motion that goes on leading out is still an error
+    // and a motion that continues to lead out is still an error
     let out = gone.replace("if A > 0 then -3 else 0", "if A > 0 then -3 else -1");
     let ran = odec(&scratch("edges-bounds"), &out, &["run", "M"]);
     assert!(ran.code == Some(3) && ran.err.contains("E0635"), "{}{}", ran.text(), ran.err);
@@ -153,9 +154,9 @@ fn only_events_that_never_happen_are_told() {
         ("every 2 from 5 until 5 { x += 1 }", true),
         ("at [-1, 0] { x += 1 }", false),
         ("at 10 { x += 1 }", false),
-        // its time moves on as it happens, at last beyond the end
+        // its time increases at each occurrence, finally beyond the end
         ("at due { x += 1; due := due + 4 }", false),
-        // nothing is known of what comes behind a stop
+        // nothing is known about times after a stop
         ("at 5 { stop }\nat 8 { x += 1 }", false),
     ] {
         let text = format!("discrete due = 1\nstate x = 0\nx' = 0\n{events}\n{run}");
@@ -167,7 +168,7 @@ fn only_events_that_never_happen_are_told() {
 #[test]
 fn conditions_that_errors_decide_are_warned_of() {
     let decay = "state v = 1, s = 0\nv' = -v\ns' = if v > 0 then 1 else 0\nrun { t = 0 .. 5000; samples = 1 }\n";
-    // a condition that the solution crosses, however slowly; a switch that moves nothing as its quantity decays
+    // a condition that the solution crosses, however slowly; a switch that moves nothing while its quantity decays
     let crossed = decay.replace("v > 0", "v > 1e-6");
     let harmless = "state x = 1, v = 0\nx' = v\nv' = -x - 0.5*v - max(x, 0)\nrun { t = 0 .. 500; samples = 1 }\n";
     for method in ["auto", "tsit5", "vern7", "vern9", "rodas5p", "radau5", "kencarp4", "abm"] {
@@ -193,7 +194,7 @@ fn conditions_that_errors_decide_are_warned_of() {
     }
 }
 
-/// A surface that the solution touches, is short of by less than the tolerance, or passes by less: no method can tell.
+/// A surface that the solution touches, or misses or passes by less than the tolerance: no method can decide.
 #[test]
 fn touches_that_errors_decide_are_warned_of() {
     let circle = "state x = 0, y = 1, s = 0\nx' = y\ny' = -x\ns' = if x > LIMIT then 1 else 0\n\
@@ -208,7 +209,7 @@ fn touches_that_errors_decide_are_warned_of() {
                 let last = table(&ran.text()).pop().expect("a row");
                 let off = (number(&last[3]) - time_above(limit)).abs();
                 let warned = ran.err.contains("W0621");
-                // an error of x is one of time by the rate at the limit
+                // an error of x corresponds to an error of time by the rate at the limit
                 let rate = (1.0 - limit * limit).abs().sqrt();
                 assert!(warned || off <= 100.0 * number(rtol) / rate, "{limit} {method} {rtol}: {off:e}\n{}", ran.err);
                 // 3e-7 is many times a tolerance of 1e-8
@@ -219,18 +220,18 @@ fn touches_that_errors_decide_are_warned_of() {
         }
     }
     let warned = |text: &str| odec(&scratch("edges-touch"), text, &["run", "M"]).success().err.contains("W0621");
-    // an event counts, and what moves no state does not
+    // an event counts, and a switch that moves no state does not
     let event = "discrete hits = 0\nstate x = 0, y = 1\nx' = y\ny' = -x\nwhen x > 1 { hits += 1 }\noutput hits\n\
                  run { t = 0 .. 10 }\n";
     assert!(warned(event));
     let smooth = "state x = 0, y = 1, s = 0\nx' = y\ny' = -x\ns' = max(x, 1)\nrun { t = 0 .. 10 }\n";
     assert!(!warned(smooth));
-    // a block that begins to slip leaves the speed of its belt by a force that grows from zero
+    // a block that starts to slide leaves the speed of its belt by a force that grows from zero
     let slip = "param vb = 0.3\ndiscrete stuck = 1\nstate x = 0, v = 0.3\nx' = if stuck == 1 then vb else v\n\
                 v' = if stuck == 1 then 0 else -x - 0.05*v + 0.5 + 0.5*exp(-((vb - v)/0.2)^2)\n\
                 when stuck == 1 and x + 0.05*vb > 1 { stuck := 0 }\n\
                 when stuck == 0 and v > vb { stuck := 1; v := vb }\nrun { t = 0 .. 30; samples = 6 }\n";
-    // two tanks come to one level: the law of the orifice is continuous there
+    // two tanks reach one level: the law of the orifice is continuous there
     let tanks = "state h1 = 1, h2 = 0\nq = 0.5*sign(h1 - h2)*sqrt(abs(h1 - h2))\n\
                  h1' = -q + (if t > 4 then 0.1 else 0)\nh2' = q\nrun { t = 0 .. 10; samples = 4 }\n";
     for text in [slip, tanks] {
@@ -247,8 +248,8 @@ fn touches_that_errors_decide_are_warned_of() {
     assert!(!warned(rest));
 }
 
-/// exp(-1/s) is 0 at s = 0 with all its derivatives, whose formulas give 0 times infinity there: at the start of a run and where
-/// the light goes on again.
+/// exp(-1/s) is 0 at s = 0 with all its derivatives, whose formulas give 0 times infinity there: at the start of a
+/// run and where the light is switched on again.
 #[test]
 fn slopes_in_time_that_are_zero_times_infinity() {
     let text = "state y = 0\nlight = if sin(pi*t) > 0 then exp(-0.5/sin(pi*t)) else 0\ny' = light*(1 - y)\n\

@@ -1,4 +1,5 @@
-//! What docs/embedding.md shows is compiled and run: the loop of a game in Rust, and the emitted object called from C.
+//! The examples of docs/embedding.md are compiled and run: the loop of a game in Rust, and the emitted object called
+//! from C.
 
 use std::process::Command;
 
@@ -81,9 +82,9 @@ fn one_compiled_model_runs_with_other_values_on_other_threads() {
             near(run.join().expect("a thread"), pushed((0.0, 0.0), force, 8.0).0, 1e-5);
         }
     });
-    // the first one is what it was
+    // the first one is unchanged
     assert_eq!(ends_at(&cart), 0.0);
-    // initial values make a program of their own
+    // initial values require a separate program
     near(ends_at(&cart.with(&[("x'", 3.0)]).expect("values")), pushed((0.0, 3.0), 0.0, 8.0).0, 1e-5);
     let error = cart.with(&[("force", 99.0)]).err().expect("outside its bounds");
     assert_eq!((error.class.exit_code(), error.diagnostics[0].code.code), (2, "E0407"));
@@ -96,7 +97,7 @@ fn what_is_wrong_is_told_with_its_place() {
     assert!(told.starts_with("wrong.ode:2:7: error[E0201]: "), "{told}");
     let missing = load().simulate(&Choices::default(), Purpose::Rows).err().expect("no end");
     assert_eq!((missing.class.exit_code(), missing.diagnostics[0].code.code), (2, "E0709"));
-    // a program that gives models no files is not asked for them behind its back
+    // a program that gives models no files does not read them implicitly
     let table = "index i = 1..2\nconst w[i] = csv(\"/etc/passwd\")\nstate u[i] = 1\nu[i]' = -w[i]*u[i]\n";
     let error = Session::new().load("table.ode", table).expect("a model").program(&Choices::default());
     assert_eq!(error.err().expect("no table").diagnostics[0].code.code, "E0719");
@@ -125,12 +126,12 @@ fn the_emitted_object_is_called_from_c() {
     }
 }
 
-/// Compiles a host with a C file that was written in a folder, and runs it; `None` without a C compiler.
+/// Compiles a host with a C file from a folder, and runs it; `None` without a C compiler.
 fn run_host(folder: &std::path::Path, files: &[&str]) -> Option<String> {
     run_host_with(folder, files, &[])
 }
 
-/// The same with arguments for the host.
+/// Like [`run_host`], with arguments for the host.
 fn run_host_with(folder: &std::path::Path, files: &[&str], arguments: &[&str]) -> Option<String> {
     if Command::new("cc").arg("--version").output().is_err() {
         skipped("emitted C, because there is no `cc`");
@@ -151,8 +152,8 @@ fn rows(text: &str) -> Vec<Vec<f64>> {
     text.lines().filter_map(numbers).collect()
 }
 
-/// A host with a solver of its own and the functions of the header gets the rows of `odec run`, from C and from an object file:
-/// counters that follow states, measured inputs, delays, lists of times, an accumulation that comes to rest.
+/// A host with its own solver and the functions of the header gets the rows of `odec run`, from C and from an object
+/// file: counters that follow states, measured inputs, delays, lists of times, an accumulation that comes to rest.
 #[test]
 fn models_with_events_run_in_a_host_of_c() {
     let folder = scratch("embedding-hybrid");
@@ -183,7 +184,7 @@ fn models_with_events_run_in_a_host_of_c() {
     }
 }
 
-/// The events of the emitted C are those of `odec run`: their times, and the state that the run ends in.
+/// The events of the emitted C are those of `odec run`: their times, and the final state of the run.
 #[test]
 fn a_ball_bounces_in_emitted_c() {
     let folder = scratch("embedding-ball");
@@ -223,7 +224,7 @@ fn a_ball_bounces_in_emitted_c() {
     near(number("hits"), 4.0, 0.0);
 }
 
-/// An event that is led back to its own condition at once ends the run of a host too, and does not keep it for ever.
+/// An event that the motion leads back to its own condition at once ends the run of a host too, without an endless loop.
 #[test]
 fn instants_that_do_not_come_on_end_a_host_of_c() {
     let folder = scratch("embedding-crowd");
@@ -241,7 +242,7 @@ fn instants_that_do_not_come_on_end_a_host_of_c() {
     }
 }
 
-/// What no emitted program holds is refused by name.
+/// Features that emitted programs do not support are refused by name.
 #[test]
 fn what_emitted_c_does_not_hold_is_refused() {
     let folder = scratch("embedding-refused");
@@ -256,7 +257,7 @@ fn what_emitted_c_does_not_hold_is_refused() {
     refused("state x = 1\nx' = -x\nat 1 { x := 1 }\n", "clif", "the model has an event here");
 }
 
-/// Arrays of relations and events, of which some elements are at an edge, are C that a compiler takes.
+/// Arrays of relations and events, some of whose elements are at an edge, give valid C.
 #[test]
 fn arrays_with_events_are_written() {
     let folder = scratch("embedding-array");

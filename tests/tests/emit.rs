@@ -76,7 +76,7 @@ fn line(name: &str, values: &[f64]) -> String {
     line
 }
 
-/// What the C program prints, from the code in this process.
+/// Output of the C program according to the code in this process.
 fn expected(program: &Program, compiled: &Compiled, points: &[Point]) -> Vec<String> {
     let layout = Layout::of(program);
     let mut lines = vec![line("defaults", &defaults(program, &layout)[..layout.np])];
@@ -126,14 +126,14 @@ fn without_payload(line: &str) -> String {
     line.split(' ').map(plain).collect::<Vec<_>>().join(" ")
 }
 
-/// Models that look into tables, without arrays and with them.
+/// Models that read tables, without arrays and with them.
 fn with_inputs(folder: &Path) -> Vec<std::path::PathBuf> {
     let tables = "
         input q(t) = table([0, 0.5, 2, 3, 8], [1, 4, 2, 3, 1], spline)
         input r(t) = table([0, 1, 2.5], [2, 1, 2], hold, periodic)
         input s(t) = table([0, 0.4, 2], [1, 3, 2], cubic, clamp)";
     let scalar = "state x = 1, v = 0\nx' = v\nv' = q(t)*s(x) - r(t - 0.1)*x\noutput seen = q(t)";
-    // what follows from a parameter is prepared beside the tables
+    // values that depend on a parameter are prepared next to the tables
     let staged = "param k = 2\nstate x = 1, v = 0\nx' = v\nv' = sqrt(k)*q(t)*s(x) - r(t - 0.1)*x\noutput seen = q(t)";
     let array = "index i = 1..3\nstate u[i] = i/5\nu[i]' = s(u[i]) - r(t - 0.3*i)*u[i]";
     let written = [("inputs", scalar), ("inputs_staged", staged), ("inputs_of_arrays", array)].map(|(name, text)| {

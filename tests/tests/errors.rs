@@ -1,4 +1,4 @@
-//! One fixture or more for every code: the source, and beside it what the command prints. Registry, pages and fixtures match.
+//! At least one fixture for every code: the source, and the output of the command. Registry, pages and fixtures match.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ fn fixtures() -> PathBuf {
     root().join("tests/fixtures/errors")
 }
 
-/// `E0201` of `E0201-no-such-name.ode`.
+/// Code in a file name: `E0201` of `E0201-no-such-name.ode`.
 fn code(path: &Path) -> String {
     stem(path).split('-').next().unwrap_or_default().to_owned()
 }
 
-/// The text of a fixture; one of them is not UTF-8.
+/// Text of a fixture; one of them is not UTF-8.
 fn lossy(path: &Path) -> String {
     String::from_utf8_lossy(&std::fs::read(path).expect("a fixture")).into_owned()
 }
 
-/// What is run on a fixture: the words of an `.args` file, or by kind of code on an `.ode` file.
+/// Arguments of the command for a fixture: the words of an `.args` file, or by kind of code for an `.ode` file.
 fn arguments(path: &Path) -> Vec<String> {
     let file = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
     if path.extension().is_some_and(|e| e == "args") {
@@ -37,7 +37,7 @@ fn arguments(path: &Path) -> Vec<String> {
     [command, &file].map(str::to_owned).to_vec()
 }
 
-/// Two sums over the same many values, which must all be kept for the second.
+/// Two sums over the same number of values, all of which must be stored for the second one.
 fn sums(n: usize) -> String {
     let list = |term: &dyn Fn(usize) -> String| (0..n).map(term).collect::<Vec<_>>();
     format!(
@@ -59,9 +59,9 @@ fn dense(n: usize) -> String {
     )
 }
 
-/// A copy of the fixtures, so that what commands write does not come among them. An `.args` file may ask for files that
-/// are too long to keep, or are data, before the line with the command: `blanks NAME BYTES`, `sums NAME TERMS`, `dense NAME
-/// STATES`, `lines NAME LINE...`, and `torn NAME LINE...` without the last line end.
+/// Copies the fixtures, so that output of commands does not mix with them. An `.args` file may request files that are
+/// too long to store, or are data, before the line with the command: `blanks NAME BYTES`, `sums NAME TERMS`, `dense
+/// NAME STATES`, `lines NAME LINE...`, and `torn NAME LINE...` without the last line end.
 fn copy(name: &str) -> PathBuf {
     let folder = scratch(name);
     for entry in std::fs::read_dir(fixtures()).expect("fixtures") {
@@ -86,7 +86,7 @@ fn copy(name: &str) -> PathBuf {
     for path in files(&root().join("tests/fixtures/parts"), "ode") {
         std::fs::copy(&path, folder.join(path.file_name().expect("a name"))).expect("a copy");
     }
-    // parts in parts, one deeper than may be
+    // parts in parts, one level deeper than allowed
     for k in 0..odec_lang::syntax::limits::MAX_PART_DEPTH + 2 {
         let name = if k == 0 { "deep.ode".to_owned() } else { format!("deep{k}.ode") };
         let text = format!("use \"deep{}.ode\" as d\nstate x = 1\nx' = -x\n", k + 1);
@@ -127,7 +127,7 @@ fn copy(name: &str) -> PathBuf {
     folder
 }
 
-/// The messages without the summary of the run, which holds times: its second line names the method.
+/// Messages without the summary of the run, which contains times: its second line names the method.
 fn messages(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let summary = |i: &usize| lines.get(i + 1).is_some_and(|l| l.starts_with("method "));
@@ -175,7 +175,7 @@ fn one_fault_gives_one_diagnostic() {
             }
             continue;
         }
-        // a note about units stands beside what is wrong
+        // a note about units accompanies other messages
         found.retain(|c| !c.starts_with('N') || expected.starts_with('N'));
         if found != [expected.as_str()] {
             wrong.push(format!("{}: found {found:?}", path.display()));
@@ -192,7 +192,7 @@ fn registry_pages_and_fixtures_match() {
     assert_eq!(registry.len(), codes().count(), "a code is registered twice");
     let mut with_fixture: BTreeSet<String> = files(&fixtures(), "ode").iter().map(|p| code(p)).collect();
     with_fixture.extend(files(&fixtures(), "args").iter().map(|p| code(p)));
-    // failing runs have a folder of their own
+    // failing runs have a separate folder
     for rendering in files(&root().join("tests/fixtures/failures"), "txt") {
         let shown = text(&rendering);
         with_fixture.extend(registry.keys().filter(|c| shown.contains(**c)).map(|c| (*c).to_owned()));
@@ -225,7 +225,7 @@ fn registry_pages_and_fixtures_match() {
     snapshot::report(&wrong);
 }
 
-/// A code that stands as text in the sources, where no type sees to it, has a row in the table.
+/// A code that occurs as text in the sources, where no type checks it, has a row in the table.
 #[test]
 fn every_code_in_the_sources_has_a_row() {
     let mut count = 0;

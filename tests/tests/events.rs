@@ -1,11 +1,12 @@
-//! Models with events through the command: closed forms, instants with several events, and what must change no bit.
+//! Models with events through the command: closed forms, instants with several events, and changes that must not
+//! affect any bit.
 
 use std::path::Path;
 
 use odec_tests::command::{run_in, scratch};
 use odec_tests::{block, root};
 
-/// Runs a command on a text, in a folder of its own.
+/// Runs a command on a text, in a separate folder.
 pub fn odec(folder: &Path, text: &str, arguments: &[&str]) -> odec_tests::command::Ran {
     std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
     let arguments: Vec<&str> = arguments.iter().map(|a| if *a == "M" { "m.ode" } else { a }).collect();
@@ -21,7 +22,7 @@ pub fn number(text: &str) -> f64 {
     text.parse().unwrap_or_else(|_| panic!("`{text}` is no number"))
 }
 
-/// The log of the events of a run, which succeeds.
+/// Log of the events of a run, which succeeds.
 fn log(name: &str, text: &str, more: &[&str]) -> Vec<Vec<String>> {
     let folder = scratch(name);
     let mut arguments = vec!["run", "M", "--events", "log.csv"];
@@ -127,7 +128,7 @@ fn times_that_differ_by_rounding_are_one_instant() {
     odec(&scratch("events-ties-test"), text, &["test", "M"]).success();
 }
 
-/// A dose at the end of a series is left out, one at its start and at the start of the run is given.
+/// A dose at the end of a series is left out; one at its start, and at the start of the run, is given.
 #[test]
 fn series_have_their_start_and_not_their_end() {
     for (series, count) in [("12 from 0 until 96", 8), ("12 from 12 until 96", 7), ("0.1 until 1", 10), ("0.1", 21)] {
@@ -176,7 +177,7 @@ const RELAXATION: &str = "param k = 1\ndiscrete up = 1, n = 0\nstate x = 0.5, v 
                           v' = -x\nwhen x > 1 { up := 0; n += 1 }\nwhen x < 0 { up := 1; n += 1 }\noutput n\n\
                           run { t = 0 .. 8; samples = 80 }\n";
 
-/// What never happens, a log and the number of rows change no step; machine code and interpreter agree.
+/// An event that never happens, a log and the number of rows change no step; machine code and interpreter agree.
 #[test]
 fn what_only_looks_changes_no_bit() {
     let folder = scratch("events-looks");
@@ -192,7 +193,7 @@ fn what_only_looks_changes_no_bit() {
         let never = format!("{RELAXATION}when x > 1e300 {{ x := 0 }}\nat 1000 {{ v := 0 }}\n");
         assert_eq!(plain, run(&never, &[]), "{method}");
         if method == "rodas5p" {
-            // its rows between the ends of steps are corrected, one after the other
+            // its rows between the ends of steps are corrected in sequence
             continue;
         }
         let fine = run(RELAXATION, &["--samples", "8000"]);
@@ -203,7 +204,7 @@ fn what_only_looks_changes_no_bit() {
     }
 }
 
-/// Each run of a sweep has the rows of a run on its own, whatever ran before it.
+/// Each run of a sweep has the rows of a single run, regardless of earlier runs.
 #[test]
 fn a_sweep_has_the_bits_of_single_runs() {
     let folder = scratch("events-sweep");
@@ -214,7 +215,7 @@ fn a_sweep_has_the_bits_of_single_runs() {
         rows.text().lines().last().unwrap_or_default().to_owned()
     };
     assert_eq!(swept, ["0.5", "1", "1.5", "2"].map(alone));
-    // what is not 0 at the start and the same at the end
+    // values that are not 0 at the start and the same at the end
     let constant = "param q = 1\ndiscrete d = 3\nstate x = 1\nx' = q\nabove = if x > 0.5 then 1 else 0\n\
                     when x > 100 { d := 5 }\noutput d, e = 2*d + q, above, rate = x'\nrun { t = 0 .. 2; samples = 1 }\n";
     for threads in ["1", "3"] {
@@ -229,7 +230,7 @@ fn a_sweep_has_the_bits_of_single_runs() {
     }
 }
 
-/// A right side that compares what its condition compares finds it true, also in models with index sets.
+/// A right-hand side with the same comparison as its condition finds it true, also in models with index sets.
 #[test]
 fn right_sides_see_what_their_condition_saw() {
     let neuron = "state V = 0\ndiscrete n = 0, ok = 0\nV' = 1/1.4 - 0.1*V\n\
@@ -254,7 +255,7 @@ fn right_sides_see_what_their_condition_saw() {
     }
 }
 
-/// Equality of quantities that change by jumps lasts: the event happens where it begins.
+/// Equality of quantities that change by jumps lasts: the event happens at its start.
 #[test]
 fn equality_of_what_jumps_is_a_condition() {
     let text = "state x = 0\ndiscrete m = 0, k = 0, j = 0\nx' = 1\nstep = floor(x)\nfn no(a) = not a\n\
@@ -267,7 +268,7 @@ fn equality_of_what_jumps_is_a_condition() {
     }
 }
 
-/// A row at the time of an event holds the right limit; each step gives both.
+/// A row at the time of an event has the right limit; output at each step has both limits.
 #[test]
 fn rows_at_an_event_hold_the_right_limit() {
     let text = "state x = 0\nx' = 1\nat 1 { x := 10 }\nrun { t = 0 .. 2; samples = [0, 1, 2] }\n";
@@ -279,7 +280,7 @@ fn rows_at_an_event_hold_the_right_limit() {
     assert_eq!(at, ["1", "10"], "{steps:?}");
 }
 
-/// Discretes start from what the parameters and initial values say, and can be set.
+/// Discretes start from parameters and initial values, and can be set.
 #[test]
 fn discretes_start_where_they_are_told_to() {
     let text = "param k = 3\nindex i = 1..3\nstate x = 2*k\ndiscrete a = k + 1, b = x + a, c[i] = [1, 2, 3], d[i] = i*k\n\
@@ -295,7 +296,7 @@ fn discretes_start_where_they_are_told_to() {
     assert_eq!(row(&["--set", "a=7", "--set", "c[2]=5"]), "1,6,7,13,1,5,3,3,6,9");
 }
 
-/// An event over an index is one event for each element, all of those due at once are one round.
+/// An event over an index is one event for each element; all elements that are due at once form one round.
 #[test]
 fn events_of_arrays_happen_element_by_element() {
     let text = "index i, j = 1..4\nconst next[i] = [2, 3, 4, 1]\nstate v[i] = i/4\ndiscrete n[i] = 0, sum_of = 0\n\
@@ -308,7 +309,7 @@ fn events_of_arrays_happen_element_by_element() {
     assert_eq!(indices, ["4", "3", "2", "1"]);
 }
 
-/// Times may follow discretes: each dose sets the time of the next one.
+/// Times may depend on discretes: each dose sets the time of the next one.
 #[test]
 fn times_follow_discretes() {
     let text = "discrete next = 1, gap = 1\nstate x = 0\nx' = 0\nat next { x += 1; gap := 2*gap; next := t + 2*gap }\n\
@@ -369,7 +370,7 @@ fn times_that_no_run_could_tell_apart_are_an_error() {
         let ran = odec(&folder, &text, &["run", "M"]);
         assert!(ran.code == Some(3) && ran.err.contains("E0628"), "{period}: {}", ran.err);
     }
-    // a long run with events near its start comes on
+    // a long run with events near its start makes progress
     let text = "state x = 0\nx' = 0\nevery 0.01 from 0 until 30 { x += 1 }\nrun { t = 0 .. 1e11; samples = 2 }\n\
                 expect x(1e11) = 3000 within 0\n";
     let ran = odec(&folder, text, &["test", "M"]);
@@ -394,7 +395,8 @@ fn what_never_happens_changes_no_picture() {
     }
 }
 
-/// A comparison beside a discrete that decides alone changes nothing, so no step lands on it: the run has the bits of one without.
+/// A comparison that a discrete makes irrelevant has no effect, so no step lands on it: the run has the bits of one
+/// without it.
 #[test]
 fn what_is_latched_off_is_not_located() {
     let model = "discrete held = 1\nstate x = 0, v = 1, z = 0\nx' = v\nv' = -100*x\nz' = held\n";
@@ -416,12 +418,12 @@ fn what_is_latched_off_is_not_located() {
         for events in latched {
             assert!(run(events) == plain, "{method}: {events}");
         }
-        // what is not latched off is located
+        // a comparison without a latch is located
         assert!(run("when held == 1 and x > 0.05 { held := 1 }") != plain, "{method}");
     }
 }
 
-/// Once a discrete opens the latch, the comparison behind it is located again, also where it became true before.
+/// When a discrete opens the latch, the comparison behind it is located again, even if it became true before.
 #[test]
 fn what_a_latch_opens_is_located() {
     let text = "discrete open = 0, hits = 0, n = 0\nstate x = 0, v = 1\nx' = v\nv' = -x\n\
@@ -435,8 +437,8 @@ fn what_a_latch_opens_is_located() {
     }
 }
 
-/// An event that puts a quantity onto the surface of its own condition, from where the motion leads back across, would happen for
-/// ever, or changes nothing: no run goes on past the limit as if it held.
+/// An event that puts a quantity onto the surface of its own condition, from which the motion leads back across it,
+/// would happen infinitely often, or has no effect: no run continues past the limit as if it held.
 #[test]
 fn what_an_event_leads_back_to_is_an_error() {
     let models = [
@@ -468,7 +470,8 @@ fn what_an_event_leads_back_to_is_an_error() {
     }
 }
 
-/// What writes onto a surface and is led away from it, stays there, waits before it happens again, or is latched off, is no error.
+/// An event that writes onto a surface and is led away from it, stays there, waits before it happens again, or is
+/// latched off, is not an error.
 #[test]
 fn what_an_event_does_not_lead_back_to_runs_on() {
     let models = [
@@ -505,7 +508,7 @@ fn what_an_event_does_not_lead_back_to_runs_on() {
     }
 }
 
-/// A run does not cross a surface on which it starts, in either direction; `from start` says nothing about a crossing.
+/// A run does not cross a surface on which it starts, in either direction; `from start` has no effect on crossings.
 #[test]
 fn what_a_run_starts_from_is_not_crossed() {
     for (rate, at, count) in [("1", "0", 0), ("-1", "0", 0), ("1", "1", 1), ("-1", "-1", 1), ("cos(t)", "0", 1)] {

@@ -18,18 +18,18 @@ use crate::measure::Case;
 /// Relative tolerances.
 const RTOLS: [f64; 3] = [1e-4, 1e-6, 1e-8];
 
-/// What the command was asked for.
+/// Arguments of the command.
 #[derive(Default)]
 struct Asked {
-    /// Problems whose names begin so; all, if empty.
+    /// Prefixes of the names of problems; all problems if empty.
     only: Vec<String>,
-    /// Methods; all, if empty.
+    /// Methods; all methods if empty.
     methods: Vec<String>,
-    /// Absolute tolerance over the relative one.
+    /// Absolute tolerance relative to the relative one.
     floor: Option<f64>,
     /// File for the figures.
     table: Option<PathBuf>,
-    /// File with figures of an earlier run, which the pages are made from.
+    /// File with figures of an earlier run, from which the pages are made.
     from: Option<PathBuf>,
     /// Folder of the pages.
     out: Option<PathBuf>,

@@ -10,7 +10,7 @@ use odec_ode::{Cause, Sink, solve};
 use crate::problem::Problem;
 use crate::reference;
 
-/// Ends of steps that are looked at in a run, and numbers of all of them.
+/// Number of examined ends of steps per run, and number of all of them.
 const ENDS: usize = 400;
 const NUMBERS: usize = 10_000;
 
@@ -21,24 +21,24 @@ pub struct Case {
     pub method: &'static Method,
     /// Relative tolerance.
     pub rtol: f64,
-    /// Absolute tolerance over the relative one.
+    /// Absolute tolerance relative to the relative one.
     pub floor: f64,
 }
 
 /// Errors in units of the tolerance.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Errors {
-    /// At the end of the run, each unknown by its value there.
+    /// Error at the end of the run, relative to the value of each unknown there.
     pub last: f64,
-    /// Largest one at ends of steps, each unknown by its largest value in the run.
+    /// Largest error at ends of steps, relative to the largest value of each unknown in the run.
     pub ends: f64,
-    /// The same over rows.
+    /// Largest error over rows.
     pub rows: f64,
 }
 
-/// What became of a run.
+/// Result of a run.
 pub struct Measured {
-    /// What was run.
+    /// Problem, method and tolerance.
     pub case: Case,
     /// Work, and errors unless it failed.
     pub result: Result<(Stats, Errors), String>,
@@ -88,14 +88,14 @@ impl Sink for Kept {
     }
 }
 
-/// What a run left behind.
+/// Data of a run.
 struct Run {
     case: Case,
-    /// Rows, the last one the end, and ends of steps.
+    /// Rows, including the end, and ends of steps.
     kept: Result<(Stats, Kept, Kept), String>,
 }
 
-/// A failure in one line.
+/// Text of a failure in one line.
 fn brief(error: &SolveError) -> String {
     match error {
         SolveError::Refused(why) => format!("refused: {why:?}"),
@@ -123,7 +123,7 @@ fn run(problem: &Problem, case: Case) -> Run {
     Run { case, kept }
 }
 
-/// Times that differ from one another, ascending.
+/// Distinct times, ascending.
 fn sorted(mut times: Vec<f64>) -> Vec<f64> {
     times.sort_by(f64::total_cmp);
     times.dedup();

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use odec_tests::{root, text};
 
-/// What the table says where there is no solution to compare with.
+/// Text of the table if there is no solution for comparison.
 const UNKNOWN: &str = "no reference";
-/// How much worse than the ends of steps rows may be, the tolerance apart.
+/// Largest ratio of errors of rows and of ends of steps, in addition to the tolerance.
 const WORSE: f64 = 3.0;
-/// How much larger than that of the best of SciPy an error may be where the tolerance is not met.
+/// Largest ratio of an error and that of the best method of SciPy if the tolerance is not met.
 const BEYOND: f64 = 10.0;
 
 const USERS: &str = "\
@@ -89,11 +89,11 @@ fn lines(table: &str) -> Vec<Line> {
     table.lines().skip(1).map(line).filter(known).collect()
 }
 
-/// By problem and tolerance: the errors and the method of each.
+/// By problem and tolerance: error and method of each peer.
 type Peers = BTreeMap<(String, String), Vec<(f64, String)>>;
 
-/// SciPy's errors at the end, least first, by problem and tolerance, where the absolute tolerance is 1e-3 of the relative
-/// one.
+/// SciPy's errors at the end, in ascending order, by problem and tolerance, for an absolute tolerance of 1e-3 of the
+/// relative one.
 fn scipy() -> (String, Peers) {
     let table = text(&root().join("tests/problems/scipy.tsv"));
     let mut found: BTreeMap<_, Vec<(f64, String)>> = BTreeMap::new();
@@ -125,7 +125,7 @@ fn short(v: f64) -> String {
     }
 }
 
-/// Names in the order in which they come first.
+/// Names in the order of their first occurrence.
 fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
     let mut list: Vec<&String> = vec![];
     for name in names {
@@ -171,7 +171,8 @@ fn worse(lines: &[Line]) -> Vec<&Line> {
     lines.iter().filter(wrong).collect()
 }
 
-/// `auto` beside the best of SciPy: runs that fail, or whose error at the end is above the tolerance and far above its.
+/// Compares `auto` with the best method of SciPy: lists runs that fail, or whose error at the end is above the
+/// tolerance and far above that of SciPy.
 fn beside(lines: &[Line], best: &BTreeMap<(String, String), Vec<(f64, String)>>) -> (String, usize) {
     let (mut page, mut met) = (String::new(), 0);
     for line in lines.iter().filter(|l| l.method == "auto") {

@@ -9,7 +9,7 @@ use odec_tests::{files, root, stem, text};
 
 /// Rows of a run after the first.
 const ROWS: u32 = 1_000;
-/// Most attempts at steps of a run with few unknowns, and in all for runs with many.
+/// Largest number of attempted steps of a run with few unknowns, and in total for runs with many.
 const STEPS: u64 = 100_000;
 const WORK: u64 = 5_000_000;
 
@@ -38,7 +38,7 @@ impl Problem {
         (1..=ROWS).map(time).collect()
     }
 
-    /// Settings of a run at a tolerance. `floor` is the absolute tolerance over the relative one.
+    /// Settings of a run at a tolerance. `floor` is the absolute tolerance relative to the relative one.
     pub fn options(&self, rtol: f64, floor: f64) -> Options {
         Options {
             rtol,
@@ -52,7 +52,7 @@ impl Problem {
     }
 }
 
-/// All problems whose names begin with one of `only`; all, if that is empty.
+/// Problems whose names start with one of `only`; all problems if it is empty.
 pub fn all(only: &[String]) -> Vec<Problem> {
     let mut found = vec![];
     for path in files(&root().join("tests/problems"), "ode") {

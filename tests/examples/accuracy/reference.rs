@@ -1,7 +1,7 @@
-//! The solution of a problem at any times, far within the tolerances that are measured.
+//! Solution of a problem at any times, with errors far below the measured tolerances.
 //!
-//! A run of high accuracy goes on in its own steps. A state inside a step is the end of a run of its own from the start
-//! of that step, so that no dense output is believed.
+//! A run of high accuracy makes its own steps. A state inside a step is the end of a separate run from the start of
+//! that step, so no dense output is involved.
 
 use std::ops::ControlFlow;
 
@@ -12,8 +12,8 @@ use odec_ode::{Problem as Span, Runner, Sink};
 
 use crate::problem::Problem;
 
-/// What is tried, in this order: methods, relative tolerances, absolute ones over these in parts of the size of an
-/// unknown, most steps.
+/// Attempts in this order: method, relative tolerance, absolute tolerance relative to it and to the size of an
+/// unknown, largest number of steps.
 const TRIED: [(&str, f64, f64, u64); 5] = [
     ("vern9", 1e-13, 1e-6, 50_000),
     ("radau5", 1e-12, 1e-6, 200_000),
@@ -24,7 +24,7 @@ const TRIED: [(&str, f64, f64, u64); 5] = [
     ("radau5", 1e-11, 1e-2, 500_000),
 ];
 
-/// Rows are of no interest.
+/// Sink that ignores rows.
 struct Nothing;
 
 impl Sink for Nothing {
@@ -33,10 +33,10 @@ impl Sink for Nothing {
     }
 }
 
-/// The states at `times`, which ascend, and the name of the method.
+/// States at `times`, which ascend, and the name of the method.
 ///
 /// # Errors
-/// No method came to the end.
+/// No method reached the end.
 pub fn states(problem: &Problem, sizes: &[f64], times: &[f64]) -> Result<(Vec<Vec<f64>>, &'static str), String> {
     let mut said = String::new();
     for (name, rtol, floor, steps) in TRIED {
@@ -57,7 +57,7 @@ fn by(problem: &Problem, method: &'static Method, options: &Options, times: &[f6
     let span = &problem.bound().problem;
     let whole = |e| format!("{}: {e:?}", method.name);
     let mut run = Runner::new(system, method, options).map_err(|e| format!("{e:?}"))?;
-    // the first step of these runs is all of them
+    // the first step of these runs covers their whole span
     let short = Options { step: Some((span.t_end - span.t0).abs()), ..options.clone() };
     let mut aside = Runner::new(system, method, &short).map_err(|e| format!("{e:?}"))?;
     run.begin(system, span).map_err(whole)?;

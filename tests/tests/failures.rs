@@ -22,7 +22,7 @@ fn failures_are_explained_as_reviewed() {
         differences.extend(snapshot::check(&path.with_extension("txt"), &found).err());
 
         let table_is_empty = ran.out.is_empty();
-        // what every one of them owes its reader
+        // properties that every message must have
         let mut owes = |fair: bool, what: &str| {
             if !fair {
                 differences.push(format!("{}: {what}\n{found}", path.display()));

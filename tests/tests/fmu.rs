@@ -1,5 +1,5 @@
-//! FMUs: the XML has what FMI asks for, and a host that loads the library as an importer does gets the rows of `odec run`
-//! and the exact derivatives. `tests/fmu` has the same with FMPy.
+//! FMUs: the XML satisfies FMI, and a host that loads the library like an importer gets the rows of `odec run` and
+//! the exact derivatives. `tests/fmu` has the same tests with FMPy.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,7 @@ fn unpacked(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// The value of an attribute, where it is found first behind a text.
+/// Value of an attribute at its first occurrence after a text.
 fn attribute<'a>(xml: &'a str, behind: &str, name: &str) -> &'a str {
     let rest = &xml[xml.find(behind).unwrap_or_else(|| panic!("no `{behind}`"))..];
     let rest = &rest[rest.find(&format!(" {name}=\"")).expect("the attribute") + name.len() + 3..];
@@ -138,7 +138,7 @@ fn rows(text: &str) -> Vec<Vec<f64>> {
     text.lines().filter_map(numbers).collect()
 }
 
-/// What the host prints; `None` without a C compiler.
+/// Output of the host; `None` without a C compiler.
 fn imported(folder: &Path, files: &[(String, Vec<u8>)], end: &str, samples: &str) -> Option<String> {
     if Command::new("cc").arg("--version").output().is_err() || !cfg!(target_os = "linux") {
         skipped("FMUs, because there is no `cc`, or this is not Linux");
@@ -178,7 +178,7 @@ fn an_importer_gets_the_rows_of_a_run_and_exact_derivatives() {
         let run = ["run", &name, "--t", &t, "--samples", samples, "--quiet", "--rtol", "1e-10", "--atol", "1e-12"];
         let expected = rows(&run_in(&folder, &run, b"").success().text());
         let (imported, n) = (rows(&found), found.matches("slope").count());
-        // the host prints all variables behind the parameters, and not the derivatives
+        // the host prints all variables after the parameters, but not the derivatives
         let parameters = xml.matches("causality=\"parameter\"").count();
         let references = xml.split("<Output valueReference=\"").skip(1 + n);
         let first = references.filter_map(|rest| rest.split('"').next()?.parse::<usize>().ok()).min();

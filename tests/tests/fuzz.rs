@@ -1,5 +1,5 @@
-//! Fuzz targets of the whole pipeline, run when asked: `cargo test --workspace --test all fuzz_ -- --ignored`. Any
-//! text gets an answer; generated models give the values that their text means. How long: see `odec_tests::fuzz`.
+//! Fuzz targets of the whole pipeline, run on request: `cargo test --workspace --test all fuzz_ -- --ignored`. Any
+//! text gets an answer; generated models give the values of their text. For the duration see `odec_tests::fuzz`.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use odec_tests::fuzz::{Seeds, with_seed};
 use odec_tests::mutate::{Random, mutant};
 use odec_tests::{files, models, root, text};
 
-/// Exit codes for what a text can be refused or fail for; 70, an internal error, is none of them.
+/// Exit codes for a text that is refused or fails; 70, an internal error, is not among them.
 const ANSWERS: std::ops::RangeInclusive<i32> = 0..=5;
 
-/// Checks, and lowers where there is nothing to object to; every place is one of the text.
+/// Checks a text, and lowers it if there is no error; every label lies in the text.
 fn read(text: &str) {
     let checked = odec_lang::check(&Source::new("fuzz.ode".to_owned(), text.to_owned()));
     let mut found = checked.diagnostics;
@@ -28,7 +28,7 @@ fn read(text: &str) {
     }
 }
 
-/// A model of the repository, or one that is wrong already, with some tokens changed, and perhaps a line of another.
+/// A model of the repository, or an invalid one, with some tokens changed, and possibly a line of another one.
 fn garbled(texts: &[String], random: &mut Random) -> String {
     let mut text = random.pick(texts).clone();
     for _ in 0..random.below(5) {
@@ -102,7 +102,7 @@ enum Tree {
     Binary(char, Box<Tree>, Box<Tree>),
     Negative(Box<Tree>),
     If(&'static str, Box<[Tree; 4]>),
-    /// A sum over `j`, below which the subscripts say `j`.
+    /// Sum over `j`, inside which the subscripts are `j`.
     Sum(Box<Tree>),
 }
 
@@ -240,7 +240,7 @@ impl Tree {
             Tree::Negative(a) => -at(a),
             Tree::If(sign, parts) => {
                 let (a, b) = (at(&parts[0]), at(&parts[1]));
-                // a choice that rounding could change says nothing
+                // a choice that rounding could change is not compared
                 if (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) {
                     *largest = f64::INFINITY;
                     return 0.0;
@@ -255,7 +255,8 @@ impl Tree {
     }
 }
 
-/// A model whose outputs are random expressions; the values of its first row are compared. How many said something.
+/// Checks a model whose outputs are random expressions by the values of its first row; returns the number of compared
+/// values.
 fn lowered(seed: u64, folder: &Path) -> usize {
     const OUTPUTS: usize = 12;
     let mut random = Random(seed);

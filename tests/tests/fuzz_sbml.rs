@@ -10,10 +10,10 @@ use odec_tests::fuzz::{Seeds, with_seed};
 use odec_tests::mutate::Random;
 use odec_tests::{files, root, text};
 
-/// Exit codes of a run: 70, an internal error, is none of them.
+/// Exit codes of a run; 70, an internal error, is not among them.
 const ANSWERS: std::ops::RangeInclusive<i32> = 0..=5;
 
-/// Memory of the command, in KiB: the address space, which is never smaller than the memory in use.
+/// Memory limit of the command, in KiB: the address space, which is never smaller than the memory in use.
 const MOST_MEMORY: u64 = 1 << 20;
 
 /// Values for attributes and numbers.
@@ -24,7 +24,7 @@ fn originals() -> Vec<String> {
     files(&root().join("tests/fixtures/sbml"), "xml").iter().map(|p| text(p)).collect()
 }
 
-/// The places of what is between two signs: values of attributes, or contents of elements.
+/// Ranges between two characters: values of attributes, or contents of elements.
 fn between(text: &str, open: char, close: char) -> Vec<std::ops::Range<usize>> {
     let found = text.match_indices(open).filter_map(|(k, _)| {
         let start = k + open.len_utf8();
@@ -33,10 +33,10 @@ fn between(text: &str, open: char, close: char) -> Vec<std::ops::Range<usize>> {
     found.collect()
 }
 
-/// The edits of values, which leave the elements and attributes of SBML as they are.
+/// Edits of values, which do not change the elements and attributes of SBML.
 const OF_VALUES: std::ops::Range<usize> = 5..8;
 
-/// One edit of a text.
+/// Makes one edit of a text.
 fn edit(text: &mut String, kind: usize, originals: &[String], random: &mut Random) {
     let tags: Vec<usize> = text.match_indices('<').map(|(k, _)| k).chain([text.len()]).collect();
     let tag = |random: &mut Random| *random.pick(&tags);
@@ -53,7 +53,7 @@ fn edit(text: &mut String, kind: usize, originals: &[String], random: &mut Rando
             let at = tag(random);
             text.truncate(at);
         }
-        // from one tag to another: often a whole element
+        // from one tag to another, often a whole element
         2 => {
             let from = random.below(tags.len());
             let to = (from + 1 + random.below(8)).min(tags.len() - 1);
@@ -82,7 +82,7 @@ fn edit(text: &mut String, kind: usize, originals: &[String], random: &mut Rando
                 text.replace_range(place, VALUES[random.below(VALUES.len())]);
             }
         }
-        // the value of one attribute for that of another
+        // replaces the value of one attribute by that of another
         7 => {
             let places = between(text, '"', '"');
             if !places.is_empty() {
@@ -103,7 +103,7 @@ fn edit(text: &mut String, kind: usize, originals: &[String], random: &mut Rando
 
 fn mutant(originals: &[String], random: &mut Random) -> String {
     let mut text = random.pick(originals).clone();
-    // most other edits make a file that is refused for its form, before anything else looks at it
+    // most other edits make a file that is refused for its form, before any other check
     let kinds = if random.below(3) == 0 { OF_VALUES } else { 0..9 };
     for _ in 0..=random.below(3) {
         if !text.is_empty() {
@@ -114,7 +114,7 @@ fn mutant(originals: &[String], random: &mut Random) -> String {
     text
 }
 
-/// Imports a file. Its model goes through the compiler. True for a model that a run can be made of.
+/// Imports a file and compiles its model. True if the model can be run.
 fn judge(text: &str) -> bool {
     let imported = odec_sbml::import(text);
     let errors = imported.diagnostics.iter().any(Diagnostic::is_error);

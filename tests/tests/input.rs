@@ -9,7 +9,7 @@ use odec_tests::fuzz::skipped;
 use odec_tests::mutate::{Random, tokens};
 use odec_tests::{models, text};
 
-/// What `odec --help` documents, without the code for its own faults.
+/// Exit codes that `odec --help` documents, without the code for internal errors.
 const DOCUMENTED: [i32; 7] = [0, 1, 2, 3, 4, 5, 130];
 
 fn write(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
@@ -18,7 +18,7 @@ fn write(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
-/// Runs and fails on anything that is not an answer: an undocumented code, silence, or a flood of text.
+/// Runs the command, and fails for an undocumented code, no output, or excessive output.
 #[track_caller]
 fn answered(folder: &Path, arguments: &[&str]) -> Ran {
     let ran = run_in(folder, arguments, b"").orderly();
@@ -326,7 +326,7 @@ fn flags_that_make_no_sense() {
     answered(&folder, &["run", "endless.ode", "--t-end", "1"]).success();
 }
 
-/// The same text with the line ends and the mark of another system.
+/// The same text with the line ends and the byte order mark of another system.
 #[test]
 fn line_ends_of_other_systems_do_not_matter() {
     let folder = scratch("ends");
@@ -359,7 +359,7 @@ fn an_interrupt_keeps_whole_rows() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("odec runs");
-        // from the first moment on it may be interrupted; the handler must be there before rows are
+        // it may be interrupted at any time from the start; the handler must be installed before the first row
         while std::fs::metadata(folder.join("rows.csv")).map_or(0, |m| m.len()) < 100 {
             assert!(child.try_wait().expect("a child").is_none(), "it ended by itself");
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -382,7 +382,7 @@ fn an_interrupt_keeps_whole_rows() {
     }
 }
 
-/// A pipe that nobody writes to has no end: it is refused before it is opened.
+/// A pipe without a writer has no end: it is refused before it is opened.
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_no_table() {
@@ -405,7 +405,7 @@ fn a_pipe_is_no_table() {
     write(&folder, "input.ode", text);
     refused(&folder, &["run", "input.ode", "--data", "q=pipe.csv"], 5);
     answered(&folder, &["run", "input.ode"]);
-    // what a command reads it does not write over
+    // a command does not overwrite its input
     write(&folder, "other.csv", "0,5\n1,6\n");
     for output in ["whole.csv", "other.csv"] {
         refused(&folder, &["run", "input.ode", "--data", "q=other.csv", "-o", output], 2);

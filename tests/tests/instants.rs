@@ -1,4 +1,4 @@
-//! Rows at the times of events, which are known to rounding.
+//! Rows at the times of events, which are known up to rounding.
 
 use odec_tests::command::scratch;
 
@@ -6,7 +6,7 @@ use crate::events::{number, odec, table};
 
 const METHODS: [&str; 9] = ["auto", "dopri5", "vern7", "taylor", "rodas5p", "radau5", "bdf", "kencarp4", "abm"];
 
-/// 3*0.1 is more than 0.3 by rounding. The row at 0.3 is one at the third event all the same, and keeps its time.
+/// 3*0.1 exceeds 0.3 by rounding. Nevertheless the row at 0.3 belongs to the third event, and keeps its time.
 #[test]
 fn rows_at_an_event_but_for_rounding_have_the_values_after_it() {
     let text = "param T = 0.1\ndiscrete n = 0\nstate x = 0\nx' = n\nevery T { n += 1 }\noutput n, late = (if t < 3*T then 0 else 1)\n\
@@ -28,7 +28,7 @@ fn rows_at_an_event_but_for_rounding_have_the_values_after_it() {
     }
 }
 
-/// The same of a table that jumps, and of a surface of a state that is met at a round time.
+/// The same for a table that jumps, and for a surface that a state reaches at a round time.
 #[test]
 fn rows_at_a_jump_but_for_rounding_have_the_values_after_it() {
     let text = "input q(t) = table([0, 0.0035, 0.0041, 0.02], [1, 2, 3, 4], hold, clamp)\ndiscrete n = 0\nstate x = 0, z = 0\n\
@@ -42,11 +42,11 @@ fn rows_at_a_jump_but_for_rounding_have_the_values_after_it() {
     }
 }
 
-/// What an event stops stays where it is, to the last bit: the condition on it becomes true again by its next move alone. A matrix of
-/// before the event would let it creep, and the block would slip again at once.
+/// A quantity that an event stops does not change in any bit: its condition becomes true again only by its next
+/// motion. A matrix from before the event would let it creep, and the block would slip again at once.
 #[test]
 fn what_an_event_stops_does_not_creep() {
-    // x = cos(t - t0) + ... while the block slips, x' = 1/2 while it sticks: the same cycle again and again
+    // x = cos(t - t0) + ... while the block slips, x' = 1/2 while it sticks: the same cycle repeatedly
     let text = "discrete stuck = 1, slips = 0\nstate x = 0, v = 0.5\nx' = if stuck == 1 then 0.5 else v\n\
                 v' = if stuck == 1 then 0 else -x + 0.6*sign(0.5 - v)\n\
                 when stuck == 1 and x > 1 { stuck := 0; slips += 1 }\n\
@@ -73,7 +73,7 @@ fn what_an_event_stops_does_not_creep() {
     }
 }
 
-/// Three elements fire together at 1, 2, ..., and so does what counts them: also at the last instant, the end of the run.
+/// Three elements and their counter have events at 1, 2, ..., including the last instant, the end of the run.
 #[test]
 fn a_run_that_ends_at_an_event_but_for_rounding_has_the_values_after_it() {
     let text = "index i = 1..3\ndiscrete n = 0, chain = 0, next = 6\nstate x[i] = 0\nx[i]' = 1\n\

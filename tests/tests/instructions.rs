@@ -1,6 +1,6 @@
-//! Instructions that a handful of whole runs take, against a table: a slowdown is seen without a clock. Needs valgrind and a
-//! release build, so it runs only when asked: `cargo test --workspace --test instructions -- --ignored`; with `UPDATE=1` in
-//! front, the table is rewritten.
+//! Number of instructions of some whole runs, against a table: detects a slowdown without a clock. Needs valgrind and
+//! a release build, so it runs only on request: `cargo test --workspace --test instructions -- --ignored`; with
+//! `UPDATE=1` in front, the table is rewritten.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -8,9 +8,10 @@ use std::process::{Command, Stdio};
 use odec_tests::fuzz::skipped;
 use odec_tests::{root, text};
 
-/// A count may differ from the table by this fraction. Two machines differ by less: valgrind shows programs a processor
-/// without AVX-512, and with AVX2 and FMA on every x86-64 machine of the last ten years; what remains are the variants
-/// of memcpy and libm that the C library picks, and the seeds of hash tables (below 1 % of these runs).
+/// Largest relative difference between a count and the table. Two machines differ by less: valgrind shows programs a
+/// processor without AVX-512, and with AVX2 and FMA on every x86-64 machine of the last ten years; the remaining
+/// differences are the variants of memcpy and libm that the C library chooses, and the seeds of hash tables (below 1
+/// % of these runs).
 const MARGIN: f64 = 0.08;
 
 /// The runs: starting and compiling, then stepping, of small stiff, banded, non-stiff and two-dimensional problems.
@@ -30,7 +31,7 @@ fn table() -> PathBuf {
     root().join("tests/fixtures/instructions.txt")
 }
 
-/// The command as users build it, in the target folder of this test; `ODEC` names one that is there already.
+/// The command as users build it, in the target folder of this test; `ODEC` names an existing one.
 fn release() -> PathBuf {
     if let Some(path) = std::env::var_os("ODEC") {
         return path.into();

@@ -8,7 +8,7 @@ fn trajectories_have_the_same_bits() {
     let mut refused = 0;
     for path in models() {
         let file = path.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned();
-        // as the model says, and by one method of each family
+        // with the settings of the model, and by one method of each family
         for flags in [&[][..], &["--method", "rodas4", "--rtol", "1e-4"], &["--method", "bdf", "--rtol", "1e-4"]] {
             if flags.contains(&"bdf") && file.ends_with("bouncing_ball.ode") {
                 // at this tolerance its last bounces are smaller than the error of a step, and the run crawls
@@ -18,7 +18,7 @@ fn trajectories_have_the_same_bits() {
             arguments.extend(flags);
             let compiled = run(&arguments);
             if flags.contains(&"rodas4") && compiled.code != Some(0) {
-                // no Rosenbrock method takes a mass matrix that changes
+                // no Rosenbrock method supports a mass matrix that changes
                 assert!(compiled.err.contains("E0613") && file.ends_with("chain.ode"), "{file}");
                 refused += 1;
                 continue;

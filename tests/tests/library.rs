@@ -1,5 +1,5 @@
-//! Models through the library, as another program would use it: the rows of the command, the promises, and the reduction
-//! of second-order models, which must not change a result.
+//! Models through the library, like in another program: the rows of the command, the guarantees, and the reduction of
+//! second-order models, which must not change a result.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn rows_are_those_of_the_command() {
         assert_eq!(lines.next().map(str::to_owned), Some(names.join(",")));
         let printed: Vec<Vec<f64>> =
             lines.map(|l| l.split(',').map(|v| v.parse().expect("a number")).collect()).collect();
-        // what is printed reads back as the same numbers
+        // printed numbers read back as the same numbers
         assert_eq!(printed, rows.0, "{file}");
     }
 }
@@ -74,14 +74,14 @@ fn promises_are_kept() {
     assert!(count >= 80, "{count} promises");
 }
 
-/// With and without the reduction to the velocities, on constant steps: the same trajectory but for rounding.
+/// With and without the reduction to the velocities, with constant steps: the same trajectory within rounding.
 #[test]
 fn the_reduction_of_second_order_models_changes_nothing() {
     let mut seen = 0;
     for path in smooth_models() {
         for method in ["backward-euler", "linearised-backward-euler", "trapezoidal", "rodas4", "bdf2", "bdf4"] {
             let first = bound(&path, &Choices::default(), Purpose::Rows);
-            // a Rosenbrock method takes no mass matrix that changes, the trapezoidal rule no constraint
+            // a Rosenbrock method supports no mass matrix that changes, the trapezoidal rule no constraint
             let program = first.executor.program();
             let refused =
                 method == "rodas4" && program.mass_varies() || method == "trapezoidal" && program.invariants.is_some();

@@ -1,11 +1,11 @@
-//! Comparisons with `abs(u)`: each is two surfaces, and u = 0 is none of its own.
+//! Comparisons with `abs(u)`: each has two surfaces, and u = 0 is not an additional one.
 
 use odec_tests::{root, text};
 
 use crate::unknowns::last;
 
-/// Over one turn of u = cos(t), v = sin(t), with c = 1/2 and k = -2: the integral in closed form or by quadrature between the
-/// surfaces.
+/// Over one period of u = cos(t), v = sin(t), with c = 1/2 and k = -2: the integral in closed form or by quadrature
+/// between the surfaces.
 const TURN: [(&str, f64); 11] = [
     ("if abs(u) > c then 1 else 0", 4.188_790_204_786_391),
     ("max(abs(u), c)", 4.511_299_166_334_353),
@@ -20,7 +20,7 @@ const TURN: [(&str, f64); 11] = [
     ("if abs(u) < abs(v) then 1 else 0", std::f64::consts::PI),
 ];
 
-/// At t = 61,200 (shared reference solution): flows, a coefficient of friction, pressures.
+/// Reference at t = 61,200 (shared reference solution): flows, a friction coefficient, pressures.
 const WATER_TUBE: [(&str, f64); 10] = [
     ("phi1_2", 0.002_298_488_296_477_430_3),
     ("phi3_4", 0.000_158_962_010_041_850_26),
@@ -74,7 +74,7 @@ fn elements_and_events_compare_magnitudes() {
     }
 }
 
-/// Pipes in which the water rests at the start: rounding decides the signs of their flows.
+/// Pipes in which the water is at rest at the start: rounding decides the signs of the flows.
 #[test]
 fn a_network_of_pipes_starts_from_rest() {
     let model = text(&root().join("tests/fixtures/constraints/water_tube.ode"));

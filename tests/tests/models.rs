@@ -123,8 +123,8 @@ fn rows_are_whole_and_finite() {
     }
 }
 
-/// Every named run of every model goes through, with the same model a second time to the same bytes. It keeps what a block
-/// of the file promises.
+/// Every named run of every model succeeds, and gives the same bytes when repeated. It satisfies the expectations in
+/// its block.
 #[test]
 fn named_runs_go_through_and_repeat() {
     let mut runs = 0;

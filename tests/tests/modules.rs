@@ -1,4 +1,5 @@
-//! Models from parts: the same bits and the same code as the model written by hand, names everywhere, files and places.
+//! Models from parts: the same bits and the same code as for the model written by hand, names everywhere, files and
+//! locations.
 
 use std::path::PathBuf;
 
@@ -291,10 +292,10 @@ fn messages_show_the_file_of_each_place() {
     };
     assert_eq!(place(&labels[0]), (None, Some(3), Some(1)), "{message}");
     assert_eq!(place(&labels[1]), (Some("part.ode".to_owned()), Some(3), Some(1)), "{message}");
-    // a mistake of a part is said once, however often the part is used
+    // a mistake in a part is reported once, regardless of the number of uses of the part
     let twice = check(&[("part.ode", "state x = 1\nx' = -rate*x\n")], "use \"part.ode\" as a\nuse \"part.ode\" as b\n");
     assert_eq!(errors(&twice).len(), 1, "{:?}", twice.diagnostics);
-    // a mistake in the model is at its place, whatever its parts are
+    // a mistake in the model is reported there, regardless of its parts
     let other = check(&[("part.ode", part)], "use \"part.ode\" as a { k = kk }\n");
     let source = among(&[("part.ode", part)], Source::new("model.ode", "use \"part.ode\" as a { k = kk }\n"));
     assert_eq!(source.place(errors(&other)[0].span().expect("a place")), ("model.ode", 1, 27));
@@ -320,7 +321,7 @@ fn there_are_not_too_many_parts() {
     let many = |n: usize| (0..n).map(|k| format!("use \"cell.ode\" as c{k}\n")).collect::<String>();
     let checked = check(&[("cell.ode", cell)], &many(50));
     assert_eq!(checked.model.expect("a model").states.len(), 50);
-    // parts of parts count: 13 x 13 x 13 are more than there may be
+    // parts of parts count: 13 x 13 x 13 exceeds the limit
     let files = [("cell.ode", cell), ("a.ode", &many(13)), ("b.ode", &many(13).replace("cell", "a"))];
     let checked = check(&files, &many(13).replace("cell", "b"));
     let found = errors(&checked);
@@ -335,14 +336,14 @@ fn a_program_without_files_says_so() {
 
 #[test]
 fn functions_of_parts_mean_in_the_model_what_they_mean_alone() {
-    // the model's time has the name of an argument, and its parameter that of a constant of mathematics
+    // the model's time has the name of an argument, and its parameter that of a mathematical constant
     let part = "fn f(tau) = tau*t\nstate x = 0, q = 0\nx' = f(3)\nq' = pi\n";
     let files =
         folder("time", &[("p.ode", part), ("m.ode", "time tau\nparam pi = 5\nuse \"p.ode\" as c\noutput pi\n")]);
     let last = rows(&files, "run m.ode --t 0..2 --samples 1 --quiet");
     let row: Vec<f64> = last.lines().last().expect("a row").split(',').map(|x| x.parse().expect("a number")).collect();
     assert!((row[1] - 6.0).abs() < 1e-9 && (row[2] - 2.0 * std::f64::consts::PI).abs() < 1e-9, "{row:?}");
-    // a part that calls `max` does not call that of the model
+    // a call of `max` in a part does not refer to that of the model
     let clipped = check(&[("p.ode", "state x = 1\nx' = -max(x, 0)\n")], "use \"p.ode\" as c\nfn max(a, b) = a + b\n");
     assert_eq!(errors(&clipped).iter().map(|d| d.code.code).collect::<Vec<_>>(), ["E0536"]);
 }

@@ -14,7 +14,7 @@ fn line_of(text: &str, byte: usize) -> usize {
     text.as_bytes()[..byte.min(text.len())].split(|b| *b == b'\n').count()
 }
 
-/// The errors of a text, through the whole front end: parsing, names, lowering.
+/// Errors of a text from the whole front end: parsing, names, lowering.
 fn errors(name: &str, text: &str) -> Vec<Diagnostic> {
     let source = Source::new(name.to_owned(), text.to_owned());
     let checked = odec_lang::check(&source);
@@ -28,7 +28,7 @@ fn errors(name: &str, text: &str) -> Vec<Diagnostic> {
     found
 }
 
-/// The text with these replacements made, the last in the text first; one that overlaps another is left out.
+/// The text with these replacements, the last in the text first; overlapping ones are left out.
 fn apply(text: &str, fixes: &[Fix]) -> String {
     let mut fixes = fixes.to_vec();
     fixes.sort_by_key(|f| std::cmp::Reverse((f.span.start, f.span.end)));
@@ -75,7 +75,7 @@ impl std::fmt::Display for Tally {
 fn one_mistake_gives_one_message_at_its_place() {
     let mut random = Random(SEED);
     let models: Vec<(String, String)> = models().iter().map(|p| (stem(p), text(p))).collect();
-    // their files are not there
+    // their files do not exist
     let models: Vec<(String, String)> = models.into_iter().filter(|(_, text)| !text.contains("\nuse \"")).collect();
     let mut seen = BTreeSet::new();
     let mut total = Tally::default();

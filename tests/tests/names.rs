@@ -2,7 +2,7 @@
 
 use odec_tests::command::{run_in, scratch};
 
-/// The rows of a model, header left out.
+/// Rows of a model, without the header.
 fn rows(name: &str, text: &str) -> Vec<Vec<f64>> {
     let folder = scratch(&format!("names-{name}"));
     std::fs::write(folder.join("m.ode"), text).expect("a file");
@@ -11,7 +11,7 @@ fn rows(name: &str, text: &str) -> Vec<Vec<f64>> {
     ran.text().lines().skip(1).map(|row| row.split(',').map(number).collect()).collect()
 }
 
-/// Both have the same numbers, as far as the tolerance of the runs reaches.
+/// Checks that both have the same numbers within the tolerance of the runs.
 fn alike(name: &str, ours: &str, by_hand: &str) {
     let (a, b) = (rows(&format!("{name}-a"), ours), rows(&format!("{name}-b"), by_hand));
     assert_eq!(a.len(), b.len(), "{name}");
@@ -24,7 +24,7 @@ fn alike(name: &str, ours: &str, by_hand: &str) {
     }
 }
 
-/// The codes of what is said of a text.
+/// Codes of the messages about a text.
 fn codes(text: &str) -> Vec<&'static str> {
     let found = odec_lang::check(&odec_lang::source::Source::new("m.ode", text)).diagnostics;
     found.iter().map(|d| d.code.code).collect()
@@ -86,7 +86,7 @@ fn what_goes_round_is_said_where_it_is_written() {
     assert_eq!(codes("index i = 1..3\nstate u[i] = 1\nfn f(a) = u[i]*a\nu[i]' = f(2)\n"), ["E0207"]);
 }
 
-/// Functions that double at each level end with a message, not with all memory.
+/// Functions that double at each level give a message instead of using all memory.
 #[test]
 fn functions_that_double_are_refused() {
     let mut text = "param k = 1\nstate x = 1\nfn f0(x) = k*x\n".to_owned();
@@ -112,7 +112,7 @@ fn the_derivative_of_a_definition_follows_the_equations() {
     alike("pid", &ours, &by_hand);
 }
 
-/// A state that integrates `g'` is g less its initial value, whatever g is made of.
+/// A state that integrates `g'` is g minus its initial value, for any g.
 #[test]
 fn integrals_of_derivatives_are_the_definitions() {
     let text = format!(
@@ -158,7 +158,7 @@ fn what_jumps_has_no_derivative() {
         assert_eq!(of(e), none, "{e}");
     }
     assert_eq!(of("if x^2 + x < 1 then x^2 + x else 1"), ["W0515"]);
-    // what an `if` on elements compares are these elements
+    // an `if` on elements compares these elements
     let array = "index i = 1..3\nstate u[i] = i, y = 0\ng[i] = if u[i] > 1 then u[i] - 1 else 0\nu[i]' = -u[i]\ny' = sum(i: g[i]')\n";
     assert_eq!(codes(array), none);
 }

@@ -1,6 +1,6 @@
-//! Random models of nested reductions, definitions and rules of edges, against an evaluation that follows the text of the
-//! language: plain recursion over the values of indices, with nothing of the compiler. Outputs are compared at the start, and
-//! derivatives after one explicit Euler step.
+//! Random models of nested reductions, definitions and edge rules, against an evaluation that follows the text of the
+//! language: plain recursion over the values of indices, independent of the compiler. Outputs are compared at the
+//! start, and derivatives after one explicit Euler step.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,13 +10,13 @@ use odec_tests::command::{odec, run_in, scratch};
 use odec_tests::fuzz::{Seeds, with_seed};
 use odec_tests::mutate::Random;
 
-/// A power of two: dividing by it adds no rounding.
+/// A power of two: division by it is exact.
 const STEP: f64 = 1.0 / 1024.0;
-/// Steps up to the changes of comparisons within that one.
+/// Largest number of steps until the comparisons within that step change.
 const MAX_STEPS: &str = "100";
-/// Of the largest value on the way.
+/// Tolerance relative to the largest intermediate value.
 const TOLERANCE: f64 = 1e-9;
-/// Beyond this size values say nothing.
+/// Size above which values are not compared.
 const LARGEST: f64 = 1e8;
 /// The first arrays of a model.
 const PARAMETERS: usize = 3;
@@ -49,7 +49,7 @@ enum Expr {
     Unary(&'static str, Box<Expr>),
     Binary(char, Box<Expr>, Box<Expr>),
     If(Box<Condition>, Box<Expr>, Box<Expr>),
-    /// The kind, the name and range of the index, and whether it is a declared one.
+    /// Kind, name and range of the index, and whether it is a declared one.
     Reduce(&'static str, String, Range, bool, Option<Box<Condition>>, Box<Expr>),
 }
 
@@ -135,14 +135,14 @@ impl Model {
         let mut inner = scope.clone();
         inner.push((name.clone(), range.clone()));
         let condition = (random.below(4) == 0).then(|| Box::new(self.condition(random, &inner)));
-        // now and then closed: it reads nothing of what is around it
+        // sometimes closed: it reads nothing of its surroundings
         let own = if random.below(4) == 0 { inner[scope.len()..].to_vec() } else { inner.clone() };
         let body = Box::new(self.expr(random, depth - 1, &own));
         let body = if own.len() < inner.len() { self.renamed(random, depth, &inner, body) } else { body };
         Expr::Reduce(random.pick::<&str>(&["sum", "sum", "prod", "min", "max"]), name, range, declared, condition, body)
     }
 
-    /// A body that was drawn without the indices around it must not bind them again: then another one is drawn.
+    /// A body that was drawn without the indices around it must not bind them again; in that case another one is drawn.
     fn renamed(&self, random: &mut Random, depth: usize, inner: &Scope, body: Box<Expr>) -> Box<Expr> {
         let mut bound = Vec::new();
         body.binds(&mut bound);
@@ -186,14 +186,14 @@ impl Model {
         Expr::Number(0.5)
     }
 
-    /// A subscript that stays inside of an axis, or that its rule brings in.
+    /// A subscript that stays inside an axis, or that its rule handles.
     fn subscript(&self, random: &mut Random, axis: usize, ruled: bool, scope: &Scope) -> Option<Sub> {
         let (_, range, rule) = &self.sets[axis];
         let mut fits = Vec::new();
         for (name, own) in scope {
             for shift in -2..=2 {
                 let inside = own.ends.0 + shift >= range.ends.0 && own.ends.1 + shift <= range.ends.1;
-                // what is inside for these sizes alone is not for all
+                // a subscript that is inside for these sizes only is not valid for all sizes
                 if shift == 0 && own.text == range.text || ruled && rule.is_some() && (inside || own.text == range.text)
                 {
                     fits.push(Sub::Shift(name.clone(), shift));
@@ -279,7 +279,7 @@ impl Expr {
     }
 }
 
-/// The evaluation of a model, and the largest value on the way to the one that is asked for.
+/// Evaluation of a model, with the largest intermediate value of the requested one.
 struct Naive<'a> {
     model: &'a Model,
     known: HashMap<(usize, Vec<i64>), (f64, f64)>,
@@ -287,7 +287,7 @@ struct Naive<'a> {
 }
 
 impl Naive<'_> {
-    /// An element with the rules of its axes, or NaN where there is none.
+    /// An element with the rules of its axes; NaN if there is none.
     fn element(&mut self, k: usize, mut at: Vec<i64>) -> f64 {
         for (i, &axis) in at.iter_mut().zip(&self.model.arrays[k].axes) {
             let (_, Range { ends: (first, last), .. }, rule) = &self.model.sets[axis];
@@ -383,7 +383,7 @@ impl Naive<'_> {
                 total
             }
         };
-        // what is not finite says nothing, nor what depends on it
+        // values that are not finite, and their dependents, are not compared
         self.largest = if found.is_finite() { self.largest.max(found.abs()) } else { f64::INFINITY };
         found
     }
@@ -401,7 +401,7 @@ impl Naive<'_> {
             }
             Condition::Values(a, b) => {
                 let (a, b) = (self.value(a, at), self.value(b, at));
-                // a choice that rounding could change says nothing
+                // a choice that rounding could change is not compared
                 if (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) {
                     self.largest = f64::INFINITY;
                 }
@@ -411,8 +411,8 @@ impl Naive<'_> {
     }
 }
 
-/// Runs a model for one step, and compares. How many values said something; `None` where odec refuses the model, for how it
-/// continues beyond its ends.
+/// Runs a model for one step, and compares. Returns the number of compared values; `None` if odec refuses the model
+/// because of its continuation beyond its ends.
 fn checked(seed: u64, folder: &Path) -> Option<usize> {
     let mut random = Random(seed);
     let model = Model::random(&mut random);
@@ -421,14 +421,14 @@ fn checked(seed: u64, folder: &Path) -> Option<usize> {
     let (step, span) = (STEP.to_string(), format!("0..{STEP}"));
     let mut arguments =
         vec!["run", "nested.ode", "--quiet", "--t", &span, "--method", "euler", "--step", &step, "--samples", "steps"];
-    // a step that is longer says nothing: comparisons may change a million times in it
+    // a longer step is not compared: comparisons may change a million times in it
     arguments.extend(["--max-steps", MAX_STEPS]);
     let ran = run_in(folder, &arguments, &[]).orderly();
-    // E0520: conditions that protect a read beyond a clamped end are lost where two subscripts go with one index
+    // E0520: conditions that protect a read beyond a clamped end are lost if two subscripts use one index
     if ran.code == Some(1) && ["E0519", "E0520"].iter().any(|code| ran.err.contains(code)) {
         return None;
     }
-    // a run may fail after its first row: f may have no value, or a minimum of nothing may have none to compare with
+    // a run may fail after its first row: f may have no value, or a minimum over nothing no value to compare
     assert!(matches!(ran.code, Some(0 | 3)), "{:?}\n{}\n{text}", ran.code, ran.err);
     let table = ran.text();
     let number = |v: &str| v.parse().unwrap_or(f64::NAN);
@@ -451,7 +451,7 @@ fn checked(seed: u64, folder: &Path) -> Option<usize> {
             naive.largest = 1.0;
             let value = naive.element(k, at.clone());
             compare(&format!("{}{at:?}", array.name), first[column], value, naive.largest, 0.0);
-            // a step that a located comparison ended says nothing about f
+            // a step that a located comparison ended does not show f
             if let (Some(slope), Some(second)) = (&array.slope, rows.get(1).filter(|row| row[0] == STEP)) {
                 naive.largest = 1.0;
                 let slope = naive.value(slope, &mut naive.indices(k, &at));
@@ -464,14 +464,14 @@ fn checked(seed: u64, folder: &Path) -> Option<usize> {
     Some(compared)
 }
 
-/// All points of these ranges, the last one fastest.
+/// All points of these ranges; the last one varies fastest.
 fn points(ranges: &[(i64, i64)]) -> Vec<Vec<i64>> {
     ranges.iter().fold(vec![Vec::new()], |list, &(first, last)| {
         list.iter().flat_map(|head| (first..=last).map(|i| [&head[..], &[i]].concat())).collect()
     })
 }
 
-/// Checks models of these seeds: most of them are accepted and say something.
+/// Checks models of these seeds: most of them are accepted and give compared values.
 fn all(name: &str, seeds: impl Iterator<Item = u64>) {
     let folder = scratch(name);
     odec();

@@ -1,4 +1,4 @@
-//! Laws whose right side has a value on one side of their surface alone: flow through an orifice, forces by a root.
+//! Laws whose right-hand side has a value on one side of their surface only: flow through an orifice, forces with a root.
 
 use odec_tests::command::scratch;
 
@@ -16,7 +16,7 @@ const LAWS: [(&str, [f64; 2]); 4] = [
     ("-sign(x)*abs(x)^1.5", POWER),
 ];
 
-/// How far the last row of an oscillator is off, in units of the largest value.
+/// Error of the last row of an oscillator, in units of the largest value.
 fn off(folder: &str, text: &str, arguments: &[&str], [x, v]: [f64; 2]) -> f64 {
     let ran = odec(&scratch(folder), text, &[&["run", "M"], arguments].concat()).success();
     assert!(!ran.err.contains("warning"), "{}", ran.err);
@@ -46,7 +46,7 @@ fn laws_by_roots_cross_their_surface_by_every_method() {
 
 #[test]
 fn laws_by_roots_cross_their_surface_with_constant_steps() {
-    // the error at a crossing is one of order 1.5 + 1, and of the order of the method where that is lower
+    // the error at a crossing has order 1.5 + 1, or the order of the method if that is lower
     let text = "state x = 1, v = 0\nx' = v\nv' = -sign(x)*sqrt(abs(x))\nrun { t = 0 .. 20; samples = 1 }\n";
     for method in ["tsit5", "rk4", "vern7", "rodas3", "rodas4", "rodas5p", "radau5", "kencarp4", "abm4", "bs32"] {
         let coarse = off("orifices-1", text, &["--method", method, "--step", "0.02"], ROOT);
@@ -66,7 +66,7 @@ fn elements_cross_their_surfaces_together_and_apart() {
             let ran =
                 odec(&scratch("orifices-2"), &text, &["run", "M", "--method", method, "--rtol", "1e-7"]).success();
             let last = table(&ran.text()).pop().expect("a row");
-            // x scales as the fourth power of time: x(t; a) = a x(t/a^(1/4)), so all with x = 1 are the same
+            // x scales as the fourth power of time: x(t; a) = a x(t/a^(1/4)), so all runs from x = 1 are the same
             let same = if start == "1" { 1..=3 } else { 1..=1 };
             for column in same {
                 let off = (number(&last[column]) - ROOT[0]).abs();
@@ -78,8 +78,8 @@ fn elements_cross_their_surfaces_together_and_apart() {
 
 #[test]
 fn two_tanks_with_an_orifice_between_them() {
-    // the levels become equal in finite time and stay so: d' = -sqrt(d) from 1, (1 - t/2)^2. From t = 4 on, the first is filled:
-    // d' = 0.1 - sqrt(d), with u = sqrt(d): t - 4 = -2 u - 0.2 ln(1 - 10 u), u(10) = 0.1 to 1e-14
+    // the levels become equal in finite time and stay equal: d' = -sqrt(d) from 1, (1 - t/2)^2. From t = 4 on, the
+    // first is filled: d' = 0.1 - sqrt(d), with u = sqrt(d): t - 4 = -2 u - 0.2 ln(1 - 10 u), u(10) = 0.1 to 1e-14
     let equal = "state h1 = 1, h2 = 0\nq = 0.5*sign(h1 - h2)*sqrt(abs(h1 - h2))\nh1' = -q + (if t > 4 then 0.1 else 0)\n\
                  h2' = q\nrun { t = 0 .. 10; samples = [1, 3, 10] }\n";
     let methods =
@@ -107,7 +107,7 @@ fn a_surface_that_is_crossed_does_not_hide_a_place_without_a_value() {
     }
 }
 
-/// Where the derivative of a root is infinite, implicit methods go on with a secant.
+/// If the derivative of a root is infinite, implicit methods continue with a secant.
 #[test]
 fn every_method_rests_at_a_root_and_starts_from_one() {
     let methods =
@@ -122,10 +122,10 @@ fn every_method_rests_at_a_root_and_starts_from_one() {
             // errors of methods of order 2 add up at tight tolerances
             let low = ["tr-bdf2", "sdirk2"].contains(&method);
             let tolerance = if low { 5.0 * number(rtol).powf(2.0 / 3.0) } else { 100.0 * number(rtol) };
-            // x = (1 - t/2)^2 up to t = 2, and 0 from there
+            // x = (1 - t/2)^2 up to t = 2, and 0 afterwards
             let rest = "state x = 1\nx' = if x > 0 then -sqrt(x) else sqrt(-x)\nrun { t = 0 .. 4; samples = 1 }\n";
             assert!(last(rest, method, rtol)[0].abs() < 1e-6, "{method} {rtol}");
-            // one without an inflow: d = (1 - t/2)^2
+            // without an inflow: d = (1 - t/2)^2
             let tanks = "state a = 2, b = 1\nq = if a > b then sqrt(a - b) else -sqrt(b - a)\na' = -q/2\nb' = q/2\n\
                          run { t = 0 .. 4; samples = 1 }\n";
             let levels = last(tanks, method, rtol);

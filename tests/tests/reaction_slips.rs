@@ -1,11 +1,11 @@
-//! Reactions as other programs write them, and slips: each message names a line that odec reads.
+//! Reactions as in other programs, and slips: each message proposes a line that odec reads.
 
 use odec_tests::command::{run_in, scratch};
 
 const MODEL: &str =
     "param k = 1, k1 = 1, k2 = 2\nstate A = 1, B = 0, C = 0\n$A + $B + $C -> A + B + C  rate k + k1 + k2\n";
 
-/// The line, and the one that the message proposes.
+/// The line, and the line that the message proposes.
 const SLIPS: [(&str, &str); 26] = [
     ("A <--> B mass (k1, k2)", "A <-> B mass (k1, k2)"),
     ("A <==> B mass (k1, k2)", "A <-> B mass (k1, k2)"),
@@ -39,7 +39,7 @@ const SLIPS: [(&str, &str); 26] = [
 fn slips_in_reactions_name_the_line_to_write() {
     let folder = scratch("reaction-slips");
     for (line, better) in SLIPS {
-        // `A + B = C` alone is an equation: its states must have no other
+        // `A + B = C` alone is an equation: its states must have no other one
         let model =
             if line == "A + B = C" { MODEL.replace("$A + $B + $C -> A + B + C", "0 -> 0") } else { MODEL.into() };
         std::fs::write(folder.join("m.ode"), format!("{model}{line}\nrun {{ t = 0 .. 1 }}\n")).expect("a folder");

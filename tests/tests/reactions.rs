@@ -1,4 +1,4 @@
-//! Reactions through the command: the equations that follow, beside those that a person would write.
+//! Reactions through the command: their equations against those that a user would write.
 
 use odec_tests::command::{run_in, scratch};
 use odec_tests::mutate::Random;
@@ -16,7 +16,7 @@ fn rows(name: &str, text: &str, more: &[&str]) -> (Vec<String>, Vec<Vec<f64>>) {
     (header, lines.map(|line| line.split(',').map(number).collect()).collect())
 }
 
-/// Both texts give the same rows, to rounding: steps are constant.
+/// Checks that both texts give the same rows, within rounding: steps are constant.
 fn agree(name: &str, reactions: &str, equations: &str) {
     let more = ["--method", "rk4", "--step", "0.01"];
     let (header, first) = rows(&format!("{name}-reactions"), reactions, &more);
@@ -27,8 +27,8 @@ fn agree(name: &str, reactions: &str, equations: &str) {
     }
 }
 
-/// Networks made at random: stoichiometry, catalysts, species that are not changed, both ways, the laws
-/// `mass`, `rate` and `flow`, compartments.
+/// Random networks: stoichiometry, catalysts, unchanged species, both directions, the laws `mass`, `rate` and `flow`,
+/// compartments.
 #[test]
 fn random_networks_have_their_equations() {
     let mut random = Random(7);
@@ -95,7 +95,7 @@ fn random_networks_have_their_equations() {
         equations += &rates;
         for (k, sum) in sums.iter().enumerate() {
             equations += &format!("S{k}' = 0{sum}\n");
-            // one that no reaction changes needs an equation
+            // a species that no reaction changes needs an equation
             text += &format!("0 -> S{k}  flow 0*S{k}\n");
         }
         let run = "run { t = 0 .. 0.2; samples = 2 }\n";
@@ -122,11 +122,11 @@ fn reactions_of_elements_are_loops() {
     agree("elements", &format!("{state}{reactions}{run}"), &format!("{state}{equations}{run}"));
 }
 
-/// One species in a reaction that is made at random: of an array the element `i + offset`, or one that is named.
+/// Species in a random reaction: the element `i + offset` of an array, or a named one.
 struct Part {
     species: usize,
     offset: i64,
-    /// An element by its number, and how it is written.
+    /// Number and text of a single element.
     fixed: Option<(i64, String)>,
     kept: bool,
     count: i64,
@@ -149,14 +149,14 @@ impl Part {
         }
     }
 
-    /// `X3`, `A0`: what it is for one value of the index.
+    /// Name for one value of the index: `X3`, `A0`.
     fn single(&self, i: i64) -> String {
         let (name, array, _) = SPECIES[self.species];
         let at = self.fixed.as_ref().map_or(i + self.offset, |(at, _)| *at);
         if array { format!("{name}{at}") } else { format!("{name}0") }
     }
 
-    /// With its number and `$`, as a reaction has it.
+    /// Text in a reaction, with its number and `$`.
     fn written(&self) -> String {
         let count = if self.count == 1 { String::new() } else { format!("{} ", self.count) };
         format!("{count}{}{}", if self.kept { "$" } else { "" }, self.loops())
@@ -178,13 +178,13 @@ fn part(random: &mut Random, n: i64, (from, to): (i64, i64), one_to_one: bool) -
     }
 }
 
-/// A model with loops, and the same one with a state for each element.
+/// Model with loops, and the same model with a state for each element.
 struct Network {
     n: i64,
     loops: String,
-    /// Names of single states, what they are elements of, and their initial values.
+    /// Names of single states, their arrays, and their initial values.
     names: Vec<(String, usize, String)>,
-    /// What reactions do to each.
+    /// Sum of the effects of reactions on each state.
     sums: Vec<String>,
 }
 
@@ -205,7 +205,7 @@ impl Network {
         Network { n, loops, names, sums }
     }
 
-    /// A reaction at random, in both forms; `one_to_one`: one molecule becomes one.
+    /// Adds a random reaction in both forms; `one_to_one`: one molecule becomes one.
     fn react(&mut self, random: &mut Random, number: usize, one_to_one: bool) {
         let from = 1 + random.below(self.n as usize) as i64;
         let range = (from, from + random.below((self.n - from + 1) as usize) as i64);
@@ -260,7 +260,7 @@ impl Network {
 }
 
 /// Reactions over ranges, with shifts, single elements, sums and compartments: the equations are those of the same
-/// reactions written one by one for single species, and what goes from one to one keeps the amount.
+/// reactions written one by one for single species, and one-to-one reactions conserve the amount.
 #[test]
 fn random_reactions_of_elements_have_their_equations() {
     let mut random = Random(11);
@@ -270,7 +270,7 @@ fn random_reactions_of_elements_have_their_equations() {
         for number in 0..2 + random.below(4) {
             network.react(&mut random, number, one_to_one);
         }
-        // what no reaction changes needs one
+        // a state that no reaction changes needs one
         let rest = ["X[i]", "Y[i]", "A", "B", "C"].map(|name| format!("{name} -> {name}  rate 0\n")).concat();
         let mut singles = "param k = 0.3\n".to_owned();
         for ((name, _, start), sum) in network.names.iter().zip(&network.sums) {
@@ -304,7 +304,7 @@ fn a_numbered_species_takes_part_in_all_reactions_of_a_range() {
     agree("monomer", &format!("{state}{reactions}{run}"), &format!("{state}{equations}{run}"));
 }
 
-/// What a run sets can take elements away that a reaction makes; without an index, too, and in an array of parts.
+/// A setting of a run can remove elements that a reaction produces; also without an index, and in an array of parts.
 #[test]
 fn nothing_is_made_beyond_an_end_that_a_run_sets() {
     let folder = scratch("reactions-ends");
@@ -353,7 +353,7 @@ fn compartments_of_parts_keep_their_volumes() {
     std::fs::write(folder.join("across.ode"), across).expect("a writable folder");
     let out = run_in(&folder, &["check", "across.ode"], b"");
     assert!(out.err.contains("E0592"), "{}", out.err);
-    // what changes with time cannot be given, not through a definition or a part between them
+    // a quantity that varies with time cannot be given, also through a definition or an intermediate part
     std::fs::write(folder.join("between.ode"), "param U = 1\nuse \"part.ode\" as p { V = U }\np.C' = 0\n")
         .expect("a file");
     for given in ["y", "2*size", "t + 1"] {
@@ -374,7 +374,7 @@ fn compartments_of_parts_keep_their_volumes() {
 fn reactions_of_a_model_add_to_those_of_its_parts() {
     let folder = scratch("reactions-added");
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("a writable folder");
-    // the volume changes, so that the part has a term of its own in each equation
+    // the volume changes, so that the part has its own term in each equation
     write(
         "cell.ode",
         "param k = 1\nstate V = 1\nV' = 0.5\ncompartment box = V\nstate A = 2 in box, B = 0 in box\nA -> B  mass k\n",
@@ -403,7 +403,7 @@ fn reactions_of_a_model_add_to_those_of_its_parts() {
     let near = |a: &f64, b: &f64| (a - b).abs() < 1e-8;
     let same = |a: &[Vec<f64>], b: &[Vec<f64>]| a.iter().flatten().zip(b.iter().flatten()).all(|(a, b)| near(a, b));
     assert!(same(&parts, &right), "{parts:?} {right:?}");
-    // the model with this part, and with a reaction of its own, as a part
+    // the model with this part, and with its own reaction, as a part
     write("added.ode", added);
     write("outer.ode", &format!("use \"added.ode\" as m\nm.c.B -> 0  rate 0.1*m.c.B\n{run}"));
     let out = run_in(&folder, &["run", "outer.ode", "--quiet", "--record", "m.c.A,m.c.B"], b"").success().text();
@@ -412,7 +412,7 @@ fn reactions_of_a_model_add_to_those_of_its_parts() {
     let hand = format!("{}X' = 0.3*c_B\nstate X = 1\n", equations("c.", " + 0.25", " - 0.3*c.B/c.V - 0.1*c.B"));
     let right = columns("hand.ode", &hand);
     assert!(same(&nested, &right), "{nested:?} {right:?}");
-    // each part of an array, a neighbour, and one alone
+    // each part of an array, a neighbour, and a single one
     write("two.ode", "state A = 2, B = 0\nA -> B  mass 1\n");
     let array = "const N = 3\nindex i = 1..N\nuse \"two.ode\" as c[i]\nstate X = 0\nforth[i in 1..N-1]: c[i].B -> c[i+1].B  mass 0.5\n\
                  c[2].A -> X  mass 0.1\n";
@@ -428,7 +428,7 @@ fn reactions_of_a_model_add_to_those_of_its_parts() {
     };
     let (parts, right): (Vec<f64>, Vec<f64>) = (rows(array), rows(hand));
     assert!(parts.len() == 40 && parts.iter().zip(&right).all(|(a, b)| near(a, b)), "{parts:?}\n{right:?}");
-    // the matrix has the species of the parts, and no total that a reaction of a part may change
+    // the matrix contains the species of the parts, and no total that a reaction of a part may change
     write(
         "sum.ode",
         "use \"two.ode\" as c\nstate X = 0, Y = 0\nc.A -> X  mass 1\nc.B -> 0  mass 1\nX <-> Y  mass (1, 1)\n",
@@ -442,7 +442,7 @@ fn reactions_of_a_model_add_to_those_of_its_parts() {
     assert!(out.contains("\nc.A          -1") && !out.contains("conserve "), "{out}");
 }
 
-/// An event that sets a volume says what becomes of what is in it: both ways are possible.
+/// An event that sets a volume tells what happens to its contents: both ways are possible.
 #[test]
 fn events_say_what_becomes_of_a_concentration() {
     let text = "state V = 1\nV' = 0.5\ncompartment cell = V\nstate C = 1 in cell, D = 1 in cell\nC -> 0  mass 0\n\
@@ -478,7 +478,7 @@ fn totals_of_many_reactions_are_found() {
     assert!(out.contains("totals not computed"), "{out}");
 }
 
-/// Amounts stay where volumes change.
+/// Amounts are unchanged if volumes change.
 #[test]
 fn concentrations_follow_their_volume() {
     let text = "state V = 1\nV' = 0.5*cos(t)\ncompartment cell = V, rest = 3\n\
@@ -525,7 +525,7 @@ fn the_matrix_shows_what_is_conserved() {
     }
 }
 
-/// A rate by an unknown vanishes with a reactant on which the unknown depends: no advice to change it.
+/// A rate that depends on an unknown vanishes with a reactant on which the unknown depends: no advice to change it.
 #[test]
 fn rates_may_follow_reactants_through_an_equation() {
     let folder = scratch("reactions-unknown");
@@ -539,7 +539,7 @@ fn rates_may_follow_reactants_through_an_equation() {
     assert!(ran.err.contains("W0520"), "{}", ran.err);
 }
 
-/// Compartments over an index: what flows into an element is divided by the volume there, and volumes may change.
+/// Compartments over an index: the flow into an element is divided by the volume there, and volumes may change.
 #[test]
 fn compartments_over_an_index() {
     let head = "const N = 3\nindex i = 1..N\nparam Q = 0.7, k = 0.2\n";

@@ -1,4 +1,4 @@
-//! SBML through the command: the rows of models whose solutions are known, the text of an import, and files that are no models.
+//! SBML through the command: the rows of models with known solutions, the text of an import, and files without models.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,8 @@ fn every_level_gives_the_same_rows() {
     }
 }
 
-/// In a growing compartment, reactions and constancy keep amounts, a rate rule of a species is one of its concentration.
+/// In a growing compartment, reactions and constancy preserve amounts; a rate rule of a species applies to its
+/// concentration.
 #[test]
 fn a_growing_compartment_dilutes_amounts() {
     let rows = rows("growing", &["--t-end", "3", "--samples", "6"]);
@@ -68,7 +69,7 @@ fn a_growing_compartment_dilutes_amounts() {
     follows(&rows, "D", |_| 10.0);
     follows(&rows, "[D]", |t| 10.0 / volume(t));
     follows(&rows, "[E]", |t| a(t) / volume(t) + 1.0);
-    // an initial assignment reads concentrations at the start, and stays
+    // an initial assignment reads concentrations at the start, and is constant
     follows(&rows, "start", |_| 4.0);
 }
 
@@ -82,7 +83,7 @@ fn stoichiometries_change_and_amounts_are_converted() {
     follows(&rows, "nA", |t| if t < 2.5 { 2.0 } else { 3.0 });
 }
 
-/// Every operator of MathML that odec has under another name, or not at all.
+/// Every operator of MathML that has another name in odec, or does not exist there.
 #[test]
 fn operators_of_mathml_have_their_values() {
     let rows = rows("functions", &["--t-end", "2", "--samples", "4"]);
@@ -158,8 +159,8 @@ fn an_algebraic_rule_determines_what_nothing_else_does() {
     follows(&rows, "speed", |t| -0.5 * a(t));
 }
 
-/// A submodel whose minutes are seconds of the whole, with a parameter replaced through a port (twice its value), one replaced two
-/// levels deep, a part that replaces one of the whole, and a rule deleted.
+/// A submodel with minutes that are seconds of the whole model, with a parameter replaced through a port (twice its
+/// value), one replaced two levels deep, a part that replaces one of the whole, and a deleted rule.
 #[test]
 fn submodels_become_parts_of_the_model() {
     let rows = rows("submodels", &["--t-end", "40", "--samples", "8"]);
@@ -180,7 +181,7 @@ fn model(parts: &str) -> String {
     format!("{head}{parts}</model></sbml>")
 }
 
-/// Parameters x and y that change, where x' = -1, and events `(trigger, attributes of the trigger, priority, what is set)`.
+/// Parameters x and y that change, where x' = -1, and events `(trigger, attributes of the trigger, priority, assignments)`.
 fn with_events(x: f64, events: &[(&str, &str, &str, &str)]) -> String {
     let event = |(trigger, attributes, priority, set): &(&str, &str, &str, &str)| {
         format!(
@@ -202,8 +203,8 @@ fn with_events(x: f64, events: &[(&str, &str, &str, &str)]) -> String {
     ))
 }
 
-/// Of two events that cancel each other, SBML executes one: which one is left to chance. They take turns in the text. An order by
-/// priority leaves nothing to chance.
+/// Of two events that cancel each other, SBML executes one by chance. They take turns in the text. An order by
+/// priority removes the chance.
 #[test]
 fn events_that_cancel_each_other_take_turns() {
     let late =
@@ -256,7 +257,7 @@ fn columns_have_the_names_of_the_file() {
     assert!((value("t") - 3.0).abs() < 1e-6 && (value("S") - (-10.0_f64).exp()).abs() < 1e-6, "{rows}");
 }
 
-/// The text of an import is what was reviewed, `odec check` accepts it, and it has the rows of the file.
+/// The text of an import is the reviewed one, `odec check` accepts it, and it has the rows of the file.
 #[test]
 fn an_import_is_a_model_of_its_own() {
     let folder = scratch("sbml-import");
@@ -277,7 +278,7 @@ fn an_import_is_a_model_of_its_own() {
     snapshot::report(&differences);
 }
 
-/// The file has the columns of the model with the same values: equations, functions, switches, events of every kind that SBML has.
+/// The file has the columns of the model with the same values: equations, functions, switches, all kinds of events in SBML.
 #[test]
 fn an_export_has_the_rows_of_its_model() {
     let folder = scratch("sbml-export");
@@ -306,7 +307,7 @@ fn an_export_has_the_rows_of_its_model() {
     }
 }
 
-/// `sign` of what is not a number is none, as in odec, and 0 only where its operand is 0.
+/// `sign` of NaN is NaN, as in odec, and 0 only if its operand is 0.
 #[test]
 fn an_exported_sign_keeps_what_is_not_a_number() {
     let folder = scratch("sbml-export-sign");
@@ -316,7 +317,7 @@ fn an_exported_sign_keeps_what_is_not_a_number() {
     assert!(xml.contains("<otherwise><ci>x</ci></otherwise>"), "{xml}");
 }
 
-/// Other commands read a file too, and none writes into it.
+/// Other commands read a file too, and none overwrites it.
 #[test]
 fn every_command_takes_a_file() {
     let file = "tests/fixtures/sbml/decay-l3v2.xml";
@@ -328,7 +329,7 @@ fn every_command_takes_a_file() {
     assert!(text(&root().join(file)).starts_with("<?xml"));
 }
 
-/// What an import makes of any text is a model or a message, and no panic.
+/// An import of any text gives a model or a message, and no panic.
 fn judge(text: &str) -> bool {
     let imported = odec_sbml::import(text);
     let errors = imported.diagnostics.iter().filter(|d| d.is_error()).count();
@@ -363,7 +364,7 @@ fn hostile_files_get_a_message() {
     ] {
         assert!(!judge(&text), "{}", text.get(..200).unwrap_or(&text));
     }
-    // functions that call one another, each twice, do not grow
+    // functions that call each other twice do not grow
     let twice = |k: usize| {
         let call = |f: usize| format!("<apply><ci>f{f}</ci><ci>a</ci></apply>");
         let body = format!("<apply><and/>{0}{0}</apply>", if k == 0 { "<ci>a</ci>".to_owned() } else { call(k - 1) });

@@ -1,5 +1,5 @@
-//! Delays of SBML, `delay(x, tau)`: earlier values of quantities that do not depend on them are those of a solution; what odec
-//! cannot import is refused.
+//! Delays of SBML, `delay(x, tau)`: earlier values of quantities that do not depend on them are those of a solution;
+//! other delays are refused.
 
 use crate::sbml_meaning::{Parts, follow, model, refused, rows_from};
 
@@ -13,7 +13,7 @@ fn before(t: f64, lag: f64) -> f64 {
     if t < lag { 4.0 } else { 4.0 * (-0.5 * (t - lag)).exp() }
 }
 
-/// The lag is a number, a formula of constants, or 0; what is read may be an expression.
+/// The lag is a number, a formula of constants, or 0; the operand may be an expression.
 #[test]
 fn an_earlier_value_of_a_state_is_that_of_its_solution() {
     let parts = decay()
@@ -55,7 +55,7 @@ fn lags_add_up() {
     follow(&parts, &[("a", &|t| before(t, 0.75)), ("c", &c), ("d", &|t| 2.0 * before(t, 0.75))]);
 }
 
-/// What a formula of the time says holds before the start, too, and so does an initial assignment.
+/// A formula of the time also holds before the start, and so does an initial assignment.
 #[test]
 fn formulas_of_the_time_have_values_before_the_start() {
     let parts = model()
@@ -77,7 +77,7 @@ fn formulas_of_the_time_have_values_before_the_start() {
     follow(&parts, &[("a", &|t| (1.5 * t).sin()), ("b", &b), ("d", &|_| 3.0)]);
 }
 
-/// A concentration falls as its compartment grows; the amount that is left is 2 exp(-k t).
+/// A concentration falls as its compartment grows; the remaining amount is 2 exp(-k t).
 #[test]
 fn an_earlier_concentration_is_that_of_the_earlier_volume() {
     let parts = model()
@@ -130,7 +130,7 @@ fn an_earlier_amount_has_the_stoichiometry_of_its_time() {
     follow(&parts, &[("a", &|t| amount((t - 0.75).max(0.0))), ("kept", &kept)]);
 }
 
-/// The lag begins where the run does.
+/// The lag starts with the run.
 #[test]
 fn the_past_of_a_run_is_before_its_start() {
     let parts = decay().parameter("a", 0.0).is("a", "(delay x 0.75)");
@@ -140,7 +140,7 @@ fn the_past_of_a_run_is_before_its_start() {
     }
 }
 
-/// A run may give the parameter another value, so that the text of the model has to know.
+/// A run may set the parameter, so the text of the model must check it.
 #[test]
 fn a_parameter_that_is_a_lag_may_not_be_negative() {
     let parts = decay().constant("k", -0.5).parameter("a", 0.0).is("a", "(delay x k)");
@@ -149,8 +149,8 @@ fn a_parameter_that_is_a_lag_may_not_be_negative() {
     assert_eq!(refused(&decay().parameter("a", 0.0).is("a", "(delay x -1)").text()), Some("E0806"));
 }
 
-/// What depends on its own past, directly, through other quantities or through events; what events, algebraic rules and fast
-/// reactions change; a lag that varies.
+/// Quantities that depend on their own past, directly, through other quantities or through events; quantities that
+/// events, algebraic rules and fast reactions change; a lag that varies.
 #[test]
 fn other_delays_are_refused() {
     let a = || decay().parameter("a", 0.0);

@@ -1,9 +1,9 @@
-//! Exports to SBML, function by function: what SBML has no word for is written in words that it has, or refused by name.
+//! Exports to SBML, function by function: a function that SBML lacks is expressed by others, or refused by name.
 
 use odec_ir::builtin::{Notation, table};
 use odec_tests::command::{run_in, scratch};
 
-/// Arguments inside of the domain of a function, on both sides of its switches where it has some.
+/// Arguments inside the domain of a function, on both sides of its switches if it has some.
 fn arguments(name: &str) -> &'static [&'static str] {
     match name {
         "asin" | "acos" | "atanh" => &["0.9*sin(3*t)"],
@@ -18,7 +18,7 @@ fn arguments(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// What the command calls functions whose rows have other names.
+/// Name in the command of functions whose rows have other names.
 fn written(name: &str) -> &str {
     if name == "ln" { "log" } else { name }
 }

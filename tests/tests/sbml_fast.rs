@@ -1,4 +1,5 @@
-//! Fast reactions of SBML: the rows are those of the limit of an infinite rate, and what has no single limit is refused.
+//! Fast reactions of SBML: the rows are those of the limit of an infinite rate, and reactions without a single limit
+//! are refused.
 
 use crate::sbml_meaning::{Parts, follow, model, refused, refused_with};
 
@@ -47,7 +48,7 @@ fn a_fast_reaction_is_in_equilibrium_from_the_start() {
     follow(&fast(parts, &["J"]), &[("A", &a), ("B", &b), ("C", &c), ("[B]", &of_b), ("slow", &|t| 0.5 * b(t))]);
 }
 
-/// What makes A, of which nothing is left, makes B; a stoichiometry with a name is in the totals.
+/// A reaction that produces A, which is used up at once, produces B; a stoichiometry with a name is in the totals.
 #[test]
 fn a_fast_reaction_without_a_way_back_uses_up_what_it_takes() {
     let parts = model()
@@ -61,7 +62,7 @@ fn a_fast_reaction_without_a_way_back_uses_up_what_it_takes() {
         .initial("m", "n");
     let mut parts = fast(parts, &["J"]);
     parts.attributes = "conversionFactor='cf'".to_owned();
-    // each A is n/2 of B; what feeds makes cf*0.1 of A
+    // each A gives n/2 of B; the feed produces cf*0.1 of A
     follow(&parts, &[("A", &|_| 0.0), ("B", &|t| 1.0 + 1.5 * (4.0 + 0.05 * t))]);
 }
 
@@ -90,7 +91,7 @@ fn a_fast_reaction_of_second_order_has_its_equilibrium() {
     }
 }
 
-/// A species that the reaction does not change fixes the other one, whatever slow reactions do to it.
+/// A species that the reaction does not change determines the other one, regardless of slow reactions.
 #[test]
 fn a_boundary_species_fixes_the_equilibrium() {
     let parts = model()
@@ -108,7 +109,7 @@ fn a_boundary_species_fixes_the_equilibrium() {
 fn an_event_changes_the_total() {
     let parts = pair().event("(gt time 1.25)", "early", &[("A", "10")]);
     let before = |t: f64| t < 1.25;
-    // [A] = 10 is the amount 20, beside the amount 3 of B
+    // [A] = 10 is the amount 20, next to the amount 3 of B
     let a = |t: f64| if before(t) { 1.0 } else { 23.0 / 4.0 };
     let b = |t: f64| if before(t) { 3.0 } else { 69.0 / 4.0 };
     follow(&fast(parts, &["J"]), &[("A", &a), ("B", &b)]);

@@ -8,7 +8,7 @@ const HEAD: &str = "<sbml xmlns='http://www.sbml.org/sbml/level3/version2/core' 
                     xmlns:comp='http://www.sbml.org/sbml/level3/version1/comp/version1' level='3' version='2' \
                     comp:required='true'>";
 
-/// A file with a model of this id, and what follows the model.
+/// File with a model of this id, and the text after the model.
 fn file(id: &str, model: &str, rest: &str) -> String {
     format!("{HEAD}\n<model id='{id}'>{model}</model>{rest}</sbml>")
 }
@@ -47,8 +47,8 @@ fn folder(name: &str, files: &[(&str, String)]) -> PathBuf {
     folder
 }
 
-/// The main model takes `A` from the model of another file, which itself has a part from a third one, in a folder
-/// below; and `B` and `C` by name.
+/// The main model takes `A` from the model of another file, which has a part from a third one, in a folder below; and
+/// `B` and `C` by name.
 #[test]
 fn submodels_come_from_other_files() {
     let main = submodels(&[("A", "whole"), ("B", "named"), ("C", "further")]);
@@ -87,7 +87,7 @@ fn submodels_come_from_other_files() {
     }
 }
 
-/// A mistake in another file is shown there.
+/// A mistake in another file is reported there.
 #[test]
 fn messages_point_at_the_file_of_the_mistake() {
     let main = |source, model| file("main", &submodels(&[("A", "a")]), &external(&[("a", source, model)]));

@@ -4,7 +4,7 @@ use odec_tests::command::{run_in, scratch};
 
 use crate::sbml_meaning::{follow, model, refused, rows_from};
 
-/// The size is twice a concentration that the file gives: 3, so that the size is 6 and the amount 18.
+/// The size is twice a concentration that the file gives as 3, so that the size is 6 and the amount 18.
 #[test]
 fn a_size_depends_on_a_concentration_that_is_given() {
     let parts = model()
@@ -51,7 +51,7 @@ fn a_size_depends_on_a_concentration_through_rules() {
     );
 }
 
-/// A circle that nothing in the file opens: [S] = p = V = 2*[S].
+/// A circle that no value in the file breaks: [S] = p = V = 2*[S].
 #[test]
 fn a_true_circle_is_refused() {
     let parts = model()
@@ -76,7 +76,7 @@ fn a_true_circle_is_refused() {
 }
 
 /// A trigger that is true at the start by equality, and false right after it: SBML reads it at the start. `p` falls
-/// from 1 and is there again at 2.
+/// from 1 and reaches 1 again at 2.
 #[test]
 fn triggers_are_read_at_the_start_itself() {
     let falling = || {
@@ -107,7 +107,7 @@ fn triggers_are_read_at_the_start_itself() {
     let timed = falling().event("(leq time 0)", "first", &[("a", "5")]).event("(geq time 0)", "first", &[("b", "6")]);
     let (early, late) = (rows_from(&timed.text(), "0..4"), rows_from(&timed.text(), "2..6"));
     assert_eq!((early["a"][0], early["b"][0], late["a"][8], late["b"][0]), (5.0, 6.0, 0.0, 6.0));
-    // whether this one is cancelled depends on the instant after the start
+    // the instant after the start determines whether this one is cancelled
     let cancelled = falling().event("(geq p 1)", "first; cancel; delay 1", &[("a", "1")]);
     assert_eq!(refused(&cancelled.text()), Some("E0808"));
 }

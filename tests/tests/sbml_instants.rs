@@ -5,7 +5,7 @@ use odec_tests::command::{run_in, scratch};
 
 const TIME: &str = "<csymbol encoding='text' definitionURL='http://www.sbml.org/sbml/symbols/time'>t</csymbol>";
 
-/// A model in which x counts the executions of one event, y grows as the time, and z is discrete.
+/// Model in which x counts the executions of one event, y grows like the time, and z is discrete.
 fn counting(trigger: &str, initially: bool, more: &str) -> String {
     let math = |content: &str| format!("<math xmlns='http://www.w3.org/1998/Math/MathML'>{content}</math>");
     let parameters = ["x", "y", "z"].map(|id| format!("<parameter id='{id}' value='0' constant='false'/>")).concat();
@@ -26,7 +26,7 @@ fn apply(operator: &str, operands: &str) -> String {
     format!("<apply><{operator}/>{operands}</apply>")
 }
 
-/// How often the event happens at the start, and up to 4; and the messages.
+/// Number of executions at the start, and up to 4; and the messages.
 fn counted(text: &str) -> ([f64; 2], String) {
     let folder = scratch("sbml-instants");
     std::fs::write(folder.join("m.xml"), text).expect("a folder");
@@ -64,7 +64,7 @@ fn equalities_happen_when_one_quantity_passes_the_other() {
     }
 }
 
-/// Inside a larger condition, the instant is not noticed, and a warning says so.
+/// Inside a larger condition, the instant is not detected, and a warning is given.
 #[test]
 fn equalities_inside_larger_conditions_are_told() {
     let passing = apply("neq", "<ci>y</ci><cn>2</cn>");

@@ -1,4 +1,4 @@
-//! Ten models in the nine levels and versions of SBML, which spell the same thing in different ways: the rows are equal.
+//! Ten models in the nine levels and versions of SBML, with their different spellings: the rows are equal.
 
 use odec_tests::command::{run_in, scratch};
 
@@ -6,15 +6,15 @@ use crate::sbml_meaning::math;
 
 const LEVELS: [(u32, u32); 9] = [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (2, 4), (2, 5), (3, 1), (3, 2)];
 
-/// Formulas are lists, operator first, of what Level 1 has too.
+/// Formulas are lists, operator first, with the operators of Level 1.
 struct Model {
     compartments: &'static [(&'static str, f64)],
     /// Name, compartment, amount, boundary.
     species: &'static [(&'static str, &'static str, f64, bool)],
     parameters: &'static [(&'static str, f64)],
-    /// What has a rule, whether it is a rate, and the formula. A rule without a name is algebraic.
+    /// Variable of a rule, whether it is a rate, and the formula. A rule without a name is algebraic.
     rules: &'static [(&'static str, bool, &'static str)],
-    /// Reactants, products, law and its own parameters.
+    /// Reactants, products, law and its local parameters.
     reactions: &'static [Reaction],
 }
 
@@ -24,7 +24,7 @@ type Reaction = (Side, Side, &'static str, &'static [(&'static str, f64)]);
 const CELL: &[(&str, f64)] = &[("cell", 2.0)];
 
 const MODELS: [Model; 10] = [
-    // decay with a parameter of its own
+    // decay with a local parameter
     Model {
         compartments: CELL,
         species: &[("A", "cell", 6.0, false), ("B", "cell", 0.0, false)],
@@ -104,7 +104,7 @@ const MODELS: [Model; 10] = [
         rules: &[("y", false, "(plus (exp (minus A)) (abs (sin B)))")],
         reactions: &[(&[(3, "A")], &[(1, "B")], "(divide (power A n) (plus 1 (power A n)))", &[])],
     },
-    // nothing but a rule
+    // only a rule
     Model {
         compartments: CELL,
         species: &[],

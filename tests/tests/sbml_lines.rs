@@ -1,4 +1,4 @@
-//! Reactions of SBML as lines with arrows: which lines an import writes, and words that lines have another use for.
+//! Reactions of SBML as lines with arrows: the lines of an import, and words that have another meaning in lines.
 
 use odec_tests::command::{run_in, scratch};
 
@@ -54,7 +54,7 @@ fn lines(text: &str) -> Vec<String> {
     imported.lines().filter(is_line).map(str::to_owned).collect()
 }
 
-/// Numbers stand before species; what has a name, a conversion factor or a minus multiplies the rate or changes sides.
+/// Numbers come before species; a name, a conversion factor or a minus multiplies the rate or changes sides.
 #[test]
 fn lines_hold_what_reactions_do() {
     let all = ["A", "B", "C"].map(|id| species(id, "")).concat();
@@ -62,7 +62,7 @@ fn lines_hold_what_reactions_do() {
     assert_eq!(found(&[reaction("J", &["A", "2 B"], &["0.5 C"], "A")]), ["J: A + 2 B -> 0.5 C  rate k*A"]);
     assert_eq!(found(&[reaction("J", &["A", "A"], &["A", "B"], "A")]), ["J: 2 A -> A + B  rate k*A"]);
     assert_eq!(found(&[reaction("J", &[], &["B"], "A")]), ["J: 0 -> B  rate k*A"]);
-    // what is taken a negative number of times is made
+    // a reactant with a negative number is a product
     assert_eq!(
         found(&[reaction("J", &["A", "-2 B"], &["0 C"], "A")]),
         ["C' = 0", "J: A -> 2 B  rate k*A   # A + -2 B -> 0 C"]
@@ -76,11 +76,11 @@ fn lines_hold_what_reactions_do() {
     );
     let boundary = [species("A", ""), species("B", "boundaryCondition='true'")].concat();
     assert_eq!(lines(&model(&boundary, &reaction("J", &["A", "B"], &["2 B"], "B"))), ["J: A + $B -> 2 $B  rate k*B"]);
-    // a reaction that takes and makes nothing is a rate
+    // a reaction without reactants and products is a rate
     assert_eq!(lines(&model(&all, &reaction("J", &[], &[], "A"))), ["elapsed' = 1"]);
 }
 
-/// The same values as the sum of the rates that SBML says, by hand.
+/// The same values as the sum of rates in SBML, by hand.
 #[test]
 fn lines_have_the_values_of_sums() {
     let odd =
@@ -176,11 +176,11 @@ fn messages_about_a_model_point_at_its_xml() {
     assert!(out.contains("\"file\":\"m.xml\"") && out.contains("\"line\":5"), "{out}");
 }
 
-/// Reactions stay reactions in an export, also where units multiply their rates, and have the rows of the model.
+/// Reactions remain reactions in an export, even if units multiply their rates, and have the rows of the model.
 #[test]
 fn exported_reactions_have_the_rows_of_their_model() {
     let networks = [
-        // plain, with a catalyst, a source that reads rates, and a state with an equation of its own
+        // plain, with a catalyst, a source that reads rates, and a state with its own equation
         (
             4,
             "param kon = 2, koff = 0.5\nn = 2*kon\nstate E = 1, S = n + 1, ES = 0, P = 0, D = 0, w = 1\nw' = -0.3*w*ES\n\

@@ -1,7 +1,7 @@
-//! What SBML means where amounts, volumes, events and names meet: small models with solutions by hand.
+//! Semantics of SBML for amounts, volumes, events and names: small models with solutions by hand.
 //!
-//! Formulas stand as lists, operator first: `(times k (plus A 1))`. `time` is the time, `(rateOf x)` a derivative, `(delay x 1)`
-//! an earlier value.
+//! Formulas are lists, operator first: `(times k (plus A 1))`. `time` is the time, `(rateOf x)` a derivative, `(delay
+//! x 1)` an earlier value.
 
 use std::collections::BTreeMap;
 
@@ -231,13 +231,14 @@ pub fn refused(text: &str) -> Option<&'static str> {
     odec_sbml::import(text).diagnostics.iter().find(|d| d.is_error()).map(|d| d.code.code)
 }
 
-/// What the labels of the errors say.
+/// Text of the labels of the errors.
 pub fn refused_with(text: &str) -> Vec<String> {
     let errors = odec_sbml::import(text).diagnostics.into_iter().filter(odec_lang::diagnostic::Diagnostic::is_error);
     errors.flat_map(|d| d.labels.into_iter().map(|label| label.text).collect::<Vec<_>>()).collect()
 }
 
-/// `late`: both events read the values at their execution. Whichever comes first, the second one reads what it has set.
+/// `late`: both events read the values at their execution. In either order, the second one reads the value that the
+/// first one has set.
 #[test]
 fn late_events_at_one_instant_take_turns() {
     let swap = model().parameter("a", 1.0).parameter("b", 2.0).event("(gt time 1.25)", "late", &[("a", "b")]).event(
@@ -280,7 +281,7 @@ fn early_events_at_one_instant_swap() {
     follow(&parts, &[("a", &|t| if t < 1.25 { 1.0 } else { 2.0 }), ("b", &|t| if t < 1.25 { 2.0 } else { 1.0 })]);
 }
 
-/// Between two events of one instant, a and b differ: the third one sees it, whichever comes first.
+/// Between two events of one instant, a and b differ: the third one detects this in any order.
 #[test]
 fn what_holds_between_two_events_of_one_instant_is_seen() {
     let parts = model()
@@ -293,7 +294,8 @@ fn what_holds_between_two_events_of_one_instant_is_seen() {
     follow(&parts, &[("seen", &|t| f64::from(t > 1.25)), ("a", &|t| f64::from(t > 1.25))]);
 }
 
-/// Two that set one quantity: the one with the lower priority is the last. Without priorities it is one of both.
+/// Two events that set one quantity: the one with the lower priority is the last. Without priorities the result is
+/// one of both.
 #[test]
 fn events_that_set_one_quantity_take_turns() {
     let parts = |first, second| {
@@ -308,7 +310,7 @@ fn events_that_set_one_quantity_take_turns() {
     assert!(last == 1.0 || last == 2.0, "{last}");
 }
 
-/// Each of two events keeps the other one from happening, over and over: both are chosen, and as often as a coin falls.
+/// Each of two events prevents the other one, repeatedly: both are chosen, with equal frequency.
 #[test]
 fn chance_decides_between_events_that_exclude_each_other() {
     let due = "(geq (minus time last) 0.01)";
@@ -345,7 +347,8 @@ fn a_concentration_is_set_before_the_size() {
     );
 }
 
-/// An event of the values of its trigger comes after one that makes the compartment larger: the amount is 3 times the new size.
+/// An event with the values of its trigger comes after one that makes the compartment larger: the amount is 3 times
+/// the new size.
 #[test]
 fn a_concentration_is_set_in_the_compartment_of_the_execution() {
     let parts = model()
@@ -368,7 +371,7 @@ fn a_delayed_event_sets_the_concentration_of_its_trigger() {
     follow(&parts, &[("S", &amount), ("[S]", &|t| amount(t) / (1.0 + t))]);
 }
 
-/// Amounts stay where an event changes a size, also where a concentration has a rate, and for substance-only species.
+/// Amounts are unchanged if an event changes a size, even if a concentration has a rate, and for substance-only species.
 #[test]
 fn amounts_stay_where_a_size_jumps() {
     let parts = model()
@@ -437,7 +440,7 @@ fn conversion_factors_multiply_amounts() {
     );
 }
 
-/// A parameter of a reaction stands for itself there, whatever the model calls by its name; so do arguments of functions.
+/// A parameter of a reaction hides quantities of the same name there; so do arguments of functions.
 #[test]
 fn inner_names_hide_outer_ones() {
     let parts = model()
@@ -467,7 +470,7 @@ fn stoichiometries_begin_and_jump() {
     follow(&parts, &[("A", &|t| 12.0 * t), ("B", &|t| 3.0 * t + 12.0 * (t - 1.25).max(0.0)), ("n", &|_| 4.0)]);
 }
 
-/// What is delayed and not persistent is dropped; what counts as false before the start happens there.
+/// A delayed event that is not persistent is dropped; a trigger that counts as false before the start happens there.
 #[test]
 fn triggers_are_cancelled_and_begin() {
     let parts = model()
@@ -490,7 +493,8 @@ fn triggers_are_cancelled_and_begin() {
     );
 }
 
-/// All values of an event are those of its trigger, or all those of its execution: none reads what another one sets.
+/// All values of an event are those of its trigger, or all those of its execution: none reads a value that another
+/// assignment sets.
 #[test]
 fn assignments_of_one_event_are_made_together() {
     let sets: &[(&str, &str)] = &[("a", "(plus b 1)"), ("b", "(plus a 1)"), ("c", "x")];
@@ -510,7 +514,7 @@ fn assignments_of_one_event_are_made_together() {
     }
 }
 
-/// No piece holds and there is no other: not a number. Pieces are looked at from the first on.
+/// No piece holds and there is no default: NaN. Pieces are evaluated in order.
 #[test]
 fn piecewise_without_otherwise_is_no_number() {
     let parts = model()
@@ -564,7 +568,8 @@ fn powers_of_level_1_associate_to_the_left() {
     assert_eq!((rows["a"][0], rows["b"][0], rows["c"][0]), (9.0, 64.0, 1.0));
 }
 
-/// Functions that call themselves, initial values that nobody knows yet: refused with a place. A trigger on an edge is known.
+/// Functions that call themselves, and initial values that are not known: refused with a location. A trigger on an
+/// edge is known.
 #[test]
 fn what_has_no_certain_value_is_refused() {
     let circle = model()
@@ -573,7 +578,7 @@ fn what_has_no_certain_value_is_refused() {
         .parameter("p", 1.0)
         .event("(gt (f_a time) 1)", "early", &[("p", "2")]);
     assert_eq!(refused(&circle.text()), Some("E0806"));
-    // a formula that no reader of MathML would see must not vanish, nor the second of two
+    // a formula that no MathML reader would find must not be lost, nor the second of two
     let rule = model().parameter("k", 1.0).rate("k", "1").text();
     let plain = rule.replace(" xmlns='http://www.w3.org/1998/Math/MathML'", "");
     assert_ne!(plain, rule);

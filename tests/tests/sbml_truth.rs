@@ -2,12 +2,12 @@
 
 use crate::sbml_meaning::{follow, model};
 
-/// 3 while the condition holds and 4 afterwards, for conditions that hold before 1.3: the integral.
+/// Integral of 3 while the condition holds and 4 afterwards, for conditions that hold before 1.3.
 fn three_then_four(t: f64) -> f64 {
     if t < 1.3 { 3.0 * t } else { 3.9 + 4.0 * (t - 1.3) }
 }
 
-/// x passes through 0 at the time 1, which is an instant. y is 1.3 - t and then stays at 0.
+/// x passes 0 at time 1, which is an instant. y is 1.3 - t and then stays at 0.
 #[test]
 fn a_number_is_true_where_it_is_not_0() {
     let parts = model()
@@ -35,7 +35,7 @@ fn a_number_is_true_where_it_is_not_0() {
     );
 }
 
-/// Quantities that meet and stay together are equal from then on. Those that pass one another never are for a while.
+/// Quantities that meet and stay together are equal from then on. Those that cross are equal only for an instant.
 #[test]
 fn quantities_that_stay_together_are_equal() {
     let parts = model()

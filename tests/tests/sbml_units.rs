@@ -1,8 +1,8 @@
-//! Units of SBML in the text of an import: SBML never converts a number, so the text has units where no factor results.
+//! Units of SBML in the text of an import: SBML never converts a number, so the text contains units if no factor results.
 
 use odec_tests::command::{run_in, scratch};
 
-/// One unit: kind, exponent, scale, multiplier.
+/// Unit: kind, exponent, scale, multiplier.
 type Unit = (&'static str, &'static str, i32, f64);
 
 fn definitions(list: &[(&str, &[Unit])]) -> String {
@@ -35,7 +35,7 @@ fn model(attributes: &str, units: &str, size: &str, k: &str) -> String {
     )
 }
 
-/// The text of an import, after a look at its rows: those of the file, bit by bit.
+/// Text of an import, after a check that its rows are those of the file, bit by bit.
 #[track_caller]
 fn imported(name: &str, text: &str) -> String {
     let folder = scratch(&format!("sbml-units-{name}"));
@@ -86,7 +86,7 @@ fn consistent_units_are_in_the_text() {
 
 #[test]
 fn units_that_odec_would_convert_are_left_out() {
-    // k is in 1/s, and the time in minutes: the numbers are the same, whatever the units say
+    // k is in 1/s, and the time in minutes: the numbers are the same for any units
     let units = definitions(&[("minute", &[("second", "1", 0, 60.0)]), ("per_second", &[("second", "-1", 0, 1.0)])]);
     let text = model(
         "timeUnits='minute' substanceUnits='mole' extentUnits='mole'",
@@ -99,7 +99,7 @@ fn units_that_odec_would_convert_are_left_out() {
         text.contains("# Units are left out: odec would convert them into each other.") && !text.contains('['),
         "{text}"
     );
-    // an amount per time from a constant without one
+    // an amount per time from a constant without a unit
     let text = model(
         "timeUnits='second' substanceUnits='mole' extentUnits='mole'",
         "",
@@ -116,12 +116,12 @@ fn units_that_odec_would_convert_are_left_out() {
         let text = imported(name, &model("substanceUnits='amount'", &units, "size='2'", ""));
         assert!(text.contains("# Units are left out: odec ") && !text.contains('['), "{text}");
     }
-    // a file without units needs no remark
+    // a file without units gives no remark
     let text = imported("none", &model("", "", "size='2'", ""));
     assert!(!text.contains("Units") && !text.contains('['), "{text}");
 }
 
-/// Multiples without a name, items, powers that are no whole numbers.
+/// Multiples without a name, items, powers that are not integers.
 #[test]
 fn any_multiple_can_be_written() {
     let units = definitions(&[

@@ -1,4 +1,4 @@
-//! SBML that is not valid: the file is refused, or carries a warning, and no part of it vanishes without a word.
+//! Invalid SBML: the file is refused, or gets a warning, and no part of it is dropped silently.
 
 use odec_tests::command::{run_in, scratch};
 
@@ -30,7 +30,7 @@ fn content() -> String {
     )
 }
 
-/// What is written instead of what, the code, and a part of the message.
+/// Original text, its replacement, the code, and a part of the message.
 const MISTAKES: [(&str, &str, &str, &str); 25] = [
     ("listOfRules", "listOfRulez", "E0813", "did you mean `listOfRules`?"),
     ("rateRule", "ratRule", "E0813", "did you mean `rateRule`?"),
@@ -90,7 +90,7 @@ fn no_part_vanishes_without_a_word() {
     }
 }
 
-/// Parts of packages, notes and annotations are no parts of SBML itself.
+/// Parts of packages, notes and annotations are not parts of SBML itself.
 #[test]
 fn additions_are_not_mistakes() {
     let folder = scratch("sbml-additions");

@@ -1,4 +1,4 @@
-//! What is compiled of a model does not depend on its sizes: nodes, schedules and bytes of machine code are equal.
+//! Compiled code does not depend on the sizes of a model: nodes, schedules and bytes of machine code are equal.
 
 use odec_ir::nest::schedule::{Schedule, Step};
 use odec_ir::{KernelRole, Program, expand};
@@ -7,8 +7,8 @@ use odec_lang::Overrides;
 use odec_lang::source::Source;
 use odec_tests::root;
 
-/// Models of the repository, lines that are replaced in them, and the constants that are their sizes with the greatest that
-/// fits of each: a plate of 1e5 x 1e5 cells is refused, one of 1e5 x 3 is not.
+/// Models of the repository, lines that are replaced in them, and the constants that are their sizes with the largest
+/// valid value of each: a plate of 1e5 x 1e5 cells is refused, one of 1e5 x 3 is not.
 type Case = (&'static str, (&'static str, &'static str), &'static [(&'static str, f64)]);
 
 const STRIP: (&str, &str) = ("index i, j = 0..N-1", "const M = 3\nindex i = 0..N-1\nindex j = 0..M-1");
@@ -40,7 +40,7 @@ const ROLES: [KernelRole; 9] = [
 fn lowered(name: &str, (old, new): (&str, &str), sizes: &[(&str, f64)], size: f64) -> Program {
     let path = root().join(format!("models/{name}.ode"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    // What is expected or recorded of one element asks for a size.
+    // An expectation or record of one element requires a size.
     let single = |line: &&str| !line.starts_with("expect") && !line.starts_with("output");
     let text: Vec<&str> = text.lines().filter(single).collect();
     assert!(text.iter().any(|line| line.contains(old)), "{name} has no {old}");
@@ -81,7 +81,7 @@ fn code_is_the_same_at_every_size() {
     }
 }
 
-/// Definitions of which each uses the one before it twice are written out once for each element that is reached.
+/// Definitions, each of which uses the previous one twice, are expanded once for each element that is reached.
 #[test]
 fn chains_of_definitions_do_not_double() {
     // `D` is the definition before
@@ -104,7 +104,7 @@ fn chains_of_definitions_do_not_double() {
         // at one place: as many nodes as definitions
         let plain = |links| nodes(&chain(links, "D[i] + D[i]^2", ""), role);
         assert_eq!(plain(30) - plain(20), plain(20) - plain(10), "{role:?}");
-        // at two places: each link reaches one element more
+        // at two places: each link reaches one more element
         let spread = |links, step, boundary| nodes(&chain(links, step, boundary), role);
         let ends = "boundary D[0], D[N+1] = 0\n";
         for edge in ["periodic", "clamp"] {
@@ -121,7 +121,7 @@ fn chains_of_definitions_do_not_double() {
     assert!(twenty < 12 * ten, "{ten} nodes of 10 links, {twenty} of 20");
 }
 
-/// A sum that is the same for all elements is computed once, not for each of them, whatever it stands in.
+/// A sum that is the same for all elements is computed once, not for each of them, regardless of its context.
 #[test]
 fn sums_that_are_the_same_everywhere_are_outside_the_loop() {
     let text = "model mean
@@ -143,7 +143,7 @@ th[i]' = K*(c*sin(th[i]) + sum(j: share[j]*th[j])*share[i])
     }
 }
 
-/// How many loops are inside one another.
+/// Depth of nested loops.
 fn depth(steps: &[Step]) -> usize {
     let one = |step: &Step| match step {
         Step::Loop(body) => 1 + depth(&body.steps),

@@ -1,4 +1,4 @@
-//! `odec steady` and `start = steady` on models whose steady states are known, and on such as have none.
+//! `odec steady` and `start = steady` on models with known steady states, and on models without any.
 
 use odec_tests::command::{run_in, scratch};
 
@@ -36,7 +36,7 @@ fn parse(text: &str) -> Vec<Printed> {
     found
 }
 
-/// What the command prints, and its exit code with what it says.
+/// Output of the command, exit code, and messages.
 fn command(name: &str, text: &str, arguments: &[&str]) -> (String, Option<i32>, String) {
     let folder = scratch(&format!("steady-{name}"));
     std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
@@ -52,7 +52,7 @@ fn steady(name: &str, text: &str, more: &[&str]) -> Vec<Printed> {
     parse(&out)
 }
 
-/// That these and no others are found, each with its type, in any order: values in the order of the text.
+/// Checks that exactly these are found, each with its type, in any order: values in the order of the text.
 #[track_caller]
 fn expect(name: &str, text: &str, more: &[&str], expected: &[(&str, &[f64])]) {
     let found = steady(name, text, more);
@@ -68,7 +68,7 @@ fn expect(name: &str, text: &str, more: &[&str], expected: &[(&str, &[f64])]) {
     }
 }
 
-/// That none is found, with `odec steady` and at the start of a run.
+/// Checks that none is found, with `odec steady` and at the start of a run.
 #[track_caller]
 fn none(name: &str, text: &str) {
     let (out, code, err) = command(name, text, &["steady", "m.ode", "--starts", "30"]);
@@ -78,7 +78,7 @@ fn none(name: &str, text: &str) {
     assert!(code == Some(3) && err.contains("E0640"), "{name}: {err}");
 }
 
-/// The first row of a run with `start = steady`, by name, and what the run says.
+/// First row of a run with `start = steady`, by name, and the messages of the run.
 #[track_caller]
 fn start(name: &str, text: &str, more: &[&str]) -> (Vec<(String, f64)>, String) {
     let text = format!("{text}run {{ t = 0 .. 1; samples = 2; start = steady }}\n");
@@ -150,10 +150,10 @@ fn one_steady_state_is_found_from_the_initial_values() {
         found.len() == 1 && found[0].reached && found[0].value("x") == 1.0 && found[0].value("y") == 1.0,
         "{found:?}"
     );
-    // a slow state beside fast ones that are conserved together: it is no conserved one
+    // a slow state next to fast ones with a conserved sum: it is not conserved itself
     let slow = "state s = 1, A = 1, B = 0\ns' = 1e-11*(2*A - s)\nA' = 3*B - A\nB' = A - 3*B\n";
     expect("slow", slow, &[], &[("stable node", &[1.5, 0.75, 0.25])]);
-    // stiff: the least eigenvalue is 1e-12 of the largest, and no rounding
+    // stiff: the smallest eigenvalue is 1e-12 of the largest, and not rounding
     let stiff = "state x = 2, y = 1\nx' = 1e6*(y - x)\ny' = 1e-6*(1 - y)\n";
     expect("stiff", stiff, &[], &[("stable node", &[1.0, 1.0])]);
 }
@@ -197,7 +197,8 @@ fn what_is_conserved_keeps_its_value() {
     assert!(code == Some(3) && err.contains("E0640"), "two masses that drift together never rest: {err}");
 }
 
-/// A loss that is 1e-16 of the fastest rate, or begins far from the initial values, decides where the solution comes to rest.
+/// A loss that is 1e-16 of the fastest rate, or starts far from the initial values, determines the steady state of
+/// the solution.
 #[test]
 fn a_slow_loss_conserves_nothing() {
     let binding = "param kon = 1e9, koff = 1, kd = 1e-7\nstate A = 3, B = 0.5, AB = 0\nA' = koff*AB - kon*A*B + 0.5e-7 - kd*A\n\
@@ -255,17 +256,17 @@ fn multiple_roots_are_found_and_called_degenerate() {
     expect("double", "state x = 1\nx' = x^2\n", &[], &[("degenerate", &[0.0])]);
     expect("double-at-one", "state x = 3\nx' = (x - 1)^2\n", &[], &[("degenerate", &[1.0])]);
     expect("triple", "state x = 1\nx' = -x^3\n", &[], &[("degenerate", &[0.0])]);
-    // from many starts it is one state, and no list of states near each other
+    // from many starts it is one state, not a list of close states
     for text in ["state x = -1\nx' = x^2\n", "state x = 1\nx' = -x^3\n"] {
         expect("many", text, &["--starts", "20"], &[("degenerate", &[0.0])]);
     }
-    // rounding of f leaves the place of this root open to 1e-8, and its slope as much
+    // rounding of f makes this root uncertain by 1e-8, and its slope too
     for text in ["state x = 0.5\nx' = x^2 - 2*x + 1\n", "state x = 0.5\nx' = -(x - 1)^2*(x - 1.001)\n"] {
         let found = steady("expanded", text, &[]);
         assert!(found.len() == 1 && found[0].kind == "degenerate", "{found:?}");
         assert!((found[0].value("x") - 1.0).abs() < 1e-6, "{found:?}");
     }
-    // a simple root beside a double one, which look like a triple root from afar
+    // a simple root next to a double one, which look like a triple root from far away
     for range in [&["--starts", "20"][..], &["--starts", "20", "--set", "x=-5:5"][..]] {
         let found = steady("beside", "state x = 0.5\nx' = -(x - 1)^2*(x - 1.001)\n", range);
         assert!(found.len() == 2 && found[1].kind == "stable node", "{found:?}");
@@ -273,7 +274,7 @@ fn multiple_roots_are_found_and_called_degenerate() {
     }
 }
 
-/// Beside a saddle-node: the two states are told apart, and only the one that the motion comes to is said to be reached.
+/// Near a saddle-node: the two states are distinguished, and only the one that the motion reaches is reported as reached.
 #[test]
 fn states_beside_a_saddle_node_are_told_apart() {
     for (square, apart) in [("1e-6", 1e-3), ("1e-12", 1e-6)] {
@@ -285,7 +286,7 @@ fn states_beside_a_saddle_node_are_told_apart() {
         }
         let (row, said) = start("arrives", &text("-1"), &[]);
         assert!((at(&row, "x") + apart).abs() <= 1e-8 * apart && !said.contains("W0620"), "{row:?} {said}");
-        // beyond the unstable one it goes off
+        // beyond the unstable one it diverges
         let (_, said) = start("leaves", &text("0.1"), &[]);
         assert!(said.contains("W0620"), "{said}");
     }
@@ -305,7 +306,7 @@ fn the_end_of_robertsons_reaction_is_one_state() {
     }
 }
 
-/// An epidemic ends in one of a line of steady states: the solution says in which, ln(s/s0) = R0 (s - s0 - i0).
+/// An epidemic ends in one of a line of steady states, which the solution determines: ln(s/s0) = R0 (s - s0 - i0).
 #[test]
 fn the_solution_chooses_among_a_line_of_steady_states() {
     let text = "param b = 2, g = 1\nstate S = 0.99, I = 0.01\nS' = -b*S*I\nI' = b*S*I - g*I\n";
@@ -321,7 +322,7 @@ fn the_solution_chooses_among_a_line_of_steady_states() {
 #[test]
 fn a_run_starts_where_the_solution_comes_to_rest() {
     let cubic = |x: &str| format!("state x = {x}\nx' = x*(1 - x)*(x - 0.3)\n");
-    // beside the saddle the solution takes its time, and goes to its own side
+    // near the saddle the solution is slow, and moves to its own side
     for (from, to) in [("0.3000001", 1.0), ("0.2999999", 0.0), ("0.9", 1.0), ("5", 1.0), ("-0.1", 0.0)] {
         let (row, said) = start("sides", &cubic(from), &[]);
         assert!((at(&row, "x") - to).abs() < 1e-9 && !said.contains("W0620"), "{from}: {row:?} {said}");
@@ -369,7 +370,8 @@ fn sensitivities_and_sweeps_start_there_too() {
     }
 }
 
-/// Random polynomial systems that come back from infinity have at least one (Brouwer); what is found is put into the polynomials again.
+/// Random polynomial systems that return from infinity have at least one steady state (Brouwer); results are checked
+/// in the polynomials.
 #[test]
 fn random_polynomials_are_zero_at_what_is_found() {
     let mut state = 12345u64;

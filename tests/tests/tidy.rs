@@ -1,4 +1,4 @@
-//! The rules of docs/dev/architecture.md that a machine can check: what each file looks like, who may use what.
+//! Rules of docs/dev/architecture.md that a machine can check: the form of files, and permitted dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::process::Command;
 
 use odec_tests::{files, root, stem, text};
 
-/// Source lines past this are probably two ideas in one file.
+/// Files with more source lines probably contain two ideas.
 const LINES: usize = 601;
 /// Lines of a page have fewer characters.
 const PAGE_WIDTH: usize = 120;
 
-/// The crates that are workspaces of their own, so that nothing of them, no peer and no Python, is built with the product.
+/// Crates that are separate workspaces, so that they, other solvers and Python are not built with the product.
 const OUTSIDE: [&str; 2] = ["odec-bench", "odec-py"];
 
 fn sources() -> Vec<PathBuf> {
@@ -31,7 +31,7 @@ fn owner(path: &Path) -> String {
     }
 }
 
-/// The part of a file that is compiled into the library: no integration tests, nothing from the `tests` module on.
+/// Part of a file that is compiled into the library: no integration tests, nothing from the `tests` module on.
 fn shipped(path: &Path) -> Option<String> {
     let relative = path.strip_prefix(root()).expect("below the root");
     if !relative.starts_with("crates") || !relative.components().any(|c| c.as_os_str() == "src") {
@@ -42,12 +42,12 @@ fn shipped(path: &Path) -> Option<String> {
     Some(text[..end].to_owned())
 }
 
-/// Where the benchmark crate, which is no part of the product, calls solvers that are written in C.
+/// True for files of the benchmark crate, which is not part of the product, that call solvers written in C.
 fn calls_peers(path: &Path) -> bool {
     path.starts_with(root().join("crates/odec-bench/src/peer"))
 }
 
-/// Lines of code: comments are left out, strings are not looked into.
+/// Lines of code: comments are left out, strings are not examined.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(i, l)| (i + 1, l.split("//").next().unwrap_or(l)))
 }
@@ -173,7 +173,7 @@ fn the_solvers_show_no_matrix_type_of_another_library() {
         let Some(text) = shipped(&path) else { continue };
         for (number, line) in code(&text) {
             let line = line.trim_start();
-            // the field of a tuple struct is its own affair unless it says `pub`; a complex number is no matrix
+            // the field of a tuple struct is private unless it is `pub`; a complex number is not a matrix
             let shown = match line.split_once('(') {
                 Some((head, field)) if head.starts_with("pub struct") && !field.contains("pub ") => head.to_owned(),
                 _ => line.replace("nalgebra::Complex", ""),
@@ -207,7 +207,7 @@ fn name(value: &serde_json::Value) -> String {
 
 #[test]
 fn crates_depend_as_the_architecture_says() {
-    // crate, crates of ours it may use, libraries of others that it alone may use
+    // crate, own crates that it may use, external libraries that only it may use
     let allowed: BTreeMap<&str, (&[&str], &[&str])> = BTreeMap::from([
         ("odec-ir", (&[][..], &["num-dual", "num-traits"][..])),
         ("odec-lang", (&["odec-ir"], &["pest", "pest_derive", "unicode-normalization"])),
@@ -282,7 +282,7 @@ fn cargo_runs_every_test_file_and_finds_one_command() {
             .filter(|t| list(&t["kind"]).iter().any(|k| k == "test"))
             .map(name)
             .collect();
-        // a file is a program of its own or a module of the program `all`
+        // a file is a separate program or a module of the program `all`
         let all = folder.join("all.rs");
         let modules = if all.exists() { text(&all) } else { String::new() };
         let here = std::fs::read_dir(&folder).expect("tests/").map(|entry| entry.expect("readable").path());
@@ -307,7 +307,7 @@ fn cargo_runs_every_test_file_and_finds_one_command() {
     }
 }
 
-/// The anchors of a page as the book and the forges make them: headings in lower case, blanks as hyphens, no other signs.
+/// Anchors of a page as made by the book and the forges: headings in lower case, blanks as hyphens, no other signs.
 fn anchors(page: &str) -> BTreeSet<String> {
     let mut code = false;
     let mut found = BTreeSet::new();
@@ -355,7 +355,7 @@ fn an_anchor_is_made_of_the_words_of_its_heading() {
 fn lines_of_the_pages_are_short() {
     let mut documents = files(&root().join("docs"), "md");
     documents.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|n| root().join(n)));
-    // the program that measures writes this page, with the messages of other solvers
+    // the benchmark program writes this page, with the messages of other solvers
     let written = documents.iter().filter(|page| !page.ends_with("docs/benchmarks.md"));
     let mut found = Vec::new();
     for document in written {
@@ -363,7 +363,7 @@ fn lines_of_the_pages_are_short() {
         for (n, line) in text(document).lines().enumerate() {
             let length = line.chars().count();
             code ^= line.trim_start().starts_with("```");
-            // tables, what a command prints, and an entry of a table of contents cannot be broken
+            // tables, output of a command, and an entry of a table of contents cannot be broken
             let whole = code || line.starts_with('|') || line.trim_start().starts_with("- [") && line.ends_with(')');
             if length >= PAGE_WIDTH && !whole {
                 found.push(format!("{}:{}: {length} characters", document.display(), n + 1));

@@ -1,4 +1,4 @@
-//! Algebraic unknowns through the command: reference problems, starts, structure, and what must not pass silently.
+//! Algebraic unknowns through the command: reference problems, starts, structure, and errors that must not pass silently.
 
 use odec_tests::command::{run_in, scratch};
 use odec_tests::{block, root};
@@ -15,7 +15,7 @@ pub fn last(name: &str, text: &str, more: &[&str]) -> Vec<(String, f64)> {
     header.into_iter().map(str::to_owned).zip(row.map(number)).collect()
 }
 
-/// What `odec run` says of a text that fails.
+/// Messages of `odec run` for a text that fails.
 pub fn refusal(name: &str, text: &str, more: &[&str]) -> String {
     let folder = scratch(name);
     std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
@@ -25,7 +25,7 @@ pub fn refusal(name: &str, text: &str, more: &[&str]) -> String {
     ran.err
 }
 
-/// What `odec run` says of a text that runs.
+/// Messages of `odec run` for a text that runs.
 pub fn warned(name: &str, text: &str, more: &[&str]) -> String {
     let folder = scratch(name);
     std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
@@ -63,11 +63,11 @@ const PROBLEMS: [Problem; 3] = [
     ),
 ];
 
-/// Each index-1 problem at three tolerances, by every method that takes it; guesses are off by 20 % or more.
+/// Each index-1 problem at three tolerances, by every method that supports it; guesses are off by at least 20 %.
 #[test]
 fn reference_problems_meet_their_tolerances() {
     for (name, text, reference) in PROBLEMS {
-        // all of them begin near 1, and errors of the beginning decay no faster than the solution
+        // all of them start near 1, and initial errors decay no faster than the solution
         for method in METHODS.into_iter().filter(|method| !["backward-euler", "sdirk2", "rodas3"].contains(method)) {
             for rtol in ["1e-4", "1e-6", "1e-8"] {
                 let tolerance: f64 = rtol.parse().expect("a number");
@@ -100,7 +100,7 @@ fn methods_of_low_order_take_unknowns() {
     }
 }
 
-/// The start is found from guesses on either side, and from far away; the states stay.
+/// The start is found from guesses on either side, and from far away; the states are unchanged.
 #[test]
 fn starts_are_consistent_whatever_the_guess() {
     for guess in ["0.3", "1", "5", "1000"] {
@@ -111,7 +111,7 @@ fn starts_are_consistent_whatever_the_guess() {
     }
 }
 
-/// Unknowns and their equations may stand in arrays, beside scalars, in definitions and in sums.
+/// Unknowns and their equations may be in arrays, next to scalars, in definitions and in sums.
 #[test]
 fn arrays_and_scalars_share_a_system() {
     let text = "const N = 3\nindex i = 1..N\nstate v[i] = i\nunknown s = 7, w[i] = 1\nmean_v = sum(i: v[i])/N\n\
@@ -122,7 +122,7 @@ fn arrays_and_scalars_share_a_system() {
     assert!((value("s") - 2.0).abs() < 1e-8 && (value("w[3]") - value("v[3]")).abs() < 1e-12, "{found:?}");
 }
 
-/// After an event the unknowns follow what it changed: a resistor is switched in a divider that charges a capacitor.
+/// After an event the unknowns follow its changes: a resistor is switched in a divider that charges a capacitor.
 #[test]
 fn unknowns_follow_events() {
     let text = "discrete R = 1\nstate q = 0\nunknown u = 0\nq' = (1 - u)/R\nu = q + 0.5*(1 - u)/R\n\
@@ -147,7 +147,7 @@ fn sensitivities_include_unknowns() {
     assert!((value("d(x)/d(k)") - exact).abs() < 1e-7 && (value("d(z)/d(k)") - exact).abs() < 1e-7, "{found:?}");
 }
 
-/// Numbers that make a system one of higher index are found at its start.
+/// Numbers that give a system a higher index are detected at its start.
 #[test]
 fn higher_index_by_numbers_is_refused() {
     let hidden =
@@ -167,8 +167,8 @@ fn every_example_of_the_page_keeps_its_promises() {
     }
 }
 
-/// Models in which events, switches and inputs move an unknown, and what they read of it: name, statements with `SOLVE`
-/// in the place of the equation of z, and the equation.
+/// Models in which events, switches and inputs move an unknown, and the values that they read from it: name,
+/// statements with `SOLVE` instead of the equation of z, and the equation.
 const AT_INSTANTS: [(&str, &str, &str); 8] = [
     (
         "a discrete moves z over a switch",
@@ -227,7 +227,7 @@ fn unknowns_and_definitions_agree_at_instants() {
     }
 }
 
-/// An equation that holds to the tolerance alone at the end of a step does not make an event happen twice.
+/// An equation that is satisfied only to the tolerance at the end of a step does not make an event happen twice.
 #[test]
 fn an_event_on_an_unknown_happens_once_at_a_crossing() {
     let text = "state x = 0\nunknown z = 0.1\ndiscrete n = 0\nx' = z - x\nz + 1e-3*exp(z) = 2*sin(t)\n\
@@ -240,9 +240,8 @@ fn an_event_on_an_unknown_happens_once_at_a_crossing() {
     }
 }
 
-/// Derivatives by parameters across events of a model with an unknown, beside those of the model without it.
-/// The unknown falls to C again and again, each time sooner by half: at the time at which it would with x = 0. What one
-/// event changes of it becomes less than any part of the tolerances before the end is seen.
+/// The unknown falls to C repeatedly, after half the time each time, and accumulates at the time at which it would reach
+/// C with x = 0. The change of one event becomes smaller than any fraction of the tolerances before the end is detected.
 #[test]
 fn events_on_an_unknown_that_accumulate_are_named() {
     let text = "param a = 2.116, b = -0.034, C = 0.821, w = 2.122\nstate x = 0.3\ndiscrete n = 0\nunknown z = 1\n\
@@ -258,6 +257,7 @@ fn events_on_an_unknown_that_accumulate_are_named() {
     }
 }
 
+/// Derivatives with respect to parameters across events of a model with an unknown, against the model without it.
 #[test]
 fn sensitivities_of_unknowns_cross_events() {
     let models = [
@@ -283,7 +283,7 @@ fn sensitivities_of_unknowns_cross_events() {
     }
 }
 
-/// Entries of the Jacobian that are far apart make no system of index 1 one of a higher index.
+/// Entries of the Jacobian of very different size do not give a system of index 1 a higher index.
 #[test]
 fn resistances_of_any_size_are_taken() {
     for resistance in ["1e-18", "1e-12", "1e-9", "1e-3", "1e-5", "1e3"] {
@@ -337,8 +337,8 @@ fn rates_of_unknowns_are_given() {
     assert!(said.contains("E0642") && said.contains("give a closer guess"), "{said}");
 }
 
-/// An unknown that its equation hardly determines: rounding of the other terms is far above the tolerance of i, and no method may use up
-/// its steps there.
+/// An unknown that its equation hardly determines: rounding of the other terms is far above the tolerance of i, and
+/// no method may use up its steps there.
 #[test]
 fn an_almost_free_unknown_comes_to_rest() {
     for resistance in ["1e-6", "1e-7"] {
@@ -354,7 +354,8 @@ fn an_almost_free_unknown_comes_to_rest() {
     }
 }
 
-/// Thousands of unknowns, each defined by the one before, which took minutes once: every choice of an owner looked at all others.
+/// Thousands of unknowns, each defined by the previous one, which once took minutes: every choice of an owner
+/// examined all others.
 #[test]
 fn a_chain_of_unknowns_is_checked_in_linear_time() {
     const LINKS: usize = 4000;

@@ -1,11 +1,11 @@
-//! Warnings of runs as the command gives them: the models give none unless the command asks for rows or methods that
-//! deserve one, a sweep counts them, and neither rows nor exit codes change.
+//! Warnings of runs from the command: the models give none unless the command requests rows or methods that deserve
+//! one, a sweep counts them, and rows and exit codes do not change.
 
 use odec_tests::command::{run, run_in, scratch};
 use odec_tests::{models, root, stem};
 
-/// Flags that deserve a warning: evenly spaced rows miss the peaks of a start or of a jump, and a method that the user
-/// names lets errors add up to 30 tolerances.
+/// Flags that deserve a warning: evenly spaced rows miss the peaks of a start or of a jump, and a method that the
+/// user names lets errors add up to 30 tolerances.
 const DESERVED: [(&str, &[&str], &str); 5] = [
     ("models/hires.ode", &["--samples", "200"], "W0607"),
     ("models/pollu.ode", &["--samples", "200"], "W0607"),

@@ -1,4 +1,4 @@
-//! What is asked of a fit, and what is wrong with it.
+//! Requests to a fit, and messages about invalid ones.
 
 use super::{Fitted, command, fit};
 
@@ -62,7 +62,7 @@ fn parameters_and_initial_values_come_back() {
     }
 }
 
-/// A straight line has the estimates and errors of linear regression, which are known in closed form.
+/// A straight line has the estimates and errors of linear regression, which have a closed form.
 #[test]
 fn errors_and_intervals_are_those_of_linear_regression() {
     let model = "param slope = 1\nstate x = 0\nx' = slope\n";
@@ -85,7 +85,7 @@ fn errors_and_intervals_are_those_of_linear_regression() {
     let [low, high] = found.parameter("slope").3;
     let half = 2.228_138_852 * of_slope;
     assert!((low.unwrap() - (slope - half)).abs() < 1e-7 && (high.unwrap() - (slope + half)).abs() < 1e-7);
-    // with known deviations the normal one, and no scaling by the residuals
+    // with known deviations the normal one, without scaling by the residuals
     let known = fit(
         "line-known",
         model,
@@ -131,7 +131,7 @@ fn sets_have_values_of_their_own_and_missing_cells() {
     let rows = std::fs::read_to_string(found.1.join("r.csv")).expect("residuals");
     assert_eq!(rows.lines().count(), 11);
     assert!(rows.starts_with("set,quantity,t,data,model,residual\n") && rows.contains("\nb.csv:A=4,B,0.5,"), "{rows}");
-    // a set of parameters of the model holds in one file
+    // a set of parameters of the model applies to one file
     let fast = sampled(5.0, 0.5, 1.0, 8);
     let slow = sampled(1.0, 0.5, 1.0, 8);
     let found = fit_words("named", &[("a.csv", &slow), ("b.csv", &fast)], "a.csv b.csv:params=fast --params k2");
@@ -196,7 +196,7 @@ fn many_starts_find_the_best_minimum_whatever_makes_them() {
     let threads = fit("threads", OSCILLATOR, files, &words("--params w=2.5:8:log --starts 12 --seed 2 --threads 3"));
     assert_eq!(many.json, threads.json);
     assert!(many.out.contains("of 12 reached this sum of squares"), "{}", many.out);
-    // the same by parts
+    // the same fit in parts
     let flags = "m.ode d.csv --params w=2.5:8:log --starts 12 --seed 2";
     let (_, folder) =
         command("parts", OSCILLATOR, files, &words("d.csv --params w=2.5:8:log --starts 12 --seed 2 --shard 2/3 -o p"));
@@ -324,7 +324,7 @@ fn a_run_that_stops_before_the_last_datum_is_refused() {
         "E0854",
         &["ends at t = 2", "datum", "3"],
     );
-    // at the best value it goes on
+    // at the best value the run continues
     let found = fit("goes-on", model, &[("d.csv", "t,x\n1,0.5\n3,1.5\n")], &words("--params k --set k=0.6"));
     near(&found, "k", 0.5, 1e-8);
 }
@@ -342,7 +342,7 @@ fn elements_and_derivatives_are_named() {
 
 #[test]
 fn a_model_without_a_run_and_one_with_a_clock_are_fitted() {
-    // no run block, and an event that repeats for ever
+    // no run block, and an event that repeats endlessly
     let model = "param d = 1\nstate x = 0\nx' = -x\nevery 1 from 1 { x += d }\n";
     let truth = |t: f64| (1..=t.floor() as i32).map(|k| 2.5 * (f64::from(k) - t).exp()).sum::<f64>();
     let rows: String = (0..12).map(|k| 0.25 + 0.5 * f64::from(k)).map(|t| format!("{t},{}\n", truth(t))).collect();

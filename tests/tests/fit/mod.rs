@@ -1,4 +1,4 @@
-//! `odec fit`: published problems, what is said of data and parameters, parts of many starts.
+//! `odec fit`: published problems, messages about data and parameters, parts of many starts.
 
 mod asked;
 mod published;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Name, value, standard error and interval.
 type Parameter = (String, f64, Option<f64>, [Option<f64>; 2]);
 
-/// What `--stats` says.
+/// Output of `--stats`.
 #[derive(Debug)]
 struct Fitted {
     parameters: Vec<Parameter>,
@@ -60,7 +60,7 @@ impl Fitted {
     }
 }
 
-/// Runs `odec fit m.ode` on these files of data, the words behind them, in a folder of its own.
+/// Runs `odec fit m.ode` on these data files with these words, in a separate folder.
 #[track_caller]
 fn command(name: &str, model: &str, files: &[(&str, &str)], words: &[String]) -> (Ran, std::path::PathBuf) {
     let folder = scratch(&format!("fit-{name}"));
@@ -72,7 +72,7 @@ fn command(name: &str, model: &str, files: &[(&str, &str)], words: &[String]) ->
     (run_in(&folder, &all, b"").orderly(), folder)
 }
 
-/// A fit that succeeds, to all these files.
+/// Makes a fit to all these files, which must succeed.
 #[track_caller]
 fn fit(name: &str, model: &str, files: &[(&str, &str)], words: &[String]) -> Fitted {
     let mut all: Vec<String> = files.iter().map(|(file, _)| (*file).to_owned()).collect();

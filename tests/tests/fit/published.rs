@@ -2,7 +2,7 @@
 
 use super::{Fitted, fit};
 
-/// That parameters and the sum of squares are those of the publication.
+/// Checks that parameters and the sum of squares are those of the publication.
 #[track_caller]
 fn meets(found: &Fitted, squares: (f64, f64), wanted: &[(&str, f64)], tolerance: f64) {
     assert!(found.converged, "{found:?}");
@@ -199,7 +199,8 @@ run { t = 0 .. 0.95 }
     meets(&found, (5.23664e-3, 1e-4), &[("p1", 11.847), ("p2", 8.345), ("p3", 1.001)], 2e-3);
 }
 
-/// Conversion of methanol to hydrocarbons (Floudas et al., Handbook of Test Problems, 1999, as in COPS 3.0); optimum 9.02229e-3 there.
+/// Conversion of methanol to hydrocarbons (Floudas et al., Handbook of Test Problems, 1999, as in COPS 3.0); the
+/// optimum there is 9.02229e-3.
 #[test]
 fn methanol() {
     let model = "\
@@ -263,8 +264,8 @@ run { t = 0 .. 24.37 }
     assert!(((found.squares / 8.0).sqrt() - 0.732).abs() < 5e-4);
 }
 
-/// Dimerisation of STAT5 (Boehm et al., J. Proteome Res. 13, 2014), data and optimum of the PEtab benchmark collection. With its
-/// published deviations the negative logarithm of the likelihood is 138.22 there.
+/// Dimerisation of STAT5 (Boehm et al., J. Proteome Res. 13, 2014), data and optimum of the PEtab benchmark
+/// collection. With its published deviations the negative logarithm of the likelihood there is 138.22.
 #[test]
 fn stat5_dimerisation() {
     let model = "\
@@ -308,7 +309,7 @@ t,pA,pB,rA
     let deviations = ["pA=3.85261197844677", "pB=6.59147818673419", "rA=3.15271275648527"];
     let mut words = vec!["--params".to_owned(), params.into()];
     words.extend(deviations.iter().flat_map(|text| ["--sigma".to_owned(), (*text).to_owned()]));
-    // the two that lie on the ends of their ranges have their published values
+    // two parameters at the ends of their ranges have their published values
     words.extend(
         ["kexphet=1.00067973851508e-5", "kimphom=97749.3794024716"]
             .iter()

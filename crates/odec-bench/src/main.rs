@@ -1,4 +1,5 @@
-//! Measures odec beside hand-written C and other solvers in one process, prints tables of ratios, and writes a page with plots.
+//! Compares odec with hand-written C and other solvers in one process, prints tables of ratios, and writes a page
+//! with plots.
 
 mod curve;
 mod group;

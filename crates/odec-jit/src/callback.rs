@@ -16,13 +16,13 @@ type Run = dyn Fn(f64, &[f64], &[f64], &[f64], &mut [f64]) + Send + Sync;
 /// Numbers of elements behind the pointers of a caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Extents {
-    /// Of the state.
+    /// Length of the state.
     pub y: usize,
-    /// Of the parameters.
+    /// Length of the parameters.
     pub p: usize,
-    /// Of the direction; 0 if there is none, and the pointer is ignored.
+    /// Length of the direction; 0 if there is none, and the pointer is ignored.
     pub w: usize,
-    /// Of the result.
+    /// Length of the result.
     pub out: usize,
 }
 

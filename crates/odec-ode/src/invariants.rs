@@ -28,8 +28,8 @@ const DEPENDENT: f64 = 1e-11;
 /// A correction below this fraction of the state is negligible: from there on, iterations continue only while they shrink.
 const SMALL: f64 = 1e-9;
 
-/// The fraction of the tolerances that a method uses beside such functions, so that its errors stay proportional to
-/// the tolerance and below 100 tolerances on the pendulum, the car axis and Andrews' squeezer.
+/// The fraction of the tolerances that a method uses in systems with such functions, so that its errors stay
+/// proportional to the tolerance and below 100 tolerances on the pendulum, the car axis and Andrews' squeezer.
 struct ToleranceFraction {
     method: &'static str,
     /// The part of the tolerance.

@@ -177,7 +177,7 @@ impl Pace {
         match self {
             Pace::Fixed(grid) => grid.stand_at(t),
             Pace::Adaptive(proposal) => {
-                // after repeated changes of the state, the last step is no measure of the next one
+                // after repeated changes of the state, the last step size says nothing about the next one
                 let (uncut, shortest) = (proposal.uncut.abs(), SHORTEST * f64::EPSILON * t.abs());
                 proposal.h = (RESUMED * uncut).max(shortest.min(uncut)).copysign(proposal.uncut);
                 proposal.uncut = proposal.h;

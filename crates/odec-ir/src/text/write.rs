@@ -60,7 +60,7 @@ fn write_spans(line: &mut String, spans: &[Span]) -> fmt::Result {
     Ok(())
 }
 
-/// A word as it is, everything else in quotation marks.
+/// A word unchanged, any other text in quotation marks.
 fn name(text: &str) -> String {
     if is_word(text) { text.to_string() } else { format!("{text:?}") }
 }

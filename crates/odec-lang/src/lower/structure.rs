@@ -1,4 +1,4 @@
-//! Which equation determines which derivative or algebraic unknown: a matching, and the message if there is none.
+//! Assigns an equation to each derivative or algebraic unknown: a matching, and the message if there is none.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -67,7 +67,7 @@ impl<S: Scalar> Assembled<S> {
     pub(super) fn solved(&self, x: &[S], b: &[S], bound: f64, residual: &mut [S], scale: &mut [f64]) -> bool {
         residual.copy_from_slice(b);
         self.multiply_add(-S::ONE, x, residual);
-        // |A| |x| is needed only where a residual is large beside the right side.
+        // |A| |x| is needed only if a residual is large compared with the right-hand side.
         let small = |(r, b): (&S, &S)| r.magnitude() <= bound * b.magnitude() + NEGLIGIBLE_RESIDUAL;
         if residual.iter().zip(b).all(small) {
             return true;

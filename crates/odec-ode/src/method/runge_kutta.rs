@@ -501,8 +501,8 @@ impl Integrator for Embedded {
         self.given[3..3 + atol.len()].copy_from_slice(&self.tolerances.atol);
     }
 
-    /// The error estimate does not see a component that decays far too fast for the step as long as it is small, but
-    /// its slopes grow from stage to stage, and dense output adds them up with other weights than the step.
+    /// The error estimate does not contain a small component that decays far too fast for the step, but its slopes
+    /// grow from stage to stage, and dense output adds them up with other weights than the step.
     fn doubtful(&self) -> Option<(f64, &[f64])> {
         let Step { t, h, complete } = self.last;
         if h == 0.0 || !complete || self.fixed {

@@ -16,7 +16,7 @@ struct Part<'m> {
     species: &'m Species,
     /// Positive for a product.
     sign: f64,
-    /// The number that multiplies the rate, beside `times`.
+    /// The number that multiplies the rate, in addition to `times`.
     count: f64,
     /// The stoichiometry, if it is not a number.
     times: Option<Math>,

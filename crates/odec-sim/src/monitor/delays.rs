@@ -89,7 +89,7 @@ impl Watch {
         let states = atol.iter().zip(y0).map(|(atol, y)| (*atol, at(y))).collect();
         let mut watch = Watch { states, ..Watch::default() };
         watch.look(bound.problem.t0, y0);
-        // what begins below is as small as it is
+        // for a state that starts below its tolerance, the largest size is the initial one
         for (_, at) in &mut watch.states {
             if let At::Stay(stay) = at {
                 stay.from.1 = y0[stay.place].abs();

@@ -160,7 +160,7 @@ pub struct Monitor {
     surveyed: u64,
     /// Number of steps and time at the last stiffness test.
     tested: (u64, f64),
-    /// The course of states is of use.
+    /// True if the course of states is followed.
     follows: bool,
     /// Steps are constant.
     fixed: bool,

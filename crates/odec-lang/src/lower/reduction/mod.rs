@@ -438,7 +438,7 @@ fn not_kept(what: &str, at: Span, place: &str) -> Diagnostic {
     error("E0322", headline, at, place)
 }
 
-/// Refuses derivatives by parameters across events that move the state back onto constraints.
+/// Refuses derivatives with respect to parameters across events that move the state back onto constraints.
 pub(super) fn without_sensitivities(draft: &Draft, model: &Model) -> Fallible<()> {
     match model.events.first() {
         Some(event) if draft.invariants.is_some() => {

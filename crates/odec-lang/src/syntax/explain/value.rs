@@ -318,7 +318,7 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
         );
     };
     let text = scene.text(here);
-    // an operator at the end of a line, the next line does not go on with a value
+    // an operator at the end of a line, and the next line does not start with a value
     if let Some(before) = before.filter(|before| scene.line[before.end..here.start].contains('\n')) {
         return Some(
             scene

@@ -243,7 +243,7 @@ fn depth_of(text: &str) -> isize {
     text.bytes().map(|byte| isize::from(matches!(byte, b'(' | b'[')) - isize::from(matches!(byte, b')' | b']'))).sum()
 }
 
-/// True for the head of a block. A bracket that is open before it was forgotten: the line does not go on.
+/// True for the head of a block. If a bracket is open before it, its end is missing, and the line ends there.
 fn begins_block(next: &str) -> bool {
     let word = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     matches!(word, "run" | "params" | "when" | "every" | "at" | "use" | "fn" | "model") && next.contains('{')

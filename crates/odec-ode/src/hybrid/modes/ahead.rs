@@ -32,9 +32,9 @@ impl Modes {
     }
 
     /// Replaces each rate that is zero within rounding by the sign that it is about to have. A rate counts as zero if
-    /// it is small beside its terms. It also counts as zero if it would have the other sign within the uncertainty of
-    /// the instant: when a block starts to slide, the force that moves it differs from zero only by the error of the
-    /// landing. For the relation that was landed on, the rate is known.
+    /// it is small compared with its terms. It also counts as zero if it would have the other sign within the
+    /// uncertainty of the instant: when a block starts to slide, the force that moves it differs from zero only by
+    /// the error of the landing. For the relation that was landed on, the rate is known.
     pub(super) fn curve(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>, landed: Option<Landed>) {
         let zero = |modes: &Self, relation: usize| modes.rates[relation].abs() <= RATE * modes.terms[relation];
         let is_landed = |relation: usize| landed.is_some_and(|landed| landed.relation == relation);

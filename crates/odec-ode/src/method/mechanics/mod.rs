@@ -1,4 +1,4 @@
-//! Methods for x'' only. They check the system, and the refusal names what it lacks.
+//! Methods for x'' only. They check the system, and the refusal names the missing property.
 
 pub mod alpha;
 pub mod generalized_alpha;

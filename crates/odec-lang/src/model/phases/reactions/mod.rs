@@ -151,7 +151,7 @@ impl<'a> Facts<'a> {
         self.others.extend(names.into_iter().map(|name| (name.name.as_str(), (what, name.span))));
     }
 
-    /// The equation of a state that is no sum of what reactions do.
+    /// The equation of a state, unless it is the sum of the effects of reactions.
     fn own_equation(&self, state: &str) -> Option<&'a Statement> {
         self.equations.get(state).copied().filter(|_| !self.sums.contains(state))
     }

@@ -20,7 +20,7 @@ impl Writer {
         Writer { tree: tree.clone(), added: Vec::new() }
     }
 
-    /// The tree as it is by now.
+    /// The tree with the current changes.
     pub(super) fn text(&self) -> &Tree {
         &self.tree
     }

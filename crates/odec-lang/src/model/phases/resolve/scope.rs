@@ -187,7 +187,7 @@ impl<'a> Resolver<'a> {
             (None, Some(_)) => None,
         };
         let range = range.map(|(first, last)| self.extent_range(first, last));
-        // Something to go on with after a mistake.
+        // After a mistake, continue with a range by numbers.
         let range = range.or_else(|| index.is_none().then(|| self.number_range(name.span)));
         Dimension { index, range, name: name.name.clone() }
     }

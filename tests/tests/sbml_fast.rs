@@ -66,6 +66,36 @@ fn a_fast_reaction_without_a_way_back_uses_up_what_it_takes() {
     follow(&parts, &[("A", &|_| 0.0), ("B", &|t| 1.0 + 1.5 * (4.0 + 0.05 * t))]);
 }
 
+/// Of 2 A -> B with the rate A*B, A is used up if there is some B at the start. Without B, or if something else changes
+/// B, the file does not say where the reaction comes to rest.
+#[test]
+fn a_fast_reaction_that_its_product_speeds_up_uses_up_what_it_takes() {
+    let parts = |b: &str| {
+        model()
+            .compartment("V", 2.0)
+            .species("A", "V", "initialAmount='3'")
+            .species("B", "V", &format!("initialAmount='{b}'"))
+            .species("C", "V", "initialAmount='2'")
+            .reaction("J", (&["2 A"], &["B"]), "(times 0.1 A B)", &[])
+    };
+    let slow = |of: &str| parts("1").reaction("slow", (&[of], &[]), &format!("(times V 0.5 {of})"), &[]);
+    let c = |t: f64| 2.0 * (-0.5 * t).exp();
+    follow(&fast(slow("C"), &["J"]), &[("A", &|_| 0.0), ("B", &|_| 2.5), ("C", &c)]);
+    let why = |parts: Parts| refused_with(&fast(parts, &["J"]).text()).join("; ");
+    assert_eq!(why(parts("0")), "it needs `B`, of which there may be nothing at the start");
+    for id in ["A", "B"] {
+        assert_eq!(why(slow(id)), format!("it speeds itself up, and another reaction changes `{id}`, too"));
+    }
+    // of the second order in A alone, it needs nothing else, and what feeds A makes B
+    let parts = model()
+        .compartment("V", 2.0)
+        .species("A", "V", "initialAmount='3'")
+        .species("B", "V", "initialAmount='0'")
+        .reaction("J", (&["2 A"], &["B"]), "(times 0.1 (power A 2))", &[])
+        .reaction("feed", (&[], &["A"]), "0.4", &[]);
+    follow(&fast(parts, &["J"]), &[("A", &|_| 0.0), ("B", &|t| 1.5 + 0.2 * t)]);
+}
+
 /// 2 A^2 = D, where A + 2 D grows by 1 in a unit of time.
 #[test]
 fn a_fast_reaction_of_second_order_has_its_equilibrium() {
@@ -127,8 +157,8 @@ fn what_has_no_single_equilibrium_is_refused() {
         parts.reactions.clear();
         fast(parts.reaction("J", (&["A"], &["B"]), law, &[]), &["J"])
     };
-    why(&law("(times A B)"), "more than one set of amounts");
-    why(&law("(power A 2)"), "more than one set of amounts");
+    why(&law("(times A B)"), "it needs `B`");
+    why(&law("(minus (power A 2) A)"), "more than one set of amounts");
     why(&law("(minus B A)"), "more than one set of amounts");
     why(&law("(divide A (plus 1 A))"), "not a polynomial");
     why(&law("(times A time)"), "not a polynomial");

@@ -31,7 +31,7 @@ fn content() -> String {
 }
 
 /// Original text, its replacement, the code, and a part of the message.
-const MISTAKES: [(&str, &str, &str, &str); 25] = [
+const MISTAKES: [(&str, &str, &str, &str); 27] = [
     ("listOfRules", "listOfRulez", "E0813", "did you mean `listOfRules`?"),
     ("rateRule", "ratRule", "E0813", "did you mean `rateRule`?"),
     ("kineticLaw", "kineticlaw", "E0813", "did you mean `kineticLaw`?"),
@@ -56,6 +56,23 @@ const MISTAKES: [(&str, &str, &str, &str); 25] = [
         "boundaryCondition='false' constant='true'",
         "E0814",
         "consumes `A`",
+    ),
+    (
+        "</listOfEventAssignments>",
+        "<eventAssignment variable='x'><math xmlns='http://www.w3.org/1998/Math/MathML'><cn>1</cn></math>\
+         </eventAssignment></listOfEventAssignments>",
+        "E0809",
+        "the event has two assignments to `x`",
+    ),
+    (
+        "<listOfRules>",
+        "<listOfInitialAssignments>\
+         <initialAssignment symbol='x'><math xmlns='http://www.w3.org/1998/Math/MathML'><cn>1</cn></math>\
+         </initialAssignment>\
+         <initialAssignment symbol='x'><math xmlns='http://www.w3.org/1998/Math/MathML'><cn>2</cn></math>\
+         </initialAssignment></listOfInitialAssignments><listOfRules>",
+        "E0809",
+        "two initial assignments to `x`",
     ),
     ("initialAmount='3'", "initialAmount='3' initialConcentration='3'", "E0809", "both an initial amount and"),
     (

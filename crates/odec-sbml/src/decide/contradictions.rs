@@ -1,4 +1,4 @@
-//! Parts of a model that contradict each other: a constant that something changes, or two initial values.
+//! Parts of a model that contradict each other: a constant that something changes, or two values at one instant.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,12 @@ pub fn check(model: &Model, report: &mut Report) {
     for rule in model.rules.iter().filter(|rule| rule.kind != RuleKind::Algebraic) {
         changed(&rule.variable, rule.base.span, "a rule", report);
     }
-    for assignment in model.events.iter().flat_map(|event| &event.assignments) {
-        changed(&assignment.variable, assignment.base.span, "an event", report);
+    for event in &model.events {
+        for assignment in &event.assignments {
+            changed(&assignment.variable, assignment.base.span, "an event", report);
+        }
+        let assigned = event.assignments.iter().map(|part| (part.variable.as_str(), part.base.span));
+        once(assigned, "the event has two assignments to", report);
     }
     let species = model.species.iter().filter(|species| species.constant && !species.boundary);
     let fixed: BTreeMap<&str, &Species> = species.map(|species| (species.base.id.as_str(), species)).collect();
@@ -55,10 +59,25 @@ fn in_reaction(reaction: &Reaction, fixed: &BTreeMap<&str, &Species>, report: &m
     }
 }
 
+/// Reports what a list of assignments names more than once.
+fn once<'m>(assigned: impl Iterator<Item = (&'m str, Span)>, what: &str, report: &mut Report) {
+    let mut known: BTreeMap<&str, Span> = BTreeMap::new();
+    for (variable, span) in assigned {
+        let Some(first) = known.insert(variable, span) else { continue };
+        let report_both = Diagnostic::error(&codes::E0809, format!("{what} `{variable}`"));
+        report.push(report_both.label(first, "here").label(span, "and here"));
+    }
+}
+
 /// Reports quantities with two initial values.
 fn two_values(model: &Model, report: &mut Report) {
     let assigned = model.rules.iter().filter(|rule| rule.kind == RuleKind::Assignment);
     let assigned: BTreeMap<&str, &Rule> = assigned.map(|rule| (rule.variable.as_str(), rule)).collect();
+    once(
+        model.initial.iter().map(|part| (part.variable.as_str(), part.base.span)),
+        "two initial assignments to",
+        report,
+    );
     for initial in &model.initial {
         if let Some(rule) = assigned.get(initial.variable.as_str()) {
             let headline = format!("`{}` has both an assignment rule and an initial assignment", initial.variable);

@@ -3,7 +3,8 @@
 //! reaction conserves the totals; slow reactions and events change them. For `A <-> B`, `B = B_total - A`.
 //!
 //! The equilibrium is the state in which the reaction comes to rest, starting from the earlier amounts. A reaction is
-//! imported only if its equilibrium is unique: the law falls when reactants turn into products.
+//! imported only if its equilibrium is unique: the law falls when reactants turn into products, or a reactant of which
+//! every term is a multiple is used up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +71,7 @@ impl<'m> Decider<'m, '_> {
     ) -> Vec<Fast> {
         let mut all: Vec<Fast> = vec![];
         for reaction in self.symbols.model.reactions.iter().filter(|reaction| reaction.fast) {
-            match self.fast(reaction, &all) {
+            match self.fast(reaction, arrows, &all) {
                 Ok((fast, law)) => {
                     equations.push((law, reaction.base.span));
                     arrows.remove(&reaction.base.id);
@@ -101,9 +102,14 @@ impl<'m> Decider<'m, '_> {
     }
 
     /// Converts a fast reaction. Returns it with its law, or the reason why it cannot be imported.
-    fn fast(&mut self, reaction: &'m Reaction, before: &[Fast]) -> Result<(Fast, Math), String> {
+    fn fast(
+        &mut self,
+        reaction: &'m Reaction,
+        arrows: &BTreeMap<String, Vec<Arrow>>,
+        before: &[Fast],
+    ) -> Result<(Fast, Math), String> {
         let law = reaction.law.as_ref().ok_or("it has no kinetic law")?;
-        let law = self.meaning(law);
+        let mut law = self.meaning(law);
         let mut changes: Vec<Change> = vec![];
         let parts = self.changes(reaction);
         let values = Values::of(&self.quantities, &self.symbols.model.functions);
@@ -123,7 +129,18 @@ impl<'m> Decider<'m, '_> {
         }
         let keys: BTreeSet<&str> = changes.iter().map(|change| change.key.as_str()).collect();
         let law_of_amounts = values.polynomial(&law, &keys)?;
-        let linear = single_equilibrium(&law_of_amounts, &changes)?;
+        let mut first = changes.iter().position(|change| change.number < 0.0).unwrap_or(0);
+        let linear = match used_up(&law_of_amounts, &changes) {
+            Some((reactant, driving)) => {
+                if !driving.is_empty() {
+                    self.check_used_up(&changes[reactant].key, &driving, &values, reaction, arrows)?;
+                }
+                law = Math::name(&changes[reactant].key);
+                first = reactant;
+                driving.is_empty()
+            }
+            None => single_equilibrium(&law_of_amounts, &changes)?,
+        };
         for change in &changes {
             let id = change.key.trim_start_matches('#');
             if self.symbols.rated().contains(id) {
@@ -133,7 +150,6 @@ impl<'m> Decider<'m, '_> {
         if self.symbols.names().contains(reaction.base.id.as_str()) {
             return Err("a formula uses its rate, which the file does not determine".to_string());
         }
-        let first = changes.iter().position(|change| change.number < 0.0).unwrap_or(0);
         let Change { key: unknown, formula: (by, times), .. } = changes.remove(first);
         let others = changes.into_iter().map(|change| Other {
             total: format!("{}.total", change.key.trim_start_matches('#')),
@@ -141,6 +157,38 @@ impl<'m> Decider<'m, '_> {
             ratio: (change.formula.0 / by, change.formula.1.over(times.clone())),
         });
         Ok((Fast { unknown, others: others.collect(), linear }, law))
+    }
+
+    /// Checks that a reaction uses up a reactant and nothing else happens to it: at the start there is something of all
+    /// products that the reaction needs, and no other reaction changes these amounts.
+    fn check_used_up(
+        &self,
+        reactant: &str,
+        driving: &BTreeSet<&str>,
+        values: &Values,
+        reaction: &Reaction,
+        arrows: &BTreeMap<String, Vec<Arrow>>,
+    ) -> Result<(), String> {
+        for key in driving {
+            let id = key.trim_start_matches('#');
+            let quantity = self.quantities.iter().find(|quantity| quantity.key == *key);
+            let start = quantity.and_then(|quantity| match &quantity.role {
+                Role::State(value, _) => values.number(value),
+                _ => None,
+            });
+            if start.is_none_or(|start| start <= 0.0) {
+                return Err(format!("it needs `{id}`, of which there may be nothing at the start"));
+            }
+        }
+        let lines = arrows.iter().filter(|(id, _)| **id != reaction.base.id).flat_map(|(_, lines)| lines);
+        let mut changed = lines.flat_map(|line| line.left.iter().chain(&line.right)).filter(|term| !term.fixed);
+        match changed.find(|term| term.key == reactant || driving.contains(term.key.as_str())) {
+            Some(term) => {
+                let id = term.key.trim_start_matches('#');
+                Err(format!("it speeds itself up, and another reaction changes `{id}`, too"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Turns one amount into an unknown, and the others into definitions.
@@ -231,6 +279,27 @@ impl<'m> Decider<'m, '_> {
             }
         }
     }
+}
+
+/// The reactant that the reaction uses up, if it only runs forward: every term is positive, and the product of powers of
+/// one reactant and of what the reaction makes. Also returns the products that it needs to run. `None` for linear laws.
+fn used_up<'l>(law: &'l Polynomial, changes: &[Change]) -> Option<(usize, BTreeSet<&'l str>)> {
+    let of = |key: &str| changes.iter().position(|change| change.key == key);
+    let reactant = law
+        .terms()
+        .find_map(|(amounts, _)| amounts.iter().find_map(|key| of(key).filter(|k| changes[*k].number < 0.0)))?;
+    let (mut driving, mut linear) = (BTreeSet::new(), true);
+    for (amounts, factor) in law.terms() {
+        let (own, others): (Vec<&str>, Vec<&str>) =
+            amounts.iter().map(String::as_str).partition(|key| *key == changes[reactant].key);
+        let made = others.iter().all(|key| of(key).is_some_and(|k| changes[k].number > 0.0));
+        if factor <= 0.0 || own.is_empty() || !made {
+            return None;
+        }
+        linear &= amounts.len() == 1;
+        driving.extend(others);
+    }
+    (!linear).then_some((reactant, driving))
 }
 
 /// Checks that nonnegative amounts have a single equilibrium: every positive term falls when reactants are consumed,

@@ -307,3 +307,25 @@ fn instants_amplify_errors_where_the_equations_do_not() {
     }
     assert!(told[0] >= 2 && told[1] >= 3, "{told:?}");
 }
+
+/// Where events change no state, a row cannot lie between two times of one event: one that misses the tolerance is enough.
+#[test]
+fn errors_of_many_events_are_told_by_a_single_row() {
+    let folder = scratch("amplified-single");
+    let model = "const N = 20\nindex i = 1..N\nstate T[i] = 18 + 0.1*i\ndiscrete on[i] = 1\nboundary clamp i\n\
+                 T[i]' = 0.3*(10 - T[i]) + 6*on[i]*(1 + 0.02*i) + 0.5*(T[i-1] - 2*T[i] + T[i+1])\n\
+                 when T[i] > 21 { on[i] := 0 }\nwhen T[i] < 19 { on[i] := 1 }\nrun { t = 0 .. 10; samples = 2 }\n";
+    fs::write(folder.join("heaters.ode"), model).expect("a writable folder");
+    let run = |method: &str, rtol: &str| {
+        let ran = run_in(&folder, &["run", "heaters.ode", "--method", method, "--rtol", rtol], b"").success();
+        let last: Vec<f64> =
+            ran.text().lines().last().expect("a row").split(',').map(|x| x.parse().expect("a number")).collect();
+        (last, ran.err.contains("W0622"))
+    };
+    let (exact, told) = run("vern9", "1e-11");
+    assert!(!told);
+    let (found, told) = run("bdf", "1e-6");
+    let off = found.iter().zip(&exact).map(|(a, b)| (a - b).abs() / b.abs()).fold(0.0, f64::max);
+    assert!(off > 50e-6 && told, "{off:e}");
+    assert!(!run("auto", "1e-6").1);
+}

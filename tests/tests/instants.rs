@@ -91,3 +91,59 @@ fn a_run_that_ends_at_an_event_but_for_rounding_has_the_values_after_it() {
         }
     }
 }
+
+/// Conditions that are not sums of states: each crossing is found, also of pairs that are close, and elements with fixed
+/// subscripts are elements like others.
+#[test]
+fn conditions_that_are_curved_are_found_at_every_crossing() {
+    let (x, y) = (|t: f64| t.cos(), |t: f64| (1.3 * t).sin() / 1.3);
+    type Curve = (&'static str, Box<dyn Fn(f64) -> f64>, [f64; 3]);
+    let curves: [Curve; 5] = [
+        ("r[1]*r[2]", Box::new(move |t| x(t) * y(t)), [0.3, 0.6, -0.5]),
+        ("r[1]^2 + 2*r[2]^2", Box::new(move |t| x(t).powi(2) + 2.0 * y(t).powi(2)), [0.4, 1.9, 30.0]),
+        ("exp(r[1]) - cos(3*r[2])", Box::new(move |t| x(t).exp() - (3.0 * y(t)).cos()), [0.2, 2.1, 50.0]),
+        ("max(r[1], r[2])/(2 + r[2])", Box::new(move |t| x(t).max(y(t)) / (2.0 + y(t))), [0.35, 0.1, 9.0]),
+        ("r[1] - 0.5*r[2]", Box::new(move |t| x(t) - 0.5 * y(t)), [0.9, 0.2, 7.0]),
+    ];
+    let folder = scratch("instants-curves");
+    for (curve, value, levels) in &curves {
+        for level in levels {
+            let steps = 2_000_000;
+            let above = |k: u32| value(40.0 * f64::from(k) / f64::from(steps)) > *level;
+            let expected = (1..=steps).filter(|&k| above(k) && !above(k - 1)).count();
+            let text = format!(
+                "index i = 1..2\nstate r[i] = 2 - i, v[i] = i - 1\nparam w[i] = 1 + 0.69*(i - 1)\ndiscrete n = 0\n\
+                 r[i]' = v[i]\nv[i]' = -w[i]*r[i]\nwhen {curve} > {level:?} {{ n += 1 }}\noutput n\n\
+                 run {{ t = 0 .. 40; samples = 1; rtol = 1e-8; atol = 1e-10 }}\n"
+            );
+            for method in METHODS {
+                let ran = odec(&folder, &text, &["run", "M", "--method", method]).success();
+                let last = table(&ran.text()).pop().expect("a row");
+                let found = number(last.last().expect("a column"));
+                assert_eq!(found, expected as f64, "{curve} > {level}, {method}");
+            }
+        }
+    }
+}
+
+/// A crossing whose event turns the motion round counts once.
+#[test]
+fn a_ball_bounces_by_an_equality() {
+    let folder = scratch("instants-equality");
+    let run = |condition: &str, method: &str| {
+        let text = format!(
+            "discrete n = 0\nstate h = 1, h' = 0\nh'' = -9.81\nwhen {condition} {{ h' := -0.8*h'; n += 1 }}\noutput n\n\
+             run {{ t = 0 .. 2; samples = 8; rtol = 1e-9; atol = 1e-9 }}\n"
+        );
+        table(&odec(&folder, &text, &["run", "M", "--method", method]).success().text())
+    };
+    for method in METHODS {
+        let (equal, below) = (run("h == 0", method), run("h < 0", method));
+        for (equal, below) in equal.iter().zip(&below) {
+            for (equal, below) in equal.iter().zip(below) {
+                assert!((number(equal) - number(below)).abs() < 1e-6, "{method}: {equal} {below}");
+            }
+        }
+        assert!(number(&equal[8][3]) == 3.0, "{method}: {equal:?}");
+    }
+}

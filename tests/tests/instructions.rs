@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use odec_tests::command::scratch;
 use odec_tests::fuzz::skipped;
 use odec_tests::{root, text};
 
@@ -71,6 +72,59 @@ fn grouped(n: u64) -> String {
         _ => c.to_string(),
     };
     digits.chars().enumerate().map(group).collect()
+}
+
+/// 20 states, and 100 events that never happen, whose conditions are of one kind.
+fn guarded(kind: &str, guards: usize) -> String {
+    let mut text =
+        "fn hill(u) = u^2/(1 + u^2)\nindex i = 1..20\nboundary clamp i\nstate x[i] = sin(i)\ndiscrete k = 0\n\
+                    x[i]' = 0.5*(x[i-1] - 2*x[i] + x[i+1]) + sin(0.3*i*t) - 0.05*x[i]^3\ny[i] = exp(x[i]/10)\n\
+                    output k\n"
+            .to_owned();
+    for j in 0..guards {
+        let [a, b, c] = [j % 20 + 1, (7 * j + 3) % 20 + 1, (11 * j + 5) % 20 + 1];
+        let far = 100 + j;
+        text += &match kind {
+            "states" => format!("when x[{a}] > {far} {{ k += 1 }}\n"),
+            "sums" => format!("when x[{a}] + 0.5*x[{b}] - x[{c}] > {far} {{ k += 1 }}\n"),
+            "products" => format!("when x[{a}]*x[{b}] + x[{c}]^2 > {far} {{ k += 1 }}\n"),
+            _ => format!("when hill(x[{a}]) + y[{b}]*sin(x[{c}] + t) > {far} {{ k += 1 }}\n"),
+        };
+    }
+    text
+}
+
+/// The share of the instructions of a long run that 100 conditions take which are never met.
+#[test]
+#[ignore = "needs valgrind and a release build; .ci/run asks for it"]
+fn conditions_that_are_never_met_cost_little() {
+    let valgrind = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !valgrind.is_ok_and(|s| s.success()) {
+        return skipped("the cost of conditions, because valgrind is not installed");
+    }
+    let (odec, folder) = (release(), scratch("instructions-guards"));
+    let mut wrong = vec![];
+    for method in ["tsit5", "vern7", "auto", "rodas5p", "bdf"] {
+        // what a run takes beyond one of half its length; the rest is compiling
+        let long = |kind: &str, guards: usize| {
+            let model = folder.join("m.ode");
+            std::fs::write(&model, guarded(kind, guards)).expect("a file");
+            let run = |end: u32| {
+                let model = model.display();
+                count(&odec, &format!("run {model} --quiet --t 0..{end} --samples 1 --method {method} --rtol 1e-6"))
+            };
+            (run(400) - run(200)) as f64
+        };
+        let plain = long("", 0);
+        for kind in ["states", "sums", "products", "functions"] {
+            let share = 100.0 * (long(kind, 100) / plain - 1.0);
+            println!("{share:+6.2} %  100 {kind} with {method}");
+            if share > 5.0 {
+                wrong.push(format!("100 {kind} with {method}: {share:.1} %"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "above 5 %:\n{}", wrong.join("\n"));
 }
 
 #[test]

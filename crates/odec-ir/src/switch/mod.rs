@@ -28,6 +28,7 @@ pub use derivatives::{DerivativeDraft, Derivatives};
 pub use events::{BoundValues, Cause, Event, EventDraft, Events, Write};
 pub use locate::{Sketch, locate, switches, without_smooth};
 
+use crate::nest::Affine;
 use crate::program::{Array, ArrayId, Program, Role};
 use crate::span::Span;
 
@@ -67,12 +68,13 @@ pub struct Linear {
 }
 
 /// A state that a relation reads.
-#[derive(Clone, Copy, Debug)]
-pub enum Place {
-    /// The only element.
-    Scalar(ArrayId),
-    /// The element with the same index as the element of the relation.
-    Own(ArrayId),
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The array.
+    pub array: ArrayId,
+    /// The subscripts. Their loops are numbered by the axes of the relation. An element beyond its axis follows a rule for the
+    /// edge, which is not here.
+    pub subs: Vec<Affine>,
 }
 
 /// An integer `n <= u < n + 1` that follows a quantity `u`: `floor(u)`, and functions derived from it. With knots, n

@@ -55,6 +55,18 @@ pub fn tail_of(values: &[f64]) -> f64 {
     (n - TAIL..n).fold(0.0, |most: f64, k| most.max(coefficient(values, k).abs()))
 }
 
+/// True if values of one sign vary so little, compared with their distance from zero, that [`clearance`] exceeds
+/// `noise` and eleven times [`tail`]: every coefficient but the first is at most the difference between the largest
+/// and the smallest value.
+pub fn are_far(values: &[f64], noise: f64) -> bool {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for value in values {
+        (low, high) = (low.min(*value), high.max(*value));
+    }
+    let least = if low > 0.0 { low } else { -high };
+    least > (values.len() + 11) as f64 * (high - low) + 2.0 * noise
+}
+
 /// The largest of the last coefficients, an estimate of the truncation error.
 pub fn tail(c: &[f64]) -> f64 {
     c.iter().rev().take(TAIL).fold(0.0, |most: f64, c| most.max(c.abs()))

@@ -123,7 +123,7 @@ impl Locator {
         let (n, relations) = (model.system().shape().n, model.relations().len());
         Locator {
             n,
-            quiet: Quiet::new(model),
+            quiet: Quiet::new(model, NEAR * tolerances.part() * tolerances.rtol),
             tolerances,
             offsets: vec![0.0; relations],
             low: vec![0.0; n],
@@ -243,7 +243,7 @@ impl Locator {
         if defect.is_finite() {
             self.enclose(step, ASTRAY * defect)?;
             let span = (step.t, step.runner.time());
-            self.quiet.suspects(span, (&self.low, &self.high), &mut self.suspects);
+            self.quiet.suspects(step.model, span, (&self.low, &self.high), &mut self.suspects);
         } else {
             self.suspects.extend((0..relations).filter(|relation| self.quiet.sign(*relation) != 0.0));
         }
@@ -400,12 +400,15 @@ impl Locator {
                 }
                 let noise = SIDES * self.sizes[*relation];
                 let values = &values[..=size];
+                let held = step.model.modes()[*relation] != 0.0;
+                if (values[0] > 0.0) == held && chebyshev::are_far(values, noise) {
+                    return false;
+                }
                 let one_sign = values.iter().all(|value| *value > 0.0) || values.iter().all(|value| *value < 0.0);
                 if !last && !one_sign && chebyshev::tail_of(values) > noise {
                     return true;
                 }
                 let c = chebyshev::coefficients(values);
-                let held = step.model.modes()[*relation] != 0.0;
                 let clearance = chebyshev::clearance(&c[..=size]);
                 if clearance > noise && chebyshev::tail(&c[..=size]) <= RESOLVED * clearance && (c[0] > 0.0) == held {
                     return false;

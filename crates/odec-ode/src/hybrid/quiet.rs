@@ -4,15 +4,20 @@
 //! relation that reads a single state bounds that state exactly. If a relation reads several states, they share its
 //! distance from zero in proportion to their past movements.
 //!
+//! Relations that are not affine bound the box too, if the system can enclose their sides over it ([`cover`]).
+//!
 //! For most steps, the end of the step alone shows that the step is inside the box. If the four control points of its
 //! ends ([`Ends`]) lie within r of c, the whole step lies within 1.5 r of c: the dense output leaves the hull of these
 //! points, whose width is at most 2 r, by at most a quarter of its width. Two of the points were checked at the end of
 //! the previous step. So even a hundred relations that are far from a change cost only the test `|y - c| + reach |f|
 //! <= r` for each state.
 
+mod cover;
+
 use crate::hybrid::locate::SIDES;
 use crate::hybrid::system::{AffineRows, HybridSystem};
 use crate::simd::{Pass, vectorised};
+use cover::{Around, Cover, Room};
 
 /// A relation whose distance from zero is below this multiple of its variation over a step is checked separately and
 /// does not bound the box.
@@ -134,11 +139,11 @@ fn around([least, most]: [f64; 2], [low, high]: [f64; 2], further: f64) -> Optio
 pub(super) struct Quiet {
     rows: AffineRows,
     all_affine: bool,
-    /// Watched relations that are not affine.
-    others: Vec<usize>,
+    /// Relations that are not affine.
+    cover: Cover,
     /// The sign of each relation in its mode: 1 if it holds, -1 if it does not, 0 if it is not watched.
     signs: Vec<f64>,
-    /// Rows of the state that affine relations read.
+    /// Rows of the state that relations read.
     used: Vec<usize>,
     /// True if these rows are few.
     few: bool,
@@ -164,16 +169,21 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
-    pub fn new(model: &dyn HybridSystem) -> Self {
+    /// `margin` is the fraction of their sides by which relations that are not affine must stay away from zero.
+    pub fn new(model: &dyn HybridSystem, margin: f64) -> Self {
         let (n, relations) = (model.system().shape().n, model.relations().len());
         let rows = model.affine().cloned().unwrap_or_default();
         let mut used: Vec<usize> = rows.terms.iter().map(|(row, _)| *row as usize).collect();
         used.sort_unstable();
         used.dedup();
+        let all_affine = (0..relations).all(|relation| rows.row(relation).is_some());
+        if !all_affine {
+            used = (0..n).collect();
+        }
         Quiet {
-            others: Vec::with_capacity(relations),
+            cover: Cover::new(n, relations, margin),
             signs: vec![0.0; relations],
-            all_affine: (0..relations).all(|relation| rows.row(relation).is_some()),
+            all_affine,
             rows,
             few: used.len() * FEW <= n,
             used,
@@ -219,14 +229,14 @@ impl Quiet {
         sign: impl Fn(usize) -> f64,
     ) {
         (self.valid, self.seen) = (false, NOWHERE);
-        self.others.clear();
+        self.cover.begin(offsets);
         for relation in 0..self.constants.len() {
             self.signs[relation] = sign(relation);
             if self.signs[relation] == 0.0 {
                 continue;
             }
             let Some((terms, time)) = self.rows.row(relation) else {
-                self.others.push(relation);
+                self.cover.watch(relation);
                 continue;
             };
             let (mut sum, mut size) = (time * t, (time * t).abs());
@@ -246,7 +256,7 @@ impl Quiet {
     pub fn holds(&mut self, (from, to): (f64, f64), y: &[f64], f: &[f64]) -> bool {
         let (at, seen) = std::mem::replace(&mut self.seen, NOWHERE);
         let third = (to - from) * (1.0 / 3.0);
-        if !self.near.is_empty() || !self.others.is_empty() || !(to <= self.latest) {
+        if !self.near.is_empty() || !self.cover.uncovered().is_empty() || !(to <= self.latest) {
             return false;
         }
         // the next step may be twice as long
@@ -266,8 +276,13 @@ impl Quiet {
     }
 
     /// Adds the relations that may change in a time span in which the states stay between `low` and `high`.
-    pub fn suspects(&mut self, span: (f64, f64), (low, high): (&[f64], &[f64]), suspects: &mut Vec<usize>) {
-        suspects.extend_from_slice(&self.others);
+    pub fn suspects(
+        &mut self,
+        model: &dyn HybridSystem,
+        span: (f64, f64),
+        (low, high): (&[f64], &[f64]),
+        suspects: &mut Vec<usize>,
+    ) {
         for row in &self.used {
             self.lowest[*row] = self.lowest[*row].min(low[*row]);
             self.highest[*row] = self.highest[*row].max(high[*row]);
@@ -275,8 +290,13 @@ impl Quiet {
         let inside = |row: &usize| low[*row] >= self.low[*row] && high[*row] <= self.high[*row];
         let held = self.valid && span.1 <= self.latest && self.used.iter().all(inside);
         if !held {
-            self.build(span, (low, high));
+            let ahead = self.build(span, (low, high));
+            let past = (&self.lowest[..], &self.highest[..]);
+            let around = Around { span, step: (low, high), past, ahead };
+            let room = &mut Room { low: &mut self.low, high: &mut self.high, latest: &mut self.latest };
+            self.cover.shrink(model, &around, &self.signs, room);
         }
+        suspects.extend_from_slice(self.cover.uncovered());
         let mut near = std::mem::take(&mut self.near);
         near.retain(|relation| {
             let Some((room, spread)) = self.room(*relation, span, (low, high)) else { return true };
@@ -316,8 +336,8 @@ impl Quiet {
         (highest - lowest).max(STILL * lowest.abs().max(highest.abs()))
     }
 
-    /// Makes a new box around a step.
-    fn build(&mut self, span: (f64, f64), (low, high): (&[f64], &[f64])) {
+    /// Makes a new box around a step. The result is the time for which it is expected to serve.
+    fn build(&mut self, span: (f64, f64), (low, high): (&[f64], &[f64])) -> f64 {
         self.near.clear();
         self.low.fill(f64::NEG_INFINITY);
         self.high.fill(f64::INFINITY);
@@ -334,6 +354,7 @@ impl Quiet {
             }
         }
         self.valid = true;
+        ahead
     }
 
     /// Sets c and r from the box and the bounds of a step.
@@ -426,11 +447,14 @@ mod tests {
         [y[3] - 5.0, y[7] - 2.0 * y[8] + 6.0, 10.0 - t - y[39]]
     }
 
-    fn quiet(y: &[f64]) -> Quiet {
+    fn three() -> Three {
         let terms =
             [Some((vec![(3, 1.0)], 0.0)), Some((vec![(7, 1.0), (8, -2.0)], 0.0)), Some((vec![(39, -1.0)], -1.0))];
-        let three = Three(vec![Relation::default(); 3], AffineRows::of(&terms));
-        let mut quiet = Quiet::new(&three);
+        Three(vec![Relation::default(); 3], AffineRows::of(&terms))
+    }
+
+    fn quiet(y: &[f64]) -> Quiet {
+        let mut quiet = Quiet::new(&three(), 0.0);
         let g = values(0.0, y);
         quiet.renew((0.0, y), (&g, &[0.0; 3]), &[0.0; 3], |relation| g[relation].signum());
         quiet
@@ -464,7 +488,7 @@ mod tests {
                 let (mut low, mut high) = (vec![0.0; 40], vec![0.0; 40]);
                 ends.enclose(&mut low, &mut high);
                 let mut suspects = Vec::new();
-                quiet.suspects((t, t + h), (&low, &high), &mut suspects);
+                quiet.suspects(&three(), (t, t + h), (&low, &high), &mut suspects);
                 assert!(!quick || suspects.is_empty(), "{suspects:?}");
                 held += usize::from(quick);
                 left += usize::from(!quick);

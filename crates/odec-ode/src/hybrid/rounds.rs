@@ -110,6 +110,8 @@ pub(super) struct Rounds {
     timed: Vec<(usize, usize)>,
     /// The events that the present instant may trigger.
     candidates: Vec<usize>,
+    /// The crossings that have triggered their events at the present instant.
+    crossed: Vec<usize>,
     returning: Returning,
     /// Queued events in the order of time, so that due events come first.
     queue: VecDeque<Queued>,
@@ -142,6 +144,7 @@ impl Rounds {
         Rounds {
             timed,
             candidates: Vec::with_capacity(events),
+            crossed: Vec::new(),
             was: vec![false; events],
             now: vec![false; events],
             queue: VecDeque::new(),
@@ -188,6 +191,7 @@ impl Rounds {
         let (modes, locator, stops, derived) = parts;
         let mut happened = Happened::default();
         self.executed.clear();
+        self.crossed.clear();
         let mut round = 0;
         let mut entered = false;
         if let Begins::Rest(events) = begins {

@@ -235,6 +235,22 @@ impl Derived {
     }
 }
 
+/// Bounds of left - right of a relation over a box, and of the sizes of both sides together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Enclosure {
+    /// The lower bound.
+    pub low: f64,
+    /// The upper bound.
+    pub high: f64,
+    /// The largest |left| + |right|.
+    pub size: f64,
+}
+
+impl Enclosure {
+    /// Nothing is known.
+    pub const UNKNOWN: Enclosure = Enclosure { low: f64::NEG_INFINITY, high: f64::INFINITY, size: f64::INFINITY };
+}
+
 /// A system with relations and events. Between two instants, modes and discretes are constant and f is smooth. Only
 /// the driver writes modes and discretes, and it then calls [`HybridSystem::refresh`].
 ///
@@ -300,6 +316,11 @@ pub trait HybridSystem {
     /// The affine relations.
     fn affine(&self) -> Option<&AffineRows> {
         None
+    }
+    /// Bounds left - right of every relation for the times of a span and the states of a box, in the present modes. The
+    /// bounds are infinite where none are known. False if the system knows no bounds at all.
+    fn enclose(&self, _t: (f64, f64), _y: (&[f64], &[f64]), _enclosures: &mut [Enclosure]) -> bool {
+        false
     }
     /// False if nothing reads a relation in the current modes; then no step lands on it.
     fn is_read(&self, _relation: usize) -> bool {

@@ -123,13 +123,20 @@ fn one_event_triggers_the_next_and_for_ever_is_an_error() {
     // a and b in turn
     let mut endless = base()
         .event(when(vec![Write::discrete(0)]), |_, _, d, out| out[0] = d[0] + 1.0)
-        .event(Event { trigger: Trigger::Condition(Edge::Both), ..when(vec![Write::discrete(0)]) }, |_, _, d, out| {
-            out[0] = d[0] + 1.0;
-        })
-        .conditions(|now, out| out.copy_from_slice(&[now.holds(0), now.discretes[0] % 2.0 == 1.0]));
+        .event(when(vec![Write::discrete(0)]), |_, _, d, out| out[0] = d[0] + 1.0)
+        .event(
+            Event { trigger: Trigger::Condition(Edge::Falling), ..when(vec![Write::discrete(0)]) },
+            |_, _, d, out| {
+                out[0] = d[0] + 1.0;
+            },
+        )
+        .conditions(|now, out| {
+            let odd = now.discretes[0] % 2.0 == 1.0;
+            out.copy_from_slice(&[now.holds(0), odd, odd]);
+        });
     let made = run(&mut endless, (0.0, 2.0), &[0.0], tsit5(), &tolerances(1e-6, 1e-9));
     let Err(HybridError::Hybrid(failure)) = made.map(|_| ()) else { panic!("it ends") };
-    assert_eq!(failure.cause, HybridCause::Chain { events: vec![1] });
+    assert_eq!(failure.cause, HybridCause::Chain { events: vec![1, 2] });
     assert_eq!(endless.body.discretes[0], f64::from(MAX_ROUNDS));
 }
 

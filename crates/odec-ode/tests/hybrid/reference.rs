@@ -213,14 +213,19 @@ impl Simulation<'_> {
     }
 
     /// Queues the events that conditions and times of this instant trigger.
-    fn trigger(&mut self, come: &[bool], first: bool) {
+    fn trigger(&mut self, come: &[bool], first: bool, crossed: &mut Vec<usize>) {
         for event in 0..self.p.events.len() {
             let of = &self.p.events[event];
             let (now, fires) = match of.when {
                 When::At(list) => (false, first && come[list]),
                 When::Rises(j) => (self.modes[j], self.modes[j] && !self.was[event]),
                 When::Falls(j) => (self.modes[j], !self.modes[j] && self.was[event]),
-                When::Changes(j) => (self.modes[j], self.modes[j] != self.was[event]),
+                When::Changes(j) => {
+                    // a crossing counts once at an instant
+                    let crosses = self.modes[j] != self.was[event] && !crossed.contains(&event);
+                    crossed.extend(crosses.then_some(event));
+                    (self.modes[j], crosses)
+                }
             };
             if of.cancel && self.was[event] && !now {
                 self.queue.retain(|queued| queued.event != event);
@@ -286,7 +291,7 @@ impl Simulation<'_> {
 
     /// Executes an instant, at which these relations cross and the times of these lists have come.
     fn instant(&mut self, mut touching: Vec<usize>, come: &[bool]) -> Result<Vec<(usize, u32)>, Unsure> {
-        let mut executed = Vec::new();
+        let (mut executed, mut crossed) = (Vec::new(), Vec::new());
         let near = |this: &Self, j: usize| this.g(j, this.t, &this.x).abs() < GRAZE;
         if (0..self.modes.len()).any(|j| !touching.contains(&j) && near(self, j)) {
             return Err(Unsure::At(self.t));
@@ -296,7 +301,7 @@ impl Simulation<'_> {
         }
         self.settle(&touching)?;
         for number in 0..ROUNDS {
-            self.trigger(come, number == 0);
+            self.trigger(come, number == 0, &mut crossed);
             let round = self.round()?;
             if round.is_empty() {
                 return Ok(executed);

@@ -7,6 +7,7 @@
 //! | `bounds` | bounds of states |
 //! | `derived` | derivatives of these with respect to parameters |
 //! | `pieces` | curves of inputs: times of their knots, and the pieces between them |
+//! | `interval` | bounds of formulas over a box of states |
 //! | `places` | positions of the elements of all of them |
 //! | `system` | hybrid system: modes and discretes in the parameter buffer, lists of times |
 //! | `drive` | a run |
@@ -20,6 +21,7 @@ pub mod bounds;
 mod derived;
 pub(crate) mod drive;
 mod events;
+mod interval;
 pub mod occurrence;
 mod pieces;
 mod places;
@@ -31,7 +33,7 @@ use std::sync::{Arc, Mutex};
 use odec_ir::Span;
 use odec_ir::switch::Switching;
 use odec_lang::model::Model;
-use odec_ode::hybrid::{AffineRows, Event, Trigger};
+use odec_ode::hybrid::{AffineRows, Event, Trigger, WriteTarget};
 
 use crate::executor::{Executor, KernelCode, Unfit};
 use crate::quantities::{Quantities, Quantity};
@@ -184,6 +186,12 @@ impl Located {
     /// The executor, with the modes of the last run.
     pub(crate) fn executor(&self) -> &Executor {
         &self.executor
+    }
+
+    /// True if an event changes a state, which jumps there.
+    pub(crate) fn moves_states(&self) -> bool {
+        let moves = |event: &Event| event.writes.iter().any(|write| matches!(write.target, WriteTarget::State(_)));
+        self.places.events.iter().any(moves)
     }
 
     /// Mutable executor, for changes of its parameters.

@@ -1,8 +1,8 @@
 //! The positions of relations, modes, counters and times of a bound model: one of each for every element.
 
-use odec_ir::Layout;
+use odec_ir::nest::{Affine, AxisId};
 use odec_ir::switch::{self, Break, Knots, Place, Switching};
-use odec_ir::{ArrayId, Program, Span};
+use odec_ir::{ArrayId, Layout, Program, Span};
 use odec_ode::hybrid::{Derived, Event, Relation, Write};
 
 use super::Code;
@@ -128,7 +128,12 @@ impl Places {
                 at.rate += i;
                 at.reads.iter_mut().flatten().for_each(|read| *read += i);
                 at.mode = at.mode.map(|mode| mode + i);
-                places.sums.push(relation.linear.as_ref().map(|linear| sum(linear, code, layout, i)));
+                let axes = &program.arrays[relation.left.0 as usize].axes;
+                let sum = relation.linear.as_ref().and_then(|linear| {
+                    let at = indices(axes, program, i)?;
+                    sum(linear, code, (program, layout), (i, &at))
+                });
+                places.sums.push(sum);
             }
         }
         for timed in timed {
@@ -214,17 +219,46 @@ fn table(knots: Knots, layout: &Layout) -> Table {
     Table { start: layout.parameter(table), length, periodic, jumps }
 }
 
-/// The sum of an element.
-fn sum(linear: &switch::Linear, code: &Code, layout: &Layout, i: usize) -> Sum {
-    let row = |place: Place| match place {
-        Place::Scalar(array) => layout.state(array),
-        Place::Own(array) => layout.state(array) + i,
-    };
+/// The sum of an element with these indices; `None` if it reads a state beyond its axis.
+fn sum(linear: &switch::Linear, code: &Code, of: (&Program, &Layout), (i, at): (usize, &[i64])) -> Option<Sum> {
     let fact = |array: ArrayId| code.facts.places(array).start + i;
-    Sum {
-        terms: linear.terms.iter().map(|(place, array)| (row(*place) as u32, fact(*array))).collect(),
-        time: linear.time.map(fact),
+    let term = |(place, array): &(Place, ArrayId)| Some((row(place, of, at)? as u32, fact(*array)));
+    let terms = linear.terms.iter().map(term).collect::<Option<_>>()?;
+    Some(Sum { terms, time: linear.time.map(fact) })
+}
+
+/// First and last index of an axis.
+fn ends(axis: AxisId, program: &Program) -> Option<(i64, i64)> {
+    let axis = &program.axes[axis.0 as usize];
+    Some((axis.first.value(&program.extents)?, axis.last.value(&program.extents)?))
+}
+
+/// The indices of an element of an array with these axes.
+fn indices(axes: &[AxisId], program: &Program, element: usize) -> Option<Vec<i64>> {
+    let mut at = vec![0; axes.len()];
+    let mut rest = element as i64;
+    for (at, axis) in at.iter_mut().zip(axes).rev() {
+        let (first, last) = ends(*axis, program)?;
+        let length = last - first + 1;
+        (*at, rest) = (first + rest % length, rest / length);
     }
+    Some(at)
+}
+
+/// The row of a state that a relation with these indices reads; `None` beyond its axis.
+fn row(place: &Place, (program, layout): (&Program, &Layout), at: &[i64]) -> Option<usize> {
+    let axes = &program.arrays[place.array.0 as usize].axes;
+    let mut element = 0;
+    for (sub, axis) in place.subs.iter().zip(axes) {
+        let (first, last) = ends(*axis, program)?;
+        let constant = Affine { loops: Vec::new(), ..sub.clone() }.value(&program.extents)?;
+        let index = sub.loops.iter().fold(constant, |sum, (axis, c)| sum + c * at[axis.0 as usize]);
+        if !(first..=last).contains(&index) {
+            return None;
+        }
+        element = element * (last - first + 1) + (index - first);
+    }
+    Some(layout.state(place.array) + element as usize)
 }
 
 /// Tells which elements exist.

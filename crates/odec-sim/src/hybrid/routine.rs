@@ -1,14 +1,19 @@
 //! Additional results over the inputs of the model: a program of `Outputs` kernels, in machine code or interpreted.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
-use odec_ir::nest::BoundProgram;
+use odec_ir::nest::{BoundProgram, ReduceOp};
+use odec_ir::number::Number;
 use odec_ir::{Array, ArrayId, Element, KernelRole, Node, Program, Role};
 use odec_jit::Compiled;
 
+use super::interval::Interval;
 use crate::executor::{Execution, Unfit};
+
+/// Bounds are not looked for with more parameters and elements of tables than this, as each time all of them are read.
+const MOST_PARAMETERS: usize = 10_000;
 
 enum Backend {
     Jit(Box<Compiled>),
@@ -20,6 +25,8 @@ pub(super) struct Routine {
     program: Program,
     bound: Arc<BoundProgram>,
     backend: Backend,
+    /// For bounds; `None` if it has results that intervals do not bound.
+    bounding: OnceLock<Option<Interpreter>>,
 }
 
 impl Routine {
@@ -38,7 +45,7 @@ impl Routine {
             }
             Execution::Interpret => Backend::Interpreter(Box::new(Interpreter::new(&program))),
         };
-        Ok(Routine { program, bound, backend })
+        Ok(Routine { program, bound, backend, bounding: OnceLock::new() })
     }
 
     /// Its positions.
@@ -91,5 +98,24 @@ impl Routine {
                 interpreter.run(&self.program, self.bound.as_ref(), KernelRole::Outputs, Inputs { t, y, p, w }, out);
             }
         }
+    }
+
+    /// Bounds of its results for times and states in a box, into `out`; false if it has none.
+    pub fn enclose(&self, t: Interval, y: &[Interval], p: &[f64], out: &mut Vec<Interval>) -> bool {
+        if p.len() > MOST_PARAMETERS {
+            return false;
+        }
+        let chooses = |node| matches!(node, Node::Reduce(ReduceOp::ArgMin | ReduceOp::ArgMax, ..));
+        let bounding = self.bounding.get_or_init(|| {
+            let chooses = self.program.kernels.iter().any(|kernel| kernel.live().any(|(_, node)| chooses(node)));
+            (!chooses).then(|| Interpreter::new(&self.program))
+        });
+        let Some(interpreter) = bounding else { return false };
+        out.clear();
+        out.resize(self.len(), Interval::ALL);
+        let p: Vec<Interval> = p.iter().map(|x| Interval::constant(*x)).collect();
+        let inputs = Inputs { t, y, p: &p, w: &[] };
+        interpreter.run(&self.program, self.bound.as_ref(), KernelRole::Outputs, inputs, out);
+        true
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::PoisonError;
 
-use odec_ode::hybrid::{AffineRows, AffineTerms, Derived, Event, HybridSystem, Relation, RowBound, Times};
+use odec_ode::hybrid::{AffineRows, AffineTerms, Derived, Enclosure, Event, HybridSystem, Relation, RowBound, Times};
 use odec_ode::system::{EvalError, System};
 
 use super::events::in_order;
+use super::interval::Interval;
 use super::pieces::{self, PassedKnots};
 use super::places::{At, Sum};
 use super::{Located, Moved, derived};
@@ -344,6 +345,21 @@ impl HybridSystem for Located {
             }
         });
         Ok(())
+    }
+
+    fn enclose(&self, t: (f64, f64), (low, high): (&[f64], &[f64]), enclosures: &mut [Enclosure]) -> bool {
+        let y: Vec<Interval> = low.iter().zip(high).map(|(low, high)| Interval::new(*low, *high)).collect();
+        let mut out = Vec::new();
+        if !self.code.sides.enclose(Interval::new(t.0, t.1), &y, self.executor.parameters(), &mut out) {
+            return false;
+        }
+        for (enclosure, at) in enclosures.iter_mut().zip(&self.places.compared) {
+            let (left, right) = (out[at.left], out[at.right]);
+            let most = |x: Interval| x.low.abs().max(x.high.abs());
+            *enclosure =
+                Enclosure { low: left.low - right.high, high: left.high - right.low, size: most(left) + most(right) };
+        }
+        true
     }
 
     fn rates(&self, t: f64, y: &[f64], w: &[f64], rates: &mut [f64]) -> Result<(), EvalError> {

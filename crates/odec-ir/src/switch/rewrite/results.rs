@@ -7,7 +7,7 @@ use super::{Rewrite, Watched, domain};
 use crate::derive;
 use crate::graph::{Graph, NodeId, QuickMap};
 use crate::nest::carry::apart;
-use crate::nest::{Affine, AxisId, Element, Kernel, LoopId, Store, Sub, Subscript, Target};
+use crate::nest::{Affine, Element, Kernel, LoopId, Store, Sub, Subscript, Target};
 use crate::program::{ArrayId, KernelRole, Role};
 use crate::stage;
 
@@ -56,7 +56,7 @@ impl Rewrite<'_> {
         for Coefficient { of, node } in list {
             let place = match of {
                 None => None,
-                Some(Element::Scalar(array)) => Some(Place::Scalar(array)),
+                Some(Element::Scalar(array)) => Some(Place { array, subs: Vec::new() }),
                 Some(element @ Element::At(_)) => Some(self.place(element, loops)?),
             };
             nodes.push((place, node));
@@ -74,22 +74,20 @@ impl Rewrite<'_> {
         Some(found)
     }
 
-    /// The place of an element if it is a scalar, or the element at the indices of the loops.
+    /// Which element of a state an access names, if its subscripts follow from the indices of the loops.
     fn place(&self, element: Element, loops: &[LoopId]) -> Option<Place> {
         let access = self.kernel.space.access(element.access()?);
-        let axes = &self.arrays[access.array.0 as usize].axes;
         if access.guard.is_some() {
             return None;
         }
-        if axes.is_empty() {
-            return Some(Place::Scalar(access.array));
-        }
-        let own = |(sub, (axis, l)): (&Subscript, (&AxisId, &LoopId))| {
-            let (axis, over) = (&self.axes[axis.0 as usize], &self.kernel.space.loops()[l.0 as usize]);
-            sub.sub == Sub::Affine(Affine::index(*l)) && axis.first == over.first && axis.last == over.last
+        let by_axis = |sub: &Subscript| {
+            let Sub::Affine(affine) = &sub.sub else { return None };
+            let number = |l: LoopId| loops.iter().position(|of| *of == l).map(|axis| LoopId(axis as u32));
+            let own = affine.loops.iter().map(|(l, c)| Some((number(*l)?, *c))).collect::<Option<_>>()?;
+            Some(Affine { loops: own, ..affine.clone() })
         };
-        let same = axes.len() == loops.len() && access.subs.iter().zip(axes.iter().zip(loops)).all(own);
-        same.then_some(Place::Own(access.array))
+        let subs = access.subs.iter().map(by_axis).collect::<Option<_>>()?;
+        Some(Place { array: access.array, subs })
     }
 
     /// Determines under which modes each relation is read.

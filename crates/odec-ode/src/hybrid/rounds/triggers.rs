@@ -38,11 +38,15 @@ impl Rounds {
             let fires = match of.trigger {
                 Trigger::Condition(Edge::Rising) => now && !was,
                 Trigger::Condition(Edge::Falling) => was && !now,
-                Trigger::Condition(Edge::Both) => was != now,
+                // after its event, the motion may lead back from the surface: that is the same crossing
+                Trigger::Condition(Edge::Both) => was != now && !self.crossed.contains(&event),
                 Trigger::Times(list) => first && stops.has_come(list),
                 Trigger::Rest => false,
             };
             if fires {
+                if of.trigger == Trigger::Condition(Edge::Both) {
+                    self.crossed.push(event);
+                }
                 let delay = model.delay(event, t, y);
                 if !(delay >= 0.0 && delay.is_finite()) {
                     return Err(HybridCause::Delay { event, delay });

@@ -14,6 +14,7 @@ use super::course::At;
 use super::sum::{self, Prospect};
 use crate::bind::Bound;
 use crate::columns::{Column, Columns};
+use crate::hybrid::Located;
 use crate::monitor::Findings;
 use crate::sample::{self, Recorder};
 
@@ -121,7 +122,7 @@ pub fn compared(
         rows: &rows,
         sizes,
         places: places(&other.columns),
-        events: bound.located.is_some(),
+        jumps: bound.located.as_ref().is_some_and(Located::moves_states),
         before: false,
         most: 0.0,
         prospect,
@@ -166,7 +167,8 @@ struct Beside<'a> {
     sizes: Vec<f64>,
     /// Columns of the second run, and positions in y.
     places: Vec<(usize, usize)>,
-    events: bool,
+    /// True if states jump at events.
+    jumps: bool,
     /// True if the previous row missed its tolerance.
     before: bool,
     /// Largest error so far, in tolerances.
@@ -199,7 +201,7 @@ impl Recorder for Beside<'_> {
         self.most = self.most.max(times);
         let missed = times > MISSED;
         // a single row may lie between the times at which two runs locate the same event
-        let counts = missed && (self.before || !self.events);
+        let counts = missed && (self.before || !self.jumps);
         self.before = missed;
         let size = self.sizes[place];
         let at_end = self.prospect.and_then(|prospect| prospect.at_end(first.t, self.most));

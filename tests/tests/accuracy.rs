@@ -198,3 +198,33 @@ fn a_factor_of_a_derivative_that_vanishes_on_the_way_ends_the_run_there() {
         assert!(ran.code != Some(0) && ran.err.contains("(2 - t)"), "{method}: {}", ran.err);
     }
 }
+
+/// 1,000 rows of a model; the absolute tolerance is `floor` times the relative one.
+fn rows_of(model: &str, method: &str, rtol: f64, floor: f64) -> Vec<Vec<f64>> {
+    let (rtol, atol) = (format!("{rtol:e}"), format!("{:e}", rtol * floor));
+    let words = ["run", model, "--quiet", "--method", method, "--rtol", &rtol, "--atol", &atol, "--samples", "1000"];
+    let ran = run(&words.map(str::to_owned)).success();
+    let row = |line: &str| line.split(',').map(|v| v.parse().expect("a number")).collect();
+    ran.text().lines().skip(1).map(row).collect()
+}
+
+/// The largest error over rows in tolerances, by the largest value of each state; the reference is by `vern9`.
+fn row_error(model: &str, method: &str, rtol: f64) -> f64 {
+    let (rows, known) = (rows_of(model, method, rtol, 1e-3), rows_of(model, "vern9", 1e-12, 1e-6));
+    assert_eq!(rows.len(), known.len());
+    let columns = 1..known[0].len();
+    let of = |k: usize| {
+        let size = known.iter().map(|row| row[k].abs()).fold(0.0, f64::max);
+        let error = rows.iter().zip(&known).map(|(a, b)| (a[k] - b[k]).abs()).fold(0.0, f64::max);
+        error / (rtol * (size + 1e-3))
+    };
+    columns.map(of).fold(0.0, f64::max)
+}
+
+#[test]
+fn rows_of_pairs_of_order_5_are_as_accurate_as_the_ends_of_their_steps() {
+    for method in ["dopri5", "tsit5"] {
+        let error = row_error("tests/problems/detest_E5.ode", method, 1e-8);
+        assert!(error <= 1.0, "{method}: {error} tolerances");
+    }
+}

@@ -1,4 +1,4 @@
-//! The pair of Tsitouras of order 5(4), with dense output of order 4 from its own stages.
+//! The pair of Tsitouras of order 5(4), with dense output of order 5.
 
 use crate::control::H211B;
 use crate::method::continuous::{DenseForm, DenseTable};
@@ -27,20 +27,21 @@ pub static TABLEAU: Tableau = Tableau {
     fsal: true,
 };
 
-/// The polynomials b_i of section 4 of the paper, multiplied out.
+/// Dense output of order 5, made as that of `dopri5`. The states of its two slopes are from the polynomials of order 4
+/// in section 4 of the paper.
 #[rustfmt::skip]
 pub static DENSE: DenseTable = DenseTable {
-    c: &[],
-    a: &[],
-    form: DenseForm::Powers(&[
-        &[1.0,  -2.763706197274826,   2.9132554618219126, -1.0530884977290216],
-        &[0.0,   0.1317,             -0.2234,              0.1017],
-        &[0.0,   3.9302962368947516, -5.941033872131505,   2.490627285651253],
-        &[0.0, -12.411077166933676,  30.33818863028232,  -16.548102889244902],
-        &[0.0,  37.50931341651104,  -88.1789048947664,    47.37952196281928],
-        &[0.0, -27.896526289197286,  65.09189467479366,  -34.87065786149661],
-        &[0.0,   1.5,                -4.0,                 2.5]]),
-    order: 4,
+    c: &[1.0/5.0, 4.0/5.0],
+    a: &[&[0.11107285420721583, 0.00364352, 0.11366858215578003, -0.28021454225788034, 0.8707485326428213,
+           -0.6509189467479367, 0.032],
+         &[0.09146978152712336, 0.01156352, 0.4937411852840637, 0.8119602484322833, -1.7349865235825541,
+           1.1902517883390795, -0.064, 0.0]],
+    form: DenseForm::Nested(&[
+        &[-3.3219115022709786, -0.15, -7.198344756217494, -20.68512861155613, 49.35104273154121, -34.87065786149661, 1.25,
+          10.416666666666666, 5.208333333333333],
+        &[3.518823004541957, 0.3, 14.396689512434987, 41.37025722311226, -98.70208546308243, 69.74131572299322, 0.625,
+          -15.625, -15.625]]),
+    order: 5,
 };
 
 /// Row of the method in the table.
@@ -53,7 +54,7 @@ pub static METHOD: Method = Method {
     family: Family::RungeKutta(&TABLEAU),
     stability: Stability::Bounded,
     adaptive: Adaptive::Embedded(4),
-    dense_order: 4,
+    dense_order: 5,
     structure: Structure { jacobian: false, time_derivative: false },
     source: "Tsitouras 2011, table 1",
     build,

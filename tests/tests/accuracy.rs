@@ -221,10 +221,52 @@ fn row_error(model: &str, method: &str, rtol: f64) -> f64 {
     columns.map(of).fold(0.0, f64::max)
 }
 
+/// Cases that fall to a hundredth of a percent, and whose next wave is late or early by the relative error of their low.
+const EPIDEMIC: &str = "model epidemic
+param b0 = 1250, b1 = 0.08, mu = 0.02, s = 35.84, g = 100
+state S = 0.06, E = 1e-4, I = 1e-4
+b = b0*(1 + b1*cos(2*pi*t))
+S' = mu*(1 - S) - b*S*I
+E' = b*S*I - (mu + s)*E
+I' = s*E - (mu + g)*I
+run { t = 0 .. 5 }
+";
+
+/// A laser whose loss falls at t = 20: photons grow from spontaneous emission to a pulse.
+const LASER: &str = "model laser
+param k = 100
+state n = 0.1, q = 1e-5
+loss = (if t < 20 then 10 else 1)
+q' = k*(n - loss)*q*0.1 + 1e-6*n
+n' = (3 - n - n*q)*0.1
+run { t = 0 .. 100 }
+";
+
+#[test]
+fn what_grows_again_after_a_low_is_in_time() {
+    let folder = scratch("accuracy-lows");
+    for (name, text, rtol, most) in
+        [("epidemic", EPIDEMIC, 1e-4, 10.0), ("epidemic", EPIDEMIC, 1e-6, 10.0), ("laser", LASER, 1e-8, 5.0)]
+    {
+        let model = folder.join(format!("{name}.ode"));
+        std::fs::write(&model, text).expect("a model");
+        let error = row_error(&model.display().to_string(), "auto", rtol);
+        assert!(error <= most, "{name} at {rtol:e}: {error} tolerances");
+    }
+}
+
 #[test]
 fn rows_of_pairs_of_order_5_are_as_accurate_as_the_ends_of_their_steps() {
     for method in ["dopri5", "tsit5"] {
         let error = row_error("tests/problems/detest_E5.ode", method, 1e-8);
         assert!(error <= 1.0, "{method}: {error} tolerances");
+    }
+}
+
+#[test]
+fn rows_in_steps_at_the_limit_of_stability_are_checked() {
+    for (method, rtol) in [("vern7", 1e-4), ("vern7", 1e-6), ("dop853", 1e-8)] {
+        let error = row_error("tests/problems/detest_C4.ode", method, rtol);
+        assert!(error <= 1.5, "{method} at {rtol:e}: {error} tolerances");
     }
 }

@@ -1,11 +1,12 @@
 //! Explicit Runge-Kutta: one driver for every tableau, with or without embedded estimate.
 
+mod evidence;
 mod places;
 
 use std::sync::Arc;
 
 use self::places::Places;
-use crate::control::{Control, Controller, Tolerances, root_mean};
+use crate::control::{Control, Controller, Tolerances};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
@@ -47,11 +48,6 @@ impl Tableau {
     }
 }
 
-/// Differences of states below this multiple of their size count as rounding.
-const ROUNDING: f64 = 2e-15;
-/// Dense output is doubtful if slopes inside a step, times its length, exceed the change over the step by this
-/// factor: they then belong to a decay that steps of this length do not resolve.
-const WILD: f64 = 10.0;
 /// Bound on the search for limits on the real axis, and its step.
 const LONGEST: f64 = 20.0;
 const FINE: f64 = 0.01;
@@ -480,20 +476,9 @@ impl Integrator for Embedded {
     /// |f(y1) - f(Y)| / |y1 - Y| with the other stage Y at the end of the step (Hairer & Wanner II, eq. (IV.2.27)).
     fn strain(&mut self) -> Option<(f64, f64)> {
         let (stage, terms) = self.end_stage_before.as_ref()?;
-        let (n, h) = (self.places.n, self.last.h);
+        let (stage, h) = (*stage, self.last.h);
         fused::sum(&mut self.error, Places::slopes(&self.now), h, terms);
-        let (own, end) = (&self.now[self.places.slope(*stage)], &self.now[self.places.slope(self.places.end)]);
-        let y = &self.now[self.places.state()];
-        let (mut slopes, mut states, mut along) = (0.0, 0.0, 0.0);
-        for i in 0..n {
-            let weight = 1.0 / self.tolerances.scale(i, y[i].abs());
-            let (df, dy) = ((end[i] - own[i]) * weight, self.error[i] * weight);
-            slopes += df * df;
-            states += dy * dy;
-            along += df * dy;
-        }
-        let rounding = ROUNDING / self.tolerances.rtol;
-        (states > rounding * rounding * n as f64).then(|| (h.abs() * (slopes / states).sqrt(), h * along / states))
+        self.strain_by(stage, |i| self.error[i])
     }
 
     fn absolute(&mut self, atol: &[f64]) {
@@ -501,23 +486,12 @@ impl Integrator for Embedded {
         self.given[3..3 + atol.len()].copy_from_slice(&self.tolerances.atol);
     }
 
-    /// The error estimate does not contain a small component that decays far too fast for the step, but its slopes
-    /// grow from stage to stage, and dense output adds them up with other weights than the step.
     fn doubtful(&self) -> Option<(f64, &[f64])> {
         let Step { t, h, complete } = self.last;
         if h == 0.0 || !complete || self.fixed {
             return None;
         }
-        let Places { n, end } = self.places;
-        let (y0, y1) = (&self.next[self.places.state()], &self.now[self.places.state()]);
-        let moved = |stage: usize| h.abs() * self.tolerances.norm(&self.now[self.places.slope(stage)], y0, y1);
-        let square = |i: usize| {
-            let part = (y1[i] - y0[i]) / self.tolerances.scale(i, y0[i].abs().max(y1[i].abs()));
-            part * part
-        };
-        let shown = root_mean((0..n).map(square).sum(), n) + moved(0) + moved(end);
-        let inside = (1..end).chain(end + 1..=end + self.dense.c.len());
-        inside.into_iter().any(|stage| moved(stage) > (WILD * shown).max(1.0)).then_some((t, y0))
+        (self.hides_decay() || self.holds_decay()).then_some((t, &self.next[self.places.state()]))
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {

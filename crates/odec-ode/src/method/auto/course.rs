@@ -14,7 +14,7 @@ pub enum Why {
     StiffAtStart,
     /// Some equations have no derivative, or the mass matrix is singular.
     Algebraic,
-    /// The explicit method reached its stability limit.
+    /// The explicit method came to the limit of its stability.
     Stiff,
     /// The steps of the explicit method failed.
     Failing,

@@ -17,7 +17,7 @@ use super::course::{KEPT, Leg, Why};
 use super::decay::Decay;
 use super::limits::bounds;
 use super::spectral::{Growth, MEAN, Spectral};
-use super::{algebraic, runge_kutta, working};
+use super::{algebraic, parts, runge_kutta, working};
 use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
@@ -176,7 +176,7 @@ pub struct Auto {
     weights: Vec<f64>,
     signs: Signs,
     seeds: Seeds,
-    /// Fractions of the tolerance that the two methods use.
+    /// Fractions of the absolute tolerances that the two methods use.
     parts: [f64; 2],
     course: Record,
     /// The evidence before the last step, if the step can be undone.
@@ -215,6 +215,7 @@ impl Auto {
             (method.build)(&Setup { method, options: &working(setup.options, method), ..*setup })
         };
         let rtol = |method: &Method| working(setup.options, method).rtol;
+        let part = |method: &Method| parts(setup.options, method).1;
         let (mut integrator, mut spectral) = (None, None);
         let (mut limit, mut strained) = (1.0, 1.0);
         let mut spare = None;
@@ -279,7 +280,7 @@ impl Auto {
             signs: Signs::new(setup.system),
             seeds: Seeds::new(setup.options, n),
             // all explicit methods use the same fraction
-            parts: [explicit.map_or(1.0, rtol), rtol(implicit)].map(|own| own / setup.options.rtol),
+            parts: [explicit.map_or(1.0, part), part(implicit)],
             course: Record::NONE,
             earlier: None,
         };

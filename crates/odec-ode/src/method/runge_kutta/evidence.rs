@@ -1,0 +1,59 @@
+//! What the stages of the last step tell beside its error: stiffness, and decays that dense output may multiply.
+
+use super::{Embedded, Places, Step};
+use crate::control::root_mean;
+
+/// Differences of states below this multiple of their size count as rounding.
+const ROUNDING: f64 = 2e-15;
+/// Dense output is doubtful if slopes inside a step, times its length, exceed the change over the step by this
+/// factor: they then belong to a decay that steps of this length do not resolve.
+const WILD: f64 = 10.0;
+/// h*lambda from which a step damps what is left of a decay so little that dense output may show it.
+const HELD: f64 = 2.0;
+/// Part of h times the spectral radius that is decay where a decay holds the step.
+const DECAY: f64 = 0.5;
+
+impl Embedded {
+    /// h times the spectral radius, and h*lambda along the difference, from the two stages at the end of the last step:
+    /// `stage`, and the state `dy` above it.
+    pub(super) fn strain_by(&self, stage: usize, dy: impl Fn(usize) -> f64) -> Option<(f64, f64)> {
+        let (n, h) = (self.places.n, self.last.h);
+        let (own, end) = (&self.now[self.places.slope(stage)], &self.now[self.places.slope(self.places.end)]);
+        let y = &self.now[self.places.state()];
+        let (mut slopes, mut states, mut along) = (0.0, 0.0, 0.0);
+        for i in 0..n {
+            let weight = 1.0 / self.tolerances.scale(i, y[i].abs());
+            let (df, dy) = ((end[i] - own[i]) * weight, dy(i) * weight);
+            slopes += df * df;
+            states += dy * dy;
+            along += df * dy;
+        }
+        let rounding = ROUNDING / self.tolerances.rtol;
+        (states > rounding * rounding * n as f64).then(|| (h.abs() * (slopes / states).sqrt(), h * along / states))
+    }
+
+    /// True where the step is near the limit of stability of a decay. What is left of the decay is within the tolerance
+    /// at the ends of steps, and dense output adds the slopes up with other weights.
+    pub(super) fn holds_decay(&self) -> bool {
+        let Some((stage, terms)) = self.end_stage_before.as_ref() else { return false };
+        let (n, k) = (self.places.n, Places::slopes(&self.now));
+        let moved = |i: usize| self.last.h * terms.iter().map(|(j, a)| a * k[j * n + i]).sum::<f64>();
+        self.strain_by(*stage, moved).is_some_and(|(strain, along)| strain > HELD && along < -DECAY * strain)
+    }
+
+    /// The error estimate does not contain a small component that decays far too fast for the step, but its slopes
+    /// grow from stage to stage, and dense output adds them up with other weights than the step.
+    pub(super) fn hides_decay(&self) -> bool {
+        let Step { h, .. } = self.last;
+        let Places { n, end } = self.places;
+        let (y0, y1) = (&self.next[self.places.state()], &self.now[self.places.state()]);
+        let moved = |stage: usize| h.abs() * self.tolerances.norm(&self.now[self.places.slope(stage)], y0, y1);
+        let square = |i: usize| {
+            let part = (y1[i] - y0[i]) / self.tolerances.scale(i, y0[i].abs().max(y1[i].abs()));
+            part * part
+        };
+        let shown = root_mean((0..n).map(square).sum(), n) + moved(0) + moved(end);
+        let inside = (1..end).chain(end + 1..=end + self.dense.c.len());
+        inside.into_iter().any(|stage| moved(stage) > (WILD * shown).max(1.0))
+    }
+}

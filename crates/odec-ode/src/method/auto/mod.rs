@@ -94,7 +94,7 @@ fn care(method: &Method) -> f64 {
 /// itself, keeps the error of its low: an explicit method is more accurate there than it has to be, a Rosenbrock
 /// method is not (decision 0039).
 fn care_of_small(method: &Method) -> f64 {
-    if matches!(method.family, Family::Rosenbrock(_)) { 0.1 } else { 1.0 }
+    if matches!(method.family, Family::Rosenbrock(_)) { 0.2 } else { 1.0 }
 }
 
 /// The options of a run for `method` as one of its two methods.

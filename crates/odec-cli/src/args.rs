@@ -101,7 +101,7 @@ pub enum Command {
     Man,
 }
 
-/// The files that a model may read beside its own.
+/// The resources of a model: the files that it may read beside its own, and memory.
 #[derive(Args, Debug, Default, Clone)]
 pub struct Files {
     /// Also search this folder for the files that `use` names (repeatable)
@@ -113,6 +113,9 @@ pub struct Files {
     /// Read the samples of an input from this file instead (repeatable)
     #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
     pub data: Vec<String>,
+    /// Refuse a model or a run that would need more memory, for example `500M` or `4G` [default: 80 % of the machine's memory]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = "Model")]
+    pub max_memory: Option<String>,
 }
 
 /// A model and the values to use in it.
@@ -168,9 +171,6 @@ pub struct RunBlock {
     /// Give up after this number of steps
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Run")]
     pub max_steps: Option<String>,
-    /// Refuse a run that would need more memory, for example `500M` or `4G` [default: 80 % of the machine's memory]
-    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = "Run")]
-    pub max_memory: Option<String>,
     /// Start from a steady state instead of the initial values
     #[arg(long, value_name = "steady", value_parser = ["steady"], hide_possible_values = true, help_heading = "Run")]
     pub start: Option<String>,

@@ -75,11 +75,16 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     choices.linear = block.linear.as_deref().map(linear).transpose()?.unwrap_or_default();
     choices.max_step = block.max_step.as_deref().map(|text| positive("--max-step", text)).transpose()?;
     choices.max_steps = block.max_steps.as_deref().map(|text| count("--max-steps", text)).transpose()?;
-    choices.max_memory = match &block.max_memory {
-        Some(text) => Some(size("--max-memory", text)?),
-        None => crate::memory::budget(),
-    };
+    choices.max_memory = memory(model)?;
     Ok(choices)
+}
+
+/// The memory limit of a model and its run, in bytes; `None` if the memory of the machine is unknown.
+pub fn memory(model: &Model) -> Result<Option<u64>> {
+    match &model.files.max_memory {
+        Some(text) => size("--max-memory", text).map(Some),
+        None => Ok(crate::memory::budget()),
+    }
 }
 
 /// The files that replace those of inputs.

@@ -32,6 +32,7 @@ use odec_lang::diagnostic::codes;
 use exit::Exit;
 
 pub use commands::described;
+pub use memory::budget as memory_budget;
 pub use report::full as rendered;
 pub use save::save;
 pub use table::{Column, Kind, Meta};
@@ -40,6 +41,7 @@ pub use table::{Column, Kind, Meta};
 pub fn command(words: &[OsString]) -> u8 {
     let json = asks_for_json(words.get(1..).unwrap_or_default());
     std::panic::set_hook(Box::new(move |info| report::say(&report::internal(&info.to_string(), json))));
+    odec_jit::stdio::report_long_files();
     let exit = match args::Cli::try_parse_from(words) {
         Ok(cli) => guarded(|| commands::execute(cli)),
         Err(e) => refuse(&e, json),

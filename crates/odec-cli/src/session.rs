@@ -38,14 +38,14 @@ pub fn seconds() -> f64 {
 }
 
 /// The session of this process.
-pub fn host(file: &args::Model) -> Session {
-    Session::new().with_clock(now).with_files(Folder::of(file))
+pub fn host(file: &args::Model) -> Result<Session, Error> {
+    Ok(Session::new().with_clock(now).with_files(Folder::of(file)).with_memory(flags::memory(file)?))
 }
 
 /// Reads and checks a model. Prints its warnings.
 pub fn load(file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Loaded, Error> {
     let (source, titles) = text(file, reporter, detail)?;
-    let loaded = host(file).check(source).1?.with_titles(titles);
+    let loaded = host(file)?.check(source).1?.with_titles(titles);
     reporter.diagnostics(Some(loaded.source()), loaded.warnings(), detail);
     Ok(loaded)
 }
@@ -78,7 +78,7 @@ pub fn converted(
     detail: Detail,
     import: fn(&Source) -> Imported,
 ) -> Result<(Source, Titles), Error> {
-    let source = host(file).with_files_of(source, &odec_sbml::used_files);
+    let source = host(file)?.with_files_of(source, &odec_sbml::used_files);
     let Imported { text, titles, places, diagnostics } = import(&source);
     let Some(text) = text else { return Err(Error::new(Some(Arc::new(source)), diagnostics)) };
     reporter.diagnostics(Some(&source), &diagnostics, detail);

@@ -38,6 +38,25 @@ fn a_run_that_takes_more_memory_than_it_may_is_refused_before_it_begins() {
     }
 }
 
+/// Every command refuses a text that needs more memory to compile than the limit, before it parses the text.
+#[test]
+fn a_text_that_takes_more_memory_than_it_may_is_not_parsed() {
+    let definitions: String = (0..20_000).map(|k| format!("d{k} = 2*x\n")).collect();
+    let folder = Folder::new("text").with("long.ode", &format!("{DECAY}{definitions}"));
+    let run = |command: &[&str], limit: &str| folder.run(&[command, &["long.ode", "--max-memory", limit]].concat());
+    for command in
+        [&["check"][..], &["run", "-q"], &["emit", "--to", "c"], &["dump", "--stage", "tree"], &["check", "--fix"]]
+    {
+        let ran = run(command, "60M").exits(2).says("E0720").says("to compile the model, odec would need about");
+        ran.says("words, numbers and signs").says("arrays").says("--max-memory");
+    }
+    run(&["check"], "1G").exits(0);
+    run(&["check"], "x").exits(2).says("E0705").says("`--max-memory x`");
+    // a comment takes nothing
+    let folder = folder.with("long.ode", &format!("{DECAY}{}", "# d = 2*x\n".repeat(20_000)));
+    folder.run(&["check", "long.ode", "--max-memory", "100M"]).exits(0);
+}
+
 /// The estimate is not exact, but neither far above nor far below the memory of the process.
 #[cfg(target_os = "linux")]
 #[test]
@@ -106,6 +125,16 @@ fn a_limit_on_files_keeps_whole_rows() {
         let length = folder.read("rows.csv").len();
         assert!(whole(&folder.read("rows.csv")) > 100 && length <= 102_400, "{length} bytes\n{}", ran.err());
     }
+    // a file that is whole at the end is not there, nor is what it was made of
+    for name in ["rows.npz", "rows.parquet", "rows.arrow"] {
+        let ran = shell(&folder, &format!("ulimit -f 100; $ODEC {long} -o {name}")).exits(5);
+        ran.says("E0704").says(name).says("too large");
+    }
+    shell(&folder, "ulimit -f 4; $ODEC emit decay.ode --to fmu").exits(5).says("E0704").says("too large");
+    let names = std::fs::read_dir(&folder.0).expect("a folder").map(|e| e.expect("a file").file_name());
+    let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+    names.sort();
+    assert_eq!(names, ["decay.ode", "rows.csv"]);
     let stats = "ulimit -f 0; $ODEC run decay.ode -q --stats s.json > /dev/null";
     shell(&folder, stats).exits(5).says("E0704").says("`s.json`");
     assert!(!folder.path("s.json").exists());

@@ -245,3 +245,19 @@ fn costs_are_measured() {
     let folder = folder.with("long.ode", text);
     folder.run(&["run", "long.ode", "-o", "long.csv"]).exits(0).says("fused steps in machine code");
 }
+
+/// A warning about a run has two places, a setting and a state. A comment on the line of either turns it off.
+#[test]
+fn a_warning_about_a_run_is_turned_off_at_either_of_its_places() {
+    let model = |state: &str, samples: &str| {
+        format!("state x = 0, v = 1 {state}\nx' = v\nv' = -x\nrun {{\n  t = 0 .. 100\n  samples = 20 {samples}\n}}\n")
+    };
+    let turned_off = "# allow W0608";
+    for (state, samples, shown) in
+        [("", "", true), (turned_off, "", false), ("", turned_off, false), ("# allow W0607", "", true)]
+    {
+        let folder = Folder::new("allowed").with("spring.ode", &model(state, samples));
+        let said = folder.run(&["run", "spring.ode", "-o", "rows.csv"]).exits(0).err();
+        assert_eq!(said.contains("W0608"), shown, "{said}");
+    }
+}

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{Folder, model, whole};
+use common::{DECAY, Folder, model, whole};
 
 const MODEL: &str = "\
 model decay
@@ -259,4 +259,16 @@ fn ctrl_c_keeps_whole_rows_in_order() {
         let k: f64 = row[0].parse().expect("a number");
         assert!((k - (1.0 + n as f64 / 99_999_999.0)).abs() < 1e-12, "row {n}: {k}");
     }
+}
+
+#[test]
+fn no_two_columns_have_one_name() {
+    let folder = Folder::new("doubled").with("decay.ode", DECAY);
+    let table = folder.run(&["sweep", "decay.ode", "--set", "x=1:2:2", "-q"]).exits(0).out();
+    assert!(table.starts_with("x(0),t,x"), "{table}");
+    folder.run(&["sweep", "decay.ode", "--set", "x=1:2:2", "-q", "-o", "rows.jsonl"]).exits(0);
+    let first: serde_json::Value =
+        serde_json::from_str(folder.read("rows.jsonl").lines().next().unwrap_or("")).expect("JSON");
+    assert_eq!(first["x(0)"], 1.0);
+    assert!(first["x"].as_f64().is_some_and(|x| x < 1.0), "{first}");
 }

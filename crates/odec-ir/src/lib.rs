@@ -8,7 +8,7 @@
 //!
 //! // x' = -k x^2
 //! let array = |name: &str, role| {
-//!     Array { name: name.into(), role, axes: Vec::new(), default: 0.0, data: Vec::new(), unit: None, doc: None, span: Span::default() }
+//!     Array { name: name.into(), role, axes: Vec::new(), default: 0.0, data: Vec::new().into(), unit: None, doc: None, span: Span::default() }
 //! };
 //! let arrays = vec![array("x", Role::FirstOrder), array("k", Role::Parameter)];
 //! let mut g = Graph::new();

@@ -57,8 +57,9 @@ pub struct Array {
     pub axes: Vec<AxisId>,
     /// Default of a parameter or size (the `Initial` kernel sets states; other arrays ignore it).
     pub default: f64,
-    /// Values of a table, or defaults of a parameter with axes, row by row. Otherwise empty.
-    pub data: Vec<f64>,
+    /// Values of a table, or defaults of a parameter with axes, row by row. Otherwise empty. All programs of a model share
+    /// them.
+    pub data: Arc<Vec<f64>>,
     /// Unit as written, without brackets.
     pub unit: Option<String>,
     /// Doc comment.

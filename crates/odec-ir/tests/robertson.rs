@@ -9,7 +9,7 @@ fn array(name: &str, role: Role) -> Array {
         role,
         axes: Vec::new(),
         default: 0.0,
-        data: Vec::new(),
+        data: Vec::new().into(),
         unit: None,
         doc: None,
         span: Span::default(),

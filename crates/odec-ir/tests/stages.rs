@@ -190,7 +190,7 @@ fn powers_with_a_half_are_made_of_a_root() {
         role: Role::FirstOrder,
         axes: vec![],
         default: 0.0,
-        data: vec![],
+        data: Vec::new().into(),
         unit: None,
         doc: None,
         span: Span::default(),

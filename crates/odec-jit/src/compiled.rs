@@ -106,7 +106,7 @@ impl Compiled {
             }
         }
         let mut own = program.clone();
-        own.arrays.iter_mut().for_each(|array| array.data = Vec::new());
+        own.arrays.iter_mut().for_each(|array| array.data = Vec::new().into());
         let mut compiled = Compiled { program: Arc::new(own), roles, loaded: None };
         if program.is_scalar() {
             let not_bound = |why: odec_ir::nest::bind::BindError| JitError::NotBound(why.to_string());

@@ -19,12 +19,14 @@ pub enum JitError {
         /// Arguments that it was given.
         given: usize,
     },
-    /// A buffer of the kernel has more elements than [`MAX_BUFFER`](crate::MAX_BUFFER).
+    /// A buffer of the kernel has more elements than [`MAX_BUFFER`](crate::MAX_BUFFER) or [`MAX_GIVEN`](crate::MAX_GIVEN).
     BufferTooLong {
         /// The kernel.
         role: KernelRole,
         /// Elements of the buffer.
         length: usize,
+        /// The limit.
+        most: usize,
     },
     /// The kernel keeps more live values than [`MAX_SCRATCH`](crate::MAX_SCRATCH).
     TooManyLiveValues {
@@ -68,8 +70,8 @@ impl std::fmt::Display for JitError {
             JitError::WrongArity { function, takes, given } => {
                 write!(f, "`{function}` takes {takes} arguments, not {given}")
             }
-            JitError::BufferTooLong { role, length } => {
-                write!(f, "{} takes {length} values; at most {} are possible", of(*role), crate::MAX_BUFFER)
+            JitError::BufferTooLong { role, length, most } => {
+                write!(f, "{} takes {length} values; at most {most} are possible", of(*role))
             }
             JitError::TooManyLiveValues { role, values } => write!(
                 f,

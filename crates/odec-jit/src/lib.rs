@@ -38,9 +38,11 @@ pub use object::{object, object_with_events};
 pub use strategy::Strategy;
 pub use text::{asm_text, clif_text};
 
-/// Largest number of elements of a buffer that a kernel without loops may read or write: each needs code, and
-/// addresses must fit into 31 bits.
+/// Largest number of states, and of results, of a kernel without loops: each needs code.
 pub const MAX_BUFFER: usize = 1 << 22;
+
+/// Largest number of values of parameters and tables, whose addresses must fit into 31 bits.
+pub const MAX_GIVEN: usize = (1 << 28) - 1;
 
 /// Largest number of intermediate values that a kernel passes from one part of its code to later parts at a time:
 /// they are on the stack of the caller's thread, 512 KiB of it at this limit.

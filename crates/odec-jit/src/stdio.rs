@@ -1,6 +1,8 @@
-//! Detects whether standard output was closed when the process began. The runtime of Rust opens `/dev/null` in its
-//! place before `main`, so that rows would vanish without an error. The check must run before that runtime; it needs
-//! `unsafe` and is therefore in this crate.
+//! Two requests to the system about the files of the process. Both need `unsafe` and are therefore in this crate.
+//!
+//! The first detects whether standard output was closed when the process began. The runtime of Rust opens `/dev/null` in
+//! its place before `main`, so that rows would vanish without an error. The check must run before that runtime. The second
+//! turns a file that becomes too long into an error.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,6 +11,23 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 /// True if standard output was closed when the process began; false on systems other than Linux and macOS.
 pub fn stdout_was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
+}
+
+/// Makes a write beyond the limit of the system on the length of a file (`ulimit -f`) an error of that write. Without this, the
+/// system ends the process without a word. Nothing happens on systems other than Linux and macOS.
+pub fn report_long_files() {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        /// The signal (its number on Linux for all processors that odec compiles for, and on macOS).
+        const SIGXFSZ: i32 = 25;
+        /// The handler that ignores a signal.
+        const SIG_IGN: usize = 1;
+        unsafe extern "C" {
+            fn signal(number: i32, handler: usize) -> usize;
+        }
+        // SAFETY: `SIG_IGN` runs no code when the signal comes, and no other part of odec handles this signal.
+        let _ = unsafe { signal(SIGXFSZ, SIG_IGN) };
+    }
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]

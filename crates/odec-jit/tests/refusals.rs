@@ -124,7 +124,19 @@ fn entries_outside_the_pattern() {
 fn buffers_beyond_the_limit() {
     let mut program = program(KernelRole::Jacobian, Graph::new(), vec![]);
     program.jacobian = Pattern { rows: 1, col_ptr: vec![0, MAX_BUFFER as u32 + 1], row_idx: vec![0; MAX_BUFFER + 1] };
-    assert_eq!(refusal(&program), JitError::BufferTooLong { role: KernelRole::Jacobian, length: MAX_BUFFER + 1 });
+    assert_eq!(
+        refusal(&program),
+        JitError::BufferTooLong { role: KernelRole::Jacobian, length: MAX_BUFFER + 1, most: MAX_BUFFER }
+    );
+}
+
+/// Values of tables need no code: an input may have millions of samples.
+#[test]
+fn tables_may_be_longer_than_other_buffers() {
+    let mut program = program(KernelRole::Rhs, Graph::new(), vec![]);
+    let data = vec![0.5; MAX_BUFFER + 1].into();
+    program.arrays.push(odec_ir::Array { data, ..array("samples", Role::Table) });
+    assert!(Compiled::new(&program).is_ok());
 }
 
 #[test]

@@ -48,6 +48,9 @@ pub(crate) fn near(a: &str, b: &str) -> Option<usize> {
     if a.eq_ignore_ascii_case(b) || !(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase() {
         return Some(1);
     }
+    if sounds_like(a, b) {
+        return Some(1);
+    }
     let (n, m) = (a.chars().count(), b.chars().count());
     if n.max(m) > MAX_COMPARED || n.abs_diff(m) > 2 {
         return None;
@@ -64,6 +67,46 @@ pub(crate) fn near(a: &str, b: &str) -> Option<usize> {
         return None;
     }
     Some(distance(a, b)).filter(|&d| d <= limit)
+}
+
+/// Greek letters by their names.
+const GREEK: [(char, &str); 24] = [
+    ('α', "alpha"),
+    ('β', "beta"),
+    ('γ', "gamma"),
+    ('δ', "delta"),
+    ('ε', "epsilon"),
+    ('ζ', "zeta"),
+    ('η', "eta"),
+    ('θ', "theta"),
+    ('ι', "iota"),
+    ('κ', "kappa"),
+    ('λ', "lambda"),
+    ('μ', "mu"),
+    ('ν', "nu"),
+    ('ξ', "xi"),
+    ('ο', "omicron"),
+    ('π', "pi"),
+    ('ρ', "rho"),
+    ('σ', "sigma"),
+    ('τ', "tau"),
+    ('υ', "upsilon"),
+    ('φ', "phi"),
+    ('χ', "chi"),
+    ('ψ', "psi"),
+    ('ω', "omega"),
+];
+
+/// True for one name in two spellings: `α` and `alpha`, `alfa` and `alpha`.
+fn sounds_like(a: &str, b: &str) -> bool {
+    let spelled = |text: &str| {
+        let named = |c: char| GREEK.iter().find(|(letter, _)| *letter == c).map(|(_, name)| *name);
+        let lower = text.chars().flat_map(char::to_lowercase);
+        let text: String = lower.map(|c| named(c).map_or_else(|| c.to_string(), str::to_string)).collect();
+        text.replace("ph", "f")
+    };
+    let other = |text: &str| !text.is_ascii() || text.contains("ph");
+    (other(a) || other(b)) && spelled(a) == spelled(b)
 }
 
 /// The names that are most similar to this one, all at the same distance, in the given order.
@@ -98,4 +141,21 @@ pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// `a`, `b` or `c`, in backquotes.
 pub fn any_of(names: &[&str]) -> String {
     list(names.iter().copied()).replacen(" and ", " or ", 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn names_in_another_spelling_are_near() {
+        let near = |name: &str, other: &'static str| nearest(name, [other].into_iter()) == [other];
+        for (name, other) in [("alpha", "α"), ("Ω0", "omega0"), ("alfa", "alpha"), ("alfa", "α"), ("fi_1", "phi_1")]
+        {
+            assert!(near(name, other) && near(other, name), "{name} {other}");
+        }
+        for (name, other) in [("alpha", "β"), ("gamma", "alpha"), ("ab", "xy"), ("f", "ph")] {
+            assert_eq!(near(name, other), (name, other) == ("f", "ph"), "{name} {other}");
+        }
+    }
 }

@@ -97,7 +97,7 @@ fn is_parameter(model: &Model, name: &str) -> bool {
 
 impl Core {
     fn load(name: &str, text: &str, files: HashMap<String, Vec<u8>>, sbml: bool) -> Result<Origin, Error> {
-        let session = Session::new().with_files(files.clone());
+        let session = Session::new().with_files(files.clone()).with_memory(odec_cli::memory_budget());
         let source = Source::from_bytes(name, text.as_bytes().to_vec()).map_err(Error::from)?;
         let source = if sbml { files::made_of_sbml(source)?.0 } else { source };
         let loaded = session.check(source).1?;

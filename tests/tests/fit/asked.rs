@@ -288,6 +288,7 @@ fn what_makes_no_sense_is_refused() {
         (some, "d.csv:k1 --params k2", "E0701", &["no file"]),
         (some, "d.csv:params=slow --params k2", "E0410", &["slow"]),
         (some, "d.csv --params k1=3", "E0705", &["--params"]),
+        (some, "d.csv --params k1=1:9:log --set k1=0.5", "E0855", &["`k1` starts at 0.5, outside its range"]),
         (some, "d.csv --params k1=3:1", "E0855", &["the smaller one first"]),
         (some, "d.csv --params k1=0:1:log", "E0705", &["above 0"]),
         (some, "d.csv --params k1=1:2:5", "E0705", &[":log"]),

@@ -67,7 +67,7 @@ pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
 /// Applies all tested fixes, round by round, and writes the text back.
 fn mend(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     let file = args.model.file.as_path();
-    let host = session::host(&args.model);
+    let host = session::host(&args.model)?;
     let source = input::read(file)?;
     if odec_sbml::is_xml(&source.text) {
         let help = format!("import the model first: odec import {} -o model.ode", file.display());
@@ -79,6 +79,7 @@ fn mend(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
         .into());
     }
     let mut source = host.with_parts(source);
+    host.fits(&source)?;
     let mut made = 0;
     for _ in 0..MAX_ROUNDS {
         // the files of parts remain unchanged

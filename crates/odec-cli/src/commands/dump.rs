@@ -28,7 +28,9 @@ pub fn dump(args: &Dump, reporter: Reporter) -> Result<Exit, Error> {
 /// The tree is shown even if the model is invalid: then it is needed most.
 fn tree(args: &Dump, reporter: Reporter) -> Result<String, Error> {
     let (source, _) = session::text(&args.model, reporter, Detail::Full)?;
-    let source = session::host(&args.model).with_parts(source);
+    let host = session::host(&args.model)?;
+    let source = host.with_parts(source);
+    host.fits(&source)?;
     let (tree, diagnostics) = odec_lang::parse(&source);
     reporter.diagnostics(Some(&source), &diagnostics, Detail::Full);
     Ok(tree.to_string())

@@ -20,7 +20,7 @@ pub fn import(args: &Import, reporter: Reporter) -> Result<Exit, Error> {
         let headline = format!("`{}` is not XML; odec imports SBML only", source.name);
         return Err(error(&codes::E0801, headline, None).into());
     }
-    let files = Files { path: args.path.clone(), allow_read: args.allow_read.clone(), data: vec![] };
+    let files = Files { path: args.path.clone(), allow_read: args.allow_read.clone(), data: vec![], max_memory: None };
     let file = Model { file: args.file.clone(), set: vec![], params: None, files };
     let (model, _) = converted(&file, source, reporter, Detail::Full, odec_sbml::import_with_units)?;
     match args.output.as_deref().filter(|path| *path != Path::new("-")) {

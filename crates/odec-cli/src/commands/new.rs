@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::input::error;
 use crate::report::{Reporter, say};
 use crate::rows::cannot_write;
+use crate::whole::not_written;
 
 /// The model, with a placeholder for its name.
 const TEMPLATE: &str = "\
@@ -56,7 +57,11 @@ pub fn new(args: &New, reporter: Reporter) -> Result<Exit, Error> {
     let text = TEMPLATE.replace("NAME", &name).replace("X30", &format!("{:.6}", x30()));
     let file = std::fs::File::options().write(true).create_new(true).open(&path);
     match file {
-        Ok(mut file) => file.write_all(text.as_bytes()).map_err(|e| cannot_write(&path, &e))?,
+        Ok(mut file) => file.write_all(text.as_bytes()).map_err(|e| {
+            // half a model is none
+            let _ = std::fs::remove_file(&path);
+            not_written(&path, &e)
+        })?,
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
             let headline = format!("`{}` exists; `odec new` does not overwrite files", path.display());
             return Err(error(&codes::E0708, headline, Some("choose another name".to_string())).into());

@@ -227,11 +227,11 @@ fn execute(
     (exit, whole.then_some(Written { rows: writer.rows.count, lost: writer.lost, counts: writer.counts }))
 }
 
-/// Writes the columns. Typed rows start with the number of the run and end with a flag for its success.
+/// Writes the columns. Their names are unique: the initial value of a recorded x is x(0). Typed rows start with the number of
+/// the run and end with a flag for its success.
 fn begin(rows: &mut Rows, job: &Job<'_>, simulation: &Simulation, units: bool) -> Result<(), RowsError> {
     let columns = &simulation.bound().columns;
-    // column names of typed rows must be unique: the initial value of x is x(0)
-    let doubled = |name: &str| rows.typed() && columns.names().any(|other| other == name);
+    let doubled = |name: &str| columns.names().any(|other| other == name);
     let point = |name: &str| {
         let shown = if doubled(name) { format!("{name}(0)") } else { name.to_string() };
         if units { label::with_unit(&shown, label::unit_of_given(simulation, name)) } else { shown }

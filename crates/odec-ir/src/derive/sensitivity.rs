@@ -9,6 +9,8 @@
 //! (sides of relations, times, right-hand sides of events), [`results_by`] makes separate kernels of their
 //! derivatives.
 
+use std::sync::Arc;
+
 use super::is_state;
 use super::reductions::Reductions;
 use crate::graph::Node;
@@ -65,7 +67,7 @@ impl DerivativeArrays {
                 derivatives.ensure(arrays, *array);
                 let Some(table) = arrays.last_mut() else { continue };
                 table.role = Role::Table;
-                table.data = (0..count).map(|k| f64::from(k == element)).collect();
+                table.data = Arc::new((0..count).map(|k| f64::from(k == element)).collect());
             }
             for i in 0..own {
                 let (role, array) = (arrays[i].role, ArrayId(i as u32));
@@ -93,7 +95,7 @@ impl DerivativeArrays {
         if self.of[at].is_none() {
             self.of[at] = Some(ArrayId(arrays.len() as u32));
             let name = format!("d({})/d({})", arrays[at].name, self.by);
-            arrays.push(Array { name, unit: None, doc: None, data: Vec::new(), ..arrays[at].clone() });
+            arrays.push(Array { name, unit: None, doc: None, data: Vec::new().into(), ..arrays[at].clone() });
         }
     }
 }

@@ -364,7 +364,7 @@ fn staged_array(k: usize, axes: Vec<AxisId>) -> Array {
         role: Role::Staged,
         axes,
         default: 0.0,
-        data: Vec::new(),
+        data: Vec::new().into(),
         unit: None,
         doc: None,
         span: Span::default(),

@@ -228,5 +228,14 @@ impl<'a> StepBuilder<'a> {
 }
 
 fn scalar(name: String, role: Role) -> Array {
-    Array { name, role, axes: Vec::new(), default: 0.0, data: Vec::new(), unit: None, doc: None, span: Span::default() }
+    Array {
+        name,
+        role,
+        axes: Vec::new(),
+        default: 0.0,
+        data: Vec::new().into(),
+        unit: None,
+        doc: None,
+        span: Span::default(),
+    }
 }

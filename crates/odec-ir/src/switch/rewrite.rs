@@ -522,7 +522,16 @@ impl<'a> Rewrite<'a> {
 
     fn array_at(&mut self, role: Role, name: String, loops: &[LoopId], span: Span) -> ArrayId {
         let axes = loops.iter().map(|l| stage::axis(self.axes, &self.kernel.space.loops()[l.0 as usize])).collect();
-        self.arrays.push(Array { name, role, axes, default: 0.0, data: Vec::new(), unit: None, doc: None, span });
+        self.arrays.push(Array {
+            name,
+            role,
+            axes,
+            default: 0.0,
+            data: Vec::new().into(),
+            unit: None,
+            doc: None,
+            span,
+        });
         ArrayId(self.arrays.len() as u32 - 1)
     }
 

@@ -165,7 +165,7 @@ fn program_of(name: &str, mut arrays: Vec<Array>, graph: Graph, nodes: &[NodeId]
 /// A number that does not belong to a model.
 fn scalar(name: String, role: Role) -> Array {
     let span = Span::default();
-    Array { name, role, axes: Vec::new(), default: 0.0, data: Vec::new(), unit: None, doc: None, span }
+    Array { name, role, axes: Vec::new(), default: 0.0, data: Vec::new().into(), unit: None, doc: None, span }
 }
 
 /// Copies a node of order 0 whose operands were copied; `read` are the nodes of states, `places` the new positions of

@@ -73,7 +73,7 @@ pub fn array(name: impl Into<String>, role: Role) -> Array {
         role,
         axes: Vec::new(),
         default: 0.0,
-        data: Vec::new(),
+        data: Vec::new().into(),
         unit: None,
         doc: None,
         span: Span::default(),

@@ -1,6 +1,8 @@
 //! Random programs of nests: neighbours with every kind of boundary, reductions of every kind, tables, scatters, interiors and
 //! boundary regions.
 
+use std::sync::Arc;
+
 use super::{Random, array};
 use crate::builtin::{arithmetic, exponential, hyperbolic, logic, rounding, trigonometric};
 use crate::graph::{Graph, Node, NodeId};
@@ -170,11 +172,11 @@ impl World {
                 (Role::Size, name) => {
                     a.default = SIZES.iter().position(|s| *s == name).map_or(0.0, |k| sizes[k] as f64);
                 }
-                (Role::Table, "table") => a.data = (0..len).map(|_| data.uniform(-2.0, 2.0)).collect(),
+                (Role::Table, "table") => a.data = Arc::new((0..len).map(|_| data.uniform(-2.0, 2.0)).collect()),
                 (Role::Table, name) => {
                     let least = usize::from(name == "row");
                     let choices = sizes[0] as usize + 1 - least;
-                    a.data = (0..len).map(|_| (least + data.below(choices)) as f64).collect();
+                    a.data = Arc::new((0..len).map(|_| (least + data.below(choices)) as f64).collect());
                 }
                 _ => {}
             }

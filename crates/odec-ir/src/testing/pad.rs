@@ -57,7 +57,7 @@ impl Sheet {
     /// A table with its values, row by row.
     pub fn table(&mut self, name: &str, axes: &[AxisId], data: Vec<f64>) -> ArrayId {
         let id = self.array(name, Role::Table, axes);
-        self.arrays[id.0 as usize].data = data;
+        self.arrays[id.0 as usize].data = data.into();
         id
     }
 

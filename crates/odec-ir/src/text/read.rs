@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use super::ROLES;
 use super::labels::Labels;
@@ -103,7 +104,7 @@ impl Reader {
             role,
             axes: Vec::new(),
             default: 0.0,
-            data: Vec::new(),
+            data: Vec::new().into(),
             unit: None,
             doc: None,
             span,
@@ -126,7 +127,8 @@ impl Reader {
                 [Token::Word("data"), data @ ..] => {
                     for x in data {
                         let x = x.text();
-                        array.data.push(self::number(&x).ok_or_else(|| format!("`{x}` is not a number"))?);
+                        Arc::make_mut(&mut array.data)
+                            .push(self::number(&x).ok_or_else(|| format!("`{x}` is not a number"))?);
                     }
                     break;
                 }

@@ -91,7 +91,7 @@ fn write_array(f: &mut Formatter<'_>, array: &Array, labels: &Labels) -> fmt::Re
     }
     if !array.data.is_empty() {
         line += " data";
-        for &x in &array.data {
+        for &x in array.data.iter() {
             write!(line, " {}", number(x))?;
         }
     }

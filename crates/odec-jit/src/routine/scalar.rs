@@ -9,7 +9,7 @@ use odec_ir::{ArrayId, KernelRole, Layout, Malformed, NodeId, Program};
 use super::split::SplitKernel;
 use super::{input_buffer, simd};
 use crate::arguments::Lengths;
-use crate::{JitError, MAX_BUFFER, MAX_SCRATCH, Strategy};
+use crate::{JitError, MAX_BUFFER, MAX_GIVEN, MAX_SCRATCH, Strategy};
 
 /// The positions of the scalars of a program without index sets.
 pub(super) struct Scalars {
@@ -40,8 +40,13 @@ pub(crate) struct ScalarKernel {
 
 /// Refuses a kernel with buffers that are too long.
 pub(super) fn check(program: &Program, layout: &Layout, role: KernelRole) -> Result<(), JitError> {
-    let length = layout.n.max(layout.p_len()).max(layout.out_len(program, role));
-    if length > MAX_BUFFER { Err(JitError::BufferTooLong { role, length }) } else { Ok(()) }
+    let results = if role == KernelRole::Prepare { 0 } else { layout.out_len(program, role) };
+    for (length, most) in [(layout.n.max(results), MAX_BUFFER), (layout.p_len(), MAX_GIVEN)] {
+        if length > most {
+            return Err(JitError::BufferTooLong { role, length, most });
+        }
+    }
+    Ok(())
 }
 
 impl ScalarKernel {

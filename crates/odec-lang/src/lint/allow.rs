@@ -1,18 +1,30 @@
 //! `# allow W0501` at the end of a line turns off the warning there.
 
+use odec_ir::Span;
+
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Source;
 
-/// True if the line of the diagnostic's primary location allows it. Errors are never allowed.
+/// True if the line of the diagnostic's primary location allows it. A warning about a run has several locations, and the
+/// line of any of them allows it. Errors are never allowed.
 pub fn allowed(source: &Source, diagnostic: &Diagnostic) -> bool {
-    let Some(span) = diagnostic.span().filter(|_| diagnostic.severity != Severity::Error) else { return false };
+    if diagnostic.severity == Severity::Error {
+        return false;
+    }
+    let about_a_run = diagnostic.code.code.starts_with("W06");
+    let others = diagnostic.labels.iter().filter(|_| about_a_run).map(|label| label.span);
+    diagnostic.span().into_iter().chain(others).any(|span| line_allows(source, span, diagnostic.code.code))
+}
+
+/// Whether the line of a place allows a code.
+fn line_allows(source: &Source, span: Span, wanted: &str) -> bool {
     let at = (span.start as usize).min(source.text.len());
     let Some(before) = source.text.get(..at) else { return false };
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = source.text[start..].lines().next().unwrap_or_default();
     let Some(comment) = comment(line) else { return false };
     let Some(codes) = comment.trim_start_matches('#').trim_start().strip_prefix("allow ") else { return false };
-    codes.split([',', ' ']).any(|code| code == diagnostic.code.code)
+    codes.split([',', ' ']).any(|code| code == wanted)
 }
 
 /// The comment of a line, with its `#`.

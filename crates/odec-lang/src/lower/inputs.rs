@@ -1,6 +1,8 @@
 //! Inputs as nodes: the piece of the curve that contains the argument, and a polynomial with the coefficients of that
 //! piece.
 
+use std::sync::Arc;
+
 use odec_ir::builtin::{lookup, rounding};
 use odec_ir::{ArrayId, Builtin, NodeId, Op, Role, Span};
 
@@ -31,7 +33,7 @@ pub(super) fn declare(arrays: &mut Arrays, input: &Input, curve: Option<&Curve>)
     let mut table = |tail: &str, data: &[f64]| {
         let id = arrays.next();
         let array = arrays.push(format!("{}.{tail}", input.name), Role::Table, input.span);
-        array.data = data.to_vec();
+        array.data = Arc::new(data.to_vec());
         array.unit.clone_from(&input.unit);
         id
     };

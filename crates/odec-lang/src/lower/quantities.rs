@@ -75,7 +75,7 @@ impl Arrays {
             role,
             axes: Vec::new(),
             default: 0.0,
-            data: Vec::new(),
+            data: Vec::new().into(),
             unit: None,
             doc: None,
             span,

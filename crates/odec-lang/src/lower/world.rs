@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use odec_ir::nest::{Affine, AxisId, Edge};
 use odec_ir::{Array, ArrayId, Role};
@@ -122,7 +123,7 @@ impl<'m> World<'m> {
             let array = &mut self.arrays.list[self.arrays.parameters[i].0 as usize];
             array.axes = axes.iter().map(|a| a.0).collect();
             if !axes.is_empty() {
-                array.data.clone_from(&values.parameter_data[i]);
+                array.data = Arc::new(values.parameter_data[i].clone());
                 set_unread(array);
             }
         }
@@ -147,7 +148,7 @@ impl<'m> World<'m> {
                 array.axes = axes.iter().map(|a| a.0).collect();
                 array.unit.clone_from(&given.unit);
                 array.doc.clone_from(&given.doc);
-                array.data.clone_from(&values.constant_data[i]);
+                array.data = Arc::new(values.constant_data[i].clone());
                 set_unread(array);
             }
         }

@@ -16,6 +16,7 @@ mod mask;
 mod matter;
 pub(crate) mod operand;
 mod print;
+pub mod size;
 pub mod tree;
 pub(crate) mod visit;
 

@@ -516,7 +516,9 @@ fn start(probe: &Simulation, q: &Quantity) -> Result<f64, Error> {
         return Err(usage(format!("`{name}` is neither a parameter nor an initial value"), help));
     };
     let inside = |x: f64| x >= q.low && x <= q.high;
-    if let Some(start) = q.start {
+    // `--set` of a fitted quantity gives its start
+    let set = probe.choices().set.iter().any(|(set, _)| set == name).then_some(own);
+    if let Some(start) = q.start.or(set) {
         if !inside(start) {
             let headline = format!("`{name}` starts at {}, outside its range", number(start));
             return Err(usage(headline, "choose a starting value within the range"));

@@ -458,17 +458,21 @@ impl HybridSystem for Located {
         time: f64,
         out: &mut [f64],
     ) -> Result<(), EvalError> {
+        // an event that does not exist has no derivatives
+        let slots = self.places.event_table.slots.get(event).ok_or(EvalError::Fatal)?;
         out.fill(0.0);
-        if let Some(slots) = self.places.event_table.slots.get(event) {
-            let value = |slot: &usize| self.value_by((*slot, parameter), t, y, time);
-            out.iter_mut().zip(slots).for_each(|(out, slot)| *out = value(slot));
-        }
+        let value = |slot: &usize| self.value_by((*slot, parameter), t, y, time);
+        out.iter_mut().zip(slots).for_each(|(out, slot)| *out = value(slot));
         Ok(())
     }
 
     fn delay_by(&self, event: usize, parameter: usize, t: f64, y: &[f64], time: f64) -> f64 {
-        let place = self.places.event_table.delays.get(event).copied().flatten();
-        place.map_or(0.0, |place| self.value_by((place, parameter), t, y, time))
+        match self.places.event_table.delays.get(event) {
+            Some(Some(place)) => self.value_by((*place, parameter), t, y, time),
+            Some(None) => 0.0,
+            // an event that does not exist
+            None => f64::NAN,
+        }
     }
 
     fn time_by(&self, list: usize, number: u64, parameter: usize) -> f64 {

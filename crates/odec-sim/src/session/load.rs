@@ -8,6 +8,7 @@ use odec_lang::diagnostic::{Class, Diagnostic, Label, codes};
 use odec_lang::lower::{Located, Lowered, lower_for_run, lower_sensitivities_warned, lower_warned};
 use odec_lang::model::{Model, Overrides, Symbol, Values};
 use odec_lang::source::Source;
+use odec_lang::syntax::tree::Tree;
 use odec_lang::{analyse, parse};
 
 use super::parts::Parts;
@@ -20,12 +21,14 @@ use crate::choices::Choices;
 use crate::columns::Titles;
 use crate::derivatives;
 use crate::experiment::Experiment;
+use crate::memory::Need;
 
-/// The resources of the host: the files that models name, and a clock.
+/// The resources of the host: the files that models name, a clock, and memory.
 #[derive(Clone)]
 pub struct Session {
     files: Arc<dyn Files>,
     clock: Option<Clock>,
+    memory: Option<u64>,
 }
 
 impl Default for Session {
@@ -35,9 +38,9 @@ impl Default for Session {
 }
 
 impl Session {
-    /// A session without files and without a clock.
+    /// A session without files, without a clock, and without a limit of memory.
     pub fn new() -> Session {
-        Session { files: Arc::new(NoFiles), clock: None }
+        Session { files: Arc::new(NoFiles), clock: None, memory: None }
     }
 
     /// The same session with the files that models name.
@@ -48,6 +51,19 @@ impl Session {
     /// The same session with a clock, which measures the stages.
     pub fn with_clock(self, clock: Clock) -> Session {
         Session { clock: Some(clock), ..self }
+    }
+
+    /// The same session for texts that take at most this many bytes of memory to compile.
+    pub fn with_memory(self, memory: Option<u64>) -> Session {
+        Session { memory, ..self }
+    }
+
+    /// Refuses a text that takes more memory to compile than this session has. [`Session::check`] calls this first.
+    ///
+    /// # Errors
+    /// E0720.
+    pub fn fits(&self, source: &Source) -> Result<(), Box<Diagnostic>> {
+        Need::of_text(&source.text).within(self.memory)
     }
 
     /// Parses and checks a text; messages call it `name`.
@@ -69,9 +85,12 @@ impl Session {
     }
 
     /// Parses and checks a text with its parts. Returns the tree even if the text is not a valid model.
-    pub fn check(&self, source: Source) -> (odec_lang::syntax::tree::Tree, Result<Loaded, Error>) {
+    pub fn check(&self, source: Source) -> (Tree, Result<Loaded, Error>) {
         let mut laps = Laps::new(self.clock);
         let source = self.with_parts(source);
+        if let Err(report) = self.fits(&source) {
+            return (Tree::default(), Err((*report).into()));
+        }
         let (tree, mut diagnostics) = parse(&source);
         let parse = laps.lap();
         let (model, more) = analyse(&tree, &source);

@@ -22,6 +22,6 @@ rows! {
     E0717 Usage "a constant that cannot vary"
     E0718 Usage "sensitivities that odec does not compute"
     E0719 Io "a table file outside the model's folder"
-    E0720 Usage "a run that needs more memory than it may use"
+    E0720 Usage "a model or a run that needs more memory than it may use"
     E0900 Internal "a bug in odec"
 }

@@ -117,6 +117,15 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
     let both = Span::new(scene.base + open.start, scene.base + close.end);
     let text = &scene.line[open.start..close.end];
     match inside.kind {
+        TokenKind::Name if behind && matches!(keyword::first_word(scene.line), "param" | "const" | "output") => {
+            let (name, word) = (scene.text(before), keyword::first_word(scene.line));
+            let report = scene.error("E0118", format!("write a name without `{text}`")).label(both, "not needed");
+            Some(if word == "output" {
+                report.help(format!("to record a formula, name it: `output {name}_{} = {name}{text}`", scene.text(inside)))
+            } else {
+                report.help(format!("a quantity that depends on `{}` is a definition, without `{word}`: `{name} = ...`", scene.text(inside)))
+            })
+        }
         TokenKind::Name if behind => Some(
             scene
                 .error("E0118", format!("write a state without `{text}`"))

@@ -7,6 +7,7 @@ use odec_ir::Span;
 use super::Page;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
+use crate::suggest;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
 use crate::units::Mode;
 
@@ -44,6 +45,46 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
             }
             _ => {}
         }
+    }
+    found.extend(page.tree.statements.iter().filter_map(|statement| rate_in_degrees(page, &statement.kind)));
+}
+
+/// `omega' = -g/l*sin(theta)` with theta in degrees, where nothing on the right declares a unit: odec takes the right side in
+/// degrees, and the formula is one for radians.
+fn rate_in_degrees(page: &Page<'_>, statement: &StatementKind) -> Option<Diagnostic> {
+    let StatementKind::Equation { lhs, rhs, .. } = statement else { return None };
+    let ExprKind::Name(target) = &page.expr(*lhs).kind else { return None };
+    let in_degrees = |name: &str| {
+        let text = page.model.units.text_of(name, &page.model.time.name).unwrap_or_default();
+        text.split(|c: char| !c.is_alphabetic() && c != '°').any(|unit| DEGREES.contains(&unit))
+    };
+    if target.primes == 0 || !in_degrees(&target.name.name) {
+        return None;
+    }
+    let nodes = page.tree.nodes_of(*rhs);
+    let names = |id: ExprId| page.tree.nodes_of(id).into_iter().filter_map(|id| name_of(page, id));
+    let turned = nodes.iter().any(|id| match &page.expr(*id).kind {
+        ExprKind::Call(function, arguments) if ANGLES.contains(&function.name.as_str()) => {
+            arguments.iter().any(|argument| names(*argument).any(&in_degrees))
+        }
+        _ => false,
+    });
+    let given = page.model.parameters.iter().chain(&page.model.constants);
+    let given: Vec<_> = given.filter(|given| names(*rhs).any(|name| name == given.name)).collect();
+    if !turned || given.is_empty() || given.iter().any(|given| given.unit.is_some()) {
+        return None;
+    }
+    let open = suggest::list(given.iter().map(|given| given.name.as_str()));
+    let left = page.text(*lhs);
+    let headline = format!("`{left}` is in degrees, but its formula looks like one for radians");
+    let report = warning("W0502", headline, page.expr(*rhs).span, "odec takes this in degrees and converts nothing");
+    Some(report.help(format!("declare the units of {open} and of `{}`, or write angles in radians", target.name.name)))
+}
+
+fn name_of<'a>(page: &Page<'a>, id: ExprId) -> Option<&'a str> {
+    match &page.expr(id).kind {
+        ExprKind::Name(reference) => Some(&reference.name.name),
+        _ => None,
     }
 }
 

@@ -116,8 +116,11 @@ impl Source {
                 let line = bytes[..at].split(|&byte| byte == b'\n').count();
                 let bad = bytes.get(at).copied().unwrap_or_default();
                 let headline = format!("{name} is not UTF-8 text: byte {at} (line {line}) is 0x{bad:02X}");
-                Err(Diagnostic::error("E0101", headline)
-                    .help("save the file as UTF-8; editors often call this \"encoding\""))
+                let help = match bytes {
+                    [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "the file is in UTF-16: save it as UTF-8",
+                    _ => "save the file as UTF-8; editors often call this \"encoding\"",
+                };
+                Err(Diagnostic::error("E0101", headline).help(help))
             }
         }
     }

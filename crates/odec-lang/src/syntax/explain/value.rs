@@ -6,6 +6,7 @@ use super::{Scene, token::Token, token::TokenKind};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use crate::syntax::grammar::Rule;
+use crate::units;
 
 pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     match scene.before() {
@@ -218,6 +219,10 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     let whole = match here.kind {
         TokenKind::Open => "a product needs `*`".to_string(),
         _ if before.kind == TokenKind::Close || before.kind == TokenKind::Prime => "a product needs `*`".to_string(),
+        // `every 12 h`
+        TokenKind::Name if before.kind == TokenKind::Number && units::table::find(right).is_some() => {
+            format!("write a unit as `{left} [{right}]`, and a product as `{left}*{right}`")
+        }
         _ => format!("write a product as `{left}*{right}`"),
     };
     let numbers = before.kind == TokenKind::Number && here.kind == TokenKind::Number;

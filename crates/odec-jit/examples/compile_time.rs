@@ -50,7 +50,7 @@ fn model(operations: usize, far: bool) -> Program {
         role: Role::FirstOrder,
         axes: Vec::new(),
         default: 0.0,
-        data: Vec::new(),
+        data: Vec::new().into(),
         unit: None,
         doc: None,
         span: Span::default(),

@@ -26,7 +26,7 @@ fn array(name: &str, role: Role, axes: &[u32]) -> Array {
         role,
         axes: axes.iter().map(|&a| AxisId(a)).collect(),
         default: 0.0,
-        data: Vec::new(),
+        data: Vec::new().into(),
         unit: None,
         doc: None,
         span: Span::default(),

@@ -6,6 +6,7 @@ use odec_ir::Span;
 use super::{Scene, token::Token, token::TokenKind};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
+use crate::syntax::keyword;
 
 pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     comment(scene)
@@ -43,7 +44,7 @@ fn comment(scene: &Scene<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// `0,5` and `1,000` if a comma otherwise separates items or ends the line.
+/// `0,5`, `1,000` and `1.000,5` if a comma otherwise separates items or ends the line.
 fn decimal_comma(scene: &Scene<'_>) -> Option<Diagnostic> {
     if !scene.brackets.is_empty() || !matches!(scene.rule, Rule::declaration_line | Rule::equation_line) {
         return None;
@@ -57,10 +58,23 @@ fn decimal_comma(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (whole, comma, part) = (whole?, comma?, part?);
     let digits = |token: Token| scene.text(token).bytes().all(|byte| byte.is_ascii_digit());
     let glued = scene.touching(whole, comma) && scene.touching(comma, part);
-    if comma.kind != TokenKind::Comma || !glued || !digits(whole) || part.kind != TokenKind::Number {
+    if comma.kind != TokenKind::Comma || !glued || part.kind != TokenKind::Number {
         return None;
     }
     let span = Span::new(scene.base + whole.start, scene.base + part.end);
+    if !digits(whole) {
+        // points that group digits
+        let groups: Vec<&str> = scene.text(whole).split('.').collect();
+        let grouped = groups.len() > 1 && groups[1..].iter().all(|group| group.len() == 3);
+        let numbers = groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_digit())) && digits(part);
+        let text = (scene.text(whole), scene.text(part));
+        return (whole.kind == TokenKind::Number && grouped && numbers).then(|| {
+            scene
+                .error("E0113", format!("`{},{}` is not a number", text.0, text.1))
+                .label(span, "a comma separates two items")
+                .fix(span, format!("{}.{}", groups.concat(), text.1))
+        });
+    }
     let (whole, part) = (scene.text(whole), scene.text(part));
     let diagnostic =
         scene.error("E0113", format!("`{whole},{part}` is not a number")).label(span, "a comma separates two items");
@@ -121,9 +135,15 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
             let (name, word) = (scene.text(before), keyword::first_word(scene.line));
             let report = scene.error("E0118", format!("write a name without `{text}`")).label(both, "not needed");
             Some(if word == "output" {
-                report.help(format!("to record a formula, name it: `output {name}_{} = {name}{text}`", scene.text(inside)))
+                report.help(format!(
+                    "to record a formula, name it: `output {name}_{} = {name}{text}`",
+                    scene.text(inside)
+                ))
             } else {
-                report.help(format!("a quantity that depends on `{}` is a definition, without `{word}`: `{name} = ...`", scene.text(inside)))
+                report.help(format!(
+                    "a quantity that depends on `{}` is a definition, without `{word}`: `{name} = ...`",
+                    scene.text(inside)
+                ))
             })
         }
         TokenKind::Name if behind => Some(

@@ -388,33 +388,13 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
             })
         }
         TokenKind::Number | TokenKind::Text | TokenKind::Open if name_wanted => {
-            let report = scene.error("E0118", "this must be a name").label(
+            Some(scene.error("E0118", "this must be a name").label(
                 scene.span(here),
                 if here.kind == TokenKind::Number { "this is a number" } else { "not a name" },
-            );
-            Some(match decimal_comma(scene) {
-                Some(help) => report.help(help),
-                None => report,
-            })
+            ))
         }
         _ => None,
     }
-}
-
-/// `2,5` and `1.000,5`: a comma between two numbers, without blanks.
-fn decimal_comma(scene: &Scene<'_>) -> Option<String> {
-    let here = scene.tokens.get(scene.at)?;
-    let before = scene.tokens.get(scene.at.checked_sub(2)?..scene.at)?;
-    let [whole, comma] = before else { return None };
-    let numbers = whole.kind == TokenKind::Number && comma.kind == TokenKind::Comma && here.kind == TokenKind::Number;
-    let text = (scene.text(*whole), scene.text(*here));
-    if !numbers || whole.end != comma.start || comma.end != here.start || text.1.contains(['.', 'e', 'E']) {
-        return None;
-    }
-    let groups: Vec<&str> = text.0.split('.').collect();
-    let thousands = groups.len() > 1 && groups[1..].iter().all(|group| group.len() == 3);
-    let known = groups.len() == 1 || thousands;
-    known.then(|| format!("numbers have a decimal point and no separators: `{}.{}`", groups.concat(), text.1))
 }
 
 /// The same sign again.

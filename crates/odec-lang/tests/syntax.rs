@@ -405,6 +405,8 @@ fn limits_are_messages() {
     let error = Source::from_bytes("f", b"x = 1\ny = \xff\n".to_vec()).unwrap_err();
     assert_eq!(error.code.code, "E0101");
     assert!(error.headline.contains("byte 10 (line 2)"), "{}", error.headline);
+    let error = Source::from_bytes("f", b"\xff\xfex\0".to_vec()).unwrap_err();
+    assert!(error.help.is_some_and(|help| help.contains("UTF-16")), "{}", error.headline);
     ok("");
     ok("\n\n  # nothing\n");
 }

@@ -45,6 +45,44 @@ fn a_bridge_that_blocks_is_followed_at_any_tolerance() {
     check("circuit-bridge", BRIDGE, &[1e-4, 1e-6], &reference, 20.0);
 }
 
+/// The transistor amplifier of the Test Set for IVP Solvers; `y8` passes 0, where its tolerance is near the rounding of
+/// the currents.
+const AMPLIFIER: &str = "param Ub = 6, UF = 0.026, al = 0.99, be = 1e-6, R0 = 1000, R = 9000\n\
+    param C1 = 1e-6, C2 = 2e-6, C3 = 3e-6, C4 = 4e-6, C5 = 5e-6\n\
+    state y1 = 0, y2 = 3, y3 = 3, y4 = 6, y5 = 3, y6 = 3, y7 = 6, y8 = 0\n\
+    ue = 0.1*sin(200*pi*t)\ng1 = be*(exp((y2 - y3)/UF) - 1)\ng2 = be*(exp((y5 - y6)/UF) - 1)\n\
+    -C1*y1' + C1*y2' = (y1 - ue)/R0\nC1*y1' - C1*y2' = y2/R + (y2 - Ub)/R + (1 - al)*g1\n\
+    -C2*y3' = y3/R - g1\n-C3*y4' + C3*y5' = (y4 - Ub)/R + al*g1\n\
+    C3*y4' - C3*y5' = y5/R + (y5 - Ub)/R + (1 - al)*g2\n-C4*y6' = y6/R - g2\n\
+    -C5*y7' + C5*y8' = (y7 - Ub)/R + al*g2\nC5*y7' - C5*y8' = y8/R\nrun { t = 0 .. 0.2; samples = 1 }\n";
+
+#[test]
+fn tolerances_near_rounding_are_met() {
+    let reference =
+        [("y1", -0.005_562_145_012_262_275), ("y5", 2.704_617_865_010_554_6), ("y8", 1.236_995_868_091_547_6)];
+    for (method, atol) in [("radau5", "1e-12"), ("radau5", "1e-13"), ("auto", "1e-12")] {
+        let found = last("circuit-amplifier", AMPLIFIER, &["--method", method, "--rtol", "1e-8", "--atol", atol]);
+        for (column, value) in reference {
+            let error = (found.iter().find(|(c, _)| c == column).expect("a column").1 - value).abs();
+            assert!(error <= 1e-6 * value.abs(), "{method}, {atol}: {column} is off by {error:e}");
+        }
+    }
+}
+
+/// A Miller integrator: its capacitor lies between two nodes of which the amplifier joins the voltages, so that one
+/// equation holds two derivatives and the other none. The amplifier saturates at t = 0.011.
+const MILLER: &str = "param A = 1e5, Vs = 12, R = 1e4, C = 1e-7\nstate vm = 0, vo = 0\n\
+    C*(vm' - vo') = (3*sin(200*t) - vm)/R\n0 = vo + Vs*tanh(A*vm/Vs)\nrun { t = 0 .. 0.02; samples = 1 }\n";
+
+#[test]
+fn an_equation_without_a_derivative_takes_a_row_of_the_mass_matrix() {
+    let reference = [("vm", 8.155_257_380e-5), ("vo", -7.095_148_824_4)];
+    check("circuit-miller", MILLER, &[1e-4, 1e-6], &reference, 60.0);
+    // one equation too many is still refused
+    let said = refusal("circuit-miller-2", &MILLER.replace("run", "0 = vm\nrun"), &[]);
+    assert!(said.contains("E0503"), "{said}");
+}
+
 /// If two solutions of an equation meet and end, the run ends too: solving for the unknown does not lead to the third
 /// one.
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::unknowns::{last, refusal};
+use crate::unknowns::{last, refusal, warned};
 
 /// Rods of length 1 in a chain of N masses, which is horizontal at the start.
 const CHAIN: &str = "param g = 9.81\nconst N = 3\nindex i = 1..N\nstate x[i] = i, y[i] = 0, u[i] = 0, v[i] = 0\nunknown T[i] = 0\n\
@@ -56,6 +56,8 @@ fn a_chain_of_rods_has_the_rows_of_its_elements() {
     let events = "when y[3] < -1.2 { u[3] -= 0.5; v[1] += 0.1 }\nat 0.2 { u[i] += 0.25*i }\n";
     let event = "when y_3 < -1.2 { u_3 -= 0.5; v_1 += 0.1 }\nat 0.2 { u_1 += 0.25; u_2 += 0.5; u_3 += 0.75 }\n";
     agree("events", &format!("{CHAIN}{events}"), &format!("{}{event}", chain(3)), &[], &[]);
+    let summary = warned("constraints-sizes", CHAIN, &["--set", "N=5", "--t-end", "0.1"]);
+    assert!(summary.contains("; N = 5"), "{summary}");
 }
 
 /// Sums, joined ends, neighbours from tables, derivatives of second order with masses in an array.

@@ -78,12 +78,16 @@ fn elements_and_events_compare_magnitudes() {
 #[test]
 fn a_network_of_pipes_starts_from_rest() {
     let model = text(&root().join("tests/fixtures/constraints/water_tube.ode"));
-    for (rtol, atol) in [("1e-4", "1e-7"), ("1e-6", "1e-9"), ("1e-8", "1e-11")] {
-        let found = last("magnitudes-3", &model, &["--rtol", rtol, "--atol", atol]);
+    let automatic = [("auto", "1e-4"), ("auto", "1e-6"), ("auto", "1e-8")];
+    // with these, the projection onto the constraints once took a flow back across the threshold, by its rounding
+    let crossing = [("rodas3", "1e-4"), ("bdf", "1e-6"), ("rodas4", "1e-8")];
+    for (method, rtol) in automatic.into_iter().chain(crossing) {
         let tolerance: f64 = rtol.parse().expect("a number");
+        let atol = format!("{:e}", 1e-3 * tolerance);
+        let found = last("magnitudes-3", &model, &["--method", method, "--rtol", rtol, "--atol", &atol]);
         for (name, exact) in WATER_TUBE {
             let off = (value(&found, name) - exact).abs() / exact;
-            assert!(off <= 100.0 * tolerance, "{name} at {rtol}: off by {off:e}");
+            assert!(off <= 100.0 * tolerance, "{name} at {rtol} by {method}: off by {off:e}");
         }
     }
 }

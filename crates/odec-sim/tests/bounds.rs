@@ -138,6 +138,12 @@ fn what_leads_out_ends_the_run_there() {
         let last = rows(&solve(touch, &with(method, 1e-6, 1e-9)), "x").last().copied().expect("a row");
         assert!(last <= 1.0 && last > 1.0 - 1e-12, "{method}: {last}");
     }
+    let percent = "state x = 10 [%], x <= 20 [%]\nx' = 1 [1/s]\nrun { t = 0 .. 3 }";
+    let (code, said) = refused(percent, &Choices::default());
+    assert!(code == "E0635" && said.contains("`x <= 20`"), "{said}");
+    let converted = "state x = 0.1 [1], x <= 20 [%]\nx' = 1 [1/s]\nrun { t = 0 .. 3 }";
+    let (code, said) = refused(converted, &Choices::default());
+    assert!(code == "E0635" && said.contains("`x <= 0.2`"), "{said}");
     let at_once = "state x = 0, x >= 0\nx' = -1e-3\nrun { t = 0 .. 3 }";
     assert_eq!(refused(at_once, &Choices::default()).0, "E0635");
     let event = "state x = 1, x >= 0\nx' = 0\nat 1 { x -= 2 }\nrun { t = 0 .. 3 }";

@@ -169,6 +169,16 @@ fn is_terminal() -> bool {
     std::io::IsTerminal::is_terminal(&std::io::stdout())
 }
 
+/// The sizes of the arrays of a run, with their values. Constraints turn arrays into scalars, and the model knows their
+/// sizes then.
+fn sizes(simulation: &Simulation) -> Vec<(String, i64)> {
+    let bound = simulation.bound();
+    match &bound.executor.program().extents[..] {
+        [] => simulation.model().sizes_of_states(&bound.values),
+        extents => extents.iter().map(|extent| (extent.text.clone(), extent.value)).collect(),
+    }
+}
+
 fn summarise(
     simulation: &Simulation,
     seen: &Observations,
@@ -204,7 +214,7 @@ fn summarise(
         sensitivities: groups - 1,
         parameters: layout.np - bound.values.opened.len(),
         outputs: layout.outputs / groups,
-        extents: bound.executor.program().extents.iter().map(|e| (e.text.clone(), e.value)).collect(),
+        extents: sizes(simulation),
         jacobian_entries: bound.executor.jacobian_entries(),
         method: bound.choice.method.name.to_string(),
         course: None,

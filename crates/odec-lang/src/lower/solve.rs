@@ -11,7 +11,7 @@ use super::quantities::Arrays;
 use super::reduction::{self, Reduction};
 use super::{Fallible, algebraic, structure};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Level, Model, TermKind, Values};
+use crate::model::{Level, Model, State, TermKind, Values};
 use crate::order::components;
 use crate::report::{Build, error};
 
@@ -70,11 +70,17 @@ impl Setting<'_> {
 pub(super) fn solve(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -> Fallible<Solved> {
     let model = setting.model;
     let forms = forms(setting, graph, sides)?;
-    let gives = gives(setting, graph, &forms);
+    let gives = gives(setting, graph, &forms, false);
     let owner = match structure::matching(model, &forms, &gives) {
         Ok(owner) => owner,
-        // constraints on states alone may determine unknowns after differentiation
-        Err(unmatched) => return reduction::reduced(setting, graph, &forms)?.ok_or(unmatched),
+        Err(unmatched) => match owners_of_empty_rows(setting, graph, &forms, &gives) {
+            Some(owner) => owner,
+            None => {
+                refuse_empty_rows(model, &forms)?;
+                // constraints on states alone may determine unknowns after differentiation
+                return reduction::reduced(setting, graph, &forms)?.ok_or(unmatched);
+            }
+        },
     };
     let n = model.states.len();
     let mut solver = Solver { setting, graph, owner, wanted: wanted(model), solved: Solved::nothing(n) };
@@ -89,11 +95,35 @@ pub(super) fn solve(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, 
     if errors.is_empty() { Ok(solver.solved) } else { Err(errors) }
 }
 
+/// Equations without a derivative take the rows of states whose derivatives other equations share, such as those of both ends of a
+/// capacitor: their rows of the mass matrix are empty. `None` if unknowns are left over, which constraints may give.
+fn owners_of_empty_rows(
+    setting: &Setting<'_>,
+    graph: &Graph,
+    forms: &[Form],
+    narrow: &[Vec<usize>],
+) -> Option<Vec<usize>> {
+    let model = setting.model;
+    if structure::missing(model, forms, narrow).into_iter().any(|i| model.states[i].algebraic) {
+        return None;
+    }
+    structure::matching(model, forms, &gives(setting, graph, forms, true)).ok()
+}
+
+/// In a model without algebraic unknowns, an equation without a derivative that takes no row is one too many.
+fn refuse_empty_rows(model: &Model, forms: &[Form]) -> Fallible<()> {
+    if model.states.iter().any(|s| s.algebraic) {
+        return Ok(());
+    }
+    let empty = forms.iter().zip(&model.equations).filter(|(form, _)| form.coefficients.is_empty());
+    let errors: Vec<Diagnostic> = empty.map(|(_, equation)| algebraic(equation.span, "x' = ...")).collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
 fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -> Fallible<Vec<Form>> {
     let rates = setting.rates.iter().enumerate().map(|(i, &rate)| (rate, i)).collect();
     let roots: Vec<NodeId> = sides.iter().flat_map(|s| [s.0, s.1]).collect();
     let both = Forms::new(rates).of(graph, &roots);
-    let unknowns = setting.model.states.iter().any(|s| s.algebraic);
     let mut forms = Vec::with_capacity(sides.len());
     let mut errors = Vec::new();
     for (pair, equation) in both.chunks(2).zip(&setting.model.equations) {
@@ -106,24 +136,24 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
         };
         let cancel = !(lhs.coefficients.is_empty() && rhs.coefficients.is_empty());
         let form = lhs.balanced(rhs, graph);
-        if !form.coefficients.is_empty() || (unknowns && !cancel) {
+        if !form.coefficients.is_empty() || !cancel {
             forms.push(form);
-        } else if cancel {
+        } else {
             let headline = "the derivatives in this equation cancel";
             let report = error("E0309", headline, equation.span, "their coefficients add up to zero");
             errors.push(report.help("check the coefficients of the derivatives"));
-        } else {
-            errors.push(algebraic(equation.span, "x' = ..."));
         }
     }
     if errors.is_empty() { Ok(forms) } else { Err(errors) }
 }
 
 /// The unknowns for which each equation may be solved: the states whose derivatives it contains, then the algebraic
-/// unknowns that it reads.
-fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[Form]) -> Vec<Vec<usize>> {
-    let algebraic = setting.model.states.iter().enumerate().filter(|(_, state)| state.algebraic);
-    let unknowns: BTreeMap<Element, usize> = algebraic.map(|(i, _)| (setting.states[i][0], i)).collect();
+/// unknowns that it reads; with `states`, an equation without a derivative also the states of first order that it reads.
+fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[Form], states: bool) -> Vec<Vec<usize>> {
+    let model = setting.model;
+    let counts = |state: &State| state.algebraic || (states && state.order == 1);
+    let all = model.states.iter().enumerate().filter(|(_, state)| counts(state));
+    let unknowns: BTreeMap<Element, usize> = all.map(|(i, _)| (setting.states[i][0], i)).collect();
     let mut met = vec![usize::MAX; if unknowns.is_empty() { 0 } else { graph.len() }];
     let mut reads = |number: usize, form: &Form| -> Vec<usize> {
         let mut open: Vec<NodeId> = if unknowns.is_empty() { Vec::new() } else { Vec::from_iter(form.rest) };
@@ -135,7 +165,8 @@ fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[Form]) -> Vec<Vec<usize>
             }
             let node = graph.node(id);
             if let Node::Read(element) = node {
-                read.extend(unknowns.get(&element));
+                let of = |i: &&usize| model.states[**i].algebraic || form.coefficients.is_empty();
+                read.extend(unknowns.get(&element).filter(of));
             }
             open.extend(node.operands());
         }

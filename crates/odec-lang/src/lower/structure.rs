@@ -49,6 +49,15 @@ pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> F
     Err(vec![report.help("every state needs its own equation for its highest derivative")])
 }
 
+/// The states and unknowns that a matching leaves without an equation.
+pub(super) fn missing(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> Vec<usize> {
+    let (mut owner, open) = by_target(model, forms);
+    for e in open {
+        augment(e, gives, &mut owner);
+    }
+    (0..owner.len()).filter(|&i| owner[i].is_none()).collect()
+}
+
 /// The equations whose left side is the derivative of a state, by state, and all others.
 fn by_target(model: &Model, forms: &[Form]) -> (Vec<Option<usize>>, Vec<usize>) {
     let mut owner: Vec<Option<usize>> = vec![None; model.states.len()];

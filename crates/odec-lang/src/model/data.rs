@@ -107,6 +107,22 @@ impl Model {
         Some((whole(self.number(first, values))?, whole(self.number(last, values))?))
     }
 
+    /// The ends of the ranges of all states that are not written as numbers, with their values: `N` and 100.
+    pub fn sizes_of_states(&self, values: &Values) -> Vec<(String, i64)> {
+        let mut sizes: Vec<(String, i64)> = Vec::new();
+        for axis in self.states.iter().flat_map(|state| &state.indexed.axes) {
+            let Some((first, last)) = self.range_of(axis) else { continue };
+            for end in [first, last] {
+                let text = self.expression(end);
+                let Some(value) = whole(self.number(end, values)) else { continue };
+                if text != value.to_string() && sizes.iter().all(|size| size.0 != text) {
+                    sizes.push((text, value));
+                }
+            }
+        }
+        sizes
+    }
+
     /// The ranges of all axes.
     pub fn ranges_of(&self, indexed: &Indexed, values: &Values) -> Option<Vec<(i64, i64)>> {
         indexed.axes.iter().map(|d| self.bounds_of(d, values)).collect()

@@ -371,19 +371,21 @@ impl Modes {
         Ok(decided)
     }
 
-    /// Decides the modes after a round that changed the state or discretes.
+    /// Decides the modes after a round that changed the state or discretes. If the state has moved by `rounding` alone,
+    /// relations on their surface are still there, and the motion decides them.
     pub fn follow(
         &mut self,
         model: &mut dyn HybridSystem,
         locator: &Locator,
         at: Place<'_>,
+        rounding: bool,
     ) -> Result<Decided, HybridCause> {
         self.before[0].copy_from_slice(&self.left);
         self.before[1].copy_from_slice(&self.right);
         self.look(model, at.t, at.y)?;
         let Modes { touching, before, left, right, offsets, .. } = self;
         touching.retain(|j| {
-            let stays = before[0][*j] == left[*j] && before[1][*j] == right[*j];
+            let stays = rounding || (before[0][*j] == left[*j] && before[1][*j] == right[*j]);
             if !stays {
                 offsets[*j] = 0.0;
             }

@@ -216,7 +216,7 @@ impl Rounds {
             let decided = match begins {
                 Begins::Time(landed) if !entered => modes.enter(model, locator, place, *landed)?,
                 _ if !entered => modes.enter(model, locator, place, None)?,
-                _ => modes.follow(model, locator, place)?,
+                _ => modes.follow(model, locator, place, false)?,
             };
             let parts = (&mut *modes, locator, &mut *derived);
             let decided = agree(model, parts, (t, y, scale), decided, round > 0)?;
@@ -502,7 +502,8 @@ impl Rounds {
                 Err(cause) => return Err(cause),
             }
             before.copy_from_slice(model.modes());
-            let followed = modes.follow(model, locator, Place { t, y, scale })?;
+            // without a write, the projection only removes rounding errors: a relation on its surface stays there
+            let followed = modes.follow(model, locator, Place { t, y, scale }, !wrote.moves)?;
             let followed = agree(model, (modes, locator, derived), (t, y, scale), followed, written)?;
             decided = Decided { changed: decided.changed || followed.changed, unsettled: followed.unsettled };
             if before == model.modes() {
@@ -541,7 +542,7 @@ fn agree(
             return Ok(decided);
         }
         before.copy_from_slice(model.modes());
-        let followed = modes.follow(model, locator, Place { t, y, scale })?;
+        let followed = modes.follow(model, locator, Place { t, y, scale }, false)?;
         let changed = before != model.modes();
         decided = Decided { changed: decided.changed || changed || moved == Moved::Far, unsettled: followed.unsettled };
         if moved == Moved::Little && !changed {

@@ -6,7 +6,7 @@ use odec_lang::source::Source;
 
 use super::number;
 use crate::bind::Bound;
-use crate::hybrid::bounds::{terms, text};
+use crate::hybrid::bounds::{limit, terms, text};
 
 /// A run that reached a bound of a state.
 pub(super) struct BoundCrossing {
@@ -42,7 +42,7 @@ impl BoundCrossing {
         for term in terms((model, source), bound, (row, !of.at_least), at) {
             report = report.label(term.span, format!("leads out at the rate {}", number(term.value)));
         }
-        let at_bound = model.expression(of.value);
+        let at_bound = limit(model, of.value);
         let sign = if of.at_least { "<=" } else { ">=" };
         report.help(format!(
             "make the terms that lead out vanish on the bound; or remove the bound and end the run there, `when \

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use odec_lang::blame::{By, StateAt, summands};
-use odec_lang::model::Model;
+use odec_lang::model::{Body, Model, TermId, TermKind};
 use odec_lang::source::Source;
 use odec_ode::accelerated::{Accelerated, Narrow, Series};
 use odec_ode::hybrid::{Pushes, RowBound};
@@ -34,7 +34,24 @@ pub struct BoundCounts {
 pub(crate) fn text(model: &Model, state: usize, number: usize) -> String {
     let of = &model.states[state];
     let bound = &of.bounds[number];
-    format!("{} {} {}", of.derivative(bound.order), bound.sign(), model.expression(bound.value))
+    format!("{} {} {}", of.derivative(bound.order), bound.sign(), limit(model, bound.value))
+}
+
+/// The text of the value of a bound.
+pub(crate) fn limit(model: &Model, value: Body) -> String {
+    converted(model, value.root).unwrap_or_else(|| model.expression(value))
+}
+
+/// The value of a number that was converted from another unit: `0.2` where the model says `20 [%]` and the terms are
+/// `0.01*20`.
+fn converted(model: &Model, term: TermId) -> Option<String> {
+    let TermKind::Apply(op, [factor, value, _]) = model.terms[term.index()].kind else { return None };
+    let number = |id: TermId| match model.terms[id.index()].kind {
+        TermKind::Number(x) => Some(x),
+        _ => None,
+    };
+    let product = (odec_ir::builtin::find("mul") == Some(op)).then_some((number(factor)?, number(value)?))?;
+    Some(crate::blame::number(product.0 * product.1))
 }
 
 /// Terms of the equation of a row that move the state to one side, the largest first.

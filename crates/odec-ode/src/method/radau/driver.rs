@@ -339,10 +339,17 @@ impl Radau {
         }
         let Jacobian::Entries(pattern) = eval.system().jacobian() else { return false };
         (0..STAGES).all(|i| {
-            mix(row(&self.split.inverse_a, i), &self.z, &mut self.error);
+            // terms that cancel, in a slope or between the slopes of coupled states, leave their rounding
+            let inverse = row(&self.split.inverse_a, i);
+            for (m, terms) in self.error.iter_mut().enumerate() {
+                *terms = (0..STAGES).map(|j| (inverse[j] * self.z[j][m]).abs()).sum::<f64>() / h.abs();
+            }
             self.stage.fill(0.0);
-            self.mass.multiply_add(1.0 / h, &self.error, &mut self.stage);
-            self.stage.iter_mut().for_each(|slope| *slope = slope.abs());
+            if let Some(mass) = self.mass.assembled() {
+                for ((row, col), mass) in mass.positions().zip(mass.values()) {
+                    self.stage[row] += mass.abs() * self.error[col];
+                }
+            }
             for ((row, col), entry) in pattern.positions().zip(self.real.jacobian()) {
                 self.stage[row] += entry.abs() * (self.y[col].abs() + self.z[i][col].abs());
             }

@@ -9,7 +9,7 @@ use crate::model::phases::names::EquationItem;
 use crate::model::{Model, Symbol};
 use crate::report::error;
 use crate::suggest;
-use crate::syntax::tree::{ExprId, ExprKind, Ident, Reference};
+use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Reference};
 
 /// Words that reduce arrays.
 pub const REDUCTIONS: &[&str] = &["sum", "prod"];
@@ -51,6 +51,15 @@ impl<'a> Resolver<'a> {
             )));
             return;
         }
+        let is_fixed = |index: &Index| match index {
+            Index::At(at) => matches!(self.input.tree.exprs[at.0 as usize].kind, ExprKind::Number(..)),
+            Index::In(..) | Index::Range(..) => false,
+        };
+        let beyond = if target.indices.iter().any(is_fixed) {
+            format!("for a value beyond the end of the array, write `boundary {written} = ...`; otherwise ")
+        } else {
+            String::new()
+        };
         let report = error(
             "E0301",
             format!("`{}` is a state, so its equation needs a prime", name.name),
@@ -59,7 +68,7 @@ impl<'a> Resolver<'a> {
         )
         .label(declared, "declared here")
         .help(format!(
-            "write `{written}{primes} = ...` for its equation; its initial value belongs in `{} {written} = ...`",
+            "{beyond}write `{written}{primes} = ...` for its equation; its initial value belongs in `{} {written} = ...`",
             if target.path.is_empty() && !name.name.contains('.') { "state" } else { "params start {" }
         ))
         .fix(end, primes);

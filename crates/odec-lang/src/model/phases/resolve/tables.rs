@@ -21,10 +21,15 @@ impl<'a> Resolver<'a> {
 
     pub(super) fn table_in_formula(&mut self, span: Span) {
         let report = error("E0529", "a table cannot be part of a formula", span, "");
-        self.say(report.help(
-            "write a table as the value of a `const`, `param` or `state` with an index, `const c[i] = [1, 2, 3]`, \
-             and use `c[i]`",
-        ));
+        let text = self.input.text(span);
+        let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let flat = inner.filter(|inner| inner.contains(',') && !inner.contains(['[', ';', '\n']));
+        let vector =
+            flat.map_or_else(String::new, |inner| format!("for a vector, write `({})`; for an array, ", inner.trim()));
+        self.say(report.help(format!(
+            "{vector}write a table as the value of a `const`, `param` or `state` with an index, `const c[i] = [1, 2, \
+             3]`, and use `c[i]`"
+        )));
     }
 
     /// The data of a constant or parameter, one table for each component.

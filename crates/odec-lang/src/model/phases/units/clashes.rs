@@ -213,6 +213,11 @@ impl<'a> Checker<'a> {
             return help;
         }
         let missing = clash.quotient.dimensions();
+        if is_coulomb_for_kelvin(&missing) {
+            return "`[C]` is the coulomb; write a temperature as `celsius(20)`, which is in [K], and a difference of \
+                    temperatures in [K]"
+                .to_owned();
+        }
         let wanted = |unit: &Vector, power: i64| {
             unit.dimensions().power(crate::units::rational::Rational::whole(power)) == missing
         };
@@ -255,6 +260,14 @@ impl<'a> Checker<'a> {
         }
         format!("they differ by a factor in [{factor}]")
     }
+}
+
+/// True if coulombs stand where kelvins belong, to some power: `C` was meant as degrees Celsius.
+fn is_coulomb_for_kelvin(missing: &Vector) -> bool {
+    let find = crate::units::table::find;
+    let (Some(coulomb), Some(kelvin)) = (find("C"), find("K")) else { return false };
+    let per = coulomb.quotient(&kelvin).dimensions();
+    POWERS.iter().any(|&power| per.power(crate::units::rational::Rational::whole(power)) == *missing)
 }
 
 /// Words for what to do with the second of two units.

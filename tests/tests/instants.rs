@@ -126,6 +126,20 @@ fn conditions_that_are_curved_are_found_at_every_crossing() {
     }
 }
 
+/// A ball that comes to rest by an equality.
+#[test]
+fn a_ball_comes_to_rest_by_an_equality() {
+    let folder = scratch("instants-rest");
+    for method in METHODS {
+        let text = "discrete n = 0, still = 0\nstate h = 1, h' = 0\nh'' = if still == 1 then 0 else -9.81\n\
+                    when h == 0 { h' := -0.5*h'; n += 1 }\nrest { h := 0; h' := 0; still := 1 }\noutput n, still\n\
+                    run { t = 0 .. 3; samples = 3 }\n";
+        let rows = table(&odec(&folder, text, &["run", "M", "--method", method]).success().text());
+        let last: Vec<f64> = rows.last().expect("a row").iter().map(|x| number(x)).collect();
+        assert!(last[1] == 0.0 && last[2] == 0.0 && last[3] > 10.0 && last[4] == 1.0, "{method}: {last:?}");
+    }
+}
+
 /// A crossing whose event turns the motion round counts once.
 #[test]
 fn a_ball_bounces_by_an_equality() {

@@ -309,6 +309,7 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
             },
             Node::Direction(element) => self.inputs.w[self.position(element)],
             Node::Call(op, _) if op.lookup().is_some() => self.look_up(id),
+            Node::Call(op, [x, y, _]) if x == y && op.0.name == arithmetic::MUL.name => self.values[x.index()].square(),
             Node::Call(op, args) => {
                 let args = args.map(|a| self.values[a.index()]);
                 T::call(op.0, &args[..usize::from(op.0.arity)])

@@ -2,7 +2,7 @@
 
 use num_dual::Dual64;
 
-use crate::builtin::Builtin;
+use crate::builtin::{Builtin, arithmetic};
 
 /// A number type for the builtins.
 pub trait Number: Copy {
@@ -12,6 +12,10 @@ pub trait Number: Copy {
     fn value(self) -> f64;
     /// Applies a builtin to its arguments.
     fn call(row: &'static Builtin, args: &[Self]) -> Self;
+    /// A number times itself, which is never negative.
+    fn square(self) -> Self {
+        Self::call(&arithmetic::MUL, &[self, self])
+    }
     /// The value of a lookup with this argument in the table at a position of the parameter buffer. It is constant
     /// for small changes of the argument.
     fn looked_up(value: f64, argument: Self, table: usize) -> Self {

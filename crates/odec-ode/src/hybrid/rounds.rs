@@ -197,6 +197,8 @@ impl Rounds {
         if let Begins::Rest(events) = begins {
             // this must happen before any evaluation at a point beyond the limit
             self.clear();
+            // a crossing that has come to rest is not crossed by it
+            self.crossed.extend(events.iter().map(|(accumulated, _)| *accumulated));
             modes.look(model, t, y)?;
             for (accumulated, event) in events.iter().copied() {
                 if !derived.are_none() {

@@ -177,6 +177,10 @@ impl Number for Interval {
         }
     }
 
+    fn square(self) -> Interval {
+        if self.is_point() { Interval::constant(self.low * self.low) } else { self.power(2.0) }
+    }
+
     fn looked_up(value: f64, argument: Interval, _table: usize) -> Interval {
         if argument.is_point() { Interval::constant(value) } else { Interval::ALL }
     }
@@ -232,6 +236,13 @@ mod tests {
         for name in ["add", "mul", "div", "pow", "sin", "cos", "exp", "sqrt", "min", "abs", "tanh", "if", "lt"] {
             assert!(bounded.contains(name), "{name} has no bounds");
         }
+    }
+
+    #[test]
+    fn a_square_is_not_negative() {
+        let square = Interval::new(-3.0, 2.0).square();
+        assert!(square.low > -1e-300 && square.low <= 0.0 && (9.0..9.1).contains(&square.high), "{square:?}");
+        assert_eq!(Interval::constant(-3.0).square(), Interval::constant(9.0));
     }
 
     #[test]

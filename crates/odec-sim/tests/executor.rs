@@ -23,7 +23,7 @@ fn program(model: &Model) -> Program {
         if array.axes.is_empty() {
             array.default = values[0];
         } else {
-            array.data = values.to_vec();
+            array.data = values.to_vec().into();
         }
     }
     program

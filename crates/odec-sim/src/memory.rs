@@ -104,7 +104,9 @@ impl Need {
 
     /// Total number of bytes.
     pub fn total(&self) -> u64 {
-        self.parts.iter().fold(PROCESS, |sum, (_, bytes)| sum.saturating_add(*bytes))
+        // a short text is never too long, however small the limit
+        let process = if self.compiled { 0 } else { PROCESS };
+        self.parts.iter().fold(process, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
     /// Refuses a need that exceeds the budget; without a budget nothing is refused.

@@ -12,7 +12,7 @@ use crate::report::{Reporter, say};
 use crate::rows::cannot_write;
 use crate::whole::not_written;
 
-/// The model, with a placeholder for its name.
+/// The model. `NAME` stands for its name.
 const TEMPLATE: &str = "\
 ## A damped oscillator, to start from.
 model NAME

@@ -3,6 +3,7 @@
 mod magnitudes;
 mod results;
 mod roots;
+mod timed;
 
 use std::f64::consts::PI;
 
@@ -11,8 +12,8 @@ use super::keys::Key;
 use super::locate::{LocatedRelation, Sketch, is_switch};
 use super::reads::Hold;
 use super::times::{Clock, Times, knots};
-use super::{Break, Counter, Knots, Timed};
-use crate::builtin::{Op, logic, rounding};
+use super::{Counter, Knots};
+use crate::builtin::{Op, logic};
 use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap, QuickSet};
 use crate::nest::{Axis, Element, Kernel, LoopId, Margin, ReduceOp, Region};
 use crate::program::{Array, ArrayId, Role};
@@ -216,46 +217,6 @@ impl<'a> Rewrite<'a> {
         (plans, modal, plain)
     }
 
-    /// The timed form of a quantity that depends only on time, if the times are known.
-    fn by_time(&mut self, id: NodeId) -> Option<Plan> {
-        let Node::Call(op, args) = self.kernel.graph.node(id) else { return None };
-        let graph = &mut self.clock.graph;
-        let zero = graph.constant(0.0);
-        let value = match op.0.name {
-            "abs" => graph.apply(&logic::LT, &[zero, args[0]]),
-            "min" => graph.apply(&logic::LE, &[args[0], args[1]]),
-            "max" => graph.apply(&logic::LE, &[args[1], args[0]]),
-            "mod" => {
-                let ratio = graph.div(args[0], args[1]);
-                graph.apply(&rounding::FLOOR, &[ratio])
-            }
-            _ => id,
-        };
-        let kernel = &*self.kernel;
-        let times = self.clock.jumps(value, |element| kernel.array(element))?;
-        if self.takes == Takes::Known && self.met_timed(id, value).is_none() {
-            return None;
-        }
-        Some(if op.0.name == "mod" { Plan::Remainder(value, times) } else { Plan::Timed(value, times) })
-    }
-
-    /// The mode of an equal value that was found before.
-    fn met_timed(&mut self, id: NodeId, value: NodeId) -> Option<ArrayId> {
-        let key = self.timed_key(id, value)?;
-        self.sketch.known.get(&key).map(|known| known.array)
-    }
-
-    /// The key of a value in the graph of the clock, for a node of the kernel.
-    fn timed_key(&mut self, id: NodeId, value: NodeId) -> Option<Key> {
-        let Rewrite { clock, clock_keys, sketch, scalar, takes, kernel, loops, .. } = self;
-        let key = match (*scalar, *takes) {
-            (_, Takes::New { keeps: false }) => return None,
-            (true, _) => sketch.keys.scalar(&clock.graph, value, clock_keys),
-            (false, _) => sketch.keys.nested(&clock.graph, value, kernel, &loops[id.index()])?,
-        };
-        Some(Key::Timed(key))
-    }
-
     /// The key of a node of the new graph that varies with these loops.
     fn key(&mut self, node: NodeId, loops: &[LoopId]) -> Option<NodeId> {
         let Rewrite { graph, graph_keys, sketch, scalar, takes, kernel, .. } = self;
@@ -264,66 +225,6 @@ impl<'a> Rewrite<'a> {
             (true, _) => Some(sketch.keys.scalar(graph, node, graph_keys)),
             (false, _) => sketch.keys.nested(graph, node, kernel, loops),
         }
-    }
-
-    /// The replacement of a timed node.
-    fn timed(&mut self, id: NodeId, plan: &Plan, moded: &NodeMap) -> NodeId {
-        let (Plan::Timed(value, times) | Plan::Remainder(value, times)) = plan;
-        let mode = match self.met_timed(id, *value) {
-            Some(known) => known,
-            None => self.new_timed(id, *value, times),
-        };
-        let mode = self.read(mode, &self.loops[id.index()].clone());
-        let Node::Call(op, args) = self.kernel.graph.node(id) else { return mode };
-        match op.0.name {
-            "abs" => {
-                let a = moded[args[0]];
-                let opposite = self.graph.neg(a);
-                self.graph.apply(&logic::IF, &[mode, a, opposite])
-            }
-            "min" | "max" => self.graph.apply(&logic::IF, &[mode, moded[args[0]], moded[args[1]]]),
-            "mod" => self.remainder(mode, moded[args[0]], moded[args[1]]),
-            _ => mode,
-        }
-    }
-
-    fn remainder(&mut self, n: NodeId, u: NodeId, period: NodeId) -> NodeId {
-        let whole = self.graph.mul(period, n);
-        self.graph.sub(u, whole)
-    }
-
-    fn new_timed(&mut self, id: NodeId, value: NodeId, times: &[Times]) -> ArrayId {
-        let (group, loops) = self.group(&self.loops[id.index()].clone());
-        let k = self.sketch.timed.len();
-        let mode = self.array(Role::Mode, format!("mode.{}", self.arrays.len()), &loops, id);
-        let result = self.array(Role::Side, format!("value.{k}"), &loops, id);
-        self.groups[group].values.push((result, value));
-        let mut breaks = Vec::with_capacity(times.len());
-        for (i, times) in times.iter().enumerate() {
-            let time = self.array(Role::Side, format!("time.{k}.{i}"), &loops, id);
-            breaks.push(match *times {
-                Times::Knots(knots, from, speed) => {
-                    let slope = self.array(Role::Side, format!("slope.of.{k}"), &loops, id);
-                    self.groups[group].times.extend([(time, from), (slope, speed)]);
-                    Break::Knots { knots, at_zero: time, slope }
-                }
-                Times::Once(node) => {
-                    self.groups[group].times.push((time, node));
-                    Break::Once(time)
-                }
-                Times::Every(node, apart) => {
-                    let period = self.array(Role::Side, format!("period.{k}.{i}"), &loops, id);
-                    self.groups[group].times.extend([(time, node), (period, apart)]);
-                    Break::Every(time, period)
-                }
-            });
-        }
-        let exists = self.existence(group, &loops, id);
-        self.sketch.timed.push(Timed { mode, value: result, exists, breaks, span: self.span(id) });
-        if let Some(key) = self.timed_key(id, value) {
-            self.sketch.known.insert(key, LocatedRelation { array: mode, number: k });
-        }
-        mode
     }
 
     /// A node whose operands have been replaced, with its mode.

@@ -548,30 +548,37 @@ impl Tree {
     /// The nodes of an expression, operands first.
     pub(crate) fn nodes_of(&self, expr: ExprId) -> Vec<ExprId> {
         let mut nodes = Vec::new();
-        let mut open = vec![expr];
-        while let Some(id) = open.pop() {
-            nodes.push(id);
-            open.extend(self.operands_of(id));
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
+        self.nodes_into(expr, &mut nodes);
         nodes
     }
 
-    /// The operands of an expression.
-    pub(crate) fn operands_of(&self, id: ExprId) -> Vec<ExprId> {
+    /// [`Self::nodes_of`] into a list that is used again.
+    pub(crate) fn nodes_into(&self, expr: ExprId, nodes: &mut Vec<ExprId>) {
+        nodes.clear();
+        nodes.push(expr);
+        let mut at = 0;
+        while let Some(&id) = nodes.get(at) {
+            self.each_operand(id, |operand| nodes.push(operand));
+            at += 1;
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+    }
+
+    /// Calls `f` with each operand of an expression.
+    pub(crate) fn each_operand(&self, id: ExprId, mut f: impl FnMut(ExprId)) {
         match &self.exprs[id.0 as usize].kind {
-            ExprKind::Number(_) | ExprKind::Text(_) => Vec::new(),
-            ExprKind::Name(r) => r.indices.iter().flat_map(Index::parts).collect(),
-            ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => vec![*a],
-            ExprKind::Binary(_, _, a, b) => vec![*a, *b],
-            ExprKind::If(a, b, c) => vec![*a, *b, *c],
+            ExprKind::Number(_) | ExprKind::Text(_) => {}
+            ExprKind::Name(r) => r.indices.iter().flat_map(Index::parts).for_each(f),
+            ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => f(*a),
+            ExprKind::Binary(_, _, a, b) => [*a, *b].into_iter().for_each(f),
+            ExprKind::If(a, b, c) => [*a, *b, *c].into_iter().for_each(f),
             ExprKind::Comparison(list, _) | ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Table(list) => {
-                list.clone()
+                list.iter().copied().for_each(f);
             }
             ExprKind::Reduce(_, binders, condition, body) => {
                 let ends = binders.iter().filter_map(|b| b.1).flat_map(|(a, b)| [a, b]);
-                ends.chain(*condition).chain([*body]).collect()
+                ends.chain(*condition).chain([*body]).for_each(f);
             }
         }
     }
@@ -579,10 +586,11 @@ impl Tree {
 
 impl Index {
     /// The expressions of one index in brackets.
-    pub(crate) fn parts(&self) -> Vec<ExprId> {
-        match self {
-            Index::At(e) => vec![*e],
-            Index::In(_, a, b) | Index::Range(a, b) => vec![*a, *b],
-        }
+    pub(crate) fn parts(&self) -> impl Iterator<Item = ExprId> + use<> {
+        let (first, second) = match self {
+            Index::At(e) => (*e, None),
+            Index::In(_, a, b) | Index::Range(a, b) => (*a, Some(*b)),
+        };
+        std::iter::once(first).chain(second)
     }
 }

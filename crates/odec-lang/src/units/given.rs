@@ -36,8 +36,10 @@ pub struct Units {
     pub bases: Vec<String>,
     /// The unit of time.
     pub time: Vector,
-    /// Units of names, declared or inferred.
-    pub of: HashMap<String, Vector>,
+    /// Positions in `distinct` of the units of names, declared or inferred.
+    pub(crate) of: HashMap<String, u32>,
+    /// The units of names, each once.
+    pub(crate) distinct: Vec<Vector>,
     /// The spelling of each unit in the model. If there are several, the first one in the text is used.
     pub spelled: HashMap<Vector, String>,
     /// Factors between units, for the expressions of the tree that they multiply.
@@ -144,7 +146,8 @@ impl Units {
             None => base,
         };
         let whole = base.split('.').next().unwrap_or_default();
-        let unit = if base == time { Some(&self.time) } else { self.of.get(&base).or_else(|| self.of.get(whole)) };
+        let of = |name: &str| Some(&self.distinct[*self.of.get(name)? as usize]);
+        let unit = if base == time { Some(&self.time) } else { of(&base).or_else(|| of(whole)) };
         Some(unit?.times(&self.time, super::rational::Rational::whole(-(primes as i64))))
     }
 

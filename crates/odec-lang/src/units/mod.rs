@@ -6,6 +6,7 @@
 //! parametricity and units of measure, POPL 1997, does the same for integers.)
 
 mod given;
+pub mod pool;
 pub mod rational;
 pub mod solve;
 pub mod table;

@@ -94,6 +94,17 @@ impl<S> Solver<S> {
         matches!(key.atom, Atom::Variable(v) if self.found[v as usize].is_some())
     }
 
+    /// A variable is found to be this unit, which holds no variables. No reason is kept. False if the variable was known.
+    pub fn determine(&mut self, variable: u32, unit: &Vector) -> bool {
+        let found = &mut self.found[variable as usize];
+        let is_new = found.is_none();
+        if is_new {
+            *found = Some(unit.clone());
+            self.work += 1;
+        }
+        is_new
+    }
+
     /// Adds the equation `quotient = 1`.
     pub fn equate(&mut self, quotient: Vector, site: S) -> Outcome {
         let mut rest = self.reduced(&quotient);

@@ -84,6 +84,14 @@ impl Vector {
         self.0.first().is_some_and(|(key, _)| key.is_open())
     }
 
+    /// The variable, if the unit is one variable alone.
+    pub fn as_variable(&self) -> Option<u32> {
+        match self.0[..] {
+            [(Key { atom: Atom::Variable(v), exponent: 0 }, r)] if r == Rational::ONE => Some(v),
+            _ => None,
+        }
+    }
+
     /// True if it has a dimension, or an unknown power of one.
     pub fn has_dimension(&self) -> bool {
         self.0.iter().any(|(key, _)| matches!(key.atom, Atom::Dimension(_)))

@@ -126,11 +126,6 @@ impl<'a> Input<'a> {
         self.tree.nodes_of(expr)
     }
 
-    /// The operands of an expression.
-    fn operands(self, id: ExprId) -> Vec<ExprId> {
-        self.tree.operands_of(id)
-    }
-
     /// A bare name.
     fn plain_name(self, e: ExprId) -> Option<&'a Ident> {
         match &self.tree.exprs[e.0 as usize].kind {

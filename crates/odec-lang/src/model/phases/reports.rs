@@ -11,7 +11,7 @@ type Key = (&'static str, Vec<(Span, String)>, String);
 
 /// Diagnostics in the order in which they were found. One line may be resolved for several components or names: a
 /// diagnostic with the code and locations of another one is dropped.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Reports {
     list: Vec<Diagnostic>,
     said: HashSet<Key>,

@@ -121,9 +121,8 @@ impl<'a> Resolver<'a> {
 
     fn subscripts_text(&self, reference: &Reference) -> String {
         let text = |index: &crate::syntax::tree::Index| {
-            let parts = index.parts();
-            let span = self.input.span_of(parts[0]);
-            one_line(self.input.text(span))
+            let first = index.parts().next().map(|part| self.input.span_of(part));
+            first.map_or_else(String::new, |span| one_line(self.input.text(span)))
         };
         reference.indices.iter().map(text).collect::<Vec<_>>().join(",")
     }

@@ -8,7 +8,10 @@ use super::{Checker, Clash, Kind, Site};
 use crate::diagnostic::{Diagnostic, Label};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind};
-use crate::units::vector::{Atom, Vector};
+use crate::units::pool::UnitId;
+use crate::units::rational::Rational;
+use crate::units::table;
+use crate::units::vector::Vector;
 
 /// Largest number of reported contradictions: one wrong unit contradicts many lines.
 const MAX_CLASHES: usize = 5;
@@ -41,22 +44,20 @@ impl<'a> Checker<'a> {
     }
 
     /// A unit in words.
-    fn words(&mut self, unit: &Vector) -> String {
-        let unit = self.solver.reduced(unit);
+    fn words(&mut self, unit: UnitId) -> String {
+        let unit = self.reduced(unit);
         let mut names: HashMap<u32, &str> = HashMap::new();
         for quantity in &self.quantities {
-            if let Some((key, _)) = quantity.unit.iter().next()
-                && let Atom::Variable(v) = key.atom
-                && quantity.unit.atoms() == 1
-            {
-                names.entry(v).or_insert(quantity.name);
+            if let Some(variable) = quantity.unit.as_variable() {
+                names.entry(variable).or_insert(quantity.name);
             }
         }
-        self.units.text_with(&unit, &|v| names.get(&v).map_or("?".to_owned(), |name| format!("unit of {name}")))
+        self.units
+            .text_with(&self.pool[unit], &|v| names.get(&v).map_or("?".to_owned(), |name| format!("unit of {name}")))
     }
 
     fn headline(&mut self, clash: &Clash<'a>) -> String {
-        let (a, b) = (self.words(&clash.left), self.words(&clash.right));
+        let (a, b) = (self.words(clash.left), self.words(clash.right));
         match clash.site.kind {
             Kind::Sum => format!("odec cannot add [{a}] and [{b}]"),
             Kind::Comparison => format!("odec cannot compare [{a}] and [{b}]"),
@@ -77,7 +78,7 @@ impl<'a> Checker<'a> {
     }
 
     fn clash(&mut self, clash: &Clash<'a>) -> Diagnostic {
-        let (a, b) = (self.words(&clash.left), self.words(&clash.right));
+        let (a, b) = (self.words(clash.left), self.words(clash.right));
         let headline = self.headline(clash);
         let site = clash.site;
         let mut report = error("E0570", headline, site.right, format!("in [{b}]"));
@@ -86,16 +87,16 @@ impl<'a> Checker<'a> {
             report = report.label(site.left, format!("in [{a}]"));
         }
         let chain: Vec<(Site<'a>, u32)> = {
-            let quotient = clash.left.quotient(&clash.right);
+            let quotient = self.pool[clash.left].quotient(&self.pool[clash.right]);
             let kept = self.solver.kept();
             self.solver.chain(&quotient).into_iter().map(|k| (kept[k].site, kept[k].variable)).collect()
         };
         for &(link, variable) in &chain {
-            let unit = Vector::of(Atom::Variable(variable));
+            let unit = self.variable(variable);
             let named = self.quantities.iter().find(|q| q.unit == unit).map(|q| q.name);
             let text = match named {
-                Some(name) => format!("so `{name}` is in [{}]", self.words(&unit)),
-                None => format!("so [{}]", self.words(&unit)),
+                Some(name) => format!("so `{name}` is in [{}]", self.words(unit)),
+                None => format!("so [{}]", self.words(unit)),
             };
             let place = if link.left == Span::default() || link.left.start > link.right.start {
                 link.right
@@ -192,18 +193,17 @@ impl<'a> Checker<'a> {
         if self.units.mode != crate::units::Mode::Strict || !clash.site.kind.takes_pure() {
             return None;
         }
-        let sides =
-            [(&clash.left, clash.site.left_expr, &clash.right), (&clash.right, clash.site.right_expr, &clash.left)];
+        let sides = [(clash.left, clash.site.left_expr, clash.right), (clash.right, clash.site.right_expr, clash.left)];
         let bare = |expr: ExprId| {
             let kind = |e: ExprId| &self.input.tree.exprs[e.0 as usize].kind;
             matches!(kind(expr), ExprKind::Number(_))
                 || matches!(kind(expr), ExprKind::Neg(inner) if matches!(kind(*inner), ExprKind::Number(_)))
         };
         let (number, unit) = sides.into_iter().find_map(|(own, expr, other)| {
-            let expr = expr.filter(|&expr| own.is_one() && !other.is_open() && bare(expr))?;
-            Some((self.input.text(self.span(expr)), other.clone()))
+            let expr = expr.filter(|&expr| own == UnitId::ONE && !self.pool[other].is_open() && bare(expr))?;
+            Some((self.input.text(self.span(expr)), other))
         })?;
-        let unit = self.words(&unit);
+        let unit = self.words(unit);
         Some(format!("write `{number} [{unit}]`: with `units strict`, a number without a unit is a pure number"))
     }
 
@@ -218,28 +218,25 @@ impl<'a> Checker<'a> {
                     temperatures in [K]"
                 .to_owned();
         }
-        let wanted = |unit: &Vector, power: i64| {
-            unit.dimensions().power(crate::units::rational::Rational::whole(power)) == missing
-        };
+        let wanted = |unit: &Vector, power: i64| unit.dimensions().power(Rational::whole(power)) == missing;
         let time = self.names.time.name.clone();
         for power in POWERS {
             let fits: Vec<&str> = self
                 .quantities
                 .iter()
-                .filter(|q| q.bracket.is_some() && q.name != time && wanted(&q.unit, power))
+                .filter(|q| q.bracket.is_some() && q.name != time && wanted(&self.pool[q.unit], power))
                 .map(|q| q.name)
                 .take(MAX_OFFERED)
                 .collect();
-            if fits.is_empty()
-                && self.time_power(1).dimensions().power(crate::units::rational::Rational::whole(power)) == missing
-            {
+            if fits.is_empty() && wanted(&self.units.time, power) {
                 let text = if power == 1 { String::new() } else { format!("^{}", power.abs()) };
-                let unit = self.words(&self.time_power(power.abs()));
+                let unit = self.time_power(power.abs());
+                let unit = self.words(unit);
                 return format!("{} something in [{unit}], a time{text}, would make them agree", act(power));
             }
             if let Some(first) = fits.first() {
-                let unit = self.quantity(first).map(|q| q.unit.clone()).unwrap_or_default();
-                let unit = self.words(&unit);
+                let unit = self.quantity(first).map_or(UnitId::ONE, |q| q.unit);
+                let unit = self.words(unit);
                 let squared = if power.abs() == 2 { " twice" } else { "" };
                 let names = crate::suggest::any_of(&fits);
                 if matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
@@ -252,10 +249,12 @@ impl<'a> Checker<'a> {
                 );
             }
         }
-        let one = Vector::default();
-        let factor = self.units.of_dimensions(&missing).unwrap_or_else(|| self.words(&missing));
-        if clash.left == one && matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
-            let unit = self.words(&clash.right);
+        let factor = self.units.of_dimensions(&missing).unwrap_or_else(|| {
+            let missing = self.pool.id(missing.clone());
+            self.words(missing)
+        });
+        if clash.left == UnitId::ONE && matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
+            let unit = self.words(clash.right);
             return format!("divide by a quantity in [{unit}]; a number can have this unit, too: `10 [{unit}]`");
         }
         format!("they differ by a factor in [{factor}]")
@@ -264,10 +263,9 @@ impl<'a> Checker<'a> {
 
 /// True if coulombs stand where kelvins belong, to some power: `C` was meant as degrees Celsius.
 fn is_coulomb_for_kelvin(missing: &Vector) -> bool {
-    let find = crate::units::table::find;
-    let (Some(coulomb), Some(kelvin)) = (find("C"), find("K")) else { return false };
+    let (Some(coulomb), Some(kelvin)) = (table::find("C"), table::find("K")) else { return false };
     let per = coulomb.quotient(&kelvin).dimensions();
-    POWERS.iter().any(|&power| per.power(crate::units::rational::Rational::whole(power)) == *missing)
+    POWERS.iter().any(|&power| per.power(Rational::whole(power)) == *missing)
 }
 
 /// Words for what to do with the second of two units.

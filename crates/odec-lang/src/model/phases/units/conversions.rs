@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Checker, Kind, Value};
 use crate::report::error;
 use crate::syntax::tree::{Binary, ExprId, ExprKind};
+use crate::units::pool::UnitId;
 
 impl<'a> Checker<'a> {
     /// The factors, by the expressions that they multiply.
@@ -135,8 +136,9 @@ impl<'a> Checker<'a> {
         doubts: &[Option<(&'a str, ExprId)>],
         doubtful: &HashMap<&'a str, &'a str>,
     ) -> Option<(&'a str, ExprId)> {
-        self.guessed_name(id, doubtful)
-            .or_else(|| self.input.operands(id).into_iter().find_map(|operand| doubts[operand.0 as usize]))
+        let mut found = self.guessed_name(id, doubtful);
+        self.input.tree.each_operand(id, |operand| found = found.or(doubts[operand.0 as usize]));
+        found
     }
 
     /// Name whose unit is inferred from its use only, or a definition that contains one. Pure numbers are excluded.
@@ -152,14 +154,17 @@ impl<'a> Checker<'a> {
         if let Some(&inner) = doubtful.get(name) {
             return Some((inner, id));
         }
-        let at = *self.by_name.get(name)?;
+        let at = match self.named[id.0 as usize] {
+            Some(at) => at as usize,
+            None => *self.by_name.get(name)?,
+        };
         let quantity = &self.quantities[at];
         if !quantity.guessed {
             return None;
         }
-        let unit = quantity.unit.clone();
-        let unit = self.solver.reduced(&unit);
-        (!unit.is_one() && !unit.is_open()).then_some((self.quantities[at].name, id))
+        let (name, unit) = (quantity.name, quantity.unit);
+        let unit = self.reduced(unit);
+        (unit != UnitId::ONE && !self.pool[unit].is_open()).then_some((name, id))
     }
 
     /// For each expression, the outermost expression that must have the same unit.
@@ -168,9 +173,8 @@ impl<'a> Checker<'a> {
         let mut tops: Vec<ExprId> = (0..exprs.len() as u32).map(ExprId).collect();
         // operands have smaller positions
         for k in (0..exprs.len()).rev() {
-            for operand in alike_operands(&exprs[k].kind) {
-                tops[operand.0 as usize] = tops[k];
-            }
+            let top = tops[k];
+            each_alike(&exprs[k].kind, |operand| tops[operand.0 as usize] = top);
         }
         tops
     }
@@ -180,27 +184,28 @@ impl<'a> Checker<'a> {
         let mut open = vec![top];
         let mut first = true;
         while let Some(id) = open.pop() {
-            let operands = alike_operands(&self.input.tree.exprs[id.0 as usize].kind);
             // a difference of numbers is a number
             if !first && self.value_of(id) == Value::Bare {
                 return Some(id);
             }
             first = false;
-            open.extend(operands);
+            each_alike(&self.input.tree.exprs[id.0 as usize].kind, |operand| open.push(operand));
         }
         None
     }
 }
 
-/// Operands that must have the same unit as the whole expression, or as each other.
-fn alike_operands(kind: &ExprKind) -> Vec<ExprId> {
+/// Calls `f` with the operands that must have the same unit as the whole expression, or as each other.
+fn each_alike(kind: &ExprKind, mut f: impl FnMut(ExprId)) {
     match kind {
-        ExprKind::Neg(a) => vec![*a],
-        ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) | ExprKind::If(_, a, b) => vec![*a, *b],
-        ExprKind::Comparison(list, _) | ExprKind::Tuple(list) => list.clone(),
-        ExprKind::Call(name, list) if matches!(name.name.as_str(), "min" | "max" | "mod" | "hypot" | "atan2") => {
-            list.clone()
+        ExprKind::Neg(a) => f(*a),
+        ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) | ExprKind::If(_, a, b) => {
+            [*a, *b].into_iter().for_each(f);
         }
-        _ => Vec::new(),
+        ExprKind::Comparison(list, _) | ExprKind::Tuple(list) => list.iter().copied().for_each(f),
+        ExprKind::Call(name, list) if matches!(name.name.as_str(), "min" | "max" | "mod" | "hypot" | "atan2") => {
+            list.iter().copied().for_each(f);
+        }
+        _ => {}
     }
 }

@@ -1,12 +1,13 @@
 //! The unit of each expression of the tree, operands before their users.
 
-use super::{Checker, Kind, PendingNumber, Site, Value};
+use super::{Checker, Kind, PendingNumber, Quantity, Site, Value};
 use crate::model::Symbol;
 use crate::model::phases::names::MATHEMATICAL;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Reference};
+use crate::units::pool::UnitId;
 use crate::units::rational::Rational;
 use crate::units::table;
-use crate::units::vector::{Exponent, Vector};
+use crate::units::vector::Exponent;
 
 /// Functions whose arguments and value have one unit.
 const ALIKE: &[&str] = &["min", "max", "mod", "hypot"];
@@ -20,16 +21,19 @@ const MAX_CONSTANTS: usize = 16;
 impl<'a> Checker<'a> {
     /// The unit of an expression.
     pub(super) fn value(&mut self, expr: ExprId) -> Value {
-        for id in self.input.nodes_of(expr) {
+        let mut nodes = std::mem::take(&mut self.nodes);
+        self.input.tree.nodes_into(expr, &mut nodes);
+        for &id in &nodes {
             let value = self.node(id);
             self.values[id.0 as usize] = Some(value);
         }
+        self.nodes = nodes;
         self.value_of(expr)
     }
 
     /// The unit of a visited expression.
     pub(super) fn value_of(&self, expr: ExprId) -> Value {
-        self.values[expr.0 as usize].clone().unwrap_or(Value::Any)
+        self.values[expr.0 as usize].unwrap_or(Value::Any)
     }
 
     pub(super) fn site(&self, kind: Kind<'a>, left: ExprId, right: ExprId) -> Site<'a> {
@@ -46,11 +50,11 @@ impl<'a> Checker<'a> {
                 let unit_read = self.read(unit);
                 if let value @ Value::Unit(_) = self.value_of(*inner) {
                     let site = Site { left: unit.span, left_expr: None, ..self.site(Kind::Bracket, id, *inner) };
-                    self.equate(&unit_read, &value, site);
+                    self.equate(unit_read, value, site);
                 }
                 Value::Unit(unit_read)
             }
-            ExprKind::Name(reference) => self.name(reference),
+            ExprKind::Name(reference) => self.name(id, reference),
             ExprKind::Neg(a) => self.value_of(*a),
             ExprKind::Not(_) | ExprKind::Text(_) => Value::Bare,
             ExprKind::Binary(op, _, a, b) => self.binary(*op, *a, *b),
@@ -70,13 +74,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn name(&mut self, reference: &'a Reference) -> Value {
+    fn name(&mut self, id: ExprId, reference: &'a Reference) -> Value {
         let name = reference.name.name.as_str();
-        if let Some((_, v)) = self.arguments.iter().find(|a| a.0 == name) {
-            return Value::Unit(Vector::of(crate::units::vector::Atom::Variable(*v)));
+        if let Some(&(_, v)) = self.arguments.iter().find(|a| a.0 == name) {
+            return Value::Unit(self.variable(v));
         }
-        if let Some(quantity) = self.quantity(name) {
-            return Value::Unit(self.derivative(&quantity.unit, reference.primes));
+        if let Some(at) = self.named[id.0 as usize] {
+            let unit = self.unit_in_use(at as usize);
+            return Value::Unit(self.derivative(unit, reference.primes));
         }
         if let Some((_, x)) = MATHEMATICAL.iter().find(|m| m.0 == name) {
             return if x.is_infinite() { Value::Any } else { Value::Bare };
@@ -87,9 +92,20 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// The unit of a quantity as its uses take it.
+    fn unit_in_use(&mut self, at: usize) -> UnitId {
+        let Quantity { unit, known, .. } = self.quantities[at];
+        if self.traced {
+            return unit;
+        }
+        let known = self.reduced(known);
+        self.quantities[at].known = known;
+        known
+    }
+
     /// The unit of the derivative of this order.
-    pub(super) fn derivative(&self, unit: &Vector, primes: u8) -> Vector {
-        if primes == 0 { unit.clone() } else { unit.times(&self.units.time, Rational::whole(-i64::from(primes))) }
+    pub(super) fn derivative(&mut self, unit: UnitId, primes: u8) -> UnitId {
+        (0..primes).fold(unit, |unit, _| self.pool.quotient(unit, self.time))
     }
 
     fn binary(&mut self, op: Binary, a: ExprId, b: ExprId) -> Value {
@@ -99,8 +115,8 @@ impl<'a> Checker<'a> {
             // 0 times any value is 0
             Binary::Mul if left == Value::Any || right == Value::Any => Value::Any,
             Binary::Div if left == Value::Any => Value::Any,
-            Binary::Mul => product(left, right, Rational::ONE),
-            Binary::Div => product(left, right, Rational::whole(-1)),
+            Binary::Mul => self.product(left, right),
+            Binary::Div => self.quotient(left, right),
             Binary::Pow => self.power(a, b),
             Binary::And | Binary::Or => Value::Bare,
         }
@@ -115,13 +131,13 @@ impl<'a> Checker<'a> {
         };
         let Value::Unit(unit) = self.value_of(first) else { return Value::Any };
         let bare = list.iter().copied().find(|id| self.values[id.0 as usize] == Some(Value::Bare));
-        if let Some(bare) = bare.filter(|_| self.solver.reduced(&unit).is_scale()) {
+        if let Some(bare) = bare.filter(|_| self.is_scale(unit)) {
             return self.beside_number(kind, bare, list);
         }
         for &other in list.iter().filter(|&&id| id != first) {
             let value = self.value_of(other);
             let site = self.site(kind, first, other);
-            self.equate(&unit, &value, site);
+            self.equate(unit, value, site);
         }
         Value::Unit(unit)
     }
@@ -132,9 +148,9 @@ impl<'a> Checker<'a> {
             let value = self.value_of(other);
             let site = self.site(kind, bare, other);
             self.large_number(bare, other);
-            self.equate(&Vector::default(), &value, site);
+            self.equate(UnitId::ONE, value, site);
         }
-        Value::Unit(Vector::default())
+        Value::Unit(UnitId::ONE)
     }
 
     /// `humidity > 50`, with a humidity in [%]: 50 is 5000 %.
@@ -157,34 +173,31 @@ impl<'a> Checker<'a> {
     fn pure(&mut self, kind: Kind<'a>, expr: ExprId) {
         let value = self.value_of(expr);
         let site = Site { left_expr: None, ..self.site(kind, expr, expr) };
-        self.equate(&Vector::default(), &value, site);
+        self.equate(UnitId::ONE, value, site);
     }
 
     fn power(&mut self, base: ExprId, by_expr: ExprId) -> Value {
         let (of, by) = (self.value_of(base), self.value_of(by_expr));
         self.pure(Kind::Exponent, by_expr);
         let Value::Unit(unit) = of else {
-            return if matches!(by, Value::Unit(_)) { Value::Unit(Vector::default()) } else { of };
+            return if matches!(by, Value::Unit(_)) { Value::Unit(UnitId::ONE) } else { of };
         };
-        let scaled = matches!(&by, Value::Unit(unit) if self.solver.reduced(unit).is_scale());
+        let scaled = matches!(by, Value::Unit(unit) if self.is_scale(unit));
         // the factor of a power with a named exponent would depend on the exponent, so dimensionless values are
         // converted first
         let exponent = self.exponent(by_expr, MAX_CONSTANTS).filter(|_| !scaled);
-        let known = self.solver.reduced(&unit);
+        let known = self.reduced(unit);
         let named = exponent.as_ref().is_some_and(|e| !e.names.is_empty());
-        if named && known.is_open() {
-            self.undecided.note(PendingNumber {
-                unit: known.clone(),
-                number: by_expr,
-                is_exponent: true,
-                other: self.span(base),
-            });
+        if named && self.pool[known].is_open() {
+            let other = self.span(base);
+            self.undecided.note(PendingNumber { unit: known, number: by_expr, is_exponent: true, other });
         }
-        if let Some(exponent) = exponent.filter(|_| !(named && known.is_scale())) {
-            return Value::Unit(unit.raised(&exponent));
+        if let Some(exponent) = exponent.filter(|_| !(named && self.pool[known].is_scale())) {
+            let raised = self.pool[unit].raised(&exponent);
+            return Value::Unit(self.pool.id(raised));
         }
         self.pure(Kind::Base, base);
-        Value::Unit(Vector::default())
+        Value::Unit(UnitId::ONE)
     }
 
     /// Exponent as a number plus multiples of parameters; `None` if it varies during a run.
@@ -204,7 +217,7 @@ impl<'a> Checker<'a> {
                 }
                 let at = *self.by_name.get(name)?;
                 // 50 [%] is 0.5
-                if self.quantities[at].unit.is_scale() {
+                if self.pool[self.quantities[at].unit].is_scale() {
                     return None;
                 }
                 match self.quantities[at].symbol {
@@ -233,43 +246,65 @@ impl<'a> Checker<'a> {
         }
     }
 
+    fn product(&mut self, left: Value, right: Value) -> Value {
+        match (left, right) {
+            (Value::Unit(a), Value::Unit(b)) => Value::Unit(self.pool.product(a, b)),
+            (Value::Unit(unit), _) | (_, Value::Unit(unit)) => Value::Unit(unit),
+            (Value::Any, Value::Any | Value::Bare) => Value::Any,
+            _ => Value::Bare,
+        }
+    }
+
+    fn quotient(&mut self, left: Value, right: Value) -> Value {
+        match right {
+            Value::Unit(b) => {
+                let a = if let Value::Unit(a) = left { a } else { UnitId::ONE };
+                Value::Unit(self.pool.quotient(a, b))
+            }
+            Value::Any | Value::Bare => self.product(left, right),
+        }
+    }
+
+    fn root(&mut self, value: Value, degree: i64) -> Value {
+        match value {
+            Value::Unit(unit) => Value::Unit(self.pool.power(unit, Rational::new(1, degree))),
+            other => other,
+        }
+    }
+
     fn call(&mut self, name: &'a Ident, arguments: &'a [ExprId]) -> Value {
         let word = name.name.as_str();
         if let Some(&index) = self.names.inputs.get(word) {
             let names = self.names;
             self.arguments_of(&names.found.inputs[index], arguments);
-            return self.quantity(word).map_or(Value::Any, |input| Value::Unit(input.unit.clone()));
+            return self.quantity(word).map_or(Value::Any, |input| Value::Unit(input.unit));
         }
         if let Some(&index) = self.names.functions.get(word) {
             return self.called(index, arguments);
         }
         let first = arguments.first().map_or(Value::Any, |&a| self.value_of(a));
-        let root = |d: i64| match &first {
-            Value::Unit(unit) => Value::Unit(unit.power(Rational::new(1, d))),
-            other => other.clone(),
-        };
         match word {
             _ if ALIKE.contains(&word) => self.alike(Kind::Alike(word), arguments),
             _ if KEEPING.contains(&word) => first,
             _ if SIGN.contains(&word) => Value::Bare,
-            "sqrt" => root(2),
-            "cbrt" => root(3),
+            "sqrt" => self.root(first, 2),
+            "cbrt" => self.root(first, 3),
             "dot" | "cross" => {
                 let second = arguments.get(1).map_or(Value::Any, |&a| self.value_of(a));
-                product(first, second, Rational::ONE)
+                self.product(first, second)
             }
             "celsius" => {
                 for &argument in arguments {
                     self.pure(Kind::Pure("celsius"), argument);
                 }
                 match table::find("K").filter(|_| !self.forgetful) {
-                    Some(kelvin) => Value::Unit(kelvin),
+                    Some(kelvin) => Value::Unit(self.pool.id(kelvin)),
                     None => Value::Unit(self.fresh()),
                 }
             }
             "atan2" => {
                 self.alike(Kind::Alike("atan2"), arguments);
-                Value::Unit(Vector::default())
+                Value::Unit(UnitId::ONE)
             }
             "csv" | "table" => Value::Any,
             // a function that does not exist
@@ -279,20 +314,9 @@ impl<'a> Checker<'a> {
                     self.pure(Kind::Pure(word), argument);
                 }
                 let bare = arguments.iter().all(|&a| !matches!(self.value_of(a), Value::Unit(_)));
-                if bare { Value::Bare } else { Value::Unit(Vector::default()) }
+                if bare { Value::Bare } else { Value::Unit(UnitId::ONE) }
             }
         }
-    }
-}
-
-/// The product of two units, the second to a power.
-fn product(left: Value, right: Value, power: Rational) -> Value {
-    match (left, right) {
-        (Value::Unit(a), Value::Unit(b)) => Value::Unit(a.times(&b, power)),
-        (Value::Unit(a), _) => Value::Unit(a),
-        (_, Value::Unit(b)) => Value::Unit(b.power(power)),
-        (Value::Any, Value::Any | Value::Bare) => Value::Any,
-        _ => Value::Bare,
     }
 }
 

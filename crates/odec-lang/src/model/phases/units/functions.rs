@@ -8,6 +8,7 @@ use super::{Checker, Kind, PendingNumber, Site, Value};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind};
 use crate::units::Mode;
+use crate::units::pool::UnitId;
 use crate::units::rational::Rational;
 use crate::units::vector::{Atom, Exponent, Key, Vector};
 
@@ -26,7 +27,9 @@ pub(super) struct Scheme {
     /// Variables of the arguments.
     arguments: Vec<u32>,
     /// Required unit of each argument, in terms of the others; the argument's own variable if it is free.
-    units: Vec<Vector>,
+    units: Vec<UnitId>,
+    /// For each of them, whether its unit follows from those of others, or from the function.
+    determined: Vec<bool>,
     /// The unit of the value.
     value: Value,
     /// Units next to numbers without a unit, and these numbers: `x^2` in `1 + x^2`.
@@ -36,7 +39,7 @@ pub(super) struct Scheme {
 /// Argument of a call: the unit that replaces its variable, and its value as an exponent.
 struct Substitution {
     variable: u32,
-    unit: Vector,
+    unit: UnitId,
     exponent: Option<Exponent>,
 }
 
@@ -61,14 +64,18 @@ impl<'a> Checker<'a> {
         let arguments: Vec<u32> = item.arguments.iter().map(|_| self.solver.variable()).collect();
         self.arguments = item.arguments.iter().map(|a| a.name.as_str()).zip(arguments.iter().copied()).collect();
         let value = self.value(item.body);
-        let beside = self.undecided.of_function(|unit| self.solver.reduced(unit));
+        let mut undecided = std::mem::take(&mut self.undecided);
+        let beside = undecided.of_function(|unit| self.reduced(unit));
+        self.undecided = undecided;
         self.arguments.clear();
-        let units = arguments.iter().map(|&v| self.solver.reduced(&Vector::of(Atom::Variable(v)))).collect();
+        let open: Vec<UnitId> = arguments.iter().map(|&v| self.variable(v)).collect();
+        let units: Vec<UnitId> = open.iter().map(|&unit| self.reduced(unit)).collect();
+        let determined = units.iter().zip(&open).map(|(unit, open)| unit != open).collect();
         let value = match value {
-            Value::Unit(unit) => Value::Unit(self.solver.reduced(&unit)),
+            Value::Unit(unit) => Value::Unit(self.reduced(unit)),
             other => other,
         };
-        self.schemes.insert(index, Rc::new(Scheme { arguments, units, value, beside }));
+        self.schemes.insert(index, Rc::new(Scheme { arguments, units, determined, value, beside }));
     }
 
     /// The unit of a call.
@@ -83,15 +90,16 @@ impl<'a> Checker<'a> {
         let mut put: Vec<Substitution> = Vec::with_capacity(given.len());
         for (k, value) in given.iter().enumerate() {
             let (variable, exponent) = (scheme.arguments[k], self.exponent(arguments[k], MAX_CONSTANTS));
-            let met = || (0..given.len()).any(|j| scheme.determined(j) && mentions(&scheme.units[j], variable));
+            let meets = |j: usize| scheme.determined[j] && mentions(&self.pool[scheme.units[j]], variable);
+            let met = (0..given.len()).any(meets);
             let unit = match value {
                 // a dimensionless argument of a function is a pure number, like one next to numbers
-                Value::Unit(unit) if self.solver.reduced(unit).is_scale() => Vector::default(),
-                Value::Unit(unit) => unit.clone(),
-                Value::Bare if self.units.mode == Mode::Strict => Vector::default(),
+                Value::Unit(unit) if self.is_scale(*unit) => UnitId::ONE,
+                Value::Unit(unit) => *unit,
+                Value::Bare if self.units.mode == Mode::Strict => UnitId::ONE,
                 // a number in a sum with other arguments takes their unit
-                _ if met() => self.fresh(),
-                _ => Vector::default(),
+                _ if met => self.fresh(),
+                _ => UnitId::ONE,
             };
             put.push(Substitution { variable, unit, exponent });
         }
@@ -104,53 +112,55 @@ impl<'a> Checker<'a> {
         }
         let before = self.conversions.len();
         for (k, value) in given.iter().enumerate() {
-            let unit = if scheme.determined(k) { instance(&scheme.units[k], &put) } else { put[k].unit.clone() };
-            if !scheme.determined(k) && !matches!(value, Value::Unit(_)) {
+            let unit = if scheme.determined[k] { self.instance(scheme.units[k], &put) } else { put[k].unit };
+            if !scheme.determined[k] && !matches!(value, Value::Unit(_)) {
                 continue;
             }
             let span = self.span(arguments[k]);
             let kind = Kind::Argument(&item.arguments[k].name, &item.name.name);
             let (right_expr, beside) = (Some(arguments[k]), Some(item.body));
             let site = Site { kind, left: item.arguments[k].span, right: span, left_expr: None, right_expr, beside };
-            self.equate(&unit, value, site);
+            self.equate(unit, *value, site);
         }
         self.doubtful_arguments(&scheme, &given, arguments, before);
         match &scheme.value {
             Value::Unit(unit) => {
                 let bare = given.iter().all(|v| !matches!(v, Value::Unit(_)));
-                let unit = instance(unit, &put);
-                if bare && unit.is_one() { Value::Bare } else { Value::Unit(unit) }
+                let unit = self.instance(*unit, &put);
+                if bare && unit == UnitId::ONE { Value::Bare } else { Value::Unit(unit) }
             }
-            other => other.clone(),
+            other => *other,
         }
     }
 
     /// Makes dimensionless values next to numbers in a function, such as `s/K` in `1 + s/K`, pure numbers: an
     /// argument is converted so that the scale of the value is 1.
     fn beside_numbers(&mut self, scheme: &Scheme, given: &[Value], put: &mut [Substitution], arguments: &[ExprId]) {
-        let scale_of = |checker: &mut Self, unit: &Vector, put: &[Substitution]| {
-            let unit = checker.solver.reduced(&instance(unit, put));
-            if unit.is_scale() { Some(unit) } else { None }
+        let scale_of = |checker: &mut Self, unit: UnitId, put: &[Substitution]| {
+            let unit = checker.instance(unit, put);
+            let unit = checker.reduced(unit);
+            if checker.pool[unit].is_scale() { Some(unit) } else { None }
         };
-        let plain = |unit: &Vector| unit.stripped().unwrap_or_else(|| unit.clone());
         for place in &scheme.beside {
-            let unit = plain(&place.unit);
-            let Some(scale) = scale_of(self, &unit, put) else { continue };
-            let free = |k: &usize| {
-                let r = unit.get(Atom::Variable(scheme.arguments[*k]).into());
-                !r.is_zero() && !scheme.determined(*k) && matches!(given[*k], Value::Unit(_))
-            };
+            let unit = self.plain(place.unit);
+            let Some(scale) = scale_of(self, unit, put) else { continue };
+            let times = |checker: &Self, k: usize| checker.pool[unit].get(Atom::Variable(scheme.arguments[k]).into());
+            let free =
+                |k: &usize| !times(self, *k).is_zero() && !scheme.determined[*k] && matches!(given[*k], Value::Unit(_));
             if let Some(k) = (0..put.len()).find(free) {
-                let r = unit.get(Atom::Variable(scheme.arguments[k]).into());
-                put[k].unit = put[k].unit.times(&scale, -Rational::ONE / r);
+                let r = times(self, k);
+                let converted = self.pool[put[k].unit].times(&self.pool[scale], -Rational::ONE / r);
+                put[k].unit = self.pool.id(converted);
             }
         }
-        for &PendingNumber { ref unit, number, is_exponent, .. } in &scheme.beside {
-            let of_call = self.solver.reduced(&instance(unit, put));
-            if scale_of(self, &plain(unit), put).is_some() || of_call.is_scale() {
+        for &PendingNumber { unit, number, is_exponent, .. } in &scheme.beside {
+            let of_call = self.instance(unit, put);
+            let of_call = self.reduced(of_call);
+            let plain = self.plain(unit);
+            if scale_of(self, plain, put).is_some() || self.pool[of_call].is_scale() {
                 let other = arguments.first().map_or(self.span(number), |&a| self.span(a));
                 self.number_in_doubt(number, other);
-            } else if of_call.is_open() {
+            } else if self.pool[of_call].is_open() {
                 // the function that contains this call handles the number
                 let other = self.span(number);
                 self.undecided.note(PendingNumber { unit: of_call, number, is_exponent, other });
@@ -165,10 +175,13 @@ impl<'a> Checker<'a> {
         }
         let converted: Vec<ExprId> =
             self.conversions[before..].iter().filter(|c| c.has_dimension).filter_map(|c| c.site.right_expr).collect();
-        let together = |a: &Vector, b: &Vector| a.iter().any(|(key, _)| key.is_open() && mentions_atom(b, key.atom));
-        for k in (0..given.len()).filter(|&k| scheme.determined(k) && converted.contains(&arguments[k])) {
+        let together = |checker: &Self, a: UnitId, b: UnitId| {
+            let b = &checker.pool[b];
+            checker.pool[a].iter().any(|(key, _)| key.is_open() && mentions_atom(b, key.atom))
+        };
+        for k in (0..given.len()).filter(|&k| scheme.determined[k] && converted.contains(&arguments[k])) {
             let bare = (0..given.len())
-                .find(|&j| given[j] == Value::Bare && together(&scheme.units[j], &scheme.units[k]))
+                .find(|&j| given[j] == Value::Bare && together(self, scheme.units[j], scheme.units[k]))
                 .map(|j| arguments[j]);
             let inside = scheme.beside.iter().find(|b| !b.is_exponent && b.unit == scheme.units[k]).map(|b| b.number);
             if let Some(number) = bare.or(inside) {
@@ -176,12 +189,47 @@ impl<'a> Checker<'a> {
             }
         }
     }
-}
 
-impl Scheme {
-    /// True if the unit of this argument follows from those of other arguments, or from the function.
-    fn determined(&self, k: usize) -> bool {
-        self.units[k] != Vector::of(Atom::Variable(self.arguments[k]))
+    /// A unit without a named exponent that all of it has.
+    fn plain(&mut self, unit: UnitId) -> UnitId {
+        match self.pool[unit].stripped() {
+            Some(stripped) => self.pool.id(stripped),
+            None => unit,
+        }
+    }
+
+    /// Unit of a scheme, with the arguments of a call in place of its variables.
+    fn instance(&mut self, unit: UnitId, put: &[Substitution]) -> UnitId {
+        let of = |v: u32| put.iter().find(|p| p.variable == v);
+        let pool = &self.pool;
+        if let Some(given) = unit.as_variable().and_then(of) {
+            return given.unit;
+        }
+        let is_kept = |key: Key| !key.is_open() && key.exponent == 0;
+        if pool[unit].iter().all(|(key, _)| is_kept(key)) {
+            return unit;
+        }
+        let mut out = Vector::default();
+        for (Key { atom, exponent }, r) in pool[unit].iter() {
+            let base = match atom {
+                Atom::Variable(v) => of(v).map_or_else(|| Vector::of(atom), |p| pool[p.unit].clone()),
+                _ => Vector::of(atom),
+            };
+            if exponent == 0 {
+                out = out.times(&base, r);
+                continue;
+            }
+            let actual = match exponent.checked_sub(ARGUMENTS).and_then(of) {
+                Some(Substitution { exponent: Some(actual), .. }) => actual.clone(),
+                // the exponent varies: the base must be a pure number, or the unit is unknown
+                Some(Substitution { exponent: None, .. }) => {
+                    Exponent { number: Some(Rational::LOST), names: Vec::new() }
+                }
+                None => Exponent { number: None, names: vec![(exponent, Rational::ONE)] },
+            };
+            out = out.times(&base.raised(&actual), r);
+        }
+        self.pool.id(out)
     }
 }
 
@@ -192,28 +240,4 @@ fn mentions_atom(unit: &Vector, atom: Atom) -> bool {
 /// A variable occurs in a unit.
 fn mentions(unit: &Vector, variable: u32) -> bool {
     mentions_atom(unit, Atom::Variable(variable))
-}
-
-/// Unit of a scheme, with the arguments of a call in place of its variables.
-fn instance(unit: &Vector, put: &[Substitution]) -> Vector {
-    let mut out = Vector::default();
-    for (Key { atom, exponent }, r) in unit.iter() {
-        let of = |v: u32| put.iter().find(|p| p.variable == v);
-        let base = match atom {
-            Atom::Variable(v) => of(v).map_or_else(|| Vector::of(atom), |p| p.unit.clone()),
-            _ => Vector::of(atom),
-        };
-        if exponent == 0 {
-            out = out.times(&base, r);
-            continue;
-        }
-        let actual = match exponent.checked_sub(ARGUMENTS).and_then(of) {
-            Some(Substitution { exponent: Some(actual), .. }) => actual.clone(),
-            // the exponent varies: the base must be a pure number, or the unit is unknown
-            Some(Substitution { exponent: None, .. }) => Exponent { number: Some(Rational::LOST), names: Vec::new() },
-            None => Exponent { number: None, names: vec![(exponent, Rational::ONE)] },
-        };
-        out = out.times(&base.raised(&actual), r);
-    }
-    out
 }

@@ -33,7 +33,9 @@ use crate::diagnostic::Diagnostic;
 use crate::model::Model;
 use crate::report::error;
 use crate::syntax::tree::{ExprId, Later, StatementKind, Tree, Unit};
-use crate::units::solve::Solver;
+use crate::units::pool::{Pool, QuickMap, UnitId};
+use crate::units::rational::Rational;
+use crate::units::solve::{Outcome, Solver};
 use crate::units::vector::Vector;
 use crate::units::{Mode, Units};
 use functions::Scheme;
@@ -52,14 +54,14 @@ pub(super) struct UnitFindings {
 }
 
 /// The unit of an expression.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Value {
     /// 0 or infinity, which fits every unit.
     Any,
     /// Value from numbers and indices only, without a unit of its own.
     Bare,
     /// This unit.
-    Unit(Vector),
+    Unit(UnitId),
 }
 
 /// Kind of place at which two units meet.
@@ -111,8 +113,8 @@ struct Site<'a> {
 /// Two units of different dimensions.
 struct Clash<'a> {
     site: Site<'a>,
-    left: Vector,
-    right: Vector,
+    left: UnitId,
+    right: UnitId,
     /// Their quotient, reduced.
     quotient: Vector,
 }
@@ -132,10 +134,20 @@ struct Checker<'a> {
     names: &'a Names<'a>,
     units: Units,
     solver: Solver<Site<'a>>,
+    /// The units of this check. All of them go by their numbers.
+    pool: Pool,
+    /// The unit of time.
+    time: UnitId,
+    /// Units of variables that were found without a reason.
+    determined: Vec<Option<UnitId>>,
     quantities: Vec<Quantity<'a>>,
-    by_name: HashMap<&'a str, usize>,
+    by_name: QuickMap<&'a str, usize>,
+    /// The quantity that each expression names, if it is a name.
+    named: Vec<Option<u32>>,
     /// The unit of each visited expression.
     values: Vec<Option<Value>>,
+    /// The nodes of the expression that is being visited, in a list that is used again.
+    nodes: Vec<ExprId>,
     /// Arguments of the function whose body is being visited, and their variables.
     arguments: Vec<(&'a str, u32)>,
     schemes: HashMap<usize, std::rc::Rc<Scheme>>,
@@ -146,8 +158,11 @@ struct Checker<'a> {
     reports: Reports,
     /// True if declared units are ignored, except that of time.
     forgetful: bool,
+    /// Reasons are kept: the unit of a name stays open in what it is used for, so that a contradiction can be traced
+    /// through the equations that determined it. A check without reasons takes what is known of the name at once.
+    traced: bool,
     /// Texts of units that were read before: a model has few, and many names of each.
-    known: HashMap<&'a str, Vector>,
+    known: HashMap<&'a str, UnitId>,
     /// Number of names that share an expression as their value.
     shared: HashMap<ExprId, u32>,
     /// True for settings of runs: a number without a unit has the unit of its target, in every mode.
@@ -177,8 +192,15 @@ pub(super) fn check<'a>(input: Input<'a>, names: &'a Names<'a>) -> UnitFindings 
         units.time = Units::second();
         return UnitFindings { units, said: reports.into_list(), ..UnitFindings::default() };
     }
-    let mut checker = Checker::new(input, names, units, reports);
+    let mut checker = Checker::new(input, names, units.clone(), reports.clone());
     checker.look_at_all();
+    // only a contradiction asks for reasons, and most models have none
+    if !checker.clashes.is_empty() {
+        let work = checker.solver.work;
+        checker = Checker { traced: true, ..Checker::new(input, names, units, reports) };
+        checker.look_at_all();
+        checker.solver.work += work;
+    }
     checker.drop_what_time_alone_says();
     checker.found()
 }
@@ -244,9 +266,14 @@ impl<'a> Checker<'a> {
             names,
             units,
             solver: Solver::default(),
+            pool: Pool::default(),
+            time: UnitId::ONE,
+            determined: Vec::new(),
             quantities: Vec::new(),
-            by_name: HashMap::new(),
+            by_name: QuickMap::default(),
+            named: Vec::new(),
             values: vec![None; input.tree.exprs.len()],
+            nodes: Vec::new(),
             arguments: Vec::new(),
             schemes: HashMap::new(),
             clashes: Vec::new(),
@@ -254,6 +281,7 @@ impl<'a> Checker<'a> {
             undecided: Undecided::default(),
             reports,
             forgetful: false,
+            traced: false,
             known: HashMap::new(),
             shared: HashMap::new(),
             settings: false,
@@ -275,8 +303,9 @@ impl<'a> Checker<'a> {
             return;
         }
         let units = Units { spelled: HashMap::new(), ..self.units.clone() };
-        let mut other = Checker::new(self.input, self.names, units, Reports::default());
-        other.forgetful = true;
+        let other = Checker::new(self.input, self.names, units, Reports::default());
+        // with reasons too: both checks must find a contradiction at the same place
+        let mut other = Checker { forgetful: true, traced: true, ..other };
         other.look_at_all();
         self.solver.work += other.solver.work;
         let said: std::collections::HashSet<(Span, Span)> =
@@ -303,7 +332,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Reads a unit, and reports each mistake once. A unit that cannot be read fits every unit.
-    fn read(&mut self, unit: &'a Unit) -> Vector {
+    fn read(&mut self, unit: &'a Unit) -> UnitId {
         if self.forgetful {
             return self.fresh();
         }
@@ -311,14 +340,15 @@ impl<'a> Checker<'a> {
     }
 
     /// [`Self::read`] of a unit that is never forgotten.
-    fn read_always(&mut self, unit: &'a Unit) -> Vector {
-        if let Some(known) = self.known.get(unit.text.as_str()) {
-            return known.clone();
+    fn read_always(&mut self, unit: &'a Unit) -> UnitId {
+        if let Some(&known) = self.known.get(unit.text.as_str()) {
+            return known;
         }
         match self.units.read(&unit.text) {
             Ok(read) => {
+                let id = self.pool.id(read.unit.clone());
                 if read.doubtful.is_none() {
-                    self.known.insert(&unit.text, read.unit.clone());
+                    self.known.insert(&unit.text, id);
                 }
                 if let Some(bottom) = read.doubtful {
                     let headline =
@@ -331,8 +361,8 @@ impl<'a> Checker<'a> {
                         crate::report::warning("W0514", headline, unit.span, "a product after a quotient").help(help),
                     );
                 }
-                self.units.spelled.entry(read.unit.clone()).or_insert_with(|| unit.text.clone());
-                read.unit
+                self.units.spelled.entry(read.unit).or_insert_with(|| unit.text.clone());
+                id
             }
             Err(mistake) => {
                 let report = self.units.mistake(&mistake, &unit.text);
@@ -343,8 +373,33 @@ impl<'a> Checker<'a> {
     }
 
     /// New variable for an unknown unit.
-    fn fresh(&mut self) -> Vector {
-        Vector::of(crate::units::vector::Atom::Variable(self.solver.variable()))
+    fn fresh(&mut self) -> UnitId {
+        let variable = self.solver.variable();
+        self.variable(variable)
+    }
+
+    /// The unit of a variable.
+    fn variable(&mut self, variable: u32) -> UnitId {
+        self.pool.variable(variable)
+    }
+
+    /// A unit with all that is known put in.
+    fn reduced(&mut self, unit: UnitId) -> UnitId {
+        if !self.pool[unit].is_open() {
+            return unit;
+        }
+        let determined = |variable: u32| self.determined.get(variable as usize).copied().flatten();
+        if let Some(known) = unit.as_variable().and_then(determined) {
+            return known;
+        }
+        let reduced = self.solver.reduced(&self.pool[unit]);
+        self.pool.id(reduced)
+    }
+
+    /// True if a unit is known to be a scale without a dimension.
+    fn is_scale(&mut self, unit: UnitId) -> bool {
+        let unit = self.reduced(unit);
+        self.pool[unit].is_scale()
     }
 
     fn span(&self, expr: ExprId) -> Span {
@@ -352,65 +407,76 @@ impl<'a> Checker<'a> {
     }
 
     /// Requires two units to be equal. `right` may have none.
-    fn equate(&mut self, left: &Vector, right: &Value, site: Site<'a>) {
-        let one = Vector::default();
+    fn equate(&mut self, left: UnitId, right: Value, site: Site<'a>) {
         let right = match right {
             Value::Unit(unit) => unit,
-            Value::Bare if !self.settings && self.is_pure(left, site) => &one,
+            Value::Bare if !self.settings && self.is_pure(left, site) => UnitId::ONE,
             Value::Any | Value::Bare => return,
         };
         // a setting computed from pure numbers has the unit of its target, like a number
-        if self.settings && right.is_one() {
+        if self.settings && right == UnitId::ONE {
             return;
         }
-        if left == right {
-            self.solver.work += 1;
+        self.solver.work += 1;
+        if left == right || self.determines(left, right) {
             return;
         }
-        let quotient = left.quotient(right);
+        let quotient = self.pool[left].quotient(&self.pool[right]);
         match self.solver.equate(quotient, site) {
-            crate::units::solve::Outcome::Holds => {}
-            crate::units::solve::Outcome::Scale(factor) => {
-                let factor = factor.power(crate::units::rational::Rational::whole(-1));
-                let left = self.solver.reduced(left);
-                let has_dimension = left.is_open() || left.has_dimension();
+            Outcome::Holds => {}
+            Outcome::Scale(factor) => {
+                let factor = factor.power(Rational::whole(-1));
+                let left = self.reduced(left);
+                let has_dimension = self.pool[left].is_open() || self.pool[left].has_dimension();
                 self.conversions.push(Conversion { site, factor, has_dimension });
             }
-            crate::units::solve::Outcome::Apart(quotient) => {
-                self.clashes.push(Clash { site, left: left.clone(), right: right.clone(), quotient });
-            }
+            Outcome::Apart(quotient) => self.clashes.push(Clash { site, left, right, quotient }),
         }
+    }
+
+    /// The most frequent equation, without its reason: a name whose unit is not known has one that is.
+    fn determines(&mut self, left: UnitId, right: UnitId) -> bool {
+        let known = &self.pool[right];
+        let fits = !self.traced && !known.is_open() && !known.is_scale() && !known.is_lost();
+        let Some(variable) = left.as_variable().filter(|_| fits) else { return false };
+        let is_new = self.solver.determine(variable, known);
+        if is_new {
+            let place = variable as usize;
+            self.determined.resize(self.determined.len().max(place + 1), None);
+            self.determined[place] = Some(right);
+        }
+        is_new
     }
 
     /// True if a number without a unit is a pure number: with strict units, and next to a dimensionless value.
     /// Otherwise it has the unit of its neighbour; if that is not known yet, the number is recorded.
-    fn is_pure(&mut self, left: &Vector, site: Site<'a>) -> bool {
+    fn is_pure(&mut self, left: UnitId, site: Site<'a>) -> bool {
         if self.units.mode == Mode::Strict {
             return site.kind.takes_pure();
         }
         if !site.kind.takes_pure() || matches!(site.kind, Kind::Change(_)) {
             return false;
         }
-        let unit = self.solver.reduced(left);
-        if let Some(number) = site.right_expr.filter(|_| unit.is_open()) {
-            self.undecided.note(PendingNumber { unit: unit.clone(), number, is_exponent: false, other: site.left });
+        let unit = self.reduced(left);
+        if let Some(number) = site.right_expr.filter(|_| self.pool[unit].is_open()) {
+            self.undecided.note(PendingNumber { unit, number, is_exponent: false, other: site.left });
         }
-        unit.is_scale()
+        self.pool[unit].is_scale()
     }
 
     /// Reports numbers and names without a unit where a scaled unit is required: they might be meant as pure numbers.
     fn say_scales(&mut self) {
         for PendingNumber { unit, number, other, .. } in self.undecided.take() {
-            if self.solver.reduced(&unit).is_scale() {
+            if self.is_scale(unit) {
                 self.number_in_doubt(number, other);
             }
         }
         for k in 0..self.quantities.len() {
-            let Quantity { name, span, bracket, .. } = self.quantities[k];
-            let unit = self.quantities[k].unit.clone();
-            let unit = self.solver.reduced(&unit);
-            if bracket.is_none() && unit.is_scale() {
-                let headline = format!("`{name}` has no unit, but its use requires [{}]", self.units.text(&unit));
+            let Quantity { name, span, bracket, unit, .. } = self.quantities[k];
+            if bracket.is_none() && self.is_scale(unit) {
+                let unit = self.reduced(unit);
+                let headline =
+                    format!("`{name}` has no unit, but its use requires [{}]", self.units.text(&self.pool[unit]));
                 let report = error("E0574", headline, span, "declared without a unit");
                 self.reports
                     .say(report.help(format!("declare its unit, or `[1]` for a pure number: `{name} = ... [1]`")));
@@ -423,14 +489,22 @@ impl<'a> Checker<'a> {
         let factors = self.factors();
         self.report_clashes();
         self.say_scales();
-        let mut of = HashMap::new();
+        let mut of = HashMap::with_capacity(self.quantities.len());
+        let mut distinct: Vec<Vector> = Vec::new();
+        let mut places: QuickMap<UnitId, u32> = QuickMap::default();
         for k in 0..self.quantities.len() {
-            let unit = self.solver.reduced(&self.quantities[k].unit);
-            if !unit.is_open() && !unit.is_lost() && !unit.has_named_exponent() {
-                of.insert(self.quantities[k].name.to_owned(), unit);
+            let id = self.reduced(self.quantities[k].unit);
+            let unit = &self.pool[id];
+            if unit.is_open() || unit.is_lost() || unit.has_named_exponent() {
+                continue;
             }
+            let place = *places.entry(id).or_insert_with(|| {
+                distinct.push(unit.clone());
+                distinct.len() as u32 - 1
+            });
+            of.insert(self.quantities[k].name.to_owned(), place);
         }
-        self.units.of = of;
+        (self.units.of, self.units.distinct) = (of, distinct);
         self.units.work = self.solver.work;
         UnitFindings { factors, units: self.units, said: self.reports.into_list() }
     }

@@ -4,9 +4,9 @@ use odec_ir::Span;
 
 use super::Checker;
 use crate::model::Symbol;
-use crate::syntax::tree::{Declared, Unit};
+use crate::syntax::tree::{Declared, ExprKind, Unit};
 use crate::units::Units;
-use crate::units::vector::Vector;
+use crate::units::pool::UnitId;
 
 /// A name with a unit.
 pub(super) struct Quantity<'a> {
@@ -16,7 +16,9 @@ pub(super) struct Quantity<'a> {
     /// Unit bracket, if there is one.
     pub bracket: Option<&'a Unit>,
     /// Unit: that of the bracket, or a variable.
-    pub unit: Vector,
+    pub unit: UnitId,
+    /// Its unit, as far as it was known when it was used last.
+    pub known: UnitId,
     /// True if neither a declaration nor a formula gives the unit: a number whose unit is inferred from its use only.
     pub guessed: bool,
     /// Symbol of the name.
@@ -27,21 +29,25 @@ impl<'a> Checker<'a> {
     /// Collects all names with units, definitions last: elimination prefers to determine the last names.
     pub(super) fn collect(&mut self) {
         let names = self.names;
-        self.units.time = match self.time_bracket() {
+        let found = &names.found;
+        self.by_name
+            .reserve(found.parameters.len() + found.constants.len() + found.states.len() + found.definitions.len());
+        self.time = match self.time_bracket() {
             Some(unit) => self.read_always(unit),
-            None => Units::second(),
+            None => self.pool.id(Units::second()),
         };
+        self.units.time = self.pool[self.time].clone();
         let time = &names.time;
         let quantity = Quantity {
             name: &time.name,
             span: time.span.unwrap_or_default(),
             bracket: self.time_bracket(),
-            unit: self.units.time.clone(),
+            unit: self.time,
+            known: self.time,
             guessed: false,
             symbol: Symbol::Time,
         };
         self.enter(quantity);
-        let found = &names.found;
         let given = found.parameters.iter().chain(&found.constants).chain(&found.states).chain(&found.discretes);
         for item in given {
             if item.target.primes == 0 {
@@ -54,19 +60,24 @@ impl<'a> Checker<'a> {
             let (name, span, bracket) = (input.name.name.as_str(), input.name.span, input.unit);
             let unit = self.declared(bracket);
             let guessed = bracket.is_none();
-            self.enter(Quantity { name, span, bracket, unit, guessed, symbol: Symbol::Time });
+            self.enter(Quantity { name, span, bracket, unit, known: unit, guessed, symbol: Symbol::Time });
             if let Some(argument) = &input.other {
                 let (name, span, bracket) = (argument.key.as_str(), argument.name.span, argument.unit);
                 let (unit, guessed) = (self.declared(bracket), bracket.is_none());
-                self.enter(Quantity { name, span, bracket, unit, guessed, symbol: Symbol::Time });
+                self.enter(Quantity { name, span, bracket, unit, known: unit, guessed, symbol: Symbol::Time });
             }
         }
         for definition in &found.definitions {
             let symbol = names.symbols.get(definition.name).copied().unwrap_or(Symbol::Time);
             let unit = self.declared(definition.unit);
             let (name, span, bracket) = (definition.name, definition.span, definition.unit);
-            self.enter(Quantity { name, span, bracket, unit, guessed: false, symbol });
+            self.enter(Quantity { name, span, bracket, unit, known: unit, guessed: false, symbol });
         }
+        let named = |kind: &ExprKind| match kind {
+            ExprKind::Name(reference) => self.by_name.get(reference.name.name.as_str()).map(|&at| at as u32),
+            _ => None,
+        };
+        self.named = self.input.tree.exprs.iter().map(|expr| named(&expr.kind)).collect();
     }
 
     fn time_bracket(&self) -> Option<&'a Unit> {
@@ -83,7 +94,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Unit of a bracket, or a new variable.
-    fn declared(&mut self, bracket: Option<&'a Unit>) -> Vector {
+    fn declared(&mut self, bracket: Option<&'a Unit>) -> UnitId {
         match bracket {
             Some(unit) => self.read(unit),
             None => self.fresh(),
@@ -96,11 +107,12 @@ impl<'a> Checker<'a> {
         self.add(item, None, unit);
     }
 
-    fn add(&mut self, item: &'a Declared, bracket: Option<&'a Unit>, unit: Vector) {
+    fn add(&mut self, item: &'a Declared, bracket: Option<&'a Unit>, unit: UnitId) {
         let name = item.target.name.name.as_str();
         let symbol = self.names.symbols.get(name).copied().unwrap_or(Symbol::Time);
         let guessed = bracket.is_none();
-        self.enter(Quantity { name, span: item.target.name.span, bracket, unit, guessed, symbol });
+        let span = item.target.name.span;
+        self.enter(Quantity { name, span, bracket, unit, known: unit, guessed, symbol });
     }
 
     fn enter(&mut self, quantity: Quantity<'a>) {

@@ -1,16 +1,14 @@
 //! The unit equations that the statements of the model imply.
 
-use std::collections::HashMap;
-
 use odec_ir::Span;
 
-use super::{Checker, Conversion, Kind, Site, Value};
+use super::{Checker, Conversion, Kind, Quantity, Site, Value};
 use crate::model::phases::names::{DefinitionItem, EquationItem, InputItem, LeftSide, OutputItem};
 use crate::syntax::tree::{
     Action, BoundaryItem, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Reference, Unit, Within,
 };
+use crate::units::pool::UnitId;
 use crate::units::rational::Rational;
-use crate::units::vector::Vector;
 
 impl<'a> Checker<'a> {
     /// Visits all statements: functions and definitions first, because they determine the units of names, then all others.
@@ -60,7 +58,7 @@ impl<'a> Checker<'a> {
         self.settings = true;
         for item in &found.conserved {
             let value = self.pure_if_scaled(item.value);
-            self.within(&value, item.value, item.within);
+            self.within(value, item.value, item.within);
         }
         for (_, entries) in &found.sets {
             for entry in *entries {
@@ -79,11 +77,11 @@ impl<'a> Checker<'a> {
             };
             self.times(&[expect.time]);
             let value = self.value(expect.value);
-            if let Value::Unit(unit) = &quantity {
+            if let Value::Unit(unit) = quantity {
                 let site = self.site(Kind::Comparison, expect.quantity, expect.value);
-                self.equate(unit, &value, site);
+                self.equate(unit, value, site);
             }
-            self.within(&quantity, expect.quantity, expect.within);
+            self.within(quantity, expect.quantity, expect.within);
         }
         self.settings = false;
     }
@@ -91,12 +89,11 @@ impl<'a> Checker<'a> {
     /// Value of an expression; a dimensionless value is converted to a pure number.
     fn pure_if_scaled(&mut self, expr: ExprId) -> Value {
         let value = self.value(expr);
-        let one = Vector::default();
-        match &value {
-            Value::Unit(unit) if self.solver.reduced(unit).is_scale() => {
+        match value {
+            Value::Unit(unit) if self.is_scale(unit) => {
                 let site = self.one_sided(Kind::Pure("a row"), self.span(expr), expr);
-                self.equate(&one, &value, site);
-                Value::Unit(one)
+                self.equate(UnitId::ONE, value, site);
+                Value::Unit(UnitId::ONE)
             }
             _ => value,
         }
@@ -107,12 +104,12 @@ impl<'a> Checker<'a> {
         Site { kind, left, right: self.span(right), left_expr: None, right_expr: Some(right), beside: None }
     }
 
-    fn within(&mut self, quantity: &Value, of: ExprId, within: Option<&Within>) {
+    fn within(&mut self, quantity: Value, of: ExprId, within: Option<&Within>) {
         let Some(within) = within.filter(|w| !w.percent) else { return };
         let value = self.value(within.value);
         if let Value::Unit(unit) = quantity {
             let site = self.site(Kind::Comparison, of, within.value);
-            self.equate(unit, &value, site);
+            self.equate(unit, value, site);
         }
     }
 
@@ -139,15 +136,15 @@ impl<'a> Checker<'a> {
         primes: u8,
     ) {
         let Some(quantity) = self.quantity(name) else { return };
-        let (declared, of_quantity) = (quantity.span, quantity.unit.clone());
-        let unit = self.derivative(&of_quantity, primes);
+        let (declared, of_quantity) = (quantity.span, quantity.unit);
+        let unit = self.derivative(of_quantity, primes);
         let place = bracket.map_or(declared, |bracket| bracket.span);
         let before = self.conversions.len();
         let entries = value.map(|value| self.entries(value)).unwrap_or_default();
         for &entry in &entries {
             let found = self.value(entry);
             if primes == 0 {
-                self.is_given(name, entry, &found);
+                self.is_given(name, entry, found);
             }
             let site = self.one_sided(Kind::Value(name), place, entry);
             *self.shared.entry(entry).or_insert(0) += 1;
@@ -155,7 +152,7 @@ impl<'a> Checker<'a> {
             let (found, site) = match (found, bracket) {
                 (found @ Value::Unit(_), Some(bracket)) if primes > 0 => {
                     let unit = self.read(bracket);
-                    self.equate(&unit, &found, Site { right_expr: None, ..site });
+                    self.equate(unit, found, Site { right_expr: None, ..site });
                     (Value::Unit(unit), Site { left: declared, ..site })
                 }
                 (Value::Bare, Some(bracket)) if primes > 0 => {
@@ -163,7 +160,7 @@ impl<'a> Checker<'a> {
                 }
                 other => (other.0, site),
             };
-            self.equate(&unit, &found, site);
+            self.equate(unit, found, site);
         }
         if bracket.is_none() {
             self.mixed_entries(&entries, before);
@@ -175,14 +172,16 @@ impl<'a> Checker<'a> {
     }
 
     /// Marks a name as given if its value has a unit, unless the value contains a name without a declared unit.
-    fn is_given(&mut self, name: &str, value: ExprId, found: &Value) {
-        let nodes = self.input.nodes_of(value);
-        let guessed = |id: &ExprId| match &self.input.tree.exprs[id.0 as usize].kind {
-            ExprKind::Name(reference) => self.quantity(&reference.name.name).is_none_or(|of| of.bracket.is_none()),
-            _ => false,
+    fn is_given(&mut self, name: &str, value: ExprId, found: Value) {
+        let Value::Unit(_) = found else { return };
+        let guessed = |id: ExprId| {
+            let is_name = matches!(self.input.tree.exprs[id.0 as usize].kind, ExprKind::Name(_));
+            let quantity = || self.named[id.0 as usize].map(|at| &self.quantities[at as usize]);
+            is_name && quantity().is_none_or(|of| of.bracket.is_none())
         };
-        let known = !nodes.iter().any(guessed);
-        if let (Some(&at), Value::Unit(_)) = (self.by_name.get(name).filter(|_| known), found) {
+        if !self.input.nodes_of(value).into_iter().any(guessed)
+            && let Some(&at) = self.by_name.get(name)
+        {
             self.quantities[at].guessed = false;
         }
     }
@@ -199,11 +198,11 @@ impl<'a> Checker<'a> {
 
     /// A bound of a declared item.
     fn bound(&mut self, name: &'a str, place: Span, bound: ExprId, primes: u8) {
-        let Some(unit) = self.quantity(name).map(|quantity| quantity.unit.clone()) else { return };
-        let unit = self.derivative(&unit, primes);
+        let Some(unit) = self.quantity(name).map(|quantity| quantity.unit) else { return };
+        let unit = self.derivative(unit, primes);
         let found = self.value(bound);
         let site = self.one_sided(Kind::Value(name), place, bound);
-        self.equate(&unit, &found, site);
+        self.equate(unit, found, site);
     }
 
     /// Checks the samples of an input in the model: times, and values in its unit.
@@ -213,7 +212,7 @@ impl<'a> Checker<'a> {
         let is_list = |id: &&ExprId| matches!(tree.exprs[id.0 as usize].kind, ExprKind::Table(_));
         let lists: Vec<ExprId> = arguments.iter().filter(is_list).copied().collect();
         let ([times, values], Some(quantity)) = (&lists[..], self.quantity(&item.name.name)) else { return };
-        let (unit, place) = (quantity.unit.clone(), quantity.bracket.map_or(quantity.span, |bracket| bracket.span));
+        let (unit, place) = (quantity.unit, quantity.bracket.map_or(quantity.span, |bracket| bracket.span));
         match &item.other {
             None => self.times(&self.entries(*times)),
             Some(_) => {
@@ -228,9 +227,9 @@ impl<'a> Checker<'a> {
         let entries = self.entries(*values);
         for &entry in &entries {
             let found = self.value(entry);
-            self.is_given(&item.name.name, entry, &found);
+            self.is_given(&item.name.name, entry, found);
             let site = self.one_sided(Kind::Value(&item.name.name), place, entry);
-            self.equate(&unit, &found, site);
+            self.equate(unit, found, site);
         }
         if item.unit.is_none() {
             self.mixed_entries(&entries, before);
@@ -244,12 +243,12 @@ impl<'a> Checker<'a> {
             return self.times_of(list, Kind::Argument(&self.names.time.name, &item.name.name));
         };
         let Some(quantity) = self.quantity(&other.key) else { return };
-        let (unit, place) = (quantity.unit.clone(), quantity.bracket.map_or(quantity.span, |bracket| bracket.span));
+        let (unit, place) = (quantity.unit, quantity.bracket.map_or(quantity.span, |bracket| bracket.span));
         let before = self.conversions.len();
         for &expr in list {
             let found = self.value_of(expr);
             let site = self.one_sided(Kind::Argument(&other.name.name, &item.name.name), place, expr);
-            self.equate(&unit, &found, site);
+            self.equate(unit, found, site);
         }
         if other.unit.is_none() {
             self.mixed_entries(list, before);
@@ -259,20 +258,24 @@ impl<'a> Checker<'a> {
     /// Definitions in an order in which each follows those that it uses.
     pub(super) fn definition_order(&self) -> Vec<usize> {
         let definitions = &self.names.found.definitions;
-        let position: HashMap<&str, usize> = definitions.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+        let mut defined: Vec<Option<usize>> = vec![None; self.quantities.len()];
+        for (k, definition) in definitions.iter().enumerate() {
+            if let Some(&at) = self.by_name.get(definition.name) {
+                defined[at] = Some(k);
+            }
+        }
+        let mut nodes = Vec::new();
         depth_first(definitions.len(), |k, uses| {
-            let values = definitions[k].pieces.iter().map(|p| p.1).chain([definitions[k].value]);
-            for id in values.flat_map(|value| self.input.nodes_of(value)) {
-                if let ExprKind::Name(r) = &self.input.tree.exprs[id.0 as usize].kind {
-                    uses.extend(position.get(r.name.name.as_str()));
-                }
+            for value in definitions[k].pieces.iter().map(|p| p.1).chain([definitions[k].value]) {
+                self.input.tree.nodes_into(value, &mut nodes);
+                uses.extend(nodes.iter().filter_map(|id| defined[self.named[id.0 as usize]? as usize]));
             }
         })
     }
 
     fn definition(&mut self, item: &DefinitionItem<'a>) {
         let Some(&at) = self.by_name.get(item.name) else { return };
-        let unit = self.quantities[at].unit.clone();
+        let unit = self.quantities[at].unit;
         let place = item.unit.map_or(item.span, |bracket| bracket.span);
         let mut known = item.unit.is_some();
         let before = self.conversions.len();
@@ -283,7 +286,7 @@ impl<'a> Checker<'a> {
                 let found = self.value(entry);
                 known |= matches!(found, Value::Unit(_));
                 let site = self.one_sided(Kind::Value(item.name), place, entry);
-                self.equate(&unit, &found, site);
+                self.equate(unit, found, site);
             }
         }
         if item.unit.is_none() {
@@ -295,7 +298,7 @@ impl<'a> Checker<'a> {
     fn equation(&mut self, item: &EquationItem<'a>) {
         let left = match item.left {
             LeftSide::Derivative(name, _, order, _) => match self.quantity(name) {
-                Some(quantity) => Value::Unit(self.derivative(&quantity.unit, order)),
+                Some(&Quantity { unit, .. }) => Value::Unit(self.derivative(unit, order)),
                 None => return,
             },
             LeftSide::Start(..) => return,
@@ -305,12 +308,12 @@ impl<'a> Checker<'a> {
         match (left, right) {
             (Value::Unit(unit), right) => {
                 let site = self.site(Kind::Equation, item.lhs, item.rhs);
-                self.equate(&unit, &right, site);
+                self.equate(unit, right, site);
             }
             // the left side is a number without a unit
             (left, Value::Unit(unit)) => {
                 let site = self.site(Kind::Equation, item.rhs, item.lhs);
-                self.equate(&unit, &left, site);
+                self.equate(unit, left, site);
             }
             _ => {}
         }
@@ -324,14 +327,14 @@ impl<'a> Checker<'a> {
             let Some(unit) = self.target(target) else { continue };
             *self.shared.entry(*value).or_insert(0) += 1;
             let site = self.one_sided(Kind::Value(name), target.span, *value);
-            self.equate(&unit, &found, site);
+            self.equate(unit, found, site);
         }
     }
 
     /// Unit of a quantity that an event changes or a boundary condition gives.
-    fn target(&self, target: &Reference) -> Option<Vector> {
-        let quantity = self.quantity(&target.name.name)?;
-        Some(self.derivative(&quantity.unit, target.primes))
+    fn target(&mut self, target: &Reference) -> Option<UnitId> {
+        let unit = self.quantity(&target.name.name)?.unit;
+        Some(self.derivative(unit, target.primes))
     }
 
     fn event(&mut self, event: &'a Event) {
@@ -355,7 +358,7 @@ impl<'a> Checker<'a> {
                 let found = self.value(*value);
                 let Some(unit) = self.target(target) else { continue };
                 let site = self.one_sided(Kind::Change(&target.name.name), target.span, *value);
-                self.equate(&unit, &found, site);
+                self.equate(unit, found, site);
             }
         }
     }
@@ -367,17 +370,16 @@ impl<'a> Checker<'a> {
         let unit = self.read(bracket);
         for entry in entries {
             let found = match self.value(entry) {
-                Value::Bare => Value::Unit(unit.clone()),
+                Value::Bare => Value::Unit(unit),
                 Value::Any => continue,
                 found @ Value::Unit(_) => {
                     let site = self.one_sided(Kind::Bracket, bracket.span, entry);
-                    self.equate(&unit, &found, site);
+                    self.equate(unit, found, site);
                     found
                 }
             };
-            let time = self.units.time.clone();
             let site = self.one_sided(Kind::Time, self.time_span(), entry);
-            self.equate(&time, &found, site);
+            self.equate(self.time, found, site);
         }
     }
 
@@ -402,9 +404,8 @@ impl<'a> Checker<'a> {
             if value == Value::Bare {
                 bare = Some(expr);
             }
-            let time = self.units.time.clone();
             let site = self.one_sided(kind, self.time_span(), expr);
-            self.equate(&time, &value, site);
+            self.equate(self.time, value, site);
         }
         let conversion = self.conversions[before..].iter().find(|c| c.has_dimension);
         if let (Some(bare), Some(conversion)) = (bare, conversion) {
@@ -419,16 +420,16 @@ impl<'a> Checker<'a> {
         let kind = Kind::Recorded(&reference.name.name);
         let site =
             Site { kind, left: reference.span, right: bracket.span, left_expr: None, right_expr: None, beside: None };
-        self.equate(&of, &unit, site);
+        self.equate(of, unit, site);
     }
 
     fn set_entry(&mut self, entry: &'a Entry) {
         let EntryValue::Expr(value) = entry.value else { return };
         let found = self.value(value);
-        let Some(quantity) = self.quantity(&entry.key.name) else { return };
-        let unit = self.derivative(&quantity.unit, entry.primes);
+        let Some(&Quantity { unit, .. }) = self.quantity(&entry.key.name) else { return };
+        let unit = self.derivative(unit, entry.primes);
         let site = self.one_sided(Kind::Value(&entry.key.name), entry.key.span, value);
-        self.equate(&unit, &found, site);
+        self.equate(unit, found, site);
     }
 
     fn run_entry(&mut self, entry: &'a Entry) {
@@ -450,10 +451,10 @@ impl<'a> Checker<'a> {
         };
         for expr in exprs {
             let value = self.value(expr);
-            let wanted = unit.clone().unwrap_or_default();
+            let wanted = unit.unwrap_or(UnitId::ONE);
             if matches!(key, "atol" | "rtol") {
                 let site = self.one_sided(Kind::Value(key), entry.key.span, expr);
-                self.equate(&wanted, &value, site);
+                self.equate(wanted, value, site);
             }
         }
     }
@@ -475,8 +476,8 @@ impl<'a> Checker<'a> {
     }
 
     /// A power of the unit of time, for a factor that is missing.
-    pub(super) fn time_power(&self, power: i64) -> Vector {
-        self.units.time.power(Rational::whole(power))
+    pub(super) fn time_power(&mut self, power: i64) -> UnitId {
+        self.pool.power(self.time, Rational::whole(power))
     }
 }
 

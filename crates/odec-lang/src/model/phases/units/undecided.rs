@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use odec_ir::Span;
 
 use crate::syntax::tree::ExprId;
-use crate::units::vector::Vector;
+use crate::units::pool::UnitId;
 
 /// Largest number of places that calls of functions record. Each call records the places of its function again, so
 /// nested calls could double them at every level.
@@ -13,9 +13,9 @@ pub(super) const MAX_ASKED: usize = 4_000_000;
 
 /// Number without a unit next to a unit that was unknown at the time; or a name as the exponent of such a unit, which
 /// must be a pure number too if it is dimensionless.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct PendingNumber {
-    pub unit: Vector,
+    pub unit: UnitId,
     pub number: ExprId,
     pub is_exponent: bool,
     pub other: Span,
@@ -25,7 +25,7 @@ pub(super) struct PendingNumber {
 #[derive(Default)]
 pub(super) struct Undecided {
     places: Vec<PendingNumber>,
-    seen: HashSet<(Vector, ExprId, bool)>,
+    seen: HashSet<(UnitId, ExprId, bool)>,
     asked: usize,
     /// True if the error about too many places was reported.
     pub refused: bool,
@@ -34,16 +34,16 @@ pub(super) struct Undecided {
 impl Undecided {
     /// Records a place, unless one with the same number and unit is known.
     pub(super) fn note(&mut self, place: PendingNumber) {
-        if self.seen.insert((place.unit.clone(), place.number, place.is_exponent)) {
+        if self.seen.insert((place.unit, place.number, place.is_exponent)) {
             self.places.push(place);
         }
     }
 
     /// Places of one function, with their current units by `reduced`; clears the list for the next function.
-    pub(super) fn of_function(&mut self, mut reduced: impl FnMut(&Vector) -> Vector) -> Vec<PendingNumber> {
+    pub(super) fn of_function(&mut self, mut reduced: impl FnMut(UnitId) -> UnitId) -> Vec<PendingNumber> {
         self.seen.clear();
         for place in std::mem::take(&mut self.places) {
-            let unit = reduced(&place.unit);
+            let unit = reduced(place.unit);
             self.note(PendingNumber { unit, ..place });
         }
         self.take()

@@ -268,12 +268,3 @@ fn rows_in_steps_at_the_limit_of_stability_are_checked() {
     let error = row_error("tests/problems/detest_C4.ode", "vern7", 1e-4);
     assert!(error <= 1.5, "{error} tolerances");
 }
-
-#[test]
-fn steps_over_places_that_are_not_smooth_are_compared() {
-    // without that, the errors are 34, 72 and 386 tolerances
-    for (method, rtol) in [("auto", 1e-6), ("auto", 1e-8), ("vern7", 1e-8)] {
-        let error = row_error("tests/problems/detest_F5.ode", method, rtol);
-        assert!(error <= 10.0, "{method} at {rtol:e}: {error} tolerances");
-    }
-}

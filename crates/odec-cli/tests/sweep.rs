@@ -66,8 +66,8 @@ fn columns_have_units_when_asked() {
     let sweep = ["sweep", "decay.ode", "-q", "--set", "k=1:2:2", "--set", "n=1:2:2", "--set", "x=1:2:2"];
     let plain = folder.run(&sweep).exits(0).out();
     let with_units = folder.run(&[&sweep[..], &["--units"]].concat()).exits(0).out();
-    assert_eq!(plain.lines().next(), Some("k,n,x,t,x,v"));
-    assert_eq!(with_units.lines().next(), Some("k [1/s],n,x [m],t [s],x [m],v [m/s]"));
+    assert_eq!(plain.lines().next(), Some("k,n,x(0),t,x,v"));
+    assert_eq!(with_units.lines().next(), Some("k [1/s],n,x(0) [m],t [s],x [m],v [m/s]"));
     assert!(plain.lines().skip(1).eq(with_units.lines().skip(1)));
 }
 
@@ -101,7 +101,7 @@ fn the_rows_are_the_bits_of_single_runs() {
 fn a_grid_has_the_last_range_varying_fastest_and_rows_where_samples_are_asked_for() {
     let folder = Folder::new("sweep-grid").with("decay.ode", MODEL);
     let table = folder.run(&["sweep", "decay.ode", "-q", "--set", "k=1:3:3", "--set", "x=1:100:3:log"]).exits(0).out();
-    assert!(table.starts_with("k,x,t,x,y,half\n"), "{table}");
+    assert!(table.starts_with("k,x(0),t,x,y,half\n"), "{table}");
     let found: Vec<Vec<f64>> = rows(&table).iter().map(|row| numbers(row)).collect();
     assert_eq!(found.len(), 9);
     for (n, row) in found.iter().enumerate() {

@@ -376,12 +376,6 @@ impl Control {
         h * if ratio.is_finite() { ratio.clamp(c.shrink, 0.95) } else { c.shrink }
     }
 
-    /// The step to try after a test that is not of the error estimate failed: the step itself.
-    pub(crate) fn retry(&mut self, h: f64) -> f64 {
-        self.rejected = true;
-        h
-    }
-
     /// The step to try after an attempt without an error estimate.
     pub fn fail(&mut self, h: f64) -> f64 {
         self.rejected = true;

@@ -280,8 +280,8 @@ impl Simulation {
 
     /// Computes the states at these times.
     fn states_at(&self, times: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
-        struct Keep(Vec<Vec<f64>>);
-        impl odec_ode::Sink for Keep {
+        struct CollectedStates(Vec<Vec<f64>>);
+        impl odec_ode::Sink for CollectedStates {
             fn row(&mut self, _: f64, y: &[f64]) -> std::ops::ControlFlow<()> {
                 self.0.push(y.to_vec());
                 std::ops::ControlFlow::Continue(())
@@ -289,7 +289,7 @@ impl Simulation {
         }
         let bound = self.bound();
         let samples = odec_ode::Samples::Times(times.to_vec());
-        let (method, mut keep) = (bound.choice.method, Keep(Vec::with_capacity(times.len())));
+        let (method, mut keep) = (bound.choice.method, CollectedStates(Vec::with_capacity(times.len())));
         let done = odec_ode::solve(&bound.executor, &bound.problem, method, &bound.options, &samples, &mut keep);
         match done {
             Ok(outcome) if outcome.stop == Stop::End => Ok(keep.0),

@@ -25,7 +25,7 @@ use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 use crate::elimination::Eliminations;
 use crate::series::SeriesKernels;
 use crate::steps::Steps;
-use crate::timetable::{Looked, Timetable};
+use crate::timetable::{AnalysedTerms, Timetable};
 
 pub use parameters::ByParameters;
 pub use rounded::{ExactRhs, RoundedRhs};
@@ -143,7 +143,7 @@ pub struct Executor {
     /// Further results whose terms of t are analysed as well: the sides of conditions.
     watched: Option<Arc<(Program, Arc<BoundProgram>)>>,
     /// The pulses found last.
-    looked: Mutex<Looked>,
+    looked: Mutex<AnalysedTerms>,
     /// Existing kernels: huge models lack some, and a missing kernel must not count as zero.
     has_jacobian: bool,
     has_time_derivative: bool,

@@ -113,7 +113,7 @@ impl RapidChanges {
 
 /// Cached results: an event changes few terms, and the others need not be analysed again.
 #[derive(Default)]
-pub(crate) struct Looked {
+pub(crate) struct AnalysedTerms {
     span: (f64, f64),
     forms: Vec<Form>,
     /// Results for each term that passes through 0 or has an extremum.
@@ -161,7 +161,13 @@ impl Timetable {
 
     /// The rapid changes of the terms between two times, the second of which may be infinite; `at` is a time and the
     /// state there. Reuses unchanged results in `before`.
-    pub(crate) fn look(&self, p: &[f64], at: (f64, &[f64]), span: (f64, f64), before: &mut Looked) -> RapidChanges {
+    pub(crate) fn look(
+        &self,
+        p: &[f64],
+        at: (f64, &[f64]),
+        span: (f64, f64),
+        before: &mut AnalysedTerms,
+    ) -> RapidChanges {
         if self.terms.is_empty() {
             return RapidChanges { left: (self.unlisted, 0), ..RapidChanges::default() };
         }
@@ -200,7 +206,7 @@ impl Timetable {
         all.narrow.dedup_by_key(|narrow| (narrow.t, narrow.every));
         // results from an earlier start remain valid
         let span = if holds { before.span } else { span };
-        *before = Looked { span, forms, by_term, all: all.clone() };
+        *before = AnalysedTerms { span, forms, by_term, all: all.clone() };
         all
     }
 

@@ -148,7 +148,7 @@ struct Points {
 }
 
 /// A step that can be evaluated: states inside it, and outputs at any state.
-trait Looked {
+trait EvaluableStep {
     /// Writes the state at a time of the step; the end of the step if there is none.
     fn state(&mut self, t: f64, y: &mut [f64]);
     /// The executor of the outputs.
@@ -162,7 +162,7 @@ struct SmoothStep<'a> {
     runner: Option<&'a mut Runner>,
 }
 
-impl Looked for SmoothStep<'_> {
+impl EvaluableStep for SmoothStep<'_> {
     fn state(&mut self, t: f64, y: &mut [f64]) {
         match &mut self.runner {
             Some(runner) if t == runner.time() => y.copy_from_slice(runner.state()),
@@ -182,7 +182,7 @@ struct Switched<'a, 'b> {
     view: &'a Located,
 }
 
-impl Looked for Switched<'_, '_> {
+impl EvaluableStep for Switched<'_, '_> {
     fn state(&mut self, t: f64, y: &mut [f64]) {
         if t == self.made.time() {
             y.copy_from_slice(self.made.state());
@@ -325,7 +325,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Records the first point.
-    fn start(&mut self, step: &mut dyn Looked) -> (f64, Vec<f64>) {
+    fn start(&mut self, step: &mut dyn EvaluableStep) -> (f64, Vec<f64>) {
         let problem = &self.bound.problem;
         self.y.copy_from_slice(&problem.y0);
         for k in 0..self.grids.len() {
@@ -339,7 +339,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Records the state after an event: rows at its time contain it, and curves continue from it.
-    fn jump(&mut self, step: &mut dyn Looked, t: f64, y: &[f64]) -> (f64, Vec<f64>) {
+    fn jump(&mut self, step: &mut dyn EvaluableStep, t: f64, y: &[f64]) -> (f64, Vec<f64>) {
         self.y.copy_from_slice(y);
         for k in 0..self.grids.len() {
             if self.rows[k].pop_if(|row| row.0 == t).is_some() {
@@ -353,7 +353,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// The rows up to the end of the last step.
-    fn rows_until(&mut self, step: &mut dyn Looked, now: f64) {
+    fn rows_until(&mut self, step: &mut dyn EvaluableStep, now: f64) {
         let request = self.request;
         let forward = self.bound.problem.t_end > self.bound.problem.t0;
         for (k, grid) in request.grids.iter().enumerate() {
@@ -365,7 +365,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Records the current state as a row of a grid.
-    fn row(&mut self, step: &mut dyn Looked, k: usize, t: f64) {
+    fn row(&mut self, step: &mut dyn EvaluableStep, k: usize, t: f64) {
         self.observe(step, t);
         let values = self.grids[k].iter().map(|column| self.value(*column, t)).collect();
         self.rows[k].push((t, values));
@@ -373,7 +373,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Computes outputs at the current state.
-    fn observe(&mut self, step: &mut dyn Looked, t: f64) {
+    fn observe(&mut self, step: &mut dyn EvaluableStep, t: f64) {
         if !self.outputs.is_empty() {
             let rates = self.rates.of_machine(step.executor(), t, &self.y);
             step.executor().outputs(t, &self.y, rates, &mut self.outputs);
@@ -390,7 +390,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// The quantities at the current state.
-    fn values(&mut self, step: &mut dyn Looked, t: f64) -> Vec<f64> {
+    fn values(&mut self, step: &mut dyn EvaluableStep, t: f64) -> Vec<f64> {
         self.observe(step, t);
         self.quantities.iter().map(|column| self.value(*column, t)).collect()
     }
@@ -405,7 +405,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Follows the curves over the last step, starting from the previous point.
-    fn step(&mut self, step: &mut dyn Looked, before: (f64, Vec<f64>), now: f64) -> (f64, Vec<f64>) {
+    fn step(&mut self, step: &mut dyn EvaluableStep, before: (f64, Vec<f64>), now: f64) -> (f64, Vec<f64>) {
         if self.pens.is_empty() {
             return (now, before.1);
         }
@@ -463,7 +463,7 @@ impl<'a> Tracer<'a> {
         if (t - a) * (b - t) >= 0.0 { t } else { a }
     }
 
-    fn add(&mut self, step: &mut dyn Looked, points: &mut Points, t: f64) {
+    fn add(&mut self, step: &mut dyn EvaluableStep, points: &mut Points, t: f64) {
         step.state(t, &mut self.y);
         points.times.push(t);
         let values = self.values(step, t);
@@ -501,7 +501,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// The points, with midpoints inserted in these intervals.
-    fn halved(&mut self, step: &mut dyn Looked, points: &Points, bent: &[bool]) -> Points {
+    fn halved(&mut self, step: &mut dyn EvaluableStep, points: &Points, bent: &[bool]) -> Points {
         let width = self.quantities.len();
         let mut finer = Points::default();
         for (k, &t) in points.times.iter().enumerate() {

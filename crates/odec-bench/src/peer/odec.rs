@@ -113,9 +113,9 @@ fn places(problem: &Problem, bound: &Bound) -> Result<Vec<usize>, String> {
 }
 
 /// Sink that ignores rows.
-pub struct Nothing;
+pub struct IgnoredRows;
 
-impl Sink for Nothing {
+impl Sink for IgnoredRows {
     fn row(&mut self, _: f64, _: &[f64]) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -144,7 +144,7 @@ pub fn once(loaded: &Loaded, method: &'static Method, options: &Options, end: &m
 pub fn again(loaded: &Loaded, runner: &mut Runner, end: &mut [f64]) -> Result<Counts, String> {
     let Bound { executor, problem, .. } = &loaded.bound;
     let samples = Samples::Times(vec![]);
-    let outcome = runner.run(executor, problem, &samples, &mut Nothing).map_err(|e| brief(&e))?;
+    let outcome = runner.run(executor, problem, &samples, &mut IgnoredRows).map_err(|e| brief(&e))?;
     for (value, &place) in end.iter_mut().zip(&loaded.places) {
         *value = outcome.y[place];
     }
@@ -163,7 +163,7 @@ pub fn solve(
         Some(runner) => runner,
         None => runner.insert(Runner::new(system, method, options).map_err(|e| brief(&SolveError::Refused(e)))?),
     };
-    runner.run(system, problem, &Samples::Times(vec![]), &mut Nothing).map_err(|e| brief(&e))
+    runner.run(system, problem, &Samples::Times(vec![]), &mut IgnoredRows).map_err(|e| brief(&e))
 }
 
 fn brief(error: &SolveError) -> String {

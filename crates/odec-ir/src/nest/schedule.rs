@@ -146,7 +146,7 @@ impl Kernel {
 
 /// The body in which a node is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Home {
+enum Placement {
     /// In the body of the iteration loop of this level.
     Level(u32),
     /// In the body of a reduction's loop.
@@ -170,7 +170,7 @@ impl Scope {
 }
 
 /// Reductions that share a loop.
-type Group = (Home, LoopId, u32);
+type Group = (Placement, LoopId, u32);
 
 enum Task {
     Visit(NodeId),
@@ -210,9 +210,13 @@ impl<'a> Planner<'a> {
         };
         let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
         for (i, node) in nest.graph.nodes().iter().enumerate() {
-            let home = planner.home(NodeId(i as u32));
+            let home = planner.placement(NodeId(i as u32));
             let latest = |planner: &Planner, ids: &[NodeId]| {
-                ids.iter().filter(|a| planner.home(**a) == home).map(|a| planner.phase[a.index()]).max().unwrap_or(0)
+                ids.iter()
+                    .filter(|a| planner.placement(**a) == home)
+                    .map(|a| planner.phase[a.index()])
+                    .max()
+                    .unwrap_or(0)
             };
             let phase = match *node {
                 Node::Reduce(_, over, _) if live[i] => {
@@ -227,18 +231,18 @@ impl<'a> Planner<'a> {
         planner
     }
 
-    fn home(&self, id: NodeId) -> Home {
+    fn placement(&self, id: NodeId) -> Placement {
         match self.depends.innermost(id) {
-            Some(l) => Home::Reduce(l),
-            None => Home::Level(self.depends.level[id.index()]),
+            Some(l) => Placement::Reduce(l),
+            None => Placement::Level(self.depends.level[id.index()]),
         }
     }
 
     /// Index in the stack of the body in which a node is computed.
     fn place(&self, id: NodeId) -> usize {
-        match self.home(id) {
-            Home::Level(level) => level as usize,
-            Home::Reduce(l) => self.stack.iter().rposition(|s| s.over == Some(l)).unwrap_or(self.stack.len() - 1),
+        match self.placement(id) {
+            Placement::Level(level) => level as usize,
+            Placement::Reduce(l) => self.stack.iter().rposition(|s| s.over == Some(l)).unwrap_or(self.stack.len() - 1),
         }
     }
 
@@ -288,7 +292,7 @@ impl<'a> Planner<'a> {
                     match self.nest.graph.node(id) {
                         node if is_known(node) => {}
                         Node::Reduce(_, over, _) => {
-                            let group = (self.home(id), over, self.phase[id.index()]);
+                            let group = (self.placement(id), over, self.phase[id.index()]);
                             let scope = self.stack[place].id;
                             tasks.push(Task::Loop(group, place as u32));
                             for reduction in self.members(group, scope).into_iter().rev() {
@@ -324,7 +328,7 @@ impl<'a> Planner<'a> {
     /// The reductions of a group that a body needs.
     fn members(&self, group: Group, scope: u32) -> Vec<NodeId> {
         let all = self.groups.get(&group).map_or(&[][..], Vec::as_slice);
-        let levels = matches!(group.0, Home::Level(_));
+        let levels = matches!(group.0, Placement::Level(_));
         let wanted = if levels { 1 } else { scope + 1 };
         all.iter().copied().filter(|f| self.wanted[f.index()] == wanted).collect()
     }

@@ -41,6 +41,6 @@ mod tests {
         assert_eq!(of(""), TextSize::default());
         assert_eq!(of("# a comment\n  \r\n## another"), TextSize::default());
         assert_eq!(of("x' = -k1*x + 0.5 # decay"), TextSize { tokens: 9, events: 0 });
-        assert_eq!(of("\u{e4}' = 1\r\n  when x<1 { x := 2 }\nat 5 { x := 1 }"), TextSize { tokens: 21, events: 2 });
+        assert_eq!(of("\u{e4}' = 1\r\n  when x<1 { x := 2 }\nat 5 { x := 1 }"), TextSize { tokens: 22, events: 2 });
     }
 }

@@ -59,9 +59,9 @@ impl Chance {
 
 /// A pool of vectors.
 #[derive(Debug, Default)]
-struct Spare(Vec<Vec<f64>>);
+struct VectorPool(Vec<Vec<f64>>);
 
-impl Spare {
+impl VectorPool {
     fn take(&mut self, n: usize) -> Vec<f64> {
         let mut values = self.0.pop().unwrap_or_default();
         values.clear();
@@ -122,7 +122,7 @@ pub(super) struct Rounds {
     /// Entries removed from the queue, and due entries that return to it.
     taken: Vec<Queued>,
     left: Vec<Queued>,
-    spare: Spare,
+    pool: VectorPool,
     accumulations: Vec<Accumulation>,
     changes: Vec<Change>,
     derivatives: Vec<f64>,
@@ -152,7 +152,7 @@ impl Rounds {
             begins: false,
             taken: Vec::new(),
             left: Vec::new(),
-            spare: Spare::default(),
+            pool: VectorPool::default(),
             returning: Returning::default(),
             accumulations: vec![Accumulation::default(); events],
             changes: Vec::new(),
@@ -371,7 +371,7 @@ impl Rounds {
             None => {
                 self.derivatives.resize(first + derived.parameters() * writes.len(), 0.0);
                 derived.values(model, event, (t, y), &mut self.derivatives[first..])?;
-                self.spare.values(model, event, t, y)?
+                self.pool.values(model, event, t, y)?
             }
         };
         let changes = writes.iter().zip(values.iter().copied()).enumerate();
@@ -382,7 +382,7 @@ impl Rounds {
             event,
             derivative: (first + k, writes.len()),
         }));
-        self.spare.0.push(values);
+        self.pool.0.push(values);
         Ok(())
     }
 
@@ -564,7 +564,7 @@ fn is_due(queued: &Queued, t: f64) -> bool {
     queued.t <= t || same(queued.t, t)
 }
 
-impl Spare {
+impl VectorPool {
     /// The values that an event writes.
     fn values(&mut self, model: &dyn HybridSystem, event: usize, t: f64, y: &[f64]) -> Result<Vec<f64>, HybridCause> {
         let mut values = self.take(model.events()[event].writes.len());

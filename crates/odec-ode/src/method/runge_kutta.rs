@@ -2,12 +2,10 @@
 
 mod evidence;
 mod places;
-mod rough;
 
 use std::sync::Arc;
 
 use self::places::Places;
-use self::rough::Rough;
 use crate::control::{Control, Controller, Tolerances};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
@@ -258,7 +256,6 @@ struct Embedded {
     now: Vec<f64>,
     next: Vec<f64>,
     error: Vec<f64>,
-    rough: Rough,
     last: Step,
 }
 
@@ -323,7 +320,6 @@ impl Embedded {
             now: vec![0.0; length],
             next: vec![0.0; length],
             error: vec![0.0; n],
-            rough: Rough::default(),
             last: Step { t: 0.0, h: 0.0, complete: false },
         })
     }
@@ -427,7 +423,6 @@ impl Integrator for Embedded {
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
         self.last.h = 0.0;
-        self.rough.forget();
         self.now[self.places.state()].copy_from_slice(y);
         self.control.reset();
         let k = self.places.slope(self.places.end);
@@ -453,29 +448,17 @@ impl Integrator for Embedded {
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
         let square = match self.step(eval, h, t_new) {
-            Err(cause) => {
-                self.rough.failed();
-                return Attempt::Failed { cause, next: self.control.fail(h) };
-            }
+            Err(cause) => return Attempt::Failed { cause, next: self.control.fail(h) },
             Ok(square) => square,
         };
         // NaN fails the error test
         if !(square <= 1.0) {
-            let error = square.sqrt();
-            self.rough.attempted(h, error, self.order + 1);
-            let row = self.worst(h);
-            return Attempt::Rejected { next: self.control.reject(h, error), error, row };
+            let err = square.sqrt();
+            fused::sum(&mut self.error, Places::slopes(&self.next), h, &self.error_terms);
+            let ends = (self.state(), &self.next[self.places.state()]);
+            let row = self.tolerances.worst(&self.error, ends.0, ends.1);
+            return Attempt::Rejected { next: self.control.reject(h, err), error: err, row };
         }
-        if self.control.rejected() {
-            self.rough.attempted(h, square.sqrt(), self.order + 1);
-        }
-        if self.rough.doubts()
-            && let Some((error, next)) = self.halves_differ(eval, h, t_new)
-        {
-            let row = self.worst(h);
-            return Attempt::Rejected { next: self.control.retry(next), error, row };
-        }
-        self.rough.accepted();
         self.last = Step { t: self.t, h, complete: self.inside || self.dense.c.is_empty() };
         std::mem::swap(&mut self.now, &mut self.next);
         self.t = t_new;

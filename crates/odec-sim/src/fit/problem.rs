@@ -227,7 +227,7 @@ impl Fit {
             Err(e) => return (without(e), None),
         };
         let width = simulation.bound().columns.len();
-        let mut keep = Keep { rows: Vec::with_capacity(width * set.checked.times.len()), stop };
+        let mut keep = CollectedRows { rows: Vec::with_capacity(width * set.checked.times.len()), stop };
         let solved = simulation.run(&mut keep);
         let outcome = match &solved.result {
             Ok(outcome) if outcome.stop == Stop::Interrupted => return (Run::Halted, None),
@@ -380,12 +380,12 @@ impl Residuals for (&Fit, &(dyn Fn() -> bool + Sync)) {
 }
 
 /// Keeps rows until the caller wants to stop.
-struct Keep<'a> {
+struct CollectedRows<'a> {
     rows: Vec<f64>,
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Recorder for Keep<'_> {
+impl Recorder for CollectedRows<'_> {
     fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
         self.rows.extend_from_slice(values);
         ControlFlow::Continue(())

@@ -18,7 +18,7 @@ type Answer<T> = Result<T, Box<Diagnostic>>;
 
 /// The result of a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Result_ {
+struct PartResult {
     digest: String,
     part: u64,
     parts: u64,
@@ -58,7 +58,7 @@ fn place(folder: &Path, k: u64, n: u64) -> PathBuf {
     folder.join(format!("fit-{k}-of-{n}.json"))
 }
 
-fn read(path: &Path) -> Answer<Result_> {
+fn read(path: &Path) -> Answer<PartResult> {
     let text = std::fs::read_to_string(path).map_err(|e| unreadable(path, &e))?;
     serde_json::from_str(&text).map_err(|_| {
         let headline = format!("`{}` is not a part of a fit", path.display());
@@ -99,7 +99,7 @@ impl FitPart {
     /// Writes the result.
     pub fn publish(&self, best: &Best) -> Answer<()> {
         let ended = WORDS.iter().find(|(ended, _)| *ended == best.ended).map_or("", |(_, word)| word).to_string();
-        let result = Result_ {
+        let result = PartResult {
             digest: self.digest.clone(),
             part: self.k,
             parts: self.n,
@@ -118,7 +118,7 @@ impl FitPart {
     }
 }
 
-fn same(found: &Result_, digest: &str, path: &Path) -> Answer<()> {
+fn same(found: &PartResult, digest: &str, path: &Path) -> Answer<()> {
     if found.digest == digest {
         return Ok(());
     }
@@ -156,8 +156,8 @@ pub fn join(folder: &Path, digest: &str, starts: u64) -> Answer<Best> {
         let headline = format!("the parts in `{}` have {} starts, not {starts}", folder.display(), squares.len());
         return Err(Box::new(error(&codes::E0852, headline, Some("use the same `--starts`".into()))));
     }
-    let least = |part: &Result_| part.squares.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-    let mut best: Option<&Result_> = None;
+    let least = |part: &PartResult| part.squares.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+    let mut best: Option<&PartResult> = None;
     for part in parts.iter().filter(|part| !part.point.is_empty()) {
         if best.is_none_or(|b| least(part) < least(b)) {
             best = Some(part);

@@ -51,7 +51,7 @@ impl Rounds {
                 if !(delay >= 0.0 && delay.is_finite()) {
                     return Err(HybridCause::Delay { event, delay });
                 }
-                let values = if of.late { None } else { Some(self.spare.values(model, event, t, y)?) };
+                let values = if of.late { None } else { Some(self.pool.values(model, event, t, y)?) };
                 let (mut derivatives, mut times) = (Vec::new(), Vec::new());
                 if !derived.are_none() {
                     derivatives.resize(derived.parameters() * of.writes.len(), 0.0);

@@ -39,7 +39,7 @@ pub struct Stretch<'a> {
 
 /// Every k-th element of a sequence; k doubles when the memory is full.
 #[derive(Clone, Debug, Default)]
-struct Thinned {
+struct Decimated {
     most: usize,
     every: u64,
     next: u64,
@@ -48,9 +48,9 @@ struct Thinned {
     kept: Vec<f64>,
 }
 
-impl Thinned {
-    fn new(most: usize, width: usize) -> Thinned {
-        Thinned { most, every: 1, next: 0, width, kept: vec![] }
+impl Decimated {
+    fn new(most: usize, width: usize) -> Decimated {
+        Decimated { most, every: 1, next: 0, width, kept: vec![] }
     }
 
     /// Adds the element with this number.
@@ -83,10 +83,10 @@ impl Thinned {
 /// Stored rows, ends of steps and stretches, evenly spaced.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
-    rows: Thinned,
-    steps: Thinned,
+    rows: Decimated,
+    steps: Decimated,
     /// The number of the step before each, and both its ends.
-    stretches: Thinned,
+    stretches: Decimated,
     /// The stretch that has begun: the number of the step before it, and its start.
     begun: Option<u64>,
     start: Vec<f64>,
@@ -97,9 +97,9 @@ impl Course {
     /// Creates the data for a run with n unknowns that odec examines.
     pub fn new(n: usize) -> Course {
         Course {
-            rows: Thinned::new(ROWS, n + 1),
-            steps: Thinned::new(STEPS, n + 1),
-            stretches: Thinned::new(STRETCHES, 2 * (n + 1) + 1),
+            rows: Decimated::new(ROWS, n + 1),
+            steps: Decimated::new(STEPS, n + 1),
+            stretches: Decimated::new(STRETCHES, 2 * (n + 1) + 1),
             ..Course::default()
         }
     }

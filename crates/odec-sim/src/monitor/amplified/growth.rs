@@ -30,7 +30,7 @@ const EIGENVALUES: (usize, usize, usize) = (120_000, 3_000, 200);
 const UNRESOLVED: f64 = 2.0;
 
 /// The linearised equations along a run.
-pub struct Way {
+pub struct LinearisedRun {
     /// Times, with the equations if their values are finite.
     pub points: Vec<(f64, Option<Linearised>)>,
     /// Growth of an error of one tolerance, as a power of e.
@@ -40,7 +40,7 @@ pub struct Way {
 }
 
 /// Linearised equations along the run; `None` if the run is too short.
-pub fn way(slopes: &Slopes<'_>, findings: &Findings) -> Option<Way> {
+pub fn way(slopes: &Slopes<'_>, findings: &Findings) -> Option<LinearisedRun> {
     let all = places(slopes.bound, findings);
     let n = slopes.unit.len();
     let of = |evaluations: usize| {
@@ -60,7 +60,7 @@ pub fn places<'a>(bound: &'a Bound, findings: &'a Findings) -> Vec<At<'a>> {
 }
 
 /// Linearised equations at the given points.
-fn along<'a>(slopes: &Slopes<'_>, at: impl Iterator<Item = At<'a>>) -> Way {
+fn along<'a>(slopes: &Slopes<'_>, at: impl Iterator<Item = At<'a>>) -> LinearisedRun {
     let mut error = Linear::new(slopes.unit.len());
     let mut points: Vec<(f64, Option<Linearised>)> = vec![];
     for point in at {
@@ -71,7 +71,7 @@ fn along<'a>(slopes: &Slopes<'_>, at: impl Iterator<Item = At<'a>>) -> Way {
         error.renew(&slopes.seed(point));
         points.push((point.t, now));
     }
-    Way { points, growth: error.grown.ln() + error.beyond, coarse: error.coarse }
+    LinearisedRun { points, growth: error.grown.ln() + error.beyond, coarse: error.coarse }
 }
 
 /// M w' = J w, stored by rows. The unit of w is the tolerance.

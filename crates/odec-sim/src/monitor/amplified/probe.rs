@@ -79,7 +79,7 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>>
         options.step = Some((to.t - from.t).abs() / STRETCH as f64);
         let problem = Problem { t0: from.t, t_end: to.t, y0: from.y.to_vec() };
         let mut runner = Runner::new(&bound.executor, method, &options).ok()?;
-        let end = runner.run(&bound.executor, &problem, &Samples::Times(vec![]), &mut Nothing).ok()?;
+        let end = runner.run(&bound.executor, &problem, &Samples::Times(vec![]), &mut IgnoredRows).ok()?;
         let off = to.y.iter().zip(&end.y).zip(&slopes.unit);
         let made: Vec<f64> = off.map(|((y, exact), unit)| (y - exact) / unit / STRETCH as f64).collect();
         made.iter().all(|v| v.is_finite()).then_some(Error {
@@ -93,9 +93,9 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>>
 }
 
 /// Sink that ignores rows.
-struct Nothing;
+struct IgnoredRows;
 
-impl Sink for Nothing {
+impl Sink for IgnoredRows {
     fn row(&mut self, _: f64, _: &[f64]) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

@@ -11,7 +11,7 @@ use odec_ode::system::{Mass, System};
 
 use super::TIGHTEST;
 use super::course::At;
-use super::sum::{self, Prospect};
+use super::sum::{self, PredictedErrors};
 use crate::bind::Bound;
 use crate::columns::{Column, Columns};
 use crate::hybrid::Located;
@@ -104,7 +104,7 @@ pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
 pub fn compared(
     bound: &Bound,
     (findings, most): (&Findings, u64),
-    prospect: Option<&Prospect>,
+    prospect: Option<&PredictedErrors>,
     stop: &dyn Fn() -> bool,
 ) -> Option<Miss> {
     let mut other = tighter(bound);
@@ -117,7 +117,7 @@ pub fn compared(
     for row in &rows {
         sizes.iter_mut().zip(row.y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
-    let mut beside = Beside {
+    let mut beside = Comparison {
         bound,
         rows: &rows,
         sizes,
@@ -134,7 +134,7 @@ pub fn compared(
         stop,
     };
     let _ = sample::solve(&other, &mut beside);
-    let Beside { miss, behind, .. } = beside;
+    let Comparison { miss, behind, .. } = beside;
     let miss = miss?;
     let end = if prospect.is_some() { miss.end } else { trend(&behind, (bound.problem.t0, bound.problem.t_end)) };
     Some(Miss { end, ..miss })
@@ -161,7 +161,7 @@ fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
 }
 
 /// Compares the second run with the remaining rows of the first run.
-struct Beside<'a> {
+struct Comparison<'a> {
     bound: &'a Bound,
     rows: &'a [At<'a>],
     sizes: Vec<f64>,
@@ -173,7 +173,7 @@ struct Beside<'a> {
     before: bool,
     /// Largest error so far, in tolerances.
     most: f64,
-    prospect: Option<&'a Prospect>,
+    prospect: Option<&'a PredictedErrors>,
     /// Number of steps so far, least number of steps after a miss, and number of steps after which the run ends.
     steps: u64,
     /// See `steps`.
@@ -186,7 +186,7 @@ struct Beside<'a> {
     stop: &'a dyn Fn() -> bool,
 }
 
-impl Recorder for Beside<'_> {
+impl Recorder for Comparison<'_> {
     fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
         let known = self.rows.iter().position(|row| row.t == values[0]);
         let Some(first) = known.map(|known| self.rows[known]) else { return ControlFlow::Continue(()) };

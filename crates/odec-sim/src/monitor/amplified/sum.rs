@@ -9,7 +9,7 @@ use crate::bind::Bound;
 use crate::monitor::Findings;
 
 use super::flow::{self, Flow, join, largest};
-use super::growth::{self, Slopes, Way};
+use super::growth::{self, LinearisedRun, Slopes};
 use super::probe::{self, Error};
 
 /// Largest share of the tolerance for a method whose steps are more accurate than its estimates.
@@ -63,7 +63,7 @@ fn share(method: &Method) -> f64 {
 
 /// Predicted errors along a run, before a second run.
 #[derive(Clone, Debug)]
-pub struct Prospect {
+pub struct PredictedErrors {
     /// Times at equal numbers of steps, and the largest errors up to there in tolerances; empty if they are not
     /// known.
     points: Vec<(f64, f64)>,
@@ -71,13 +71,13 @@ pub struct Prospect {
     rough: bool,
 }
 
-impl Prospect {
+impl PredictedErrors {
     /// Prediction if all errors have this size and add up.
-    fn of_all(bound: &Bound, findings: &Findings, each: f64) -> Prospect {
+    fn of_all(bound: &Bound, findings: &Findings, each: f64) -> PredictedErrors {
         let all = growth::places(bound, findings);
         let steps = findings.steps as f64 / (all.len() - 1).max(1) as f64;
         let points = all.iter().enumerate().map(|(k, at)| (at.t, each * steps * k as f64)).collect();
-        Prospect { points, rough: true }
+        PredictedErrors { points, rough: true }
     }
 
     /// True if errors are known.
@@ -123,7 +123,7 @@ struct Sum<'a> {
 }
 
 impl<'a> Sum<'a> {
-    fn new(findings: &'a Findings, way: &Way) -> Sum<'a> {
+    fn new(findings: &'a Findings, way: &LinearisedRun) -> Sum<'a> {
         let every = (way.points.len() - 1).div_ceil(INTERVALS);
         // the points must include the end of the run; the first ones may be left out
         let points: Vec<_> = way.points.iter().rev().step_by(every).rev().collect();
@@ -139,7 +139,7 @@ impl<'a> Sum<'a> {
     }
 
     /// Sum of the errors if all steps have the error of the closest measured step.
-    fn carried(&self, errors: &[Error<'_>]) -> Prospect {
+    fn carried(&self, errors: &[Error<'_>]) -> PredictedErrors {
         let steps = self.findings.steps as f64 / self.flows.len() as f64;
         let mut carried: Vec<Option<Vec<f64>>> = vec![None; errors.len()];
         let mut most = 0.0f64;
@@ -163,7 +163,7 @@ impl<'a> Sum<'a> {
             most = (0..new.len()).map(of).fold(most, |most, v| if v.is_nan() { f64::INFINITY } else { most.max(v) });
             points.push((self.times[k + 1], most));
         }
-        Prospect { points, rough: false }
+        PredictedErrors { points, rough: false }
     }
 }
 
@@ -182,7 +182,7 @@ fn usual<'a>(slopes: &Slopes<'a>, findings: &'a Findings) -> Vec<Error<'a>> {
 }
 
 /// The errors of the steps if they can add up to more than so many tolerances.
-pub fn beyond(slopes: &Slopes<'_>, findings: &Findings, way: &Way, many: f64) -> Option<Prospect> {
+pub fn beyond(slopes: &Slopes<'_>, findings: &Findings, way: &LinearisedRun, many: f64) -> Option<PredictedErrors> {
     let method = slopes.bound.choice.method;
     if !can_add_up(method, findings.steps, many) {
         return None;
@@ -196,9 +196,9 @@ pub fn beyond(slopes: &Slopes<'_>, findings: &Findings, way: &Way, many: f64) ->
             return (usual.end() >= many).then_some(usual);
         }
         // after a method of low order, a second run of high order costs little compared with the first run
-        return (usual.end() >= enough).then(|| Prospect { points: vec![], rough: true });
+        return (usual.end() >= enough).then(|| PredictedErrors { points: vec![], rough: true });
     }
-    let all = Prospect::of_all(slopes.bound, findings, mean(&errors));
+    let all = PredictedErrors::of_all(slopes.bound, findings, mean(&errors));
     if all.end() * AMPLIFIED < enough {
         return None;
     }
@@ -208,7 +208,7 @@ pub fn beyond(slopes: &Slopes<'_>, findings: &Findings, way: &Way, many: f64) ->
 
 /// Like the sum above, for too many unknowns for matrices along the whole run: propagates errors over some steps at a
 /// few places.
-pub fn beyond_of_many(slopes: &Slopes<'_>, findings: &Findings, many: f64) -> Option<Prospect> {
+pub fn beyond_of_many(slopes: &Slopes<'_>, findings: &Findings, many: f64) -> Option<PredictedErrors> {
     if !can_add_up(slopes.bound.choice.method, findings.steps, many) {
         return None;
     }
@@ -225,7 +225,7 @@ pub fn beyond_of_many(slopes: &Slopes<'_>, findings: &Findings, many: f64) -> Op
     errors.sort_by(|a, b| largest(&b.made).total_cmp(&largest(&a.made)));
     let sums = errors.iter().take(LOOKS).filter_map(of);
     let sum = sums.filter(|sum| sum.is_finite()).fold(0.0, f64::max);
-    let all = Prospect::of_all(slopes.bound, findings, mean(&errors));
+    let all = PredictedErrors::of_all(slopes.bound, findings, mean(&errors));
     (sum >= many * SURE).then_some(all)
 }
 

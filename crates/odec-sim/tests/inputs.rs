@@ -420,8 +420,8 @@ fn kinks_cost_no_restart() {
         (outcome.stats.accepted, outcome.stats.rhs)
     };
     let (steps, f) = evaluations("linear");
-    // the first ones grow from the start
-    assert!((100..=140).contains(&steps) && f <= 9 * steps, "{steps} steps, {f} f");
+    // the first ones grow from the start; dense output takes two evaluations in each step with rows
+    assert!((100..=140).contains(&steps) && f <= 11 * steps, "{steps} steps, {f} f");
 }
 
 /// Counts the number of times that a file is opened.

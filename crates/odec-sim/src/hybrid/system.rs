@@ -459,10 +459,14 @@ impl HybridSystem for Located {
         out: &mut [f64],
     ) -> Result<(), EvalError> {
         // an event that does not exist has no derivatives
-        let slots = self.places.event_table.slots.get(event).ok_or(EvalError::Fatal)?;
+        if event >= self.events().len() {
+            return Err(EvalError::Fatal);
+        }
         out.fill(0.0);
-        let value = |slot: &usize| self.value_by((*slot, parameter), t, y, time);
-        out.iter_mut().zip(slots).for_each(|(out, slot)| *out = value(slot));
+        if let Some(slots) = self.places.event_table.slots.get(event) {
+            let value = |slot: &usize| self.value_by((*slot, parameter), t, y, time);
+            out.iter_mut().zip(slots).for_each(|(out, slot)| *out = value(slot));
+        }
         Ok(())
     }
 
@@ -470,6 +474,7 @@ impl HybridSystem for Located {
         match self.places.event_table.delays.get(event) {
             Some(Some(place)) => self.value_by((*place, parameter), t, y, time),
             Some(None) => 0.0,
+            None if event < self.events().len() => 0.0,
             // an event that does not exist
             None => f64::NAN,
         }

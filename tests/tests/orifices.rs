@@ -24,7 +24,8 @@ fn off(folder: &str, text: &str, arguments: &[&str], [x, v]: [f64; 2]) -> f64 {
     let last = table(&ran.text()).pop().expect("a row");
     let off = (number(&last[1]) - x).abs().max((number(&last[2]) - v).abs());
     let rtol = arguments.iter().skip_while(|a| **a != "--rtol").nth(1).map(|rtol| number(rtol));
-    assert!(!warned || rtol.is_some_and(|rtol| off > 5.0 * rtol), "{off:e}: {}", ran.err);
+    let least = x.abs().min(v.abs());
+    assert!(!warned || rtol.is_some_and(|rtol| off > 5.0 * rtol * least), "{off:e}: {}", ran.err);
     off
 }
 

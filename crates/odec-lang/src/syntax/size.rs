@@ -23,7 +23,7 @@ impl TextSize {
             let mut inside = false;
             for c in line.chars() {
                 let word = keyword::is_name_char(c) || c == '.';
-                size.tokens += usize::from(!c.is_whitespace() && !(word && inside));
+                size.tokens += usize::from(!(c.is_whitespace() || word && inside));
                 inside = word;
             }
         }

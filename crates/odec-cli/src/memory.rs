@@ -11,7 +11,7 @@ pub fn peak() -> Option<u64> {
     kilobytes(&read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
-/// The memory limit of a run in bytes: [`SHARE`] of the memory of the machine or of its container.
+/// The memory limit of a run in bytes: a share of the memory of the machine or of its container.
 pub fn budget() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemTotal:"));
     let container = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];

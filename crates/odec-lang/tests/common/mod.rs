@@ -11,7 +11,7 @@ use odec_lang::syntax::tree::Tree;
 
 /// A model of every construct of the first version.
 pub const EVERYTHING: &str = include_str!("everything.ode");
-/// Model with every construct that is not implemented.
+/// A model of constructs that came later: algebraic unknowns, discrete quantities, inputs, parts and events.
 pub const LATER: &str = include_str!("later.ode");
 
 /// The models of the repository and those above, with their names.

@@ -113,18 +113,18 @@ impl Branches {
     }
 
     /// Starts a run.
-    pub fn forget(&mut self) {
+    pub fn clear(&mut self) {
         self.signs.clear();
         self.at.clear();
     }
 
     /// True if the signs at this state are known.
-    pub fn knows(&self, y: &[f64]) -> bool {
+    pub fn has_signs_at(&self, y: &[f64]) -> bool {
         !self.at.is_empty() && self.at == y
     }
 
     /// Stores the signs at a state with these entries of N^T J Z.
-    pub fn note(&mut self, entries: &[f64], y: &[f64]) {
+    pub fn store_signs(&mut self, entries: &[f64], y: &[f64]) {
         self.take_signs(entries);
         std::mem::swap(&mut self.signs, &mut self.found);
         self.at.clear();
@@ -132,14 +132,14 @@ impl Branches {
     }
 
     /// An unknown of a group whose determinant has changed its sign since the stored state.
-    pub fn turned(&mut self, entries: &[f64]) -> Option<usize> {
+    pub fn sign_change(&mut self, entries: &[f64]) -> Option<usize> {
         if self.signs.is_empty() {
             return None;
         }
         self.take_signs(entries);
         let pairs = self.signs.iter().zip(&self.found);
-        let turned = pairs.zip(&self.groups).find(|((a, b), _)| i32::from(**a) * i32::from(**b) < 0);
-        turned.map(|(_, group)| group.unknown)
+        let sign_change = pairs.zip(&self.groups).find(|((a, b), _)| i32::from(**a) * i32::from(**b) < 0);
+        sign_change.map(|(_, group)| group.unknown)
     }
 
     /// An unknown that passes 0 between two states and whose equations have a pole there.
@@ -274,15 +274,15 @@ mod tests {
     fn the_sign_of_each_group_is_that_of_its_determinant() {
         let vectors = [vec![(1, 1.0)], vec![(2, 1.0)]];
         let (_, mut branches) = of(&[(0, 0), (1, 1), (2, 2)], &vectors);
-        branches.note(&[2.0, -3.0], &[0.0; 3]);
+        branches.store_signs(&[2.0, -3.0], &[0.0; 3]);
         assert_eq!(branches.signs, [1, -1]);
-        assert_eq!((branches.turned(&[2.0, 3.0]), branches.turned(&[1e-300, -1e300])), (Some(2), None));
+        assert_eq!((branches.sign_change(&[2.0, 3.0]), branches.sign_change(&[1e-300, -1e300])), (Some(2), None));
         let (_, mut branches) = of(&[(1, 1), (2, 1), (1, 2), (2, 2)], &vectors);
-        branches.note(&[1.0, 3.0, 2.0, 4.0], &[0.0; 3]);
+        branches.store_signs(&[1.0, 3.0, 2.0, 4.0], &[0.0; 3]);
         assert_eq!(branches.signs, [-1]);
-        assert_eq!(branches.turned(&[1.0, 3.0, 2.0, 8.0]), Some(1));
+        assert_eq!(branches.sign_change(&[1.0, 3.0, 2.0, 8.0]), Some(1));
         // singular up to rounding: the sign is undetermined, so no change is reported
-        assert_eq!(branches.turned(&[1.0, 3.0, 2.0, 6.0]), None);
+        assert_eq!(branches.sign_change(&[1.0, 3.0, 2.0, 6.0]), None);
     }
 
     /// Equations that combine derivatives: (1, 1) and (1, -1), each divided by the square root of 2.

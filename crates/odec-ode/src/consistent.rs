@@ -100,12 +100,12 @@ pub struct Consistent {
     next: Vec<f64>,
     tried: Vec<f64>,
     change: Vec<f64>,
-    /// False if the equations have had the same coefficients of unknowns at all calls of `Consistent::judge`.
+    /// False if the equations have had the same coefficients of unknowns at all calls of `Consistent::check_step`.
     pub(crate) varies: bool,
-    /// N^T J Z, its entries, and its entries at the last call of `Consistent::judge`.
+    /// N^T J Z, its entries, and its entries at the last call of `Consistent::check_step`.
     reduced: Reduced,
     entries: Vec<f64>,
-    earlier: Vec<f64>,
+    previous_entries: Vec<f64>,
     branches: Branches,
 }
 
@@ -144,7 +144,7 @@ impl Consistent {
             tried: zeros(),
             change: zeros(),
             varies: false,
-            earlier: Vec::new(),
+            previous_entries: Vec::new(),
         }))
     }
 
@@ -204,16 +204,16 @@ impl Consistent {
         Ok(self.size(&self.step) <= SMALL)
     }
 
-    /// Starts a run: `Consistent::judge` has no earlier call to compare with.
+    /// Starts a run: `Consistent::check_step` has no earlier call to compare with.
     pub fn forget(&mut self) {
-        self.earlier.clear();
+        self.previous_entries.clear();
         self.varies = false;
         self.resume();
     }
 
     /// Continues a run, possibly with other equations.
     pub(crate) fn resume(&mut self) {
-        self.branches.forget();
+        self.branches.clear();
     }
 
     /// True if `to` differs from `from` (n values each) by more than a small part of the tolerances.

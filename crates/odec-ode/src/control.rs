@@ -50,7 +50,7 @@ impl Tolerances {
     }
 
     /// Changes the requested absolute tolerances; the fraction in use stays the same.
-    pub fn absolute(&mut self, atol: &[f64]) {
+    pub fn set_atol(&mut self, atol: &[f64]) {
         self.whole.1.copy_from_slice(atol);
         self.hold();
     }
@@ -384,16 +384,16 @@ impl Control {
 }
 
 /// Working memory for the choice of the first step.
-pub struct Room {
+pub struct FirstStepMemory {
     slope: Vec<f64>,
     other: Vec<f64>,
     probe: Vec<f64>,
 }
 
-impl Room {
+impl FirstStepMemory {
     /// For n unknowns.
     pub fn new(n: usize) -> Self {
-        Room { slope: vec![0.0; n], other: vec![0.0; n], probe: vec![0.0; n] }
+        FirstStepMemory { slope: vec![0.0; n], other: vec![0.0; n], probe: vec![0.0; n] }
     }
 }
 
@@ -411,12 +411,12 @@ pub fn first_step(
     (t0, t_end): (f64, f64),
     y0: &[f64],
     order: u32,
-    room: &mut Room,
+    room: &mut FirstStepMemory,
 ) -> Result<f64, Cause> {
     let n = y0.len();
     let span = t_end - t0;
     let diagonal = mass_diagonal(eval, t0, y0)?;
-    let Room { slope, other, probe } = room;
+    let FirstStepMemory { slope, other, probe } = room;
     eval.rhs(t0, y0, slope)?;
     scale_rows(slope, diagonal.as_deref());
     let d0 = tolerances.norm(y0, y0, y0);
@@ -484,11 +484,11 @@ mod tests {
         tolerances.tighten(0.25);
         assert_eq!((tolerances.rtol, &tolerances.atol[..]), (0.25e-6, &[0.25e-9, 0.75e-7][..]));
         // new tolerances while a fraction is in use
-        tolerances.absolute(&[1e-12, 3e-7]);
+        tolerances.set_atol(&[1e-12, 3e-7]);
         assert_eq!(tolerances.atol, [0.25e-12, 0.75e-7]);
         assert_eq!((tolerances.asked(0, 0.0), tolerances.asked(1, 1.0)), (1e-12, 3e-7 + 1e-6));
         tolerances.tighten(2f64.powi(-40));
-        tolerances.absolute(&[1e-9, 3e-7]);
+        tolerances.set_atol(&[1e-9, 3e-7]);
         tolerances.tighten(1.0);
         assert_eq!((tolerances.rtol, &tolerances.atol[..]), (1e-6, &[1e-9, 3e-7][..]));
     }

@@ -57,7 +57,7 @@ pub trait Integrator {
     /// Order of the error control, for the choice of the first step.
     fn order(&self) -> u32;
     /// Announces the end of the run before the first step.
-    fn aim(&mut self, _t_end: f64) {}
+    fn set_end_time(&mut self, _t_end: f64) {}
     /// Tries one step `h` that ends at `t_new`. This equals time + h up to rounding: the loop computes exact times, so
     /// that fixed steps do not drift and `h` keeps its bits.
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt;
@@ -120,11 +120,11 @@ pub trait Integrator {
     }
     /// The method of the next step, and that of the last one: `own`, for which the integrator was built, or one that
     /// it chose.
-    fn next_by(&self, own: &'static Method) -> &'static Method {
+    fn next_method(&self, own: &'static Method) -> &'static Method {
         own
     }
-    /// See [`Integrator::next_by`].
-    fn made_by(&self, own: &'static Method) -> &'static Method {
+    /// See [`Integrator::next_method`].
+    fn last_method(&self, own: &'static Method) -> &'static Method {
         own
     }
     /// The report of its linear solver; `None` if it has none.
@@ -133,7 +133,7 @@ pub trait Integrator {
     }
     /// Sets the absolute tolerances of the following steps, n values. A method that ignores this keeps those of its
     /// options.
-    fn absolute(&mut self, _atol: &[f64]) {}
+    fn set_atol(&mut self, _atol: &[f64]) {}
     /// Time and state at the start of the last accepted step if its dense output is doubtful: its slopes are far
     /// larger than the change over the step, as in a decay that is too fast for an explicit method.
     fn doubtful(&self) -> Option<(f64, &[f64])> {
@@ -141,7 +141,7 @@ pub trait Integrator {
     }
     /// h times the spectral radius of df/dy as the stages of the last accepted step show it, and the real part of the
     /// dominant eigenvalue, for methods whose steps are limited by stability.
-    fn strain(&mut self) -> Option<(f64, f64)> {
+    fn stiffness(&mut self) -> Option<(f64, f64)> {
         None
     }
     /// The methods in use, for an integrator that chooses its method.

@@ -23,14 +23,14 @@ impl<'a> StepEnd<'a> {
     }
 
     /// The method that made the step: the method of the run, or the one that the run chose.
-    pub fn made_by(&self) -> &'static Method {
-        self.integrator.made_by(self.own)
+    pub fn last_method(&self) -> &'static Method {
+        self.integrator.last_method(self.own)
     }
 
     /// h times the spectral radius of df/dy as the stages of the step show it, and the real part of the dominant
     /// eigenvalue (Hairer & Wanner II, eq. (IV.2.27)); `None` if the method has no such estimate. It costs no
     /// evaluation of f.
-    pub fn strain(&mut self) -> Option<(f64, f64)> {
-        self.integrator.strain()
+    pub fn stiffness(&mut self) -> Option<(f64, f64)> {
+        self.integrator.stiffness()
     }
 }

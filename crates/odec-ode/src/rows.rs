@@ -21,7 +21,7 @@ use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
 use crate::invariants::Projection;
 use crate::linear::{Goal, IterationMatrix, MassMatrix};
-use crate::method::auto::working;
+use crate::method::auto::working_options;
 use crate::method::{Adaptive, Family, Method, Setup};
 use crate::problem::{Between, Options, Stats};
 use crate::system::System;
@@ -154,7 +154,7 @@ impl Rows {
             return;
         }
         self.rewind();
-        if look(integrator.next_by(self.method)) == RowCheck::None {
+        if look(integrator.next_method(self.method)) == RowCheck::None {
             return;
         }
         self.start = Some(integrator.time());
@@ -201,7 +201,7 @@ impl Rows {
         if (t - start).abs().min((integrator.time() - t).abs()) <= EDGE * h.abs() {
             return;
         }
-        let made = integrator.made_by(self.method);
+        let made = integrator.last_method(self.method);
         let counted = eval.stats;
         let chosen = made.name != self.method.name;
         let Rows { options, tolerances, from, work, .. } = self;
@@ -218,7 +218,7 @@ impl Rows {
     /// [`PROBES`], in tolerances; zero if it needs no correction. Infinite if it cannot judge an unknown.
     pub(crate) fn defect(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator) -> f64 {
         let Some(start) = self.corrected_from(integrator) else { return 0.0 };
-        let made = integrator.made_by(self.method);
+        let made = integrator.last_method(self.method);
         let (counted, chosen) = (eval.stats, made.name != self.method.name);
         let Rows { options, tolerances, from, work, .. } = self;
         let work = work.get_or_insert_with(|| Box::new(Work::new(eval.system())));
@@ -247,7 +247,7 @@ impl Rows {
 
     /// True if corrections may be large: for fast unknowns of a stiff system, which the polynomial does not capture.
     pub(crate) fn may_leave(&self, integrator: &dyn Integrator) -> bool {
-        !self.fixed && look(integrator.made_by(self.method)) == RowCheck::Full
+        !self.fixed && look(integrator.last_method(self.method)) == RowCheck::Full
     }
 }
 
@@ -439,7 +439,7 @@ impl Work {
     /// Steps aside of the run to `t`; false where they do not get there.
     fn land(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> bool {
         if self.side.as_ref().is_none_or(|(name, _)| *name != step.made.name) {
-            let options = if step.chosen { &working(step.options, step.made) } else { step.options };
+            let options = if step.chosen { &working_options(step.options, step.made) } else { step.options };
             let setup = Setup { system: eval.system(), method: step.made, options };
             self.side = (step.made.build)(&setup).ok().map(|side| (step.made.name, side));
             self.aside = false;

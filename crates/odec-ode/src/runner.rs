@@ -4,13 +4,13 @@
 mod ended;
 mod progress;
 mod rounding;
-mod settling;
+mod unknowns_check;
 
 use self::progress::Progress;
 use self::rounding::Rounding;
-use self::settling::Settling;
+use self::unknowns_check::UnknownsCheck;
 use crate::checks::{bad, fits, measurable, validate};
-use crate::control::{Room, Tolerances, first_step};
+use crate::control::{FirstStepMemory, Tolerances, first_step};
 use crate::evaluator::{Evaluator, Paused, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::{Interpolant, Polynomials};
@@ -87,14 +87,14 @@ pub struct Runner {
     retreats: bool,
     /// True if [`Runner::value`] is permitted at any time.
     watched: bool,
-    room: Room,
+    first_step_memory: FirstStepMemory,
     /// Computes rows between steps.
     pub(crate) between: Rows,
     pub(crate) row: Vec<f64>,
     run: Progress,
     paused: Paused,
     rounding: Rounding,
-    settling: Settling,
+    unknowns_check: UnknownsCheck,
     /// Buffers for the interpolant, after its first use.
     polynomials: Option<Polynomials>,
 }
@@ -135,14 +135,14 @@ impl Runner {
             method,
             integrator,
             rounding,
-            settling: Settling::default(),
+            unknowns_check: UnknownsCheck::default(),
             between: Rows::new(system, method, &options, &tolerances),
             options,
             tolerances,
             untouched: true,
             retreats: false,
             watched: false,
-            room: Room::new(n),
+            first_step_memory: FirstStepMemory::new(n),
             row: vec![0.0; n],
             run: Progress::default(),
             paused: Paused::default(),
@@ -212,9 +212,9 @@ impl Runner {
         self.untouched = false;
         eval.begin(problem.t_end - problem.t0);
         self.run = Progress::of(problem);
-        self.settling.begin();
-        self.run.look_ahead(eval, (problem.t0, &problem.y0), &self.options);
-        self.integrator.aim(problem.t_end);
+        self.unknowns_check.begin();
+        self.run.find_rapid_changes(eval, (problem.t0, &problem.y0), &self.options);
+        self.integrator.set_end_time(problem.t_end);
         self.rounding.begin(self.integrator.as_mut(), &problem.y0);
         self.integrator.set(eval, problem.t0, &problem.y0)
     }
@@ -282,15 +282,15 @@ impl Runner {
             self.run.attempts += 1;
             let inside = ahead.sample.is_some_and(|sample| sample != t_new && (sample < t_new) == forward);
             if self.rounding.has_unknowns() {
-                self.settling.attempt(t, self.integrator.state());
+                self.unknowns_check.attempt(t, self.integrator.state());
             }
             self.integrator.sample_ahead(inside);
             self.between.before(self.integrator.as_ref(), inside || self.watched);
             match self.integrator.attempt(eval, h, t_new) {
                 Attempt::Accepted { next } => {
-                    if let Some(shorter) = self.take_back(eval, h) {
+                    if let Some(shorter) = self.check_unknowns(eval, h) {
                         eval.stats.rejected += 1;
-                        pace.retry(self.settle(eval, h)?.unwrap_or(shorter));
+                        pace.retry(self.solve_unknowns(eval, h)?.unwrap_or(shorter));
                         self.run.pace = Some(pace);
                         continue;
                     }
@@ -309,12 +309,12 @@ impl Runner {
                 Attempt::Rejected { next, error, row } => {
                     eval.stats.rejected += 1;
                     self.run.cause = Some(Cause::StepCollapsed { row, error });
-                    pace.retry(self.settle(eval, h)?.unwrap_or(next));
+                    pace.retry(self.solve_unknowns(eval, h)?.unwrap_or(next));
                 }
                 Attempt::Failed { cause, next } => {
                     eval.stats.failed += 1;
                     self.run.failed(eval, t, cause, pace.is_fixed())?;
-                    pace.retry(self.settle(eval, h)?.unwrap_or(next));
+                    pace.retry(self.solve_unknowns(eval, h)?.unwrap_or(next));
                 }
             }
             self.run.pace = Some(pace);
@@ -341,12 +341,12 @@ impl Runner {
         let first = if let Some(step) = self.options.step {
             step
         } else {
-            let (integrator, room) = (&self.integrator, &mut self.room);
+            let (integrator, first_step_memory) = (&self.integrator, &mut self.first_step_memory);
             let t = integrator.time();
             let unit = || t + f64::copysign(1.0, t_end);
             let end = if t_end.is_finite() { t_end } else { wanted.unwrap_or_else(unit) };
             let (span, order) = ((t, end), integrator.order());
-            first_step(eval, &self.tolerances, span, integrator.state(), order, room)?
+            first_step(eval, &self.tolerances, span, integrator.state(), order, first_step_memory)?
         };
         let max = self.options.max_step.unwrap_or(f64::INFINITY);
         Ok(Pace::adaptive(t0, t_end, first, max, eval.autonomous()))
@@ -469,25 +469,25 @@ impl Runner {
     /// A failure of f at the state.
     pub fn kink(&mut self, system: &dyn System) -> Result<(), SolveError> {
         self.row.copy_from_slice(self.integrator.state());
-        self.go_on(system)
+        self.continue_from_row(system)
     }
 
     /// Like [`Runner::kink`], from a state that differs from the current one only by errors of the method.
     pub(crate) fn put_back(&mut self, system: &dyn System, y: &[f64]) -> Result<(), SolveError> {
         self.row.copy_from_slice(y);
-        self.go_on(system)
+        self.continue_from_row(system)
     }
 
-    fn go_on(&mut self, system: &dyn System) -> Result<(), SolveError> {
+    fn continue_from_row(&mut self, system: &dyn System) -> Result<(), SolveError> {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
-        self.run.look_ahead(&eval, (self.integrator.time(), &self.row), &self.options);
+        self.run.find_rapid_changes(&eval, (self.integrator.time(), &self.row), &self.options);
         self.rounding.begin(self.integrator.as_mut(), &self.row);
-        self.settling.resume();
+        self.unknowns_check.resume();
         let resumed = self.integrator.resume(&mut eval, self.integrator.time(), &self.row);
         if let Some(pace) = &mut self.run.pace {
             pace.kink();
         }
-        (self.run.cause, self.run.met, self.run.pace_before) = (None, None, None);
+        (self.run.cause, self.run.last_fault, self.run.pace_before) = (None, None, None);
         self.leave(eval, resumed)
     }
 
@@ -500,14 +500,14 @@ impl Runner {
             return Err(bad(format!("the state needs {} finite values", self.row.len())).into());
         }
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
-        self.run.look_ahead(&eval, (t, y), &self.options);
+        self.run.find_rapid_changes(&eval, (t, y), &self.options);
         self.rounding.begin(self.integrator.as_mut(), y);
-        self.settling.resume();
+        self.unknowns_check.resume();
         let resumed = self.integrator.resume(&mut eval, t, y);
         if let Some(pace) = &mut self.run.pace {
             pace.resume(t);
         }
-        (self.run.cause, self.run.met, self.run.pace_before) = (None, None, None);
+        (self.run.cause, self.run.last_fault, self.run.pace_before) = (None, None, None);
         self.leave(eval, resumed)
     }
 
@@ -539,7 +539,7 @@ impl Runner {
             return Err(bad(format!("the end at {t_end:?} lies before the current time, {t:?}")));
         }
         self.run.t_end = t_end;
-        self.integrator.aim(t_end);
+        self.integrator.set_end_time(t_end);
         if let Some(pace) = &mut self.run.pace {
             pace.extend(t, t_end);
         }

@@ -4,7 +4,7 @@ use crate::dense;
 use crate::stiff;
 
 use dense::{Dense, Rows, method, run, tolerances};
-use odec_ode::method::auto::{Traits, Why, partners, working};
+use odec_ode::method::auto::{Traits, Why, method_pair, working_options};
 use odec_ode::system::System;
 use odec_ode::{Method, Options, Outcome, Problem, Samples, Stats, solve};
 
@@ -49,10 +49,10 @@ fn what_is_not_stiff_is_left_to_the_explicit_method() {
         let (outcome, rows) = automatic(&spring(), 20.0, &[1.0, 0.0], &options);
         assert_eq!(switches(&outcome), 0, "{rtol}: {}", line(&outcome));
         let name =
-            partners(&Traits { n: 2, fixed: false, rtol, moving_mass: false, series: false }).explicit.unwrap().name;
+            method_pair(&Traits { n: 2, fixed: false, rtol, moving_mass: false, series: false }).explicit.unwrap().name;
         assert_eq!(line(&outcome), format!("{name} throughout: the problem is not stiff"));
         // the first step is chosen before the method is known
-        let options = Options { step: Some(rows[1].0), ..working(&options, method(name)) };
+        let options = Options { step: Some(rows[1].0), ..working_options(&options, method(name)) };
         let (_, alone) = run(&spring(), (0.0, 20.0), &[1.0, 0.0], name, &options).unwrap();
         assert_eq!(rows, alone, "the same steps with the same bits");
     }
@@ -252,9 +252,10 @@ fn it_never_costs_much_more_than_the_better_of_its_two_methods() {
             let (outcome, _) =
                 run(system, (0.0, t_end), y0, "auto", &options).unwrap_or_else(|e| panic!("{name} at {rtol:e}: {e:?}"));
             let cost = |method: &Method| {
-                run(system, (0.0, t_end), y0, method.name, &working(&options, method)).map(|(outcome, _)| outcome)
+                run(system, (0.0, t_end), y0, method.name, &working_options(&options, method))
+                    .map(|(outcome, _)| outcome)
             };
-            let pair = partners(&Traits { n: y0.len(), fixed: false, rtol, moving_mass: false, series: false });
+            let pair = method_pair(&Traits { n: y0.len(), fixed: false, rtol, moving_mass: false, series: false });
             let best = [pair.explicit.unwrap(), pair.implicit]
                 .iter()
                 .filter_map(|method| cost(method).ok())

@@ -23,7 +23,7 @@ pub fn choose(name: Option<&str>, traits: &Traits, single: bool) -> Result<Choic
     if method.name != auto::METHOD.name {
         return Ok(Choice { method, needs: method.structure, automatic: false });
     }
-    let implicit = auto::partners(traits).implicit;
+    let implicit = auto::method_pair(traits).implicit;
     let method = if single || traits.fixed { implicit } else { method };
     Ok(Choice { method, needs: implicit.structure, automatic: true })
 }

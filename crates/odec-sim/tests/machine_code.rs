@@ -6,7 +6,7 @@ use odec_lang::Model;
 use odec_lang::source::Source;
 use odec_ode::linear::{LinearReport, LinearSolver, SolverKind};
 use odec_ode::method;
-use odec_ode::method::auto::working;
+use odec_ode::method::auto::working_options;
 use odec_ode::problem::{Options, Outcome, Problem, Samples};
 use odec_ode::{Runner, Sink, SolveError, solve};
 use odec_sim::bind::{Bound, Purpose, RunPlan};
@@ -390,7 +390,7 @@ fn auto_starts_where_there_is_no_series() {
             let (auto, rows) = run(&bound, "auto", &options, 2.0).unwrap();
             let course = auto.course.clone().unwrap();
             assert_eq!((course.legs[0].method, course.switches), (name, 0), "{text}");
-            let own = working(&options, method::find(name).unwrap());
+            let own = working_options(&options, method::find(name).unwrap());
             let (alone, _) = run(&bound, name, &own, 2.0).unwrap();
             // the first step is chosen for the tolerance of the run, so the steps differ from those of the method alone
             let near = auto.y.iter().zip(&alone.y).all(|(a, b)| (a - b).abs() <= own.rtol * b.abs() + own.atol[0]);
@@ -437,7 +437,7 @@ fn auto_leaves_the_series_where_a_model_is_stiff() {
                 .flatten()
                 .filter_map(|name| {
                     // at the tolerance that `auto` has it work to
-                    let own = working(&options, method::find(name).unwrap());
+                    let own = working_options(&options, method::find(name).unwrap());
                     run(&bound, name, &own, t_end).ok()
                 })
                 .map(|(outcome, _)| work(&outcome))

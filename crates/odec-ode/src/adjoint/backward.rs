@@ -20,11 +20,11 @@ pub struct Backward<'a> {
     transposed: Pattern,
     /// The entry of the transpose for each entry of df/dy.
     places: Vec<u32>,
-    room: RefCell<Room>,
+    room: RefCell<Workspace>,
 }
 
 /// Values at one point: working memory.
-struct Room {
+struct Workspace {
     y: Vec<f64>,
     jacobian: Vec<f64>,
     slope: Vec<f64>,
@@ -37,7 +37,7 @@ impl<'a> Backward<'a> {
         let positions = || pattern.positions().map(|(row, column)| (column, row));
         let transposed = Pattern::from_positions(n, n, positions());
         let places = positions().map(|(row, column)| transposed.entry(row, column)).collect();
-        let room = Room { y: vec![0.0; n], jacobian: vec![0.0; pattern.entries()], slope: vec![0.0; n] };
+        let room = Workspace { y: vec![0.0; n], jacobian: vec![0.0; pattern.entries()], slope: vec![0.0; n] };
         Backward { system, kept: RefCell::new(kept), pattern, transposed, places, room: RefCell::new(room) }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Backward<'a> {
     }
 
     /// Evaluates the matrix at `t + shift`, with the state from the polynomial that belongs to `t`.
-    fn matrix(&self, t: f64, shift: f64, room: &mut Room) -> Result<(), EvalError> {
+    fn matrix(&self, t: f64, shift: f64, room: &mut Workspace) -> Result<(), EvalError> {
         let kept = self.kept.borrow();
         if shift == 0.0 {
             kept.course.value(t, &mut room.y);
@@ -66,7 +66,7 @@ impl<'a> Backward<'a> {
     }
 
     /// The product with the matrix of `room`.
-    fn slopes(&self, room: &Room, l: &[f64], f: &mut [f64]) {
+    fn slopes(&self, room: &Workspace, l: &[f64], f: &mut [f64]) {
         for (column, f) in f.iter_mut().enumerate() {
             let range = self.pattern.column(column);
             *f = -dot(&room.jacobian[range.clone()], &self.pattern.row_idx[range], l);

@@ -41,11 +41,11 @@ pub struct Integrals<'a> {
     pub sums: Vec<f64>,
     /// Evaluations of df/dp.
     pub evaluations: u64,
-    room: Room,
+    room: Workspace,
 }
 
 /// Values of one interval and one point: working memory.
-struct Room {
+struct Workspace {
     y: Vec<f64>,
     l: Vec<f64>,
     matrix: Vec<f64>,
@@ -57,7 +57,7 @@ impl<'a> Integrals<'a> {
     /// Integrals of value 0, with a relative tolerance for all and an absolute one for each.
     pub fn new(by: &'a dyn ByParameters, wanted: &'a [usize], n: usize, rtol: f64, atol: Vec<f64>) -> Integrals<'a> {
         let zeros = || vec![0.0; wanted.len()];
-        let room = Room {
+        let room = Workspace {
             y: vec![0.0; n],
             l: vec![0.0; n],
             matrix: vec![0.0; by.pattern().entries()],
@@ -92,7 +92,7 @@ impl<'a> Integrals<'a> {
     /// Applies both rules to an interval. The run goes back in time, and l' has a minus sign: the integrals are
     /// summed from `to` to `from`.
     fn rules(&mut self, (a, b): (f64, f64), solution: &Course, l: &Course) -> Result<(), EvalError> {
-        let Room { y, l: costate, matrix, sums: [kronrod, difference, magnitude] } = &mut self.room;
+        let Workspace { y, l: costate, matrix, sums: [kronrod, difference, magnitude] } = &mut self.room;
         let pattern = self.by.pattern();
         for sums in [&mut *kronrod, &mut *difference, &mut *magnitude] {
             sums.fill(0.0);

@@ -27,20 +27,21 @@ pub(crate) enum Verdict {
 
 impl Consistent {
     /// Compares the algebraic unknowns at both ends of a step.
-    pub(crate) fn judge(&mut self, eval: &mut Evaluator<'_>, from: (f64, &[f64]), to: (f64, &[f64])) -> Verdict {
-        if !self.branches.knows(from.1) {
+    pub(crate) fn check_step(&mut self, eval: &mut Evaluator<'_>, from: (f64, &[f64]), to: (f64, &[f64])) -> Verdict {
+        if !self.branches.has_signs_at(from.1) {
             if self.matrix.evaluate(eval, from.0, from.1).is_err() {
                 return Verdict::Met;
             }
             self.reduced.values(self.matrix.jacobian(), &mut self.entries);
-            self.branches.note(&self.entries, from.1);
+            self.branches.store_signs(&self.entries, from.1);
         }
         let (t, y) = to;
         if self.matrix.evaluate(eval, t, y).is_err() {
             return Verdict::Met;
         }
         self.reduced.values(self.matrix.jacobian(), &mut self.entries);
-        let other = self.branches.turned(&self.entries).or_else(|| self.branches.passes_a_pole(eval, t, from.1, y));
+        let other =
+            self.branches.sign_change(&self.entries).or_else(|| self.branches.passes_a_pole(eval, t, from.1, y));
         if let Some(unknown) = other {
             return Verdict::OtherBranch(unknown);
         }
@@ -48,9 +49,9 @@ impl Consistent {
     }
 
     /// Accepts the step: the next one begins at `y`, the end of the step that was judged last.
-    pub(crate) fn go_on(&mut self, y: &[f64]) {
+    pub(crate) fn accept_step(&mut self, y: &[f64]) {
         if !self.entries.is_empty() {
-            self.branches.note(&self.entries, y);
+            self.branches.store_signs(&self.entries, y);
         }
     }
 
@@ -64,8 +65,8 @@ impl Consistent {
             return false;
         }
         self.tolerances.weights(y, &mut self.weights);
-        if self.earlier.len() != self.entries.len() {
-            self.earlier.clone_from(&self.entries);
+        if self.previous_entries.len() != self.entries.len() {
+            self.previous_entries.clone_from(&self.entries);
         }
         // permitted residual (by the tolerances), rounding error of the residual, and change of the permitted residual
         for row in [&mut self.tried, &mut self.next, &mut self.change] {
@@ -77,10 +78,12 @@ impl Consistent {
         // a combination of unknowns may move until one of the unknowns has moved by its tolerance
         let weights = &self.weights;
         let tolerance = |z: &Sparse| z.iter().fold(0.0f64, |most, (i, x)| most.max(x.abs() * weights[*i])).recip();
-        for ((&(k, l), j), earlier) in self.reduced.cells.iter().zip(&self.entries).zip(&mut self.earlier) {
+        for ((&(k, l), j), previous_entries) in
+            self.reduced.cells.iter().zip(&self.entries).zip(&mut self.previous_entries)
+        {
             let tolerance = tolerance(&self.right[l]);
             self.tried[k] += j.abs() * tolerance;
-            self.change[k] += (j - std::mem::replace(earlier, *j)).abs() * tolerance;
+            self.change[k] += (j - std::mem::replace(previous_entries, *j)).abs() * tolerance;
         }
         let (mut off, mut bends) = (false, false);
         for (k, combination) in self.left.iter().enumerate() {

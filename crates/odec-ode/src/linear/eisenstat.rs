@@ -69,8 +69,8 @@ struct DoubleParts {
 }
 
 enum Numbers {
-    Short(Box<Iteration<f32>>),
-    Long(Box<Iteration<f64>>),
+    Single(Box<Iteration<f32>>),
+    Double(Box<Iteration<f64>>),
 }
 
 /// The units are computed again if weights differ from them by more than this factor.
@@ -233,7 +233,7 @@ impl Eisenstat {
                 reciprocal: vec![0.0; n],
                 units: Units { by: vec![1.0; n], of: vec![1.0; n] },
             },
-            numbers: Numbers::Short(Iteration::new(&structure)),
+            numbers: Numbers::Single(Iteration::new(&structure)),
             measured: false,
             doubted: true,
             iterations: 0,
@@ -244,7 +244,7 @@ impl Eisenstat {
     /// Solves in single precision, to the tolerance of the goal, or to [`TIGHT`] without one. False if single
     /// precision is not sufficient; `b` is then unchanged.
     fn by_short(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
-        let Eisenstat { structure, plain, numbers: Numbers::Short(short), measured, .. } = self else { return false };
+        let Eisenstat { structure, plain, numbers: Numbers::Single(short), measured, .. } = self else { return false };
         match goal {
             None => short.work.weigh_equally(),
             Some(goal) if *measured && short.weigh(&structure.order, &plain.units, goal.weights) => {}
@@ -306,7 +306,7 @@ impl Eisenstat {
 
     /// Solves in double precision.
     fn by_long(&mut self, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
-        let Eisenstat { structure, plain, numbers: Numbers::Long(long), .. } = self else { return false };
+        let Eisenstat { structure, plain, numbers: Numbers::Double(long), .. } = self else { return false };
         match goal {
             None => long.work.weigh_equally(),
             Some(goal) => {
@@ -323,7 +323,7 @@ impl Eisenstat {
     }
 
     fn by_any(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
-        if let Numbers::Long(_) = self.numbers {
+        if let Numbers::Double(_) = self.numbers {
             return self.by_long(b, goal);
         }
         if self.by_short(matrix, b, goal) {
@@ -333,7 +333,7 @@ impl Eisenstat {
         if long.factor(&self.structure, &mut self.plain, matrix).is_err() {
             return false;
         }
-        let short = std::mem::replace(&mut self.numbers, Numbers::Long(long));
+        let short = std::mem::replace(&mut self.numbers, Numbers::Double(long));
         let met = self.by_long(b, goal);
         if !met {
             // Single precision was not the cause: return to it.
@@ -360,8 +360,8 @@ impl Iterate for Eisenstat {
     fn precondition(&mut self, matrix: &Assembled) -> Result<(), usize> {
         let Eisenstat { structure, plain, numbers, .. } = self;
         match numbers {
-            Numbers::Short(short) => short.factor(structure, plain, matrix),
-            Numbers::Long(long) => long.factor(structure, plain, matrix),
+            Numbers::Single(short) => short.factor(structure, plain, matrix),
+            Numbers::Double(long) => long.factor(structure, plain, matrix),
         }
     }
 
@@ -374,7 +374,7 @@ impl Iterate for Eisenstat {
     }
 
     fn renew(&mut self) -> bool {
-        let Numbers::Short(_) = self.numbers else { return false };
+        let Numbers::Single(_) = self.numbers else { return false };
         let Units { by, of } = &mut self.plain.units;
         by.fill(1.0);
         of.fill(1.0);

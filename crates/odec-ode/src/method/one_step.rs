@@ -190,8 +190,8 @@ impl Integrator for OneStep {
         self.whole.slope(eval, self.end.t, y, &mut self.end.slope)
     }
 
-    fn absolute(&mut self, atol: &[f64]) {
-        self.tolerances.absolute(atol);
+    fn set_atol(&mut self, atol: &[f64]) {
+        self.tolerances.set_atol(atol);
     }
 
     fn tighten(&mut self, part: f64) {

@@ -474,15 +474,15 @@ impl Integrator for Embedded {
     }
 
     /// |f(y1) - f(Y)| / |y1 - Y| with the other stage Y at the end of the step (Hairer & Wanner II, eq. (IV.2.27)).
-    fn strain(&mut self) -> Option<(f64, f64)> {
+    fn stiffness(&mut self) -> Option<(f64, f64)> {
         let (stage, terms) = self.end_stage_before.as_ref()?;
         let (stage, h) = (*stage, self.last.h);
         fused::sum(&mut self.error, Places::slopes(&self.now), h, terms);
-        self.strain_by(stage, |i| self.error[i])
+        self.stiffness_by(stage, |i| self.error[i])
     }
 
-    fn absolute(&mut self, atol: &[f64]) {
-        self.tolerances.absolute(atol);
+    fn set_atol(&mut self, atol: &[f64]) {
+        self.tolerances.set_atol(atol);
         self.given[3..3 + atol.len()].copy_from_slice(&self.tolerances.atol);
     }
 

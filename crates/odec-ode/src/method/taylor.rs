@@ -425,7 +425,7 @@ impl Integrator for Taylor {
         Attempt::Accepted { next }
     }
 
-    fn absolute(&mut self, atol: &[f64]) {
+    fn set_atol(&mut self, atol: &[f64]) {
         for (own, atol) in self.tolerances.atol.iter_mut().zip(atol) {
             *own = SHARE * atol;
         }
@@ -436,7 +436,7 @@ impl Integrator for Taylor {
 
     /// The ratio of the last two terms of the step, p h^p c_p / (h^(p-1) c_(p-1)), is h lambda if one component
     /// dominates them, as the fastest one does after it has decayed to rounding.
-    fn strain(&mut self) -> Option<(f64, f64)> {
+    fn stiffness(&mut self) -> Option<(f64, f64)> {
         let Places { n, order: p } = self.places;
         let h = self.now.t - self.before.t;
         let (_, c) = Self::split(&self.before.room, self.places);

@@ -30,7 +30,7 @@ pub(super) struct Progress {
     /// The cause of the failure of the last attempt, if it failed.
     pub cause: Option<Cause>,
     /// The last point where f could not be evaluated.
-    pub met: Option<(Cause, f64)>,
+    pub last_fault: Option<(Cause, f64)>,
     failed_at: f64,
     accepted_then: u64,
     pub tried: f64,
@@ -39,7 +39,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Finds rapid changes of terms of t alone, from a time and the state there to the end.
-    pub fn look_ahead(&mut self, eval: &Evaluator<'_>, at: (f64, &[f64]), options: &Options) {
+    pub fn find_rapid_changes(&mut self, eval: &Evaluator<'_>, at: (f64, &[f64]), options: &Options) {
         if !options.fixed {
             self.landmarks = Landmarks::of(eval, at, self.t_end);
         }
@@ -55,7 +55,7 @@ impl Progress {
         // if steps shrink towards a point where f ends, the fault beyond this point is the better cause
         let span = if self.t_end.is_finite() { (self.t_end - self.t0).abs() } else { 0.0 };
         let near = |(_, at): &(Cause, f64)| (t - at).abs() <= NEAR * span.max(t.abs());
-        match self.met.filter(near) {
+        match self.last_fault.filter(near) {
             Some((beyond, _)) if matches!(collapsed, Cause::StepCollapsed { .. }) => beyond,
             _ => collapsed,
         }
@@ -76,7 +76,7 @@ impl Progress {
         }
         self.cause = Some(cause);
         if let Cause::NonFiniteRhs { .. } = cause {
-            self.met = eval.fault().map(|(at, _)| (cause, at));
+            self.last_fault = eval.fault().map(|(at, _)| (cause, at));
         }
         Ok(())
     }

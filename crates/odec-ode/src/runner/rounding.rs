@@ -59,7 +59,7 @@ impl Rounding {
             }
         }
         if raised || self.raised {
-            integrator.absolute(&self.atol);
+            integrator.set_atol(&self.atol);
         }
         self.raised = raised;
     }

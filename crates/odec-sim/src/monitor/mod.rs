@@ -18,7 +18,7 @@ pub use track::Track;
 
 use odec_ode::StepEnd;
 use odec_ode::hybrid::Doubtful;
-use odec_ode::method::auto::strain_limits;
+use odec_ode::method::auto::stiffness_limits;
 use odec_ode::method::{Adaptive, Stability};
 
 use crate::bind::{Bound, Spread};
@@ -212,7 +212,7 @@ impl Monitor {
             suspects: if options.fixed { vec![] } else { suspects(bound) },
             dips: Dips::new(bound),
             folds: Folds::new(bound),
-            strain: strain_limits(method, options.rtol, n).filter(|_| adaptive).map(|limits| limits.0),
+            strain: stiffness_limits(method, options.rtol, n).filter(|_| adaptive).map(|limits| limits.0),
             scale: 0.0,
             limit: f64::INFINITY,
             begun: None,
@@ -280,7 +280,7 @@ impl Monitor {
             self.folds.look(t, end.state());
         }
         if !self.dips.none() {
-            let order = end.made_by().order;
+            let order = end.last_method().order;
             self.dips.look(t, end.state(), self.stride, order);
         }
         if self.follows && (self.stride == 1 || steps.is_multiple_of(SKIM)) {
@@ -405,7 +405,7 @@ impl Monitor {
     fn test(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
         let held = self.findings.held.as_ref();
         let Some(limit) = self.strain.filter(|_| !held.is_some_and(StabilityHold::many)) else { return false };
-        let Some((strain, real)) = end.strain() else { return self.pace(end, steps) };
+        let Some((strain, real)) = end.stiffness() else { return self.pace(end, steps) };
         let strained = strain > limit && real < -0.5 * strain;
         if !strained {
             // a piece as short as this may be a strain of the moment

@@ -5,7 +5,7 @@ use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_lang::suggest;
 use odec_ode::hybrid::Doubtful;
-use odec_ode::method::auto::{METHOD, Traits, partners};
+use odec_ode::method::auto::{METHOD, Traits, method_pair};
 
 use super::constant::{self, Case, Fault};
 use super::mode::{self, Mode};
@@ -232,7 +232,7 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
         moving_mass: bound.executor.program().mass_varies(),
         series: false,
     };
-    let typed = typed("method", partners(&traits).implicit.name, bound.asked.method.is_some());
+    let typed = typed("method", method_pair(&traits).implicit.name, bound.asked.method.is_some());
     Some(d.help(format!("implicit methods have no such limit: set {typed}, or leave out `method`, and odec chooses")))
 }
 

@@ -19,7 +19,7 @@ pub enum Why {
     /// The steps of the explicit method failed.
     Failing,
     /// The explicit method could take the current steps.
-    Calm,
+    NoLongerStiff,
 }
 
 /// A segment with one method.
@@ -63,7 +63,7 @@ impl Course {
         let mut text = first.method.to_string();
         for (k, leg) in self.legs.iter().enumerate().skip(1) {
             let what = match leg.why {
-                Why::Calm => "no longer stiff",
+                Why::NoLongerStiff => "no longer stiff",
                 Why::Failing => "no finite values",
                 Why::Algebraic => "the mass matrix is singular",
                 _ => "stiff",

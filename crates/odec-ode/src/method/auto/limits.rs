@@ -4,19 +4,19 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::method::{Family, Method, taylor};
 
-/// A step strains the explicit method if h times the spectral radius exceeds, by this factor, the value that accuracy
-/// allows while the fastest component moves. Below the first of these fractions of the real stability limit a step is
-/// never strained, above the second always.
-const STRAINED: f64 = 4.0;
-const BETWEEN: (f64, f64) = (0.3, 0.65);
+/// A step of the explicit method is stiff, that is, limited by stability, if h times the spectral radius exceeds
+/// this many times the value that accuracy allows while the fastest component moves. Below the first of these fractions
+/// of the real stability limit a step is never stiff, above the second always.
+const STIFF_FACTOR: f64 = 4.0;
+const STIFF_RANGE: (f64, f64) = (0.3, 0.65);
 /// The second fraction for Runge-Kutta methods of order 9 and more: at their tolerances, rounding limits the steps
-/// before stability does. A Taylor series is strained only above the larger fraction: its last two terms show p h/rho
-/// if nothing decays, where rho is the radius of convergence; with h/rho = 0.13 to 0.2 this is 0.3 to 0.45 of the
-/// limit.
+/// before stability does. A step of a Taylor series is stiff only above the larger fraction: its last two terms show p
+/// h/rho if nothing decays, where rho is the radius of convergence; with h/rho = 0.13 to 0.2 this is 0.3 to 0.45 of
+/// the limit.
 const HIGH_ORDER: f64 = 0.4;
 /// The same factor for the limit of the explicit method.
-const REACH: f64 = 5.0;
-const REACHES: (f64, f64) = (0.3, 1.0);
+const LIMIT_FACTOR: f64 = 5.0;
+const LIMIT_RANGE: (f64, f64) = (0.3, 1.0);
 /// Largest number of cached limits, one for each method and tolerance.
 const MAX_LIMITS: usize = 64;
 
@@ -43,12 +43,12 @@ fn limits(method: &'static Method, rtol: f64, n: usize) -> Option<(f64, f64)> {
     Some(limits)
 }
 
-/// h*lambda on the negative real axis above which a method is strained at this tolerance, and its limit; 1 for both
-/// if nothing is known.
+/// h*lambda on the negative real axis above which a step is stiff at this tolerance, and the limit of the method; 1
+/// for both if nothing is known.
 pub(super) fn bounds(method: &'static Method, rtol: f64, n: usize) -> (f64, f64) {
     let Some((stable, accurate)) = limits(method, rtol, n) else { return (1.0, 1.0) };
     let series = matches!(method.family, Family::Taylor);
-    let most = if method.order > 8 && !series { HIGH_ORDER } else { BETWEEN.1 };
-    let strain = (STRAINED * accurate).clamp(BETWEEN.0 * stable, most * stable);
-    (strain, (REACH * accurate).clamp(REACHES.0 * stable, REACHES.1 * stable))
+    let most = if method.order > 8 && !series { HIGH_ORDER } else { STIFF_RANGE.1 };
+    let stiff_above = (STIFF_FACTOR * accurate).clamp(STIFF_RANGE.0 * stable, most * stable);
+    (stiff_above, (LIMIT_FACTOR * accurate).clamp(LIMIT_RANGE.0 * stable, LIMIT_RANGE.1 * stable))
 }

@@ -1,7 +1,7 @@
 //! `auto`: alternates between an explicit and an implicit method, depending on the stiffness of the problem.
 //!
 //! Both are prepared at the start, so that a switch costs only the first evaluations of the other method. Size, mass
-//! matrix and tolerance determine the pair ([`partners`]); `driver` decides during the run which of them steps.
+//! matrix and tolerance determine the pair ([`method_pair`]); `driver` decides during the run which of them steps.
 
 mod course;
 mod decay;
@@ -38,10 +38,10 @@ pub const TIGHT_ROSENBROCK: f64 = 5e-4;
 pub const TIGHTEST: f64 = 1e-10;
 
 /// Smallest relative tolerance that a method uses: closer to rounding, stages no longer show stiffness.
-const CLOSEST: f64 = 1e-11;
+const MIN_RTOL: f64 = 1e-11;
 
-/// Strain and limit of the Adams methods on the negative real axis, chosen within the range of their orders: order 9
-/// is stable up to 0.44, order 3 up to 2.4 (`odec stability --method abm`).
+/// Start of stiffness and limit of the Adams methods on the negative real axis, chosen within the range of their
+/// orders: order 9 is stable up to 0.44, order 3 up to 2.4 (`odec stability --method abm`).
 const ADAMS: (f64, f64) = (0.3, 1.0);
 
 /// The facts that determine the choice.
@@ -61,7 +61,7 @@ pub struct Traits {
 
 /// The methods that a run needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Partners {
+pub struct MethodPair {
     /// For nonstiff parts; `None` if only an implicit method can solve the problem.
     pub explicit: Option<&'static Method>,
     /// For stiff parts.
@@ -82,7 +82,7 @@ fn runge_kutta(rtol: f64) -> &'static Method {
 /// The fraction of the tolerance that a method uses here. The errors of many steps add up; with these fractions, the
 /// error of a run is below the tolerance, or near it, on most problems (decisions 0018 and 0020). RADAU5 achieves this
 /// with the full tolerance.
-fn care(method: &Method) -> f64 {
+fn tolerance_fraction(method: &Method) -> f64 {
     match method.family {
         Family::RungeKutta(_) | Family::Taylor | Family::Multistep => 0.1,
         Family::Rosenbrock(_) => 0.25,
@@ -90,33 +90,33 @@ fn care(method: &Method) -> f64 {
     }
 }
 
-/// A further factor on the absolute tolerance. A population that decays far below its largest value, and later grows by
-/// itself, keeps the error of its low: an explicit method is more accurate there than it has to be, a Rosenbrock
+/// A further factor on the absolute tolerance. A population that decays far below its largest value, and later grows
+/// by itself, keeps the error of its low: an explicit method is more accurate there than it has to be, a Rosenbrock
 /// method is not (decision 0039).
-fn care_of_small(method: &Method) -> f64 {
+fn small_state_fraction(method: &Method) -> f64 {
     if matches!(method.family, Family::Rosenbrock(_)) { 0.2 } else { 1.0 }
 }
 
 /// The options of a run for `method` as one of its two methods.
-pub fn working(options: &Options, method: &Method) -> Options {
-    let (relative, absolute) = parts(options, method);
+pub fn working_options(options: &Options, method: &Method) -> Options {
+    let (relative, absolute) = tolerance_fractions(options, method);
     let rtol = relative * options.rtol;
     Options { rtol, atol: options.atol.iter().map(|atol| atol * absolute).collect(), ..options.clone() }
 }
 
 /// The fractions of the relative and of the absolute tolerances that `method` works to.
-fn parts(options: &Options, method: &Method) -> (f64, f64) {
-    let least = CLOSEST.min(options.rtol);
-    let part = (care(method) * options.rtol).max(least) / options.rtol;
-    (part, part * care_of_small(method))
+fn tolerance_fractions(options: &Options, method: &Method) -> (f64, f64) {
+    let least = MIN_RTOL.min(options.rtol);
+    let part = (tolerance_fraction(method) * options.rtol).max(least) / options.rtol;
+    (part, part * small_state_fraction(method))
 }
 
 /// The methods for a problem of these traits.
-pub fn partners(traits: &Traits) -> Partners {
+pub fn method_pair(traits: &Traits) -> MethodPair {
     let Traits { n, fixed, rtol, moving_mass, series } = *traits;
     if fixed {
         let implicit = if moving_mass { &method::multistep::BDF2 } else { &method::rosenbrock::rodas4::METHOD };
-        return Partners { explicit: None, implicit };
+        return MethodPair { explicit: None, implicit };
     }
     let explicit = if series && rtol < TIGHT_SERIES { &method::taylor::METHOD } else { runge_kutta(rtol) };
     let implicit = if n > SMALL {
@@ -128,12 +128,12 @@ pub fn partners(traits: &Traits) -> Partners {
     } else {
         &method::rosenbrock::rodas4::METHOD
     };
-    Partners { explicit: Some(explicit), implicit }
+    MethodPair { explicit: Some(explicit), implicit }
 }
 
 /// The smallest h times spectral radius at which stability, not accuracy, limits the steps of an explicit method at
 /// this tolerance, and the limit of h*lambda on the negative real axis; `None` if nothing is known.
-pub fn strain_limits(method: &'static Method, rtol: f64, n: usize) -> Option<(f64, f64)> {
+pub fn stiffness_limits(method: &'static Method, rtol: f64, n: usize) -> Option<(f64, f64)> {
     match method.family {
         Family::RungeKutta(_) | Family::Taylor => Some(limits::bounds(method, rtol, n)),
         Family::Multistep if method.stability == Stability::Bounded => Some(ADAMS),
@@ -153,7 +153,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
                 series.is_short(method::taylor::order_for(setup.options.rtol, setup.system.shape().n) as usize)
             }),
     };
-    let Partners { explicit, mut implicit } = partners(&traits);
+    let MethodPair { explicit, mut implicit } = method_pair(&traits);
     // An iterative linear solver leaves an error, which only methods with a Newton iteration tolerate.
     if setup.options.linear == LinearSolver::Krylov || !setup.system.holds_jacobian() {
         implicit = if traits.fixed { &method::multistep::BDF2 } else { &method::multistep::BDF };

@@ -389,7 +389,7 @@ impl Integrator for Abm {
     }
 
     /// The corrector moves the predicted state by h g_k phi_k(n+1), which changes f by the change of phi_k(n+1).
-    fn strain(&mut self) -> Option<(f64, f64)> {
+    fn stiffness(&mut self) -> Option<(f64, f64)> {
         let (n, k) = (self.y.len(), self.dense.order);
         if self.starter.is_some() || k == 0 || self.known <= k {
             return None;

@@ -401,8 +401,8 @@ impl Integrator for Bdf {
         Ok(())
     }
 
-    fn absolute(&mut self, atol: &[f64]) {
-        self.tolerances.absolute(atol);
+    fn set_atol(&mut self, atol: &[f64]) {
+        self.tolerances.set_atol(atol);
     }
 
     fn tighten(&mut self, part: f64) {

@@ -477,8 +477,8 @@ impl Integrator for Radau {
         eval.rhs(self.t, y, &mut self.f)
     }
 
-    fn absolute(&mut self, atol: &[f64]) {
-        self.tolerances.absolute(atol);
+    fn set_atol(&mut self, atol: &[f64]) {
+        self.tolerances.set_atol(atol);
     }
 
     fn tighten(&mut self, part: f64) {

@@ -22,7 +22,7 @@ use crate::system::{Mass, System};
 /// Largest system for which a fused step is requested.
 const MAX_UNKNOWNS: usize = 64;
 /// Number of consecutive unsound steps that vectors could make, after which the fused step is no longer used.
-const PATIENCE: u32 = 3;
+const MAX_UNFIT_STEPS: u32 = 3;
 
 /// Steps of a single run before a fused step is requested: about as many as it takes to recover the compile time.
 /// Both ways give the same bits.
@@ -53,9 +53,9 @@ pub(super) struct FusedRosenbrock {
     /// True if vectors make all steps: there is no fused step, or its pivots are not good enough. Then `vectors`
     /// holds state and time.
     delegated: bool,
-    misses: u32,
+    unfit_steps: u32,
     /// Number of attempts of this run on vectors before the request.
-    waited: u64,
+    attempts_on_vectors: u64,
     n: usize,
     t: f64,
     /// The start of the next step and its end, see [`FusedFormula::Rosenbrock`]. The other results of the function
@@ -116,8 +116,8 @@ impl FusedRosenbrock {
             by_vectors: false,
             aligned: false,
             delegated: false,
-            misses: 0,
-            waited: 0,
+            unfit_steps: 0,
+            attempts_on_vectors: 0,
             n,
             t: 0.0,
             now: buffer(),
@@ -140,7 +140,7 @@ impl FusedRosenbrock {
         let code = match &self.maker {
             Maker::Function(code) => code,
             Maker::Unasked if !eval.system().expects_many_runs() => return None,
-            Maker::Unasked => return self.ask(eval.system()).then(|| self.step(eval, h, t_new))?,
+            Maker::Unasked => return self.request(eval.system()).then(|| self.step(eval, h, t_new))?,
             Maker::Vectors => return None,
         };
         (self.given[STEP], self.given[END]) = (h, t_new);
@@ -164,8 +164,8 @@ impl FusedRosenbrock {
 
     /// Requests the fused step during a run, and continues with it from the state of the vectors.
     #[cold]
-    fn take_back(&mut self, system: &dyn System) {
-        if !self.ask(system) {
+    fn request_again(&mut self, system: &dyn System) {
+        if !self.request(system) {
             return;
         }
         let n = self.n;
@@ -179,7 +179,7 @@ impl FusedRosenbrock {
 
     /// Requests the fused step from the system.
     #[cold]
-    fn ask(&mut self, system: &dyn System) -> bool {
+    fn request(&mut self, system: &dyn System) -> bool {
         let code = system.fused_step(FusedFormula::Rosenbrock { tableau: self.tableau });
         self.maker = code.map_or(Maker::Vectors, Maker::Function);
         matches!(self.maker, Maker::Function(_))
@@ -241,8 +241,8 @@ impl FusedRosenbrock {
         let attempt = vectors.attempt(eval, h, t_new);
         self.control = vectors.control.clone();
         if !matches!(attempt, Attempt::Failed { .. }) {
-            self.misses += 1;
-            if self.misses == PATIENCE {
+            self.unfit_steps += 1;
+            if self.unfit_steps == MAX_UNFIT_STEPS {
                 self.maker = Maker::Vectors;
             }
         }
@@ -289,7 +289,7 @@ impl Integrator for FusedRosenbrock {
 
     fn renew(&mut self, system: &dyn System) -> bool {
         self.maker = Maker::Unasked;
-        (self.misses, self.waited, self.delegated, self.aligned) = (0, 0, false, false);
+        (self.unfit_steps, self.attempts_on_vectors, self.delegated, self.aligned) = (0, 0, false, false);
         if self.vectors.as_mut().is_some_and(|vectors| !vectors.renew(system)) {
             self.vectors = None;
         }
@@ -313,15 +313,15 @@ impl Integrator for FusedRosenbrock {
         if let (Some(vectors), true) = (&mut self.vectors, self.delegated) {
             let attempt = vectors.attempt(eval, h, t_new);
             if matches!(self.maker, Maker::Unasked) {
-                self.waited += 1;
-                if self.waited == LONG_RUN {
-                    self.take_back(eval.system());
+                self.attempts_on_vectors += 1;
+                if self.attempts_on_vectors == LONG_RUN {
+                    self.request_again(eval.system());
                 }
             }
             return attempt;
         }
         let Some(error) = self.step(eval, h, t_new) else { return self.over_vectors(eval, h, t_new) };
-        self.misses = 0;
+        self.unfit_steps = 0;
         if error > 1.0 {
             return Attempt::Rejected { next: self.control.reject(h, error), error, row: self.worst() };
         }
@@ -344,13 +344,13 @@ impl Integrator for FusedRosenbrock {
         }
     }
 
-    fn absolute(&mut self, atol: &[f64]) {
-        self.tolerances.absolute(atol);
+    fn set_atol(&mut self, atol: &[f64]) {
+        self.tolerances.set_atol(atol);
         self.given[ATOL..ATOL + self.n].copy_from_slice(&self.tolerances.atol);
         self.options.atol.clear();
         self.options.atol.extend_from_slice(atol);
         if let Some(vectors) = &mut self.vectors {
-            vectors.absolute(atol);
+            vectors.set_atol(atol);
         }
     }
 

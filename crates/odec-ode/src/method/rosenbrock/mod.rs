@@ -366,8 +366,8 @@ impl Integrator for Rosenbrock {
         self.inside = inside;
     }
 
-    fn absolute(&mut self, atol: &[f64]) {
-        self.tolerances.absolute(atol);
+    fn set_atol(&mut self, atol: &[f64]) {
+        self.tolerances.set_atol(atol);
         self.atol[..self.n].copy_from_slice(&self.tolerances.atol);
     }
 

@@ -16,7 +16,7 @@ const DECAY: f64 = 0.5;
 impl Embedded {
     /// h times the spectral radius, and h*lambda along the difference, from the two stages at the end of the last step:
     /// `stage`, and the state `dy` above it.
-    pub(super) fn strain_by(&self, stage: usize, dy: impl Fn(usize) -> f64) -> Option<(f64, f64)> {
+    pub(super) fn stiffness_by(&self, stage: usize, dy: impl Fn(usize) -> f64) -> Option<(f64, f64)> {
         let (n, h) = (self.places.n, self.last.h);
         let (own, end) = (&self.now[self.places.slope(stage)], &self.now[self.places.slope(self.places.end)]);
         let y = &self.now[self.places.state()];
@@ -38,7 +38,7 @@ impl Embedded {
         let Some((stage, terms)) = self.end_stage_before.as_ref() else { return false };
         let (n, k) = (self.places.n, Places::slopes(&self.now));
         let moved = |i: usize| self.last.h * terms.iter().map(|(j, a)| a * k[j * n + i]).sum::<f64>();
-        self.strain_by(*stage, moved).is_some_and(|(strain, along)| strain > HELD && along < -DECAY * strain)
+        self.stiffness_by(*stage, moved).is_some_and(|(strain, along)| strain > HELD && along < -DECAY * strain)
     }
 
     /// The error estimate does not contain a small component that decays far too fast for the step, but its slopes

@@ -1,6 +1,6 @@
 //! `auto` as one integrator: the active method makes the steps, and the evidence decides after each step.
 
-use super::{Auto, FAILURES, Side, signs};
+use super::{Auto, MAX_FAILURES, Side, signs};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::Segment;
@@ -23,7 +23,7 @@ impl Integrator for Auto {
         self.side(self.active).state()
     }
 
-    fn aim(&mut self, t_end: f64) {
+    fn set_end_time(&mut self, t_end: f64) {
         self.t_end = t_end;
     }
 
@@ -34,18 +34,18 @@ impl Integrator for Auto {
             self.names[0] = None;
             set = self.implicit.set(eval, t, y);
         }
-        if set.is_err() && self.active == Side::Explicit && self.spare.as_ref().is_some_and(|spare| !spare.at_work) {
-            self.change_places();
+        if set.is_err() && self.active == Side::Explicit && self.spare.as_ref().is_some_and(|spare| !spare.in_use) {
+            self.swap_explicit();
             set = self.active().set(eval, t, y);
         }
         set?;
         self.signs.begin(y);
         self.seeds.begin(y);
         self.lower();
-        if !self.begun {
-            self.begun = true;
-            self.hasty = self.decays(eval);
-            let stiff = self.hasty || self.stiff_at_start(eval, t, y);
+        if !self.started {
+            self.started = true;
+            self.switched_early = self.decays_fast(eval);
+            let stiff = self.switched_early || self.stiff_at_start(eval, t, y);
             let why = match (&self.explicit, stiff) {
                 (None, _) => Why::Algebraic,
                 (_, true) => Why::StiffAtStart,
@@ -55,9 +55,9 @@ impl Integrator for Auto {
                 self.implicit.set(eval, t, y)?;
                 self.active = Side::Implicit;
             }
-            self.note(t, self.active, why);
+            self.record_leg(t, self.active, why);
         }
-        self.rest();
+        self.reset_counts();
         Ok(())
     }
 
@@ -77,11 +77,11 @@ impl Integrator for Auto {
     }
 
     /// Only for a model with algebraic unknowns, which a single method solves.
-    fn absolute(&mut self, atol: &[f64]) {
+    fn set_atol(&mut self, atol: &[f64]) {
         if self.explicit.is_none() {
             self.seeds.asked(atol);
-            let own: Vec<f64> = atol.iter().map(|atol| self.parts[1] * atol).collect();
-            self.implicit.absolute(&own);
+            let own: Vec<f64> = atol.iter().map(|atol| self.tolerance_fractions[1] * atol).collect();
+            self.implicit.set_atol(&own);
         }
     }
 
@@ -97,14 +97,14 @@ impl Integrator for Auto {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
-        let (side, mark) = (self.active, self.mark());
+        let (side, evidence) = (self.active, self.evidence());
         match self.active().attempt(eval, h, t_new) {
             Attempt::Accepted { next } => {
                 if let Some(row) = self.lost(eval) {
                     let cause = Cause::StepCollapsed { row, error: f64::INFINITY };
                     return Attempt::Failed { cause, next: signs::SHORTER * h };
                 }
-                (self.stepped, self.last, self.earlier) = (side, h, Some(mark));
+                (self.last_side, self.last_step, self.undo) = (side, h, Some(evidence));
                 if self.follow_seeds(h) {
                     self.lower();
                 }
@@ -119,18 +119,18 @@ impl Integrator for Auto {
             Attempt::Failed { cause, next } if side == Side::Explicit && cause != Cause::Fatal => {
                 self.failures += 1;
                 let singular = matches!(cause, Cause::SingularMass { .. });
-                if singular && self.change(eval, Why::Algebraic) {
+                if singular && self.switch(eval, Why::Algebraic) {
                     // The last step remains available for dense output, but no further step follows.
                     self.spectral = None;
-                    return Attempt::Failed { cause, next: self.first_implicit(eval, h) };
+                    return Attempt::Failed { cause, next: self.first_implicit_step(eval, h) };
                 }
                 // if the solution has no Taylor series, another explicit method may still work
-                let unable = self.failures >= FAILURES && matches!(cause, Cause::NoSeries { .. });
-                if unable && self.stand_in(eval) {
+                let unable = self.failures >= MAX_FAILURES && matches!(cause, Cause::NoSeries { .. });
+                if unable && self.switch_to_spare(eval) {
                     return Attempt::Failed { cause, next };
                 }
-                if self.failures >= FAILURES && self.change(eval, Why::Failing) {
-                    return Attempt::Failed { cause, next: self.first_implicit(eval, next) };
+                if self.failures >= MAX_FAILURES && self.switch(eval, Why::Failing) {
+                    return Attempt::Failed { cause, next: self.first_implicit_step(eval, next) };
                 }
                 Attempt::Failed { cause, next }
             }
@@ -138,12 +138,12 @@ impl Integrator for Auto {
         }
     }
 
-    fn next_by(&self, own: &'static Method) -> &'static Method {
+    fn next_method(&self, own: &'static Method) -> &'static Method {
         if self.active == Side::Implicit { self.stiff } else { own }
     }
 
-    fn made_by(&self, own: &'static Method) -> &'static Method {
-        if self.stepped == Side::Implicit { self.stiff } else { own }
+    fn last_method(&self, own: &'static Method) -> &'static Method {
+        if self.last_side == Side::Implicit { self.stiff } else { own }
     }
 
     fn sample_ahead(&mut self, inside: bool) {
@@ -151,15 +151,15 @@ impl Integrator for Auto {
     }
 
     fn doubtful(&self) -> Option<(f64, &[f64])> {
-        self.side(self.stepped).doubtful()
+        self.side(self.last_side).doubtful()
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
-        self.side(self.stepped).interpolate(t, y);
+        self.side(self.last_side).interpolate(t, y);
     }
 
     fn complete(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
-        self.side_mut(self.stepped).complete(eval)
+        self.side_mut(self.last_side).complete(eval)
     }
 
     fn degree(&self) -> usize {
@@ -169,11 +169,11 @@ impl Integrator for Auto {
     }
 
     fn coefficients(&self, segment: usize, c: &mut [f64]) -> Option<Segment> {
-        self.side(self.stepped).coefficients(segment, c)
+        self.side(self.last_side).coefficients(segment, c)
     }
 
     fn slopes(&self) -> Option<[&[f64]; 2]> {
-        self.side(self.stepped).slopes()
+        self.side(self.last_side).slopes()
     }
 
     fn allow_retreat(&mut self) {
@@ -184,12 +184,12 @@ impl Integrator for Auto {
     }
 
     fn retreat(&mut self) -> bool {
-        let Some(mark) = self.earlier else { return false };
-        if !self.side_mut(self.stepped).retreat() {
+        let Some(evidence) = self.undo else { return false };
+        if !self.side_mut(self.last_side).retreat() {
             return false;
         }
-        self.earlier = None;
-        self.restore(mark);
+        self.undo = None;
+        self.restore(evidence);
         if self.seeds.retreat() {
             self.lower();
         }
@@ -201,7 +201,7 @@ impl Integrator for Auto {
         let resumed = self.active().resume(eval, t, y);
         if let Err(cause) = resumed {
             self.y.copy_from_slice(y);
-            if !(matches!(cause, Cause::NoSeries { .. }) && self.take_spare(eval, t)) {
+            if !(matches!(cause, Cause::NoSeries { .. }) && self.switch_to_spare_at(eval, t)) {
                 return Err(cause);
             }
         }
@@ -209,7 +209,7 @@ impl Integrator for Auto {
         self.signs.let_go();
         self.seeds.begin(y);
         self.lower();
-        self.rest();
+        self.reset_counts();
         Ok(())
     }
 

@@ -54,7 +54,7 @@ impl Seeds {
         let n = if n <= MAX_UNKNOWNS && !options.fixed { n } else { 0 };
         let full = match options.atol.as_slice() {
             [one] => vec![*one; n],
-            many => many[..n.min(many.len())].to_vec(),
+            immediate_switch_steps => immediate_switch_steps[..n.min(immediate_switch_steps.len())].to_vec(),
         };
         let zero = || vec![0.0; n];
         let seen = StepFacts { y: zero(), rate: zero(), atol: full.clone(), lowered: false };
@@ -136,12 +136,12 @@ impl Auto {
         }
         let mut give = |integrator: &mut dyn crate::integrator::Integrator, atol: &[f64], part: f64| {
             room.iter_mut().zip(atol).for_each(|(own, atol)| *own = part * atol);
-            integrator.absolute(room);
+            integrator.set_atol(room);
         };
-        give(self.implicit.as_mut(), full, self.parts[1]);
+        give(self.implicit.as_mut(), full, self.tolerance_fractions[1]);
         let spare = self.spare.as_mut().map(|spare| &mut spare.integrator);
         for explicit in [self.explicit.as_mut(), spare].into_iter().flatten() {
-            give(explicit.as_mut(), &now.atol, self.parts[0]);
+            give(explicit.as_mut(), &now.atol, self.tolerance_fractions[0]);
         }
     }
 }

@@ -20,10 +20,10 @@ use crate::table::{Column, Format, Meta, Table};
 /// Number of buffered bytes before a write.
 const BLOCK: usize = 1 << 16;
 /// Longest time that rows stay in the buffer.
-const PATIENCE: Duration = Duration::from_millis(100);
+const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 /// Largest number of rows and steps between two readings of the clock: a reading takes longer than a step of a small
 /// model. If they follow each other slowly, each one reads the clock.
-const GLANCE: u32 = 16;
+const CHECK_INTERVAL: u32 = 16;
 /// Time between two readings below which the next one may be skipped.
 const FAST: Duration = Duration::from_millis(1);
 
@@ -60,8 +60,8 @@ pub struct Rows {
     written: u64,
     flushed: Instant,
     /// The last reading of the clock, and the number of rows and steps until the next one.
-    looked: Instant,
-    until: u32,
+    last_check: Instant,
+    rows_to_check: u32,
     /// Largest size of the file in bytes.
     limit: Option<u64>,
     form: Form,
@@ -125,8 +125,8 @@ impl Rows {
             buffer: Vec::with_capacity(BLOCK + 4096),
             written: 0,
             flushed: Instant::now(),
-            looked: Instant::now(),
-            until: 1,
+            last_check: Instant::now(),
+            rows_to_check: 1,
             limit: file_limit(),
             form: Form::Csv,
             count: 0,
@@ -257,13 +257,13 @@ impl Rows {
         if self.buffer.len() >= BLOCK {
             return self.flush();
         }
-        self.until -= 1;
-        if self.until > 0 {
+        self.rows_to_check -= 1;
+        if self.rows_to_check > 0 {
             return Ok(());
         }
-        let before = std::mem::replace(&mut self.looked, Instant::now());
-        self.until = if self.looked - before < FAST { GLANCE } else { 1 };
-        if self.looked - self.flushed >= PATIENCE { self.flush() } else { Ok(()) }
+        let before = std::mem::replace(&mut self.last_check, Instant::now());
+        self.rows_to_check = if self.last_check - before < FAST { CHECK_INTERVAL } else { 1 };
+        if self.last_check - self.flushed >= FLUSH_INTERVAL { self.flush() } else { Ok(()) }
     }
 
     /// Number of bytes of these rows that fit into the file, whole rows only: at the limit, the system ends the

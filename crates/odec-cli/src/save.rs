@@ -7,7 +7,7 @@ use odec_lang::diagnostic::Diagnostic;
 
 use crate::rows::{Rows, RowsError};
 use crate::table::{Column, Format, Meta};
-use crate::whole::{beside, not_written};
+use crate::whole::{hidden_path, not_written};
 
 /// Writes rows, consecutive in `values`, as `.csv`, `.jsonl`, `.parquet`, `.arrow` or `.npz`.
 ///
@@ -16,7 +16,7 @@ use crate::whole::{beside, not_written};
 pub fn save(path: &Path, columns: Vec<Column>, values: &[f64], meta: Meta) -> Result<(), Box<Diagnostic>> {
     let format = Format::of(path)?;
     let lines = matches!(format, Format::Csv | Format::JsonLines);
-    let hidden = beside(path, "part");
+    let hidden = hidden_path(path, "part");
     let target = if lines { &hidden } else { path };
     let written = write(target, format, columns, values, meta);
     if !lines {

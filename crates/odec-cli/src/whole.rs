@@ -28,7 +28,7 @@ pub struct Draft {
     path: PathBuf,
     file: File,
     /// The temporary path; `None` for a device, which is written directly.
-    beside: Option<PathBuf>,
+    hidden_path: Option<PathBuf>,
     written: u64,
     /// Largest size of the file in bytes.
     limit: Option<u64>,
@@ -47,7 +47,7 @@ impl Draft {
         let limit = file_limit();
         if old.as_ref().is_ok_and(|old| !old.is_file()) {
             let file = File::create(path).map_err(|e| cannot_write(path, &e))?;
-            return Ok(Draft { path: path.to_path_buf(), file, beside: None, written: 0, limit });
+            return Ok(Draft { path: path.to_path_buf(), file, hidden_path: None, written: 0, limit });
         }
         if old.is_ok() {
             // a write-protected file must not be replaced either
@@ -55,13 +55,13 @@ impl Draft {
         }
         // follow a symbolic link to its file
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let draft = beside(&path, "part");
+        let draft = hidden_path(&path, "part");
         let file = File::create(&draft).map_err(|e| cannot_write(&path, &e))?;
         if let Ok(old) = old {
             // if this fails, the usual permissions apply
             let _ = file.set_permissions(old.permissions());
         }
-        Ok(Draft { path, file, beside: Some(draft), written: 0, limit })
+        Ok(Draft { path, file, hidden_path: Some(draft), written: 0, limit })
     }
 
     /// Appends bytes.
@@ -87,8 +87,8 @@ impl Draft {
 
     /// A private temporary file in the same folder, for writing and reading.
     pub fn spool(&self) -> Written<File> {
-        let path = if self.beside.is_some() {
-            beside(&self.path, "spool")
+        let path = if self.hidden_path.is_some() {
+            hidden_path(&self.path, "spool")
         } else {
             std::env::temp_dir().join(format!("odec.{}.spool", std::process::id()))
         };
@@ -101,7 +101,7 @@ impl Draft {
 
     /// Renames the file.
     pub fn publish(mut self) -> Written<()> {
-        match self.beside.take() {
+        match self.hidden_path.take() {
             None => Ok(()),
             Some(draft) => std::fs::rename(&draft, &self.path).map_err(|e| {
                 let _ = std::fs::remove_file(&draft);
@@ -113,14 +113,14 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        if let Some(draft) = &self.beside {
+        if let Some(draft) = &self.hidden_path {
             let _ = std::fs::remove_file(draft);
         }
     }
 }
 
 /// The name of a hidden file in the same folder that no other process uses.
-pub fn beside(path: &Path, what: &str) -> PathBuf {
+pub fn hidden_path(path: &Path, what: &str) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // includes the time: machines that share the folder may have processes with the same number
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_nanos());

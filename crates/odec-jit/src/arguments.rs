@@ -84,7 +84,7 @@ pub(crate) fn check(
         words.rounds(Counter::Points)?;
     }
     for &(access, head, distance) in &routine.walks.shared {
-        words.beside(access, head, distance)?;
+        words.check_distance(access, head, distance)?;
     }
     for &(access, head) in &routine.walks.alike {
         words.alike(access, head, tables)?;
@@ -206,7 +206,7 @@ impl Words<'_> {
     }
 
     /// Refuses two accesses that do not have the stated distance. In a loop without rounds they have no positions.
-    fn beside(&self, access: AccessId, head: AccessId, distance: i64) -> Result<(), JitError> {
+    fn check_distance(&self, access: AccessId, head: AccessId, distance: i64) -> Result<(), JitError> {
         let addresses = &self.routine.arguments.addresses;
         let (Some(a), Some(b)) = (&addresses[access.0 as usize], &addresses[head.0 as usize]) else {
             return Err(fault("an element has no address"));

@@ -58,7 +58,7 @@ fn quantity((name, start, low, high, logarithmic): GivenQuantity) -> Quantity {
 
 /// The result of a start: inner values, sum of squares, how it ended, number of evaluations, and the exception if
 /// there was no run.
-type Came = (Vec<f64>, f64, &'static str, u32, Option<Py<PyAny>>);
+type StartOutcome = (Vec<f64>, f64, &'static str, u32, Option<Py<PyAny>>);
 
 const WORDS: [(Ended, &str); 3] =
     [(Ended::Minimum, "minimum"), (Ended::Stuck, "stuck"), (Ended::Evaluations, "evaluations")];
@@ -104,7 +104,7 @@ impl Fitting {
         first: u64,
         last: u64,
         threads: Option<usize>,
-    ) -> PyResult<Vec<Came>> {
+    ) -> PyResult<Vec<StartOutcome>> {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = match threads {
             None => cores(),

@@ -34,12 +34,12 @@ impl Core {
         settings.open = self.initial_values(&names);
         let (times, width) = (times.as_slice()?, weights.shape()[1]);
         let weights = weights.as_slice()?;
-        let (mut looked, mut raised) = (Instant::now(), None);
+        let (mut last_check, mut raised) = (Instant::now(), None);
         let mut look = |_: f64| {
-            if looked.elapsed() < PAUSE {
+            if last_check.elapsed() < PAUSE {
                 return true;
             }
-            looked = Instant::now();
+            last_check = Instant::now();
             raised = Python::attach(|py| py.check_signals()).err();
             raised.is_none()
         };

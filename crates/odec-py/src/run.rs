@@ -74,14 +74,14 @@ impl Prepared {
 }
 
 /// An event for Python: time, event number, indices, and changes.
-type Happened = (f64, usize, Vec<i64>, Vec<(String, f64, f64)>);
+type EventRecord = (f64, usize, Vec<i64>, Vec<(String, f64, f64)>);
 
 /// Stores rows, and handles signals and progress.
 struct Watch<'a> {
     rows: Vec<f64>,
-    events: Vec<Happened>,
+    events: Vec<EventRecord>,
     progress: Option<&'a Py<PyAny>>,
-    looked: Instant,
+    last_check: Instant,
     every: u32,
     steps: u32,
     /// The exception of a signal handler or of the callback.
@@ -92,7 +92,7 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     fn look(&mut self, t: f64) -> ControlFlow<()> {
-        self.looked = Instant::now();
+        self.last_check = Instant::now();
         let seen = Python::attach(|py| {
             py.check_signals()?;
             let Some(callback) = self.progress else { return Ok(true) };
@@ -126,7 +126,7 @@ impl Recorder for Watch<'_> {
             return ControlFlow::Continue(());
         }
         self.steps = 0;
-        if self.looked.elapsed() < PAUSE { ControlFlow::Continue(()) } else { self.look(t) }
+        if self.last_check.elapsed() < PAUSE { ControlFlow::Continue(()) } else { self.look(t) }
     }
 
     fn logs(&self) -> bool {
@@ -142,7 +142,7 @@ impl Recorder for Watch<'_> {
 /// How a run ended, for Python.
 enum End {
     /// It reached its end.
-    Whole,
+    SweepExtent,
     /// It failed, or a callback stopped it, at this time.
     Broken(f64, Error),
 }
@@ -150,7 +150,7 @@ enum End {
 /// The results of a run.
 struct RunOutput {
     rows: Vec<f64>,
-    events: Vec<Happened>,
+    events: Vec<EventRecord>,
     stats: Stats,
     method: &'static str,
     warnings: Vec<Diagnostic>,
@@ -158,9 +158,9 @@ struct RunOutput {
 }
 
 /// True from the first signal on whose handler raises, which `raised` keeps.
-fn interrupted(looked: &Cell<Instant>, raised: &RefCell<Option<PyErr>>) -> bool {
-    if raised.borrow().is_none() && looked.get().elapsed() >= PAUSE {
-        looked.set(Instant::now());
+fn interrupted(last_check: &Cell<Instant>, raised: &RefCell<Option<PyErr>>) -> bool {
+    if raised.borrow().is_none() && last_check.get().elapsed() >= PAUSE {
+        last_check.set(Instant::now());
         raised.replace(Python::attach(|py| py.check_signals()).err());
     }
     raised.borrow().is_some()
@@ -179,7 +179,7 @@ fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>, judged: bool) -> PyRe
         rows: Vec::with_capacity(count as usize * bound.columns.len()),
         events: vec![],
         progress,
-        looked: Instant::now(),
+        last_check: Instant::now(),
         every: if bound.problem.y0.len() >= LARGE { 1 } else { STEPS },
         steps: 0,
         raised: None,
@@ -191,7 +191,7 @@ fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>, judged: bool) -> PyRe
         return Err(raised);
     }
     let (stats, end) = match &solved.result {
-        Ok(Outcome { stop: Stop::End, stats, .. }) => (*stats, End::Whole),
+        Ok(Outcome { stop: Stop::End, stats, .. }) => (*stats, End::SweepExtent),
         Ok(Outcome { stats, t, .. }) => {
             let why = if stopped { "`progress` returned False" } else { "the run was stopped" };
             let at = format!("{why} at {} = {t}", simulation.model().time.name);
@@ -205,8 +205,8 @@ fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>, judged: bool) -> PyRe
     };
     let mut warnings = simulation.remarks().to_vec();
     if judged {
-        let (looked, raised) = (Cell::new(Instant::now()), RefCell::new(None));
-        warnings.extend(simulation.warnings_of_rows(&solved.seen, &|| interrupted(&looked, &raised)));
+        let (last_check, raised) = (Cell::new(Instant::now()), RefCell::new(None));
+        warnings.extend(simulation.warnings_of_rows(&solved.seen, &|| interrupted(&last_check, &raised)));
         if let Some(raised) = raised.into_inner() {
             return Err(raised);
         }
@@ -274,7 +274,7 @@ impl Core {
             diagnostics(py, Some(prepared.simulation.source()), &made.warnings)?
         };
         let end = match &made.end {
-            End::Whole => py.None().into_bound(py),
+            End::SweepExtent => py.None().into_bound(py),
             End::Broken(t, error) => (*t, exception(py, error)).into_pyobject(py)?.into_any(),
         };
         let all: [Bound<'py, PyAny>; 7] = [

@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Collects the rows of all runs.
 #[derive(Default)]
-struct Gather {
+struct RowCollector {
     rows: Vec<f64>,
     /// Number of rows of each run.
     counts: Vec<usize>,
@@ -38,7 +38,7 @@ struct Gather {
     warnings: Vec<Diagnostic>,
 }
 
-impl Collector for Gather {
+impl Collector for RowCollector {
     fn run(&mut self, k: u64, _point: &[f64], rows: &[f64], done: &Done) -> ControlFlow<()> {
         self.rows.extend_from_slice(rows);
         self.counts.push(done.rows);
@@ -83,12 +83,12 @@ struct Swept {
 }
 
 /// For a part of a sweep: the number of points of the whole sweep, and the range of each name in it.
-type Whole = (u64, Vec<(f64, f64)>);
+type SweepExtent = (u64, Vec<(f64, f64)>);
 
 fn swept(
     core: &Core,
     names: &[String],
-    (table, whole): (Vec<f64>, Option<Whole>),
+    (table, whole): (Vec<f64>, Option<SweepExtent>),
     settings: &Settings,
     threads: usize,
 ) -> Result<Swept, Error> {
@@ -111,7 +111,7 @@ fn swept(
     let asked = || stop.load(Ordering::Relaxed);
     let begun = Instant::now();
     let clock = || begun.elapsed().as_secs_f64();
-    let mut gather = Gather::default();
+    let mut gather = RowCollector::default();
     let job: Job<'_> = simulation.sweep(&points, &asked, &clock);
     job.check().map_err(|list| simulation.error(list))?;
     job.need(threads).within(choices.max_memory).map_err(|d| simulation.error(vec![*d]))?;
@@ -125,7 +125,7 @@ fn swept(
         });
         watch(&over, &stop)
     });
-    let Gather { rows, counts, failed, troubles, stats, warnings } = gather;
+    let RowCollector { rows, counts, failed, troubles, stats, warnings } = gather;
     let explained = troubles.iter().map(|(k, trouble)| (*k, simulation.error(job.explain(*k, trouble)))).collect();
     Ok(Swept { simulation, rows, counts, failed, explained, stats, warnings, raised })
 }
@@ -142,7 +142,7 @@ impl Core {
         table: Vec<f64>,
         settings: Settings,
         threads: Option<usize>,
-        whole: Option<Whole>,
+        whole: Option<SweepExtent>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = match threads {

@@ -20,7 +20,7 @@ const AT_ONCE: usize = 150;
 /// Number of times that the list of operations of a longer kernel is interpreted before it is compiled, unless many
 /// runs follow. Compiling takes as long as 2,000 to 2,500 passes. Many runs end before that, and the others lose less
 /// than the cost of compiling. The bits are the same.
-const PATIENCE: u64 = 1_000;
+const PASSES_BEFORE_COMPILING: u64 = 1_000;
 
 /// The key of a plan in the cache.
 #[derive(PartialEq, Eq, Hash)]
@@ -184,7 +184,8 @@ impl ListedKernel {
         if let Some(made) = self.code.get() {
             return made.as_ref();
         }
-        let pays = self.many_runs.load(Ordering::Relaxed) || self.passes.fetch_add(1, Ordering::Relaxed) >= PATIENCE;
+        let pays = self.many_runs.load(Ordering::Relaxed)
+            || self.passes.fetch_add(1, Ordering::Relaxed) >= PASSES_BEFORE_COMPILING;
         if !pays {
             return None;
         }
@@ -326,8 +327,8 @@ mod tests {
         while kernel.code.get().is_none() {
             kernel.run(&values, &[], &mut factors);
             passes += 1;
-            assert!(passes <= PATIENCE + 1, "{passes}");
+            assert!(passes <= PASSES_BEFORE_COMPILING + 1, "{passes}");
         }
-        assert_eq!(passes, PATIENCE + 1);
+        assert_eq!(passes, PASSES_BEFORE_COMPILING + 1);
     }
 }

@@ -143,7 +143,7 @@ pub struct Executor {
     /// Further results whose terms of t are analysed as well: the sides of conditions.
     watched: Option<Arc<(Program, Arc<BoundProgram>)>>,
     /// The pulses found last.
-    looked: Mutex<AnalysedTerms>,
+    analysed_terms: Mutex<AnalysedTerms>,
     /// Existing kernels: huge models lack some, and a missing kernel must not count as zero.
     has_jacobian: bool,
     has_time_derivative: bool,
@@ -219,7 +219,7 @@ impl Executor {
             steps: Arc::default(),
             timetable: OnceLock::new(),
             watched: None,
-            looked: Mutex::default(),
+            analysed_terms: Mutex::default(),
             kept: kept.map(Box::new),
         };
         executor.stage();
@@ -375,7 +375,7 @@ impl Executor {
             steps: self.steps.clone(),
             timetable: self.timetable.clone(),
             watched: self.watched.clone(),
-            looked: Mutex::default(),
+            analysed_terms: Mutex::default(),
             kept: self.kept.as_ref().map(|kept| Box::new(kept.fork())),
             ..*self
         }

@@ -27,7 +27,7 @@ const MAX_FOR_ONE_RUN: usize = 700;
 /// How often an explicit fused step is requested before it is compiled, unless many runs follow. A run requests it at
 /// its start and then every hundredth step; compiling takes as long as a few thousand steps save. Its bits are those
 /// of the steps without it.
-const PATIENCE: u32 = 80;
+const REQUESTS_BEFORE_COMPILING: u32 = 80;
 
 /// The step of one formula.
 struct FormulaStep {
@@ -57,7 +57,7 @@ impl Steps {
         let many = self.many_runs();
         let (limit, patience) = match formula {
             FusedFormula::Rosenbrock { .. } => (if many { MAX_NODES } else { MAX_FOR_ONE_RUN }, 0),
-            FusedFormula::Explicit { .. } => (MAX_NODES, if many { 0 } else { PATIENCE }),
+            FusedFormula::Explicit { .. } => (MAX_NODES, if many { 0 } else { REQUESTS_BEFORE_COMPILING }),
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let place = kept.iter().position(|known| known.formula == formula).unwrap_or_else(|| {

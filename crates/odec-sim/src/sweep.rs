@@ -420,7 +420,7 @@ struct Keep<'a> {
 }
 
 impl Keep<'_> {
-    fn go_on(&self) -> ControlFlow<()> {
+    fn continue_unless_stopped(&self) -> ControlFlow<()> {
         if self.shared.halted() || (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
@@ -428,10 +428,10 @@ impl Keep<'_> {
 impl Recorder for Keep<'_> {
     fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
         self.values.extend_from_slice(values);
-        self.go_on()
+        self.continue_unless_stopped()
     }
 
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
-        self.go_on()
+        self.continue_unless_stopped()
     }
 }

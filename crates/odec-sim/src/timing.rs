@@ -66,9 +66,9 @@ impl Cost {
 }
 
 /// An observer that only stops on request.
-struct Ends<'a>(&'a dyn Fn() -> bool);
+struct StopOnRequest<'a>(&'a dyn Fn() -> bool);
 
-impl Sink for Ends<'_> {
+impl Sink for StopOnRequest<'_> {
     fn row(&mut self, _: f64, _: &[f64]) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -113,7 +113,7 @@ fn cost(
         let begin = clock();
         while seconds.len() < repeat && clock() - begin < LONGEST {
             let start = clock();
-            let result = runner.run(&bound.executor, &bound.problem, &samples, &mut Ends(stop));
+            let result = runner.run(&bound.executor, &bound.problem, &samples, &mut StopOnRequest(stop));
             seconds.push(clock() - start);
             match result {
                 Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Unfinished::Interrupted),

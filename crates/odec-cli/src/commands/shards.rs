@@ -21,7 +21,7 @@ use crate::rows::{RowsError, cannot_write, shortest};
 use crate::session::fail;
 use crate::summary::grouped;
 use crate::table::{Format, Meta};
-use crate::whole::{Draft, beside, not_written, write_file};
+use crate::whole::{Draft, hidden_path, not_written, write_file};
 
 /// Largest number of failed runs in a message.
 const LISTED: usize = 20;
@@ -155,7 +155,7 @@ impl SweepPart {
         let (k, n) = flags::shard(text)?;
         let digest = digest(simulation, &points, inputs)?;
         std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
-        let draft = beside(&table(folder, k, n), "part");
+        let draft = hidden_path(&table(folder, k, n), "part");
         Ok((SweepPart { folder: folder.to_path_buf(), digest, k, n, draft }, points.part(k, n)))
     }
 
@@ -311,7 +311,7 @@ pub fn join(folder: &Path, output: Option<&Path>, reporter: Reporter) -> Result<
         say(&text);
     }
     let failed: Vec<&Failed> = parts.iter().flat_map(|part| &part.failed).collect();
-    Ok(if failed.is_empty() { Exit::Success } else { fail(&told(&failed, sum(|p| p.runs)).into(), reporter) })
+    Ok(if failed.is_empty() { Exit::Success } else { fail(&failed_runs(&failed, sum(|p| p.runs)).into(), reporter) })
 }
 
 /// The parts in a folder, if none is missing or damaged.
@@ -392,7 +392,7 @@ fn refused(e: &std::io::Error) -> RowsError {
 }
 
 /// The message about failed runs.
-fn told(failed: &[&Failed], runs: u64) -> Diagnostic {
+fn failed_runs(failed: &[&Failed], runs: u64) -> Diagnostic {
     let line = |one: &&Failed| {
         let at: Vec<String> = one.values.iter().map(|(name, x)| format!("{name} = {}", shortest(*x))).collect();
         let why = one.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();

@@ -44,7 +44,7 @@ fn within(source: Option<&Source>, d: &Diagnostic, color: bool, width: Option<us
             let other = drawn(d, (String::new(), None), Some(Excerpt::of(source, file, d, width)), color, width);
             let first = d.labels.iter().find(|label| file_of(source, label) == file).map_or(span, |label| label.span);
             let (name, line, column) = source.place(first);
-            out = beside(&out, &placed(&other, name, (line, column)));
+            out = with_excerpt(&out, &placed(&other, name, (line, column)));
         }
     }
     // miette inserts a blank line between code and headline
@@ -84,7 +84,7 @@ fn drawn(
 }
 
 /// Appends the excerpt of another message.
-fn beside(out: &str, other: &str) -> String {
+fn with_excerpt(out: &str, other: &str) -> String {
     let lines: Vec<&str> = other.split_inclusive('\n').collect();
     let start = lines.iter().position(|line| line.contains("─[")).unwrap_or(lines.len());
     let end = lines.iter().rposition(|line| line.contains("╰──")).map_or(start, |k| k + 1);

@@ -108,7 +108,7 @@ fn chosen(nest: &Kernel, depends: &Depends) -> Vec<NodeId> {
     // For each node: it depends on one loop's index and loop-invariant nodes, without reductions; its cost in
     // operations; it reads an array along the loop.
     let (mut simple, mut operations) = (vec![false; len], vec![0u32; len]);
-    let (mut dear, mut reads) = (vec![false; len], vec![false; len]);
+    let (mut costly, mut reads) = (vec![false; len], vec![false; len]);
     let mut chosen = vec![false; len];
     for i in (0..len).filter(|&i| live[i]) {
         let id = NodeId(i as u32);
@@ -124,7 +124,7 @@ fn chosen(nest: &Kernel, depends: &Depends) -> Vec<NodeId> {
             });
             let call = u32::from(matches!(node, Node::Call(..)));
             operations[i] = operands().map(|a| operations[a]).fold(call, u32::saturating_add);
-            dear[i] = costs || operands().any(|a| dear[a]);
+            costly[i] = costs || operands().any(|a| costly[a]);
             reads[i] = matches!(node, Node::Read(_) | Node::Direction(_)) || operands().any(|a| reads[a]);
             continue;
         }
@@ -134,7 +134,7 @@ fn chosen(nest: &Kernel, depends: &Depends) -> Vec<NodeId> {
         }
         for a in operands() {
             let varies = simple[a] && !depends.loops(NodeId(a as u32)).is_empty();
-            chosen[a] |= varies && reads[a] && (dear[a] || operations[a] >= MIN_OPERATIONS);
+            chosen[a] |= varies && reads[a] && (costly[a] || operations[a] >= MIN_OPERATIONS);
         }
     }
     (0..len).filter(|&i| chosen[i]).map(|i| NodeId(i as u32)).collect()

@@ -100,7 +100,7 @@ struct Hoist<'a> {
     /// For each node: the loops that it varies with, outermost first.
     loops: Vec<Vec<LoopId>>,
     /// For each node that varies with a loop: true if computing it costs more than reading an array.
-    dear: Vec<bool>,
+    costly: Vec<bool>,
     /// For each node: true if every element that it reads exists at all points of the loops.
     total: Vec<bool>,
     /// Sets of loops that some array of the model varies with.
@@ -126,7 +126,7 @@ impl<'a> Hoist<'a> {
         let depends = Depends::of(nest);
         let stages = of(nest, &program.arrays);
         let mut loops: Vec<Vec<LoopId>> = Vec::new();
-        let (mut dear, mut total) = (Vec::new(), Vec::new());
+        let (mut costly, mut total) = (Vec::new(), Vec::new());
         let mut arrays = Vec::new();
         for node in nest.graph.nodes() {
             let own: Vec<LoopId> = match *node {
@@ -145,7 +145,7 @@ impl<'a> Hoist<'a> {
             };
             let varies = !own.is_empty();
             let again = matches!(node, Node::Call(..)) && is_repeated(nest, &depends, &own);
-            dear.push(varies && (costs || again || node.operands().iter().any(|a| dear[a.index()])));
+            costly.push(varies && (costs || again || node.operands().iter().any(|a| costly[a.index()])));
             total.push(match *node {
                 Node::Read(Element::At(a)) => is_total(nest, program, nest.space.access(a)),
                 _ => node.operands().iter().all(|a| total[a.index()]),
@@ -162,7 +162,7 @@ impl<'a> Hoist<'a> {
         }
         arrays.sort_unstable();
         arrays.dedup();
-        Hoist { nest, program, prepared, depends, stages, loops, dear, total, arrays, copies: HashMap::new(), staged }
+        Hoist { nest, program, prepared, depends, stages, loops, costly, total, arrays, copies: HashMap::new(), staged }
     }
 
     fn run(&mut self) {
@@ -207,7 +207,7 @@ impl<'a> Hoist<'a> {
         let fits = self.stages[i] == Stage::Parameter && self.total[i] && !trivial(&self.nest.graph, id);
         let loops = &self.loops[i];
         fits && (loops.is_empty()
-            || (self.dear[i]
+            || (self.costly[i]
                 && loops.len() <= MAX_AXES
                 && self.arrays.iter().any(|array| loops.iter().all(|l| array.contains(l)))))
     }

@@ -74,7 +74,7 @@ impl ScalarKernel {
             positions.push(position as u32);
         }
         let zero = kernel.graph.constant(0.0);
-        simd::beside(&kernel.graph, steps);
+        simd::pair_operations(&kernel.graph, steps);
         let results: Vec<NodeId> = kernel.stores.iter().map(|store| store.node).collect();
         let parts = SplitKernel::of((&kernel.graph, &results), steps, strategy.cut(steps.len()));
         if parts.scratch_len > MAX_SCRATCH {

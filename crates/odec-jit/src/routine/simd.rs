@@ -13,7 +13,7 @@ const REACH: usize = 64;
 const WAIT: u32 = 8;
 
 /// True for an operation that is computed in pairs.
-fn pairs(primitive: Primitive) -> bool {
+fn is_paired(primitive: Primitive) -> bool {
     matches!(primitive, Primitive::Div | Primitive::Sqrt | Primitive::Hypot)
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn pair(graph: &Graph, first: &Step, second: &Step) -> Option<(Primit
     let (&Step::Compute(first), &Step::Compute(second)) = (first, second) else { return None };
     let (one, other) = (primitive_of(graph, first)?, primitive_of(graph, second)?);
     let waits = graph.node(second).operands().contains(&first);
-    (one == other && pairs(one) && !waits).then_some((one, [first, second]))
+    (one == other && is_paired(one) && !waits).then_some((one, [first, second]))
 }
 
 fn primitive_of(graph: &Graph, node: NodeId) -> Option<Primitive> {
@@ -43,13 +43,13 @@ fn latency(graph: &Graph, node: NodeId) -> u32 {
 }
 
 /// Reorders the steps of a kernel without loops. Each operation still follows its operands, and results do not change.
-pub(super) fn beside(graph: &Graph, steps: &mut Vec<Step>) {
-    let partners = partners(graph, steps);
-    if partners.is_empty() {
+pub(super) fn pair_operations(graph: &Graph, steps: &mut Vec<Step>) {
+    let partner_of = find_pairs(graph, steps);
+    if partner_of.is_empty() {
         return;
     }
     let mut order =
-        Order { graph, partners, written: vec![false; graph.len()], steps: Vec::with_capacity(steps.len()) };
+        Order { graph, partner_of, written: vec![false; graph.len()], steps: Vec::with_capacity(steps.len()) };
     for step in steps.drain(..) {
         match step {
             Step::Compute(node) => order.compute(node),
@@ -61,11 +61,11 @@ pub(super) fn beside(graph: &Graph, steps: &mut Vec<Step>) {
 
 /// The partner of each operation. On the longest path from the inputs, both have the same number of such operations
 /// before them, so neither depends on the other, and no earlier pair depends on them.
-fn partners(graph: &Graph, steps: &[Step]) -> HashMap<NodeId, NodeId> {
+fn find_pairs(graph: &Graph, steps: &[Step]) -> HashMap<NodeId, NodeId> {
     let (mut depth, mut ready) = (vec![0u32; graph.len()], vec![0u32; graph.len()]);
     // the last one without a partner, for each kind and depth: its node, its step, and the time at which it may start
     let mut alone: HashMap<(u8, u32), (NodeId, usize, u32)> = HashMap::new();
-    let mut partners = HashMap::new();
+    let mut partner_of = HashMap::new();
     for (k, step) in steps.iter().enumerate() {
         let &Step::Compute(node) = step else { continue };
         let (mut before, mut begin) = (0, 0);
@@ -75,25 +75,25 @@ fn partners(graph: &Graph, steps: &[Step]) -> HashMap<NodeId, NodeId> {
         }
         ready[node.index()] = begin + latency(graph, node);
         depth[node.index()] = before;
-        let Some(primitive) = primitive_of(graph, node).filter(|&primitive| pairs(primitive)) else { continue };
+        let Some(primitive) = primitive_of(graph, node).filter(|&primitive| is_paired(primitive)) else { continue };
         depth[node.index()] += 1;
         let key = (primitive as u8, before);
         match alone.get(&key) {
             Some(&(other, at, moment)) if k - at <= REACH && begin.abs_diff(moment) <= WAIT => {
                 alone.remove(&key);
-                partners.insert(other, node);
-                partners.insert(node, other);
+                partner_of.insert(other, node);
+                partner_of.insert(node, other);
             }
             _ => drop(alone.insert(key, (node, k, begin))),
         }
     }
-    partners
+    partner_of
 }
 
 /// Steps in their new order.
 struct Order<'a> {
     graph: &'a Graph,
-    partners: HashMap<NodeId, NodeId>,
+    partner_of: HashMap<NodeId, NodeId>,
     /// For each node.
     written: Vec<bool>,
     steps: Vec<Step>,
@@ -108,7 +108,7 @@ impl Order<'_> {
                 stack.pop();
                 continue;
             }
-            let group = [Some(node), self.partners.get(&node).copied()];
+            let group = [Some(node), self.partner_of.get(&node).copied()];
             let known = stack.len();
             for member in group.into_iter().flatten() {
                 let member = self.graph.node(member);
@@ -138,14 +138,14 @@ mod tests {
 
     #[test]
     fn every_step_comes_once_and_behind_what_it_needs() {
-        let mut pairs = 0;
+        let mut is_paired = 0;
         for seed in 0..300 {
             let case = testing::case(seed, Shape { special: false, ..Shape::default() });
             for kernel in &case.program.kernels {
                 let kernel = expand::expanded(kernel);
                 let (graph, before) = (&kernel.graph, Schedule::of(&kernel).steps);
                 let mut after = before.clone();
-                beside(graph, &mut after);
+                pair_operations(graph, &mut after);
                 let mut written = vec![false; graph.len()];
                 for step in &after {
                     let needed = match step {
@@ -166,9 +166,9 @@ mod tests {
                     steps.iter().filter(|step| matches!(step, Step::Store(_))).cloned().collect::<Vec<_>>()
                 };
                 assert_eq!(stores(&before), stores(&after));
-                pairs += after.windows(2).filter(|two| pair(graph, &two[0], &two[1]).is_some()).count();
+                is_paired += after.windows(2).filter(|two| pair(graph, &two[0], &two[1]).is_some()).count();
             }
         }
-        assert!(pairs > 100, "{pairs}");
+        assert!(is_paired > 100, "{is_paired}");
     }
 }

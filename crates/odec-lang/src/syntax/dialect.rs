@@ -141,8 +141,10 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
         "STARTTIME" | "STOPTIME" | "DTMIN" | "DTMAX" | "DTOUT" | "TOLERANCE" | "DT" if rest.starts_with('=') => {
             return Sign::Of(&MADONNA);
         }
-        "init" | "INIT" | "Init" if name_follows && equals && told(found, &MADONNA) => return Sign::Of(&MADONNA),
-        "DISPLAY" if name_follows && told(found, &MADONNA) => return Sign::Of(&MADONNA),
+        "init" | "INIT" | "Init" if name_follows && equals && is_indicated(found, &MADONNA) => {
+            return Sign::Of(&MADONNA);
+        }
+        "DISPLAY" if name_follows && is_indicated(found, &MADONNA) => return Sign::Of(&MADONNA),
         "p" | "par" | "params" | "number" | "init" | "i" | "aux" | "wiener" | "markov" | "volt" | "o"
             if name_follows && equals && !line.contains('{') =>
         {
@@ -184,14 +186,14 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
     }
     // XPP's initial values count only together with another sign of XPP
     let called = rest.starts_with("(0)") && rest[3..].trim_start().starts_with('=');
-    if called && told(found, &XPP) {
+    if called && is_indicated(found, &XPP) {
         return Sign::Of(&XPP);
     }
     Sign::None
 }
 
 /// True if an earlier line indicates this language.
-fn told(found: &[(&'static Dialect, usize, Span)], of: &Dialect) -> bool {
+fn is_indicated(found: &[(&'static Dialect, usize, Span)], of: &Dialect) -> bool {
     found.iter().any(|(dialect, ..)| dialect.name == of.name)
 }
 

@@ -13,7 +13,7 @@ pub fn attach(source: &str, docs: &[Doc], tree: &mut Tree) -> Vec<Diagnostic> {
     while i < docs.len() {
         let first = &docs[i];
         if !first.alone {
-            if !beside(source, first, tree) {
+            if !document_line(source, first, tree) {
                 warnings.push(lost(first));
             }
             i += 1;
@@ -28,7 +28,7 @@ pub fn attach(source: &str, docs: &[Doc], tree: &mut Tree) -> Vec<Diagnostic> {
             text = format!("{text}\n{}", last.text);
             i += 1;
         }
-        if !below(source, last.end, &text, tree) {
+        if !document_next(source, last.end, &text, tree) {
             warnings.push(lost(first));
         }
     }
@@ -59,7 +59,7 @@ fn add(place: &mut Option<String>, text: &str) {
 }
 
 /// A comment after something on its line.
-fn beside(source: &str, doc: &Doc, tree: &mut Tree) -> bool {
+fn document_line(source: &str, doc: &Doc, tree: &mut Tree) -> bool {
     let line = line_start(source, doc.start);
     let after = tree.statements.partition_point(|statement| (statement.span.start as usize) < doc.start);
     let Some(statement) = after.checked_sub(1).and_then(|i| tree.statements.get_mut(i)) else { return false };
@@ -85,7 +85,7 @@ fn document(items: &mut [Declared], at: usize, text: &str) {
 }
 
 /// A comment alone on its line, for the item that begins on the next line.
-fn below(source: &str, end: usize, text: &str, tree: &mut Tree) -> bool {
+fn document_next(source: &str, end: usize, text: &str, tree: &mut Tree) -> bool {
     let from = next_line(source, end);
     let to = next_line(source, from);
     let i = tree.statements.partition_point(|statement| (statement.span.start as usize) < from);

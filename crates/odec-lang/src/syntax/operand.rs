@@ -65,9 +65,9 @@ pub fn at(masked: &str, range: Range<usize>) -> Fit {
     if is_operand(text) || operation(text).is_none() {
         return Fit::Plain;
     }
-    let beside = beside(masked, range);
-    match between(&beside.before, text, &beside.after) {
-        Fit::Plain if beside.bound => Fit::Bracketed,
+    let surroundings = surroundings(masked, range);
+    match between(&surroundings.before, text, &surroundings.after) {
+        Fit::Plain if surroundings.bound => Fit::Bracketed,
         fit => fit,
     }
 }
@@ -77,11 +77,11 @@ pub fn at(masked: &str, range: Range<usize>) -> Fit {
 pub fn is_whole(masked: &str, range: Range<usize>) -> bool {
     let Some(text) = masked.get(range.clone()).map(str::trim) else { return false };
     let Some(tree) = operation(text).filter(|_| !is_operand(text)) else { return true };
-    let beside = beside(masked, range);
+    let surroundings = surroundings(masked, range);
     let product = ["(* ", "(/ "].iter().any(|head| tree.contains(&format!("{OTHER} = {head}")));
-    let harmless = beside.before == "- " || beside.before == format!("{OTHER} * ");
-    let before = if product && harmless { "" } else { &beside.before };
-    !beside.bound && between(before, text, &beside.after) == Fit::Plain
+    let harmless = surroundings.before == "- " || surroundings.before == format!("{OTHER} * ");
+    let before = if product && harmless { "" } else { &surroundings.before };
+    !surroundings.bound && between(before, text, &surroundings.after) == Fit::Plain
 }
 
 /// The tokens of the line and its possible continuation, with positions relative to the start of the text.
@@ -92,7 +92,7 @@ fn around(masked: &str, range: &Range<usize>) -> Vec<Token> {
     tokens(&masked[before..after]).into_iter().map(shift).collect()
 }
 
-fn beside(masked: &str, range: Range<usize>) -> Surroundings {
+fn surroundings(masked: &str, range: Range<usize>) -> Surroundings {
     let tokens = around(masked, &range);
     let first = tokens.partition_point(|token| token.end <= range.start);
     let last = tokens.partition_point(|token| token.start < range.end);

@@ -24,13 +24,13 @@ pub(super) struct Solver<S = f64> {
     fallbacks: u64,
     /// For an iterative solver that `auto` chose: the number of failures that remain before a factorisation replaces
     /// it.
-    patience: Option<u32>,
+    failures_left: Option<u32>,
     /// Time of the analysis in nanoseconds.
     analysis: u64,
 }
 
 /// Number of systems that an iterative solver may fail to solve.
-const PATIENCE: u32 = 3;
+const MAX_FAILED_ITERATIONS: u32 = 3;
 
 /// The time since `begun`.
 fn since(begun: Option<u64>, request: Request<'_>) -> u64 {
@@ -98,19 +98,19 @@ impl<S: Scalar> Solver<S> {
         if self.fallbacks > 0 || !iteration.renew() {
             return false;
         }
-        self.patience = self.patience.map(|_| PATIENCE);
+        self.failures_left = self.failures_left.map(|_| MAX_FAILED_ITERATIONS);
         self.analysis = 0;
         true
     }
 
-    /// Counts a failure of the iteration; after `PATIENCE` failures a factorisation replaces it. It is made before
+    /// Counts a failure of the iteration; after `MAX_FAILED_ITERATIONS` failures a factorisation replaces it. It is made before
     /// the next solution.
     #[cold]
     fn lose_patience(&mut self) {
-        let Some(patience) = &mut self.patience else { return };
-        *patience = patience.saturating_sub(1);
-        if *patience == 0 {
-            self.patience = None;
+        let Some(failures_left) = &mut self.failures_left else { return };
+        *failures_left = failures_left.saturating_sub(1);
+        if *failures_left == 0 {
+            self.failures_left = None;
             let pattern = self.matrix.pattern();
             if let Ok(factor) = automatic(&pattern, true) {
                 let Solver { matrix, fallbacks, .. } = std::mem::replace(self, Self::with(&pattern, factor));
@@ -140,7 +140,7 @@ impl<S: Scalar> Solver<S> {
             check,
             unchecked: false,
             fallbacks: 0,
-            patience: None,
+            failures_left: None,
             analysis: 0,
         }
     }
@@ -163,8 +163,8 @@ impl<S: Scalar> Solver<S> {
         self.unchecked = self.check.is_some();
         match self.make() {
             // Incomplete factors need every diagonal entry; LU does not.
-            Err(_) if self.patience.is_some() => {
-                self.patience = Some(1);
+            Err(_) if self.failures_left.is_some() => {
+                self.failures_left = Some(1);
                 self.lose_patience();
                 self.unchecked = self.check.is_some();
                 self.make()
@@ -278,7 +278,7 @@ impl Solver {
         let mut solver = Self::by(pattern, iterating(pattern, request)?);
         solver.analysis = since(begun, request);
         if solver.iterates() && request.linear == LinearSolver::Auto && pattern.cols() <= ANALYSED {
-            solver.patience = Some(PATIENCE);
+            solver.failures_left = Some(MAX_FAILED_ITERATIONS);
         }
         Ok(solver)
     }

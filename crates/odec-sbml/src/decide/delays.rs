@@ -41,7 +41,7 @@ pub fn replaced(model: &Model, report: &mut Report) -> Option<Model> {
     let delaying = feedback::delaying(&symbols);
     let mut copier = Copier {
         used: symbols.table.keys().map(|id| (*id).to_string()).collect(),
-        moving: feedback::moving_starts(&symbols),
+        moving: feedback::varying_initial_values(&symbols),
         fast: fast_species(model),
         delaying,
         symbols: &symbols,

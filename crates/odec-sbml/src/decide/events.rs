@@ -11,7 +11,7 @@ use odec_lang::diagnostic::codes;
 
 use super::fast::Fast;
 use super::instants;
-use super::order::take_turns;
+use super::order::mark_ordered_events;
 use super::start::Start;
 use super::symbols::{Kind, Symbol};
 use super::{Decider, amount_only, primary, value_key};
@@ -56,7 +56,7 @@ impl Decider<'_, '_> {
             }
         }
         let start = Start::of(&self.quantities, equations, &model.functions);
-        take_turns(&start, &mut all);
+        mark_ordered_events(&start, &mut all);
         self.set_totals(fast, &mut all);
         all
     }

@@ -86,14 +86,14 @@ impl<'m> Reads<'m> {
     }
 
     /// A number for each quantity. Quantities that depend on one another have the same number.
-    fn circles(&self) -> BTreeMap<&'m str, usize> {
-        circles(&self.of)
+    fn cycles(&self) -> BTreeMap<&'m str, usize> {
+        cycles(&self.of)
     }
 }
 
 /// A number for each quantity, from the quantities that each one reads. Quantities that depend on one another have the
 /// same number (strongly connected components).
-pub fn circles<'m>(reads: &BTreeMap<&'m str, BTreeSet<&'m str>>) -> BTreeMap<&'m str, usize> {
+pub fn cycles<'m>(reads: &BTreeMap<&'m str, BTreeSet<&'m str>>) -> BTreeMap<&'m str, usize> {
     let mut back: BTreeMap<&str, Vec<&'m str>> = BTreeMap::new();
     for (id, read) in reads {
         for other in read {
@@ -130,11 +130,11 @@ pub fn circles<'m>(reads: &BTreeMap<&'m str, BTreeSet<&'m str>>) -> BTreeMap<&'m
 
 /// Refuses quantities that depend on their own past.
 pub fn refuse(symbols: &Symbols<'_>, reads: &Reads<'_>, report: &mut Report) {
-    let circles = reads.circles();
+    let cycles = reads.cycles();
     for (span, owners, of) in &reads.delays {
         let own = |id: &&&str| {
-            let circle = circles.get(**id);
-            owners.iter().any(|owner| owner == *id || circle.is_some() && circles.get(owner) == circle)
+            let circle = cycles.get(**id);
+            owners.iter().any(|owner| owner == *id || circle.is_some() && cycles.get(owner) == circle)
         };
         if let Some(id) = of.iter().find(own) {
             let what = if symbols.kind(id) == Kind::State { "the derivative" } else { "the value" };
@@ -161,7 +161,7 @@ pub fn delaying<'m>(symbols: &Symbols<'m>) -> BTreeSet<&'m str> {
 }
 
 /// Quantities whose initial values depend on the time, directly or through others.
-pub fn moving_starts<'m>(symbols: &Symbols<'m>) -> BTreeSet<&'m str> {
+pub fn varying_initial_values<'m>(symbols: &Symbols<'m>) -> BTreeSet<&'m str> {
     let model = symbols.model;
     let mut readers: BTreeMap<&str, Vec<&'m str>> = BTreeMap::new();
     let mut open = vec![];

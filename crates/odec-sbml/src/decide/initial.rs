@@ -8,13 +8,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::feedback::circles;
+use super::feedback::cycles;
 use crate::math::Math;
 use crate::plan::{Quantity, Role, Section, at_start};
 
 /// Breaks the circles. `given` contains the formulas of initial concentrations, by key, for species whose states are
 /// amounts.
-pub fn open_circles(quantities: &mut Vec<Quantity>, given: &BTreeMap<String, Math>) {
+pub fn break_cycles(quantities: &mut Vec<Quantity>, given: &BTreeMap<String, Math>) {
     let copied = copied(quantities, given);
     let renamed = |math: &Math| {
         math.clone().map(&mut |m| match m {
@@ -54,7 +54,7 @@ fn copied(quantities: &[Quantity], given: &BTreeMap<String, Math>) -> BTreeSet<S
             });
         }
     }
-    let number = circles(&reads);
+    let number = cycles(&reads);
     let mut members: BTreeMap<usize, usize> = BTreeMap::new();
     for circle in number.values() {
         *members.entry(*circle).or_default() += 1;

@@ -57,7 +57,7 @@ fn planned(model: &Model, report: &mut Report) -> Option<Plan> {
     decider.references();
     let mut arrows = decider.reactions();
     decider.rates();
-    initial::open_circles(&mut decider.quantities, &decider.given);
+    initial::break_cycles(&mut decider.quantities, &decider.given);
     let rules = model.rules.iter().filter(|rule| rule.kind == RuleKind::Algebraic);
     let mut equations: Vec<(Math, Span)> = rules.map(|rule| (decider.meaning(&rule.math), rule.base.span)).collect();
     let fast = decider.fast_reactions(&mut arrows, &mut equations);

@@ -12,8 +12,8 @@ use crate::plan::PlannedEvent;
 const MAX_COMPARED: usize = 64;
 
 /// Marks the events of a plan that need rounds of their own.
-pub fn take_turns(start: &Start<'_>, events: &mut [PlannedEvent]) {
-    let found = Turns::of(start, events).found;
+pub fn mark_ordered_events(start: &Start<'_>, events: &mut [PlannedEvent]) {
+    let found = EventOrder::of(start, events).found;
     for k in found {
         events[k].alone = true;
         events[k].late |= !events[k].early;
@@ -34,14 +34,14 @@ struct Profile<'q> {
     instant: Option<f64>,
 }
 
-struct Turns<'q> {
+struct EventOrder<'q> {
     profiles: Vec<Profile<'q>>,
     writers: BTreeMap<String, BTreeSet<usize>>,
     found: BTreeSet<usize>,
 }
 
-impl<'q> Turns<'q> {
-    fn of(start: &Start<'q>, events: &[PlannedEvent]) -> Turns<'q> {
+impl<'q> EventOrder<'q> {
+    fn of(start: &Start<'q>, events: &[PlannedEvent]) -> EventOrder<'q> {
         let mut writers: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
         for (k, event) in events.iter().enumerate() {
             for (key, _) in &event.actions {
@@ -49,7 +49,7 @@ impl<'q> Turns<'q> {
             }
         }
         let profiles = events.iter().map(|event| profile(start, event)).collect();
-        let mut turns = Turns { profiles, writers, found: BTreeSet::new() };
+        let mut turns = EventOrder { profiles, writers, found: BTreeSet::new() };
         // two events that set the same quantity
         for set in turns.writers.values().cloned().collect::<Vec<_>>() {
             turns.mark(set);

@@ -30,10 +30,10 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
     };
     let when = format!("at {} = {}", model.time.name, number(t));
     let values = super::values_at(model, bound, &failure.discretes);
-    let told = Failed { model, source, bound, failure, values, names: Names { bound }, t, y, when };
+    let facts = Failed { model, source, bound, failure, values, names: Names { bound }, t, y, when };
     let shown = bound.states.places().take(MAX_VALUES);
     let values = shown.filter_map(|k| Some((bound.states.name(k), *y.get(k)?))).collect();
-    with_state(told.diagnostic(), model, bound, failure).at(t, values)
+    with_state(facts.diagnostic(), model, bound, failure).at(t, values)
 }
 
 /// The facts about a failure.

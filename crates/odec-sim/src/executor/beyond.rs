@@ -26,7 +26,7 @@ impl Executor {
             let further = self.watched.as_deref().map(|(program, bound)| (program, &**bound));
             Arc::new(Timetable::of(&self.program, &self.bound, further))
         });
-        table.look(&self.p, at, span, &mut self.looked.lock().unwrap_or_else(PoisonError::into_inner))
+        table.look(&self.p, at, span, &mut self.analysed_terms.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

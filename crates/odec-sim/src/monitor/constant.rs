@@ -10,14 +10,14 @@ use crate::stability::{self, Amplification, C};
 
 /// Fraction of the size of a state by which a step may differ from its length times the mean of the derivatives at
 /// its ends.
-const ROUGH: f64 = 0.05;
+const DEVIATION: f64 = 0.05;
 /// Factor per step above which the amplification of a decaying eigenvalue counts; excludes rounding at the edge of
 /// the stability region.
 const AMPLIFIED: f64 = 1.1;
 /// Growth factor over the whole run of oscillations that each step amplifies slightly.
 const DOUBLED: f64 = 2.0;
 /// Factor in a step that hardly damps.
-const RINGS: f64 = 0.5;
+const WEAK_DAMPING: f64 = 0.5;
 /// Value of h times an eigenvalue below which a step is short enough for the eigenvalue.
 const SMALL: f64 = 0.5;
 /// Number of steps within which growth by a factor of e is examined.
@@ -38,15 +38,15 @@ pub(super) enum Fault {
     /// The steps amplify a decaying mode.
     Amplified,
     /// The steps amplify an oscillation slightly.
-    Unwound,
+    SlowlyAmplified,
     /// The steps do not damp a decaying mode.
-    Rings,
+    Undamped,
     /// The steps damp a growing mode.
-    Damped,
+    GrowthDamped,
 }
 
 /// A fault.
-pub(super) struct Case {
+pub(super) struct ConstantStepFault {
     /// Its kind.
     pub fault: Fault,
     /// Longest step without the fault; 0 if there is none.
@@ -58,25 +58,27 @@ pub(super) struct Case {
 }
 
 /// The fault of the constant steps of a run that has ended or failed.
-pub(super) fn found(judged: &Judged<'_>, h: f64) -> Option<Case> {
+pub(super) fn found(judged: &Judged<'_>, h: f64) -> Option<ConstantStepFault> {
     let regions = stability::of(judged.bound.choice.method).ok()?;
-    rough(judged, &regions, h).or_else(|| unwound(judged, &regions, h))
+    deviating(judged, &regions, h).or_else(|| slowly_amplified(judged, &regions, h))
 }
 
 /// Steps that do not damp a mode but change its sign.
-pub(super) fn ringing(judged: &Judged<'_>, h: f64) -> Option<Case> {
+pub(super) fn ringing(judged: &Judged<'_>, h: f64) -> Option<ConstantStepFault> {
     let moment = judged.findings.alternating.as_ref()?;
     let regions = stability::of(judged.bound.choice.method).ok()?;
     let spectrum = mode::spectrum(judged, moment)?;
     let rings = |lambda: &C| {
         let z = scaled(*lambda, h).filter(|z| z.re < -SMALL && z.im.abs() < SMALL * z.norm());
-        z.is_some_and(|z| z.norm() > 2.0 && regions.iter().all(|(_, region)| region.defined(z) && region.at(z) > RINGS))
+        z.is_some_and(|z| {
+            z.norm() > 2.0 && regions.iter().all(|(_, region)| region.defined(z) && region.at(z) > WEAK_DAMPING)
+        })
     };
     let lambda = spectrum.values.iter().copied().filter(rings).max_by(|a, b| a.norm().total_cmp(&b.norm()))?;
     // with a shorter step the factor of the trapezoidal rule and its like is positive
     let step = 2.0 / lambda.norm();
-    Some(Case {
-        fault: Fault::Rings,
+    Some(ConstantStepFault {
+        fault: Fault::Undamped,
         step,
         mode: mode::mode(judged, &spectrum, lambda, lambda),
         moment: moment.clone(),
@@ -89,13 +91,14 @@ fn scaled(lambda: C, h: f64) -> Option<C> {
 }
 
 /// Steps of which at least half do not follow the derivatives at their ends, because of the same fault.
-fn rough(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<Case> {
+fn deviating(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<ConstantStepFault> {
     let pairs = &judged.findings.pairs;
     let n = judged.bound.problem.y0.len();
     if n > MAX_DENSE || pairs.len() < FEWEST {
         return None;
     }
-    let slopes: Vec<(&Pair, Vec<f64>)> = pairs.iter().filter_map(|pair| Some((pair, astray(judged, pair)?))).collect();
+    let slopes: Vec<(&Pair, Vec<f64>)> =
+        pairs.iter().filter_map(|pair| Some((pair, deviating_slope(judged, pair)?))).collect();
     let enough = |count: usize| count >= FEWEST && 2 * count >= pairs.len();
     // if the initial growth is bounded in the end, the last steps decide
     let start = |k: usize| slopes.len().checked_sub(k).and_then(|k| slopes.get(k)).map(|(pair, _)| pair.from.t);
@@ -115,17 +118,22 @@ fn rough(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Op
         let list: Vec<&Moment> = moments.iter().collect();
         let (step, mode) = mode::limit(judged, regions, &list).filter(|(step, _)| *step < h)?;
         let moment = moments.iter().find(|moment| moment.t == mode.t)?.clone();
-        return Some(Case { fault: Fault::Amplified, step, mode, moment });
+        return Some(ConstantStepFault { fault: Fault::Amplified, step, mode, moment });
     }
     let damped: Vec<((spectrum::Spectrum, C), &Moment)> =
         slopes.iter().filter_map(|(pair, _)| Some((damped(judged, regions, h, &pair.from)?, &pair.from))).collect();
     let ((spectrum, lambda), moment) = damped.first().filter(|_| enough(damped.len()))?;
     let mode = mode::mode(judged, spectrum, *lambda, C::from(1.0));
-    Some(Case { fault: Fault::Damped, step: 1.0 / (FOLLOWED * lambda.re), mode, moment: (*moment).clone() })
+    Some(ConstantStepFault {
+        fault: Fault::GrowthDamped,
+        step: 1.0 / (FOLLOWED * lambda.re),
+        mode,
+        moment: (*moment).clone(),
+    })
 }
 
 /// The derivatives at the start of a step that does not follow them.
-fn astray(judged: &Judged<'_>, pair: &Pair) -> Option<Vec<f64>> {
+fn deviating_slope(judged: &Judged<'_>, pair: &Pair) -> Option<Vec<f64>> {
     let Pair { from, to } = pair;
     let executor = &judged.bound.executor;
     let start = spectrum::rates(executor, from.t, &from.y)?;
@@ -133,7 +141,7 @@ fn astray(judged: &Judged<'_>, pair: &Pair) -> Option<Vec<f64>> {
     let h = to.t - from.t;
     let rough = (0..start.len()).any(|i| {
         let (a, b) = (from.y[i], to.y[i]);
-        (b - a - 0.5 * h * (start[i] + end[i])).abs() > ROUGH * a.abs().max(b.abs())
+        (b - a - 0.5 * h * (start[i] + end[i])).abs() > DEVIATION * a.abs().max(b.abs())
     });
     rough.then_some(start)
 }
@@ -182,14 +190,14 @@ fn damped(
 }
 
 /// Oscillations that every step amplifies slightly, with a method that is unstable for them at every step size.
-fn unwound(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<Case> {
+fn slowly_amplified(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<ConstantStepFault> {
     let [(_, region)] = regions else { return None };
     let Judged { bound, findings, .. } = judged;
     if findings.pairs.len() < FEWEST || bound.problem.y0.len() > MAX_FINE || region.limit(C::new(0.0, 1.0)) > 0.0 {
         return None;
     }
     let steps = (bound.problem.t_end - bound.problem.t0).abs() / h;
-    let mut least: Option<(f64, Case)> = None;
+    let mut least: Option<(f64, ConstantStepFault)> = None;
     for pair in &findings.pairs {
         let moment = &pair.from;
         let spectrum = mode::spectrum(judged, moment)?;
@@ -203,7 +211,10 @@ fn unwound(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> 
         }
         if least.as_ref().is_none_or(|(other, _)| growth < *other) {
             let mode = mode::mode(judged, &spectrum, lambda, lambda);
-            least = Some((growth, Case { fault: Fault::Unwound, step: 0.0, mode, moment: moment.clone() }));
+            least = Some((
+                growth,
+                ConstantStepFault { fault: Fault::SlowlyAmplified, step: 0.0, mode, moment: moment.clone() },
+            ));
         }
     }
     least.map(|(_, case)| case)

@@ -7,7 +7,7 @@ use odec_lang::suggest;
 use odec_ode::hybrid::Doubtful;
 use odec_ode::method::auto::{METHOD, Traits, method_pair};
 
-use super::constant::{self, Case, Fault};
+use super::constant::{self, ConstantStepFault, Fault};
 use super::mode::{self, Mode};
 use super::{Findings, Growth, Moment, StabilityHold, delays, dips, folds, rows};
 use crate::bind::Bound;
@@ -148,13 +148,13 @@ fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
         return told(judged, h, &constant::ringing(judged, h)?);
     };
     let moment = moments.into_iter().chain(grown()).find(|moment| moment.t == mode.t)?.clone();
-    told(judged, h, &Case { fault: Fault::Amplified, step, mode, moment })
+    told(judged, h, &ConstantStepFault { fault: Fault::Amplified, step, mode, moment })
 }
 
 /// The warning about constant steps that are too long.
-fn told(judged: &Judged<'_>, h: f64, case: &Case) -> Option<Diagnostic> {
+fn told(judged: &Judged<'_>, h: f64, case: &ConstantStepFault) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
-    let Case { fault, step, mode, moment } = case;
+    let ConstantStepFault { fault, step, mode, moment } = case;
     // the unknown of the mode, not a larger one that it drives
     let place = mode.entries.first().map(|entry| entry.0).or(findings.grown.first().map(|growth| growth.place))?;
     let (state, name, length) = (bound.states.name(place), bound.choice.method.name, number(h));
@@ -166,15 +166,15 @@ fn told(judged: &Judged<'_>, h: f64, case: &Case) -> Option<Diagnostic> {
         ),
         Fault::Amplified if findings.alternating.is_some() => format!("`{state}` jumps up and down: {too_long}"),
         Fault::Amplified => format!("`{state}` does not follow its equation: {too_long}"),
-        Fault::Unwound => format!("`{state}` grows although the solution does not: {too_long}"),
-        Fault::Rings => format!("`{state}` jumps up and down: `{name}` hardly damps it with a step of {length}"),
-        Fault::Damped => format!("`{state}` should grow but does not: `{name}` damps it with a step of {length}"),
+        Fault::SlowlyAmplified => format!("`{state}` grows although the solution does not: {too_long}"),
+        Fault::Undamped => format!("`{state}` jumps up and down: `{name}` hardly damps it with a step of {length}"),
+        Fault::GrowthDamped => format!("`{state}` should grow but does not: `{name}` damps it with a step of {length}"),
     };
     let says = format!("this makes λ = {} at {} = {}", complex(mode.lambda), judged.time(), number(mode.t));
     let mut d = judged.blamed(Diagnostic::warning(&codes::W0603, headline), mode, moment, &says);
     let longest = match fault {
-        Fault::Rings => format!("a step of at most {} resolves it", number(*step)),
-        Fault::Damped => format!("a step of at most {} resolves it", below(*step)),
+        Fault::Undamped => format!("a step of at most {} resolves it", number(*step)),
+        Fault::GrowthDamped => format!("a step of at most {} resolves it", below(*step)),
         _ if *step > 0.0 => format!("a step of at most {} is stable", number(*step)),
         _ => "no step is stable".to_string(),
     };
@@ -184,10 +184,10 @@ fn told(judged: &Judged<'_>, h: f64, case: &Case) -> Option<Diagnostic> {
     }
     let shorter = |part: f64| typed("step", &below(part * step), in_block);
     let first = match fault {
-        Fault::Rings => {
+        Fault::Undamped => {
             format!("choose a method that damps it: {}", typed("method", "sdirk2", bound.asked.method.is_some()))
         }
-        Fault::Damped => format!("{longest}: set {}", shorter(1.0)),
+        Fault::GrowthDamped => format!("{longest}: set {}", shorter(1.0)),
         _ if *step > 0.0 => format!("{longest}: set {}", shorter(ADVISED)),
         _ => format!("`{name}` amplifies every undamped oscillation: set {}", typed("method", "rk4", in_block)),
     };

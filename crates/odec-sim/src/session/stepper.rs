@@ -30,7 +30,7 @@ pub struct Stepper {
     /// The end of the run according to the model or the host; the start if neither gives an end.
     end: f64,
     /// The target of the runner's current run; `None` before the first step, and if the run must restart.
-    heading: Option<Heading>,
+    heading: Option<Target>,
     /// True if a value was set since the last step.
     changed: bool,
     t: f64,
@@ -41,7 +41,7 @@ pub struct Stepper {
 
 /// The target of a run.
 #[derive(Clone, Copy)]
-struct Heading {
+struct Target {
     t_end: f64,
     forward: bool,
 }
@@ -129,14 +129,14 @@ impl Stepper {
             self.settle()?;
         }
         match self.heading {
-            Some(Heading { t_end, forward: same }) if same == forward => {
+            Some(Target { t_end, forward: same }) if same == forward => {
                 if self.changed {
                     self.runner.resume_at(&self.bound.executor, self.t, &self.y)?;
                 }
                 if (t > t_end) == forward && t != t_end {
                     let t_end = f64::INFINITY.copysign(t - self.t);
                     self.runner.extend(t_end)?;
-                    self.heading = Some(Heading { t_end, forward });
+                    self.heading = Some(Target { t_end, forward });
                 }
             }
             _ => self.begin(t)?,
@@ -192,7 +192,7 @@ impl Stepper {
             self.before = stats;
         }
         begun?;
-        self.heading = Some(Heading { t_end, forward: t > self.t });
+        self.heading = Some(Target { t_end, forward: t > self.t });
         Ok(())
     }
 

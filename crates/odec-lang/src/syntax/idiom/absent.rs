@@ -55,7 +55,7 @@ const PULSES: [&str; 9] =
 /// Delays, noise, tables and pulses.
 pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
-    if !line.is_name(at) || scene.knows(word) || (at > 0 && line.text(at - 1) == ".") {
+    if !line.is_name(at) || scene.is_declared(word) || (at > 0 && line.text(at - 1) == ".") {
         return None;
     }
     if matches!(word, "dW" | "dW_t" | "dWt") && line.text(at + 1) != "=" && at > 0 {
@@ -68,7 +68,7 @@ pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<I
 pub(super) fn nothing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let alone = !matches!(line.text(at + 1), "(" | "[" | "." | "=") && (at == 0 || line.text(at - 1) != ".");
-    if !line.is_name(at) || !NOTHING.contains(&word) || scene.knows(word) || !alone {
+    if !line.is_name(at) || !NOTHING.contains(&word) || scene.is_declared(word) || !alone {
         return None;
     }
     Some(no_value(line, at, at))

@@ -135,7 +135,7 @@ pub(super) fn range_of(line: &Line<'_>, from: usize, to: usize) -> Option<String
 
 /// `w = [2*i for i in range(3)]` and `sum(u[i] for i in range(3))`.
 fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    if line.text(at) != "for" || scene.knows("for") {
+    if line.text(at) != "for" || scene.is_declared("for") {
         return None;
     }
     let open = line.span_start(at).checked_sub(1)?;
@@ -169,7 +169,7 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
         return Some(found.help(format!("write `{equation}`")));
     }
     let whole = Span::new(line.range.start, line.range.end);
-    let fits = !scene.knows(index) && !range.contains('N');
+    let fits = !scene.is_declared(index) && !range.contains('N');
     let found = found.help(format!("write `index {index} = {range}` and `{equation}`"));
     Some(if fits { found.fix(whole, format!("index {index} = {range}\n{equation}")) } else { found })
 }
@@ -182,7 +182,7 @@ fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         "Π" | "∏" => "prod",
         _ => return None,
     };
-    if scene.knows(sign) {
+    if scene.is_declared(sign) {
         return None;
     }
     let mut next = at + 1;
@@ -243,7 +243,10 @@ fn starred(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let array = |k: usize| scene.arrays.get(line.text(k)).and_then(|indices| indices.first()).copied();
-    if matches!(word, "sum" | "prod" | "Sum" | "add" | "product") && line.text(at + 1) == "(" && !scene.knows(word) {
+    if matches!(word, "sum" | "prod" | "Sum" | "add" | "product")
+        && line.text(at + 1) == "("
+        && !scene.is_declared(word)
+    {
         let close = line.close(at + 1)?;
         let arguments = line.arguments(at + 1)?;
         let [term, over] = arguments.as_slice() else { return None };
@@ -259,7 +262,7 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let index = array(at).filter(|_| line.text(at + 1) == "[" && line.touches(at))?;
     let close = line.close(at + 1)?;
-    if line.reads(at + 2, &["end", "]"]) && !scene.knows("end") {
+    if line.reads(at + 2, &["end", "]"]) && !scene.is_declared("end") {
         let found = IdiomMatch::new(CODE, "read the last element by its number", line.span(at + 2, at + 2));
         let help = format!("with `index {index} = 1..N`, the last element is `{word}[N]`");
         return Some(found.label("unknown word").help(help));
@@ -289,7 +292,7 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let index = scene.arrays.get(line.text(at + 2)).and_then(|indices| indices.first()).copied();
-    let index = index.filter(|_| line.text(at + 1) == "(" && line.text(at + 3) == ")" && !scene.knows(word))?;
+    let index = index.filter(|_| line.text(at + 1) == "(" && line.text(at + 3) == ")" && !scene.is_declared(word))?;
     let array = line.text(at + 2);
     let better = match word {
         "mean" | "Mean" | "average" => format!("(sum({index}: {array}[{index}])/sum({index}: 1))"),
@@ -308,7 +311,7 @@ fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 /// `d2u/dx2`, `du/dx`: a state over a variable that is not time.
 fn quotient_in_space(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let (above, below) = (line.text(at), line.text(at + 2));
-    if at == 0 || line.text(at + 1) != "/" || scene.knows(above) || scene.knows(below) {
+    if at == 0 || line.text(at + 1) != "/" || scene.is_declared(above) || scene.is_declared(below) {
         return None;
     }
     let (above, below) = (above.strip_prefix(['d', '∂'])?, below.strip_prefix(['d', '∂'])?);
@@ -335,7 +338,7 @@ fn quotient_in_space(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Id
 fn laplacian(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let called = matches!(word, "laplacian" | "Laplacian" | "laplace" | "del2" | "lap") && line.text(at + 1) == "(";
-    if !(called && !scene.knows(word) || word == "∇") {
+    if !(called && !scene.is_declared(word) || word == "∇") {
         return None;
     }
     Some(
@@ -350,7 +353,7 @@ fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     let word = line.text(at);
     let bracket = matches!(line.text(at + 1), "(" | "[") && line.touches(at);
     let number = line.kind(at + 2) == Some(TokenKind::Number) && matches!(line.text(at + 3), ")" | "]");
-    if !NUMBERED.contains(&word) || scene.knows(word) || !bracket || !number {
+    if !NUMBERED.contains(&word) || scene.is_declared(word) || !bracket || !number {
         return None;
     }
     let name = format!("{}{}", word.to_lowercase(), line.text(at + 2));

@@ -234,7 +234,7 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let name = line.text(at);
     let colons = line.reads(at + 1, &[":", ":"]);
     let dot = line.text(at + 1) == ".";
-    if !MODULES.contains(&name) || scene.knows(name) || !(dot || colons) || (at > 0 && line.text(at - 1) == ".") {
+    if !MODULES.contains(&name) || scene.is_declared(name) || !(dot || colons) || (at > 0 && line.text(at - 1) == ".") {
         return None;
     }
     let mut last = at + if colons { 3 } else { 2 };
@@ -339,7 +339,7 @@ fn elementwise(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 /// `Sin[y]`, `If[c, a, b]`
 fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
-    if !line.is_name(at) || line.text(at + 1) != "[" || !line.touches(at) || scene.knows(word) {
+    if !line.is_name(at) || line.text(at + 1) != "[" || !line.touches(at) || scene.is_declared(word) {
         return None;
     }
     let lower = word.to_lowercase();
@@ -391,7 +391,7 @@ fn condition_call(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 /// `pow(y, 2)` and its like.
 fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
-    if !line.is_name(at) || line.text(at + 1) != "(" || scene.knows(word) || scene.is_function(word) {
+    if !line.is_name(at) || line.text(at + 1) != "(" || scene.is_declared(word) || scene.is_function(word) {
         return None;
     }
     if at > 0 && matches!(line.text(at - 1), "." | "\\") {
@@ -420,7 +420,7 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
                 .mend("pi"),
         );
     }
-    if !line.is_name(at) || scene.knows(word) || matches!(line.text(at + 1), "(" | "[") {
+    if !line.is_name(at) || scene.is_declared(word) || matches!(line.text(at + 1), "(" | "[") {
         return None;
     }
     if let Some(found) = glued(scene, line, at) {
@@ -436,7 +436,11 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let better = format!("exp({})", super::line::bare(line.slice(at + 2, end)));
         return Some(IdiomMatch::new(CODE, "the exponential function is `exp`", line.span(at, end - 1)).mend(better));
     }
-    if matches!(word, "time" | "TIME" | "Time" | "T_") && !scene.knows("time") && line.text(at + 1) != "=" && at > 0 {
+    if matches!(word, "time" | "TIME" | "Time" | "T_")
+        && !scene.is_declared("time")
+        && line.text(at + 1) != "="
+        && at > 0
+    {
         let time = scene.time;
         return Some(
             IdiomMatch::new(CODE, format!("in this model, time is called `{time}`"), line.span(at, at))
@@ -482,7 +486,7 @@ fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let functions = ["sin", "cos", "tan", "exp", "ln", "sqrt", "log"];
     let rest = functions.iter().find_map(|name| Some((name, word.strip_prefix(name)?)));
-    let (name, argument) = rest.filter(|(_, argument)| scene.knows(argument))?;
+    let (name, argument) = rest.filter(|(_, argument)| scene.is_declared(argument))?;
     let help = format!("write `{name}({argument})`");
     Some(
         IdiomMatch::new(CODE, format!("the argument of `{name}` needs brackets"), line.span(at, at))

@@ -171,7 +171,7 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         at = 1;
     }
     let kind = line.text(at);
-    if !is_type(kind) || scene.knows(kind) {
+    if !is_type(kind) || scene.is_declared(kind) {
         return None;
     }
     let mut name = at + 1;
@@ -192,7 +192,7 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let whole = line.span(0, line.tokens.len() - 1);
     let found = IdiomMatch::new(CODE, "odec has no types", whole).label("a declaration").over(line.range.clone());
     let label = line.text(name);
-    if line.text(name + 1) == "=" && !scene.knows(label) {
+    if line.text(name + 1) == "=" && !scene.is_declared(label) {
         let several = line.find(name, ",").is_some();
         let sign = usize::from(line.text(name + 2) == "-");
         let number = line.kind(name + 2 + sign) == Some(TokenKind::Number) && end == name + 3 + sign;
@@ -345,7 +345,7 @@ fn boundary(line: &Line<'_>) -> Option<IdiomMatch> {
 /// `boundary neumann i`, `boundary dirichlet i = 0`
 fn kind_of_boundary(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(1).to_lowercase();
-    if line.text(0) != "boundary" || scene.knows(line.text(1)) || line.text(2) == "[" {
+    if line.text(0) != "boundary" || scene.is_declared(line.text(1)) || line.text(2) == "[" {
         return None;
     }
     let array = scene.arrays.iter().filter(|(_, indices)| indices.len() == 1).map(|(name, _)| *name).min();
@@ -378,7 +378,7 @@ fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let value = at > 0 && line.text(at - 1) == "=" && line.kind(at) == Some(TokenKind::Number);
     let end =
         (at + 1..line.tokens.len()).find(|&k| matches!(line.text(k), "," | ";" | "in")).unwrap_or(line.tokens.len());
-    let known = |k: usize| UNITS.contains(&line.text(k)) && !scene.knows(line.text(k));
+    let known = |k: usize| UNITS.contains(&line.text(k)) && !scene.is_declared(line.text(k));
     let first = line.text(at + 1) == "1" && line.text(at + 2) == "/" || known(at + 1);
     let rest = (at + 1..end).all(|k| {
         known(k) || line.kind(k) == Some(TokenKind::Number) || matches!(line.text(k), "/" | "*" | "^" | "·" | "-")
@@ -395,7 +395,10 @@ fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 fn degrees(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let last = if line.text(at + 1) == "*" { at + 2 } else { at + 1 };
     let word = line.text(last);
-    if line.kind(at) != Some(TokenKind::Number) || !matches!(word, "deg" | "degree" | "degrees") || scene.knows(word) {
+    if line.kind(at) != Some(TokenKind::Number)
+        || !matches!(word, "deg" | "degree" | "degrees")
+        || scene.is_declared(word)
+    {
         return None;
     }
     let better = format!("{}*pi/180", line.text(at));
@@ -406,12 +409,12 @@ fn degrees(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
 /// `5ms`, `30deg`, `5*mV`, `1/s`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
 fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let headline = "write a unit in square brackets";
-    let is_unit = |word: &str| UNITS.contains(&word) && !scene.knows(word);
+    let is_unit = |word: &str| UNITS.contains(&word) && !scene.is_declared(word);
     let ends = |k: usize| k >= line.tokens.len() || matches!(line.text(k), "," | ";" | "}");
     let declares = matches!(line.text(0), "param" | "const" | "state");
     if line.kind(at) == Some(TokenKind::Malformed) {
         let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
-        if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.knows(tail) {
+        if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.is_declared(tail) {
             let better = format!("{number}*pi/180");
             let found = IdiomMatch::new("E0119", "odec needs angles in radians", line.span(at, at));
             return Some(found.label(format!("write `{better}`")).mend(better));

@@ -35,7 +35,7 @@ pub(super) fn filled(template: &str, arguments: &[&str]) -> String {
 /// Reports functions whose meaning differs between languages.
 pub(super) fn uncertain(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
-    let call = line.is_name(at) && line.text(at + 1) == "(" && !scene.knows(word) && !scene.is_function(word);
+    let call = line.is_name(at) && line.text(at + 1) == "(" && !scene.is_declared(word) && !scene.is_function(word);
     let member = at > 0 && matches!(line.text(at - 1), "." | "\\");
     doubtful(scene, line, at).filter(|_| call && !member)
 }

@@ -38,7 +38,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
 /// `cb = ContinuousCallback(condition, affect!)`, `options = odeset('Events', @hit)`
 fn callback(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
-    if !CALLBACKS.contains(&word) || scene.knows(word) || line.text(at + 1) != "(" {
+    if !CALLBACKS.contains(&word) || scene.is_declared(word) || line.text(at + 1) != "(" {
         return None;
     }
     Some(event(line))
@@ -46,7 +46,7 @@ fn callback(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
 
 /// `hit.terminal = True`
 fn flag(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let known = at != 0 || scene.knows(line.text(0));
+    let known = at != 0 || scene.is_declared(line.text(0));
     let fits = line.text(1) == "." && FLAGS.contains(&line.text(2)) && line.text(3) == "=";
     (!known && fits).then(|| event(line))
 }
@@ -66,7 +66,7 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let impulse = IMPULSES.contains(&word);
     let open = line.text(at + 1) == "(" || impulse && line.text(at + 1) == "[";
-    if !line.is_name(at) || !open || scene.knows(word) || scene.is_function(word) {
+    if !line.is_name(at) || !open || scene.is_declared(word) || scene.is_function(word) {
         return None;
     }
     let arguments = line.arguments(at + 1)?;

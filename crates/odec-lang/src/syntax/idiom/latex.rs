@@ -140,7 +140,7 @@ fn convert(scene: &Scene<'_>, text: &str, depth: usize) -> Option<String> {
                 let base = out.trim_end();
                 if base.ends_with('e')
                     && !base[..base.len() - 1].ends_with(|c: char| c.is_alphanumeric() || c == '_')
-                    && !scene.knows("e")
+                    && !scene.is_declared("e")
                 {
                     out.truncate(base.len() - 1);
                     out.push_str(&format!("exp({})", products(scene, &inside)));
@@ -235,7 +235,7 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
         }
         _ if is_greek(word) => {
             separate(out);
-            let letter = letter(word).filter(|letter| scene.knows(letter) && !scene.knows(word));
+            let letter = letter(word).filter(|letter| scene.is_declared(letter) && !scene.is_declared(word));
             out.push_str(letter.unwrap_or(word));
             Some(rest)
         }

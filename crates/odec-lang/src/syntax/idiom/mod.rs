@@ -127,7 +127,7 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    fn knows(&self, name: &str) -> bool {
+    fn is_declared(&self, name: &str) -> bool {
         self.declared.contains(name)
     }
 

@@ -83,7 +83,7 @@ fn skeleton(name: &str) -> String {
 /// `х` where `x` is declared, or the other way round.
 fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
-    if !line.is_name(at) || scene.knows(word) || scene.is_function(word) {
+    if !line.is_name(at) || scene.is_declared(word) || scene.is_function(word) {
         return None;
     }
     let looks = skeleton(word);
@@ -111,7 +111,7 @@ fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 /// `params['k']`, `p["k"]`, `params[["k"]]`, `params.k`, `params$k`: entries of a dictionary, a list or an object.
 fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let holder = line.text(at);
-    let fits = line.is_name(at) && line.touches(at) && !scene.knows(holder) && !scene.is_function(holder);
+    let fits = line.is_name(at) && line.touches(at) && !scene.is_declared(holder) && !scene.is_function(holder);
     if !fits || at > 0 && line.text(at - 1) == "." {
         return None;
     }
@@ -143,7 +143,7 @@ fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let found = IdiomMatch::new(CODE, "write a parameter by its name alone", line.span(at, last));
     let found = found.label(format!("write `{name}`"));
-    Some(if scene.knows(name) && name != scene.time {
+    Some(if scene.is_declared(name) && name != scene.time {
         found.mend(name)
     } else {
         found.help(format!("write `{name}`, and declare it with `param {name} = 1`"))
@@ -178,7 +178,7 @@ fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             let found = IdiomMatch::new(CODE, "a name cannot contain a hyphen", line.span(at, second))
                 .label(format!("write `{better}`"));
             let found = found.help(format!("write `{better}`"));
-            let known = scene.knows(b) || line.kind(second) != Some(TokenKind::Name);
+            let known = scene.is_declared(b) || line.kind(second) != Some(TokenKind::Name);
             return Some(if known { found } else { everywhere(scene, found, &[a, "-", b], &better) });
         }
         let found = IdiomMatch::new(CODE, "a name cannot contain a space", line.span(at, second))

@@ -82,7 +82,7 @@ pub(super) fn drop(line: &Line<'_>, headline: String, label: &str) -> IdiomMatch
 
 fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
-    if !line.is_name(0) || scene.knows(word) {
+    if !line.is_name(0) || scene.is_declared(word) {
         return None;
     }
     let next = line.kind(1);
@@ -165,7 +165,7 @@ fn section(line: &Line<'_>) -> Option<IdiomMatch> {
 /// `[t, y] = ode45(@f, [0 10], 1)`, `tspan = [0 10]`
 fn solver(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let call = (0..line.tokens.len()).find(|&k| {
-        SOLVERS.contains(&line.text(k)) && matches!(line.text(k + 1), "(" | "[") && !scene.knows(line.text(k))
+        SOLVERS.contains(&line.text(k)) && matches!(line.text(k + 1), "(" | "[") && !scene.is_declared(line.text(k))
     })?;
     let word = line.text(call);
     Some(

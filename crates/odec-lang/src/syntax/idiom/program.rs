@@ -120,7 +120,7 @@ fn assigns(line: &Line<'_>) -> bool {
 /// `if c ... y' = 1 ... else ... y' = 2 ... end`
 fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
-    if !matches!(line.text(0), "if" | "IF" | "If") || scene.knows(line.text(0)) {
+    if !matches!(line.text(0), "if" | "IF" | "If") || scene.is_declared(line.text(0)) {
         return None;
     }
     let (next, _) = block_end(scene, at);
@@ -273,7 +273,7 @@ fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         "while" => line.tokens.len() > 1 && line.kind(1) != Some(TokenKind::Equals),
         _ => false,
     };
-    if !fits || scene.knows(word) {
+    if !fits || scene.is_declared(word) {
         return None;
     }
     let (next, _) = block_end(scene, at);
@@ -386,7 +386,7 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         "int" | "void" | "double" | "static" => line.is_name(1) && line.text(2) == "(" && line.whole().ends_with('{'),
         _ => assigned.is_some(),
     };
-    if !headed || scene.knows(word) && assigned.is_none() {
+    if !headed || scene.is_declared(word) && assigned.is_none() {
         return None;
     }
     let open = (0..line.tokens.len()).find(|&k| line.text(k) == "(")?;
@@ -561,7 +561,11 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         return None;
     }
     let (next, _) = block_end(scene, at);
-    if line.kind(2) == Some(TokenKind::Number) && line.text(3) == "}" && line.tokens.len() == 4 && !scene.knows(word) {
+    if line.kind(2) == Some(TokenKind::Number)
+        && line.text(3) == "}"
+        && line.tokens.len() == 4
+        && !scene.is_declared(word)
+    {
         let better = format!("param {word} = {}", line.text(2));
         let found = IdiomMatch::new(CODE, "write a value after `=`", line.span(0, 3))
             .label("a value in braces")

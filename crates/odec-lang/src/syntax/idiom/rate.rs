@@ -71,11 +71,11 @@ fn equation(line: &Line<'_>, from: usize, to: usize, found: IdiomMatch) -> Idiom
 /// `dx/dt`, `d2x/dt2`, `d^2x/dt^2`, `d(x)/dt`, `d/dt (x)`.
 fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
-    if !line.is_name(at) || scene.knows(word) || (at > 0 && line.text(at - 1) == ".") {
+    if !line.is_name(at) || scene.is_declared(word) || (at > 0 && line.text(at - 1) == ".") {
         return None;
     }
     let dt = format!("d{}", scene.time);
-    let by_time = |k: usize| line.text(k) == dt && !scene.knows(&dt);
+    let by_time = |k: usize| line.text(k) == dt && !scene.is_declared(&dt);
     // d(x)/dt
     if word == "d" && line.text(at + 1) == "(" && line.touches(at) {
         let close = line.close(at + 1)?;
@@ -163,7 +163,7 @@ fn partial(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let open = at + 1;
-    if !line.is_name(at) || scene.knows(word) || !matches!(line.text(open), "(" | "[") || !line.touches(at) {
+    if !line.is_name(at) || scene.is_declared(word) || !matches!(line.text(open), "(" | "[") || !line.touches(at) {
         return None;
     }
     if at > 0 && line.text(at - 1) == "." {
@@ -249,7 +249,7 @@ fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
 /// `ẏ`, `ÿ`
 fn dotted(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
-    if word.is_ascii() || scene.knows(word) {
+    if word.is_ascii() || scene.is_declared(word) {
         return None;
     }
     let parts: Vec<char> = word.nfd().collect();
@@ -387,7 +387,7 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let is_step = |k: usize| {
         let word = line.text(k);
         // a definition `dx` may use a parameter `dt`
-        let free = of.is_none() && !matches!(word, "h" | "step") || !scene.knows(word);
+        let free = of.is_none() && !matches!(word, "h" | "step") || !scene.is_declared(word);
         STEPS.contains(&word) && free && line.text(k - 1) != "/"
     };
     let step = (from..end).filter(|&k| is_step(k)).collect::<Vec<_>>();
@@ -417,7 +417,7 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let sign = matches!(word, "∫");
-    let named = INTEGRALS.contains(&word) && line.text(at + 1) == "(" && !scene.knows(word);
+    let named = INTEGRALS.contains(&word) && line.text(at + 1) == "(" && !scene.is_declared(word);
     if !named && !sign {
         return None;
     }

@@ -111,7 +111,7 @@ fn michaelis(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<IdiomMa
 
 /// `A -> null  mass k`: an empty side is `0`.
 fn nothing(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<IdiomMatch> {
-    let at = (0..line.tokens.len()).find(|&k| NOTHING.contains(&line.text(k)) && !scene.knows(line.text(k)))?;
+    let at = (0..line.tokens.len()).find(|&k| NOTHING.contains(&line.text(k)) && !scene.is_declared(line.text(k)))?;
     let first = at == 0 || matches!(line.text(at - 1), ":") || at == arrow + 1;
     let last = at + 1 == arrow || LAWS.contains(&line.text(at + 1)) || matches!(line.text(at + 1), ";" | "," | "");
     (first && last).then(|| {
@@ -128,7 +128,7 @@ fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Idiom
     let species = |k: usize| scene.states.contains(line.text(k));
     let at = (0..law).find(|&k| {
         let next = if line.text(k + 1) == "*" { k + 2 } else { k + 1 };
-        line.is_name(k) && scene.knows(line.text(k)) && !species(k) && next < law && species(next)
+        line.is_name(k) && scene.is_declared(line.text(k)) && !species(k) && next < law && species(next)
     })?;
     let next = if line.text(at + 1) == "*" { at + 2 } else { at + 1 };
     let name = line.text(at);

@@ -116,7 +116,7 @@ fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         better.push_str(text);
     };
     for k in at..end {
-        let elif = matches!(line.text(k), "elif" | "elseif" | "elsif") && !scene.knows(line.text(k));
+        let elif = matches!(line.text(k), "elif" | "elseif" | "elsif") && !scene.is_declared(line.text(k));
         match line.text(k) {
             "if" if k == at => add("if ", ""),
             _ if elif => add(" else if ", line.slice(from, k)),
@@ -144,7 +144,7 @@ fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 fn otherwise(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let earlier = (0..at).any(|k| line.text(k) == "if");
-    let known = matches!(word, "elif" | "elseif" | "elsif" | "elsewhen") && !scene.knows(word) && earlier;
+    let known = matches!(word, "elif" | "elseif" | "elsif" | "elsewhen") && !scene.is_declared(word) && earlier;
     known.then(|| {
         IdiomMatch::new("E0122", format!("write `{word}` as `else if`"), line.span(at, at))
             .label("write `else if`")
@@ -286,7 +286,8 @@ pub(super) fn operand_start(line: &Line<'_>, at: usize) -> Option<usize> {
 fn spoken_remainder(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let between = at > 0 && line.tokens[at - 1].ends_value() && line.tokens.get(at + 1)?.begins_value();
-    if !matches!(word, "mod" | "MOD" | "Mod" | "rem") || scene.knows(word) || !between || line.text(at + 1) == "(" {
+    if !matches!(word, "mod" | "MOD" | "Mod" | "rem") || scene.is_declared(word) || !between || line.text(at + 1) == "("
+    {
         return None;
     }
     let (start, end) = (operand_start(line, at)?, line.operand_end(at + 1)?);
@@ -356,7 +357,8 @@ fn upper(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     ];
     let (word, better) = words.iter().find(|(word, _)| *word == line.text(at))?;
     let chain = line.find(0, "IF").or_else(|| line.find(0, "If")).or_else(|| line.find(0, "if"));
-    if scene.knows(word) || line.text(at + 1) == "(" && line.touches(at) && at > 0 && line.arguments(at + 1)?.len() > 1
+    if scene.is_declared(word)
+        || line.text(at + 1) == "(" && line.touches(at) && at > 0 && line.arguments(at + 1)?.len() > 1
     {
         return None;
     }
@@ -419,7 +421,7 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let exponent = if minus { at + 3 } else { at + 2 };
     let digits = line.text(exponent);
     let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if matches!(tail, "x10" | "X10") && matches!(line.text(at + 1), "^" | "**") && whole && !scene.knows(tail) {
+    if matches!(tail, "x10" | "X10") && matches!(line.text(at + 1), "^" | "**") && whole && !scene.is_declared(tail) {
         let better = format!("{number}e{}{digits}", if minus { "-" } else { "" });
         let found = IdiomMatch::new("E0113", "write a power of ten with `e`", line.span(at, exponent));
         return Some(found.label(format!("write `{better}`")).mend(better));
@@ -427,14 +429,14 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let float = matches!(tail, "f" | "F" | "l" | "L") && number.contains('.')
         || tail.starts_with("_dp")
         || tail.starts_with("_r");
-    if float && !scene.knows(tail) {
+    if float && !scene.is_declared(tail) {
         return Some(
             IdiomMatch::new("E0113", format!("`{word}` is not a number"), line.span(at, at))
                 .label("numbers have no suffix")
                 .mend(number),
         );
     }
-    let imaginary = matches!(tail, "j" | "im" | "i") && !scene.knows(tail);
+    let imaginary = matches!(tail, "j" | "im" | "i") && !scene.is_declared(tail);
     imaginary.then(|| {
         IdiomMatch::new("E0113", "odec has no complex numbers", line.span(at, at))
             .label("an imaginary number?")

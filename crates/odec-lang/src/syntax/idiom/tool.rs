@@ -33,13 +33,13 @@ fn name_of_file(scene: &Scene<'_>, file: &str) -> String {
     let stem = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".ode");
     let name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let usable = name.starts_with(|c: char| c.is_ascii_alphabetic()) && !crate::syntax::explain::is_keyword(&name);
-    if usable && !scene.knows(&name) { name } else { "part".to_owned() }
+    if usable && !scene.is_declared(&name) { name } else { "part".to_owned() }
 }
 
 /// `import "cell.ode"`, `use cell.ode as c`, `use "cell.ode"`, `use "cell.ode" as c(k = 2)`
 fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let (word, end) = (line.text(0), line.tokens.len());
-    if !matches!(word, "use" | "import" | "include") || scene.knows(word) || end < 2 {
+    if !matches!(word, "use" | "import" | "include") || scene.is_declared(word) || end < 2 {
         return None;
     }
     let quoted = line.kind(1) == Some(TokenKind::Text);
@@ -93,7 +93,7 @@ fn given(scene: &Scene<'_>, line: &Line<'_>, (name, amount): (&str, &str), head:
 /// `dose gut 100 at 0 every 12`, `bolus 100 into gut`
 fn dose(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let (word, end) = (line.text(0), line.tokens.len());
-    if !matches!(word, "dose" | "bolus" | "Dose" | "DOSE") || scene.knows(word) || line.text(1) == "(" {
+    if !matches!(word, "dose" | "bolus" | "Dose" | "DOSE") || scene.is_declared(word) || line.text(1) == "(" {
         return None;
     }
     let value = |at: usize| line.operand_end(at).filter(|&k| k > at).map(|k| (line.slice(at, k), k));
@@ -127,7 +127,10 @@ fn dose(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 fn dose_called(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
     let pours = matches!(word, "infusion" | "infuse" | "Infusion");
-    if !(pours || matches!(word, "bolus" | "dose" | "Bolus" | "addDose")) || scene.knows(word) || line.text(1) != "(" {
+    if !(pours || matches!(word, "bolus" | "dose" | "Bolus" | "addDose"))
+        || scene.is_declared(word)
+        || line.text(1) != "("
+    {
         return None;
     }
     let arguments = line.arguments(1)?;
@@ -216,7 +219,7 @@ fn bound_alone(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 fn picture(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let (word, end) = (line.text(0), line.tokens.len());
     let names = (1..end).all(|k| line.is_name(k) || line.text(k) == ",");
-    if !PICTURES.contains(&word) || scene.knows(word) || !line.is_name(1) || !names {
+    if !PICTURES.contains(&word) || scene.is_declared(word) || !line.is_name(1) || !names {
         return None;
     }
     let list: Vec<&str> = (1..end).filter(|&k| line.is_name(k)).map(|k| line.text(k)).collect();
@@ -234,7 +237,7 @@ fn in_space(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let end = line.tokens.len();
     let part = |k: usize| {
         let word = line.text(k);
-        if !line.is_name(k) || scene.knows(word) && k > 0 {
+        if !line.is_name(k) || scene.is_declared(word) && k > 0 {
             return None;
         }
         let (base, by) = word.rsplit_once('_')?;

@@ -100,7 +100,7 @@ impl<'a> Collector<'a> {
                 }
             }
             StatementKind::Params(name, entries) => found.sets.push((name, entries)),
-            StatementKind::Later(later) => self.declare_beside(later, statement.doc.as_deref(), found),
+            StatementKind::Later(later) => self.declare_other(later, statement.doc.as_deref(), found),
             StatementKind::Time(..)
             | StatementKind::Unit(_)
             | StatementKind::Units(_)
@@ -111,7 +111,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Indices, boundaries and inputs.
-    fn declare_beside(&mut self, later: &'a Later, doc: Option<&'a str>, found: &mut Declarations<'a>) {
+    fn declare_other(&mut self, later: &'a Later, doc: Option<&'a str>, found: &mut Declarations<'a>) {
         match later {
             Later::Index(items) => {
                 for (names, first, last) in items {

@@ -116,7 +116,7 @@ impl<'a> Checker<'a> {
                 report.labels.push(Label { span: bracket.span, text: format!("`{name}` is in [{}]", bracket.text) });
             }
         }
-        let exprs: Vec<ExprId> = sites.flat_map(|s| [s.left_expr, s.right_expr, s.beside]).flatten().collect();
+        let exprs: Vec<ExprId> = sites.flat_map(|s| [s.left_expr, s.right_expr, s.context]).flatten().collect();
         self.declarations(&mut report, &exprs);
         if report.labels.len() > MAX_PLACES {
             let more = report.labels.len() - MAX_PLACES;

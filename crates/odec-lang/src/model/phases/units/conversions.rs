@@ -29,14 +29,14 @@ impl<'a> Checker<'a> {
             let before = self.reports.list().len();
             let mut sides = [site.left_expr, Some(expr)].into_iter().flatten();
             if let Some((name, place)) = sides.find_map(|side| doubts[side.0 as usize]) {
-                self.name_in_doubt(name, place, conversion);
+                self.undecided_name(name, place, conversion);
             }
             let top = tops[expr.0 as usize];
             if conversion.has_dimension
                 && chains.insert(top)
                 && let Some(number) = self.bare_in_chain(top)
             {
-                self.number_in_doubt(number, site.right);
+                self.undecided_number(number, site.right);
             }
             if self.reports.list().len() > before {
                 continue;
@@ -85,14 +85,14 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports a number whose unit is inferred from neighbours of different scales.
-    pub(super) fn number_in_doubt(&mut self, number: ExprId, other: odec_ir::Span) {
+    pub(super) fn undecided_number(&mut self, number: ExprId, other: odec_ir::Span) {
         let headline = "a number without a unit meets units of different scale";
         let report = error("E0574", headline, self.span(number), "which unit does this have?")
             .label(other, "odec converts this");
         self.reports.say(report.help("give the number its unit: `65 [mV]`"));
     }
 
-    fn name_in_doubt(&mut self, name: &str, place: ExprId, conversion: &super::Conversion<'a>) {
+    fn undecided_name(&mut self, name: &str, place: ExprId, conversion: &super::Conversion<'a>) {
         let headline = format!("`{name}` has no unit, but its use requires a conversion");
         let site = conversion.site;
         let report = error("E0574", headline, site.right, format!("multiplied by {}", conversion.factor.scale()));

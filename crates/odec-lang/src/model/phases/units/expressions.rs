@@ -38,7 +38,7 @@ impl<'a> Checker<'a> {
 
     pub(super) fn site(&self, kind: Kind<'a>, left: ExprId, right: ExprId) -> Site<'a> {
         let (a, b) = (self.span(left), self.span(right));
-        Site { kind, left: a, right: b, left_expr: Some(left), right_expr: Some(right), beside: None }
+        Site { kind, left: a, right: b, left_expr: Some(left), right_expr: Some(right), context: None }
     }
 
     fn node(&mut self, id: ExprId) -> Value {
@@ -132,7 +132,7 @@ impl<'a> Checker<'a> {
         let Value::Unit(unit) = self.value_of(first) else { return Value::Any };
         let bare = list.iter().copied().find(|id| self.values[id.0 as usize] == Some(Value::Bare));
         if let Some(bare) = bare.filter(|_| self.is_scale(unit)) {
-            return self.beside_number(kind, bare, list);
+            return self.next_to_number(kind, bare, list);
         }
         for &other in list.iter().filter(|&&id| id != first) {
             let value = self.value_of(other);
@@ -143,7 +143,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Dimensionless quantities next to a number, as in `1 + s/K`: the number is a pure number, so all values are.
-    fn beside_number(&mut self, kind: Kind<'a>, bare: ExprId, list: &[ExprId]) -> Value {
+    fn next_to_number(&mut self, kind: Kind<'a>, bare: ExprId, list: &[ExprId]) -> Value {
         for &other in list.iter().filter(|&&id| id != bare) {
             let value = self.value_of(other);
             let site = self.site(kind, bare, other);
@@ -159,7 +159,7 @@ impl<'a> Checker<'a> {
         let kind = |id: ExprId| &tree.exprs[id.0 as usize].kind;
         let (ExprKind::Number(x), ExprKind::Name(reference)) = (kind(bare), kind(other)) else { return };
         let Some(bracket) = self.quantity(&reference.name.name).and_then(|q| q.bracket) else { return };
-        if *x > 1.0 && !self.forgetful {
+        if *x > 1.0 && !self.ignores_units {
             let (name, unit) = (&reference.name.name, &bracket.text);
             let headline = format!("`{name}` is in [{unit}], but a number next to it is a pure number");
             let report = crate::report::warning("W0517", headline, self.span(bare), format!("not in [{unit}]"));
@@ -297,7 +297,7 @@ impl<'a> Checker<'a> {
                 for &argument in arguments {
                     self.pure(Kind::Pure("celsius"), argument);
                 }
-                match table::find("K").filter(|_| !self.forgetful) {
+                match table::find("K").filter(|_| !self.ignores_units) {
                     Some(kelvin) => Value::Unit(self.pool.id(kelvin)),
                     None => Value::Unit(self.fresh()),
                 }

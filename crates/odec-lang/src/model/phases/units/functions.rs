@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::statements::depth_first;
-use super::undecided::MAX_ASKED;
+use super::undecided::MAX_PLACES;
 use super::{Checker, Kind, PendingNumber, Site, Value};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind};
@@ -33,7 +33,7 @@ pub(super) struct Scheme {
     /// The unit of the value.
     value: Value,
     /// Units next to numbers without a unit, and these numbers: `x^2` in `1 + x^2`.
-    beside: Vec<PendingNumber>,
+    pending: Vec<PendingNumber>,
 }
 
 /// Argument of a call: the unit that replaces its variable, and its value as an exponent.
@@ -45,7 +45,7 @@ struct Substitution {
 
 impl<'a> Checker<'a> {
     /// Solves all functions, each after the functions that it calls.
-    pub(super) fn look_at_functions(&mut self) {
+    pub(super) fn visit_functions(&mut self) {
         let functions = &self.names.found.functions;
         let order = depth_first(functions.len(), |k, uses| {
             for id in self.input.nodes_of(functions[k].body) {
@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
         self.arguments = item.arguments.iter().map(|a| a.name.as_str()).zip(arguments.iter().copied()).collect();
         let value = self.value(item.body);
         let mut undecided = std::mem::take(&mut self.undecided);
-        let beside = undecided.of_function(|unit| self.reduced(unit));
+        let pending = undecided.of_function(|unit| self.reduced(unit));
         self.undecided = undecided;
         self.arguments.clear();
         let open: Vec<UnitId> = arguments.iter().map(|&v| self.variable(v)).collect();
@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
             Value::Unit(unit) => Value::Unit(self.reduced(unit)),
             other => other,
         };
-        self.schemes.insert(index, Rc::new(Scheme { arguments, units, determined, value, beside }));
+        self.schemes.insert(index, Rc::new(Scheme { arguments, units, determined, value, pending }));
     }
 
     /// The unit of a call.
@@ -103,10 +103,10 @@ impl<'a> Checker<'a> {
             };
             put.push(Substitution { variable, unit, exponent });
         }
-        if self.undecided.may_ask(scheme.beside.len()) {
-            self.beside_numbers(&scheme, &given, &mut put, arguments);
+        if self.undecided.count_places(scheme.pending.len()) {
+            self.check_pending_numbers(&scheme, &given, &mut put, arguments);
         } else if !std::mem::replace(&mut self.undecided.refused, true) {
-            let headline = format!("the functions of the model hold more than {MAX_ASKED} numbers in all their calls");
+            let headline = format!("the functions of the model hold more than {MAX_PLACES} numbers in all their calls");
             let report = error("E0509", headline, item.name.span, "this function");
             self.reports.say(report.help("nest fewer calls, or give a value that you use twice a name"));
         }
@@ -118,8 +118,8 @@ impl<'a> Checker<'a> {
             }
             let span = self.span(arguments[k]);
             let kind = Kind::Argument(&item.arguments[k].name, &item.name.name);
-            let (right_expr, beside) = (Some(arguments[k]), Some(item.body));
-            let site = Site { kind, left: item.arguments[k].span, right: span, left_expr: None, right_expr, beside };
+            let (right_expr, context) = (Some(arguments[k]), Some(item.body));
+            let site = Site { kind, left: item.arguments[k].span, right: span, left_expr: None, right_expr, context };
             self.equate(unit, *value, site);
         }
         self.doubtful_arguments(&scheme, &given, arguments, before);
@@ -135,13 +135,19 @@ impl<'a> Checker<'a> {
 
     /// Makes dimensionless values next to numbers in a function, such as `s/K` in `1 + s/K`, pure numbers: an
     /// argument is converted so that the scale of the value is 1.
-    fn beside_numbers(&mut self, scheme: &Scheme, given: &[Value], put: &mut [Substitution], arguments: &[ExprId]) {
+    fn check_pending_numbers(
+        &mut self,
+        scheme: &Scheme,
+        given: &[Value],
+        put: &mut [Substitution],
+        arguments: &[ExprId],
+    ) {
         let scale_of = |checker: &mut Self, unit: UnitId, put: &[Substitution]| {
             let unit = checker.instance(unit, put);
             let unit = checker.reduced(unit);
             if checker.pool[unit].is_scale() { Some(unit) } else { None }
         };
-        for place in &scheme.beside {
+        for place in &scheme.pending {
             let unit = self.plain(place.unit);
             let Some(scale) = scale_of(self, unit, put) else { continue };
             let times = |checker: &Self, k: usize| checker.pool[unit].get(Atom::Variable(scheme.arguments[k]).into());
@@ -153,13 +159,13 @@ impl<'a> Checker<'a> {
                 put[k].unit = self.pool.id(converted);
             }
         }
-        for &PendingNumber { unit, number, is_exponent, .. } in &scheme.beside {
+        for &PendingNumber { unit, number, is_exponent, .. } in &scheme.pending {
             let of_call = self.instance(unit, put);
             let of_call = self.reduced(of_call);
             let plain = self.plain(unit);
             if scale_of(self, plain, put).is_some() || self.pool[of_call].is_scale() {
                 let other = arguments.first().map_or(self.span(number), |&a| self.span(a));
-                self.number_in_doubt(number, other);
+                self.undecided_number(number, other);
             } else if self.pool[of_call].is_open() {
                 // the function that contains this call handles the number
                 let other = self.span(number);
@@ -183,9 +189,9 @@ impl<'a> Checker<'a> {
             let bare = (0..given.len())
                 .find(|&j| given[j] == Value::Bare && together(self, scheme.units[j], scheme.units[k]))
                 .map(|j| arguments[j]);
-            let inside = scheme.beside.iter().find(|b| !b.is_exponent && b.unit == scheme.units[k]).map(|b| b.number);
+            let inside = scheme.pending.iter().find(|b| !b.is_exponent && b.unit == scheme.units[k]).map(|b| b.number);
             if let Some(number) = bare.or(inside) {
-                self.number_in_doubt(number, self.span(arguments[k]));
+                self.undecided_number(number, self.span(arguments[k]));
             }
         }
     }

@@ -107,7 +107,7 @@ struct Site<'a> {
     left_expr: Option<ExprId>,
     right_expr: Option<ExprId>,
     /// Expression that contains the right side; for an argument, the body of its function.
-    beside: Option<ExprId>,
+    context: Option<ExprId>,
 }
 
 /// Two units of different dimensions.
@@ -157,7 +157,7 @@ struct Checker<'a> {
     undecided: Undecided,
     reports: Reports,
     /// True if declared units are ignored, except that of time.
-    forgetful: bool,
+    ignores_units: bool,
     /// Reasons are kept: the unit of a name stays open in what it is used for, so that a contradiction can be traced
     /// through the equations that determined it. A check without reasons takes what is known of the name at once.
     traced: bool,
@@ -193,15 +193,15 @@ pub(super) fn check<'a>(input: Input<'a>, names: &'a Names<'a>) -> UnitFindings 
         return UnitFindings { units, said: reports.into_list(), ..UnitFindings::default() };
     }
     let mut checker = Checker::new(input, names, units.clone(), reports.clone());
-    checker.look_at_all();
+    checker.visit_all();
     // only a contradiction asks for reasons, and most models have none
     if !checker.clashes.is_empty() {
         let work = checker.solver.work;
         checker = Checker { traced: true, ..Checker::new(input, names, units, reports) };
-        checker.look_at_all();
+        checker.visit_all();
         checker.solver.work += work;
     }
-    checker.drop_what_time_alone_says();
+    checker.drop_contradictions_about_time();
     checker.found()
 }
 
@@ -221,7 +221,7 @@ fn declared_units(input: Input<'_>, reports: &mut Reports) -> (Mode, Vec<String>
     for statement in &input.tree.statements {
         match &statement.kind {
             StatementKind::Units(word) => {
-                let asked = match word.name.as_str() {
+                let counted_places = match word.name.as_str() {
                     "off" => Mode::Off,
                     "relaxed" => Mode::Relaxed,
                     "strict" => Mode::Strict,
@@ -233,7 +233,7 @@ fn declared_units(input: Input<'_>, reports: &mut Reports) -> (Mode, Vec<String>
                     }
                 };
                 match mode {
-                    None => mode = Some((asked, word.span)),
+                    None => mode = Some((counted_places, word.span)),
                     Some((_, first)) => {
                         let report = error("E0573", "the model has two `units` lines", word.span, "again here");
                         reports.say(report.label(first, "first here").help("keep one of the two lines"));
@@ -280,7 +280,7 @@ impl<'a> Checker<'a> {
             conversions: Vec::new(),
             undecided: Undecided::default(),
             reports,
-            forgetful: false,
+            ignores_units: false,
             traced: false,
             known: HashMap::new(),
             shared: HashMap::new(),
@@ -288,9 +288,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn look_at_all(&mut self) {
+    fn visit_all(&mut self) {
         self.collect();
-        self.look_at_statements();
+        self.visit_statements();
     }
 
     /// Drops contradictions about the unit of time. `x' = -x` with numbers as coefficients lacks a unit of time for
@@ -298,15 +298,15 @@ impl<'a> Checker<'a> {
     /// when all declared units except that of time are ignored is dropped. If scales differ as well, a factor is
     /// applied: in `v' = -x` with v in [km/h] and x in [m], the missing coefficient is 1 [1/s^2], and x m/s^2 is
     /// converted.
-    fn drop_what_time_alone_says(&mut self) {
+    fn drop_contradictions_about_time(&mut self) {
         if self.units.mode == Mode::Strict || !self.clashes.iter().any(|c| self.of_time(&c.quotient).is_some()) {
             return;
         }
         let units = Units { spelled: HashMap::new(), ..self.units.clone() };
         let other = Checker::new(self.input, self.names, units, Reports::default());
         // with reasons too: both checks must find a contradiction at the same place
-        let mut other = Checker { forgetful: true, traced: true, ..other };
-        other.look_at_all();
+        let mut other = Checker { ignores_units: true, traced: true, ..other };
+        other.visit_all();
         self.solver.work += other.solver.work;
         let said: std::collections::HashSet<(Span, Span)> =
             other.clashes.iter().map(|clash| (clash.site.left, clash.site.right)).collect();
@@ -333,7 +333,7 @@ impl<'a> Checker<'a> {
 
     /// Reads a unit, and reports each mistake once. A unit that cannot be read fits every unit.
     fn read(&mut self, unit: &'a Unit) -> UnitId {
-        if self.forgetful {
+        if self.ignores_units {
             return self.fresh();
         }
         self.read_always(unit)
@@ -468,7 +468,7 @@ impl<'a> Checker<'a> {
     fn say_scales(&mut self) {
         for PendingNumber { unit, number, other, .. } in self.undecided.take() {
             if self.is_scale(unit) {
-                self.number_in_doubt(number, other);
+                self.undecided_number(number, other);
             }
         }
         for k in 0..self.quantities.len() {

@@ -12,9 +12,9 @@ use crate::units::rational::Rational;
 
 impl<'a> Checker<'a> {
     /// Visits all statements: functions and definitions first, because they determine the units of names, then all others.
-    pub(super) fn look_at_statements(&mut self) {
+    pub(super) fn visit_statements(&mut self) {
         let found = &self.names.found;
-        self.look_at_functions();
+        self.visit_functions();
         for item in found.constants.iter().chain(&found.parameters).chain(&found.states).chain(&found.discretes) {
             if item.target.primes == 0 {
                 self.item(item.target.name.name.as_str(), item.unit.as_ref(), item.value, item.bounds, 0);
@@ -49,11 +49,11 @@ impl<'a> Checker<'a> {
                 self.recorded(reference, unit);
             }
         }
-        self.look_at_settings();
+        self.visit_settings();
     }
 
     /// Runs, parameter sets and expectations.
-    fn look_at_settings(&mut self) {
+    fn visit_settings(&mut self) {
         let found = &self.names.found;
         self.settings = true;
         for item in &found.conserved {
@@ -101,7 +101,7 @@ impl<'a> Checker<'a> {
 
     /// Site whose left side is not an expression.
     fn one_sided(&self, kind: Kind<'a>, left: Span, right: ExprId) -> Site<'a> {
-        Site { kind, left, right: self.span(right), left_expr: None, right_expr: Some(right), beside: None }
+        Site { kind, left, right: self.span(right), left_expr: None, right_expr: Some(right), context: None }
     }
 
     fn within(&mut self, quantity: Value, of: ExprId, within: Option<&Within>) {
@@ -192,7 +192,7 @@ impl<'a> Checker<'a> {
         let other = self.conversions[before..].iter().find(of_table).map(|c| c.site.right);
         let bare = entries.iter().copied().find(|&entry| self.value_of(entry) == Value::Bare);
         if let (Some(bare), Some(other)) = (bare, other) {
-            self.number_in_doubt(bare, other);
+            self.undecided_number(bare, other);
         }
     }
 
@@ -410,7 +410,7 @@ impl<'a> Checker<'a> {
         let conversion = self.conversions[before..].iter().find(|c| c.has_dimension);
         if let (Some(bare), Some(conversion)) = (bare, conversion) {
             let other = conversion.site.right;
-            self.number_in_doubt(bare, other);
+            self.undecided_number(bare, other);
         }
     }
 
@@ -419,7 +419,7 @@ impl<'a> Checker<'a> {
         let unit = Value::Unit(self.read(bracket));
         let kind = Kind::Recorded(&reference.name.name);
         let site =
-            Site { kind, left: reference.span, right: bracket.span, left_expr: None, right_expr: None, beside: None };
+            Site { kind, left: reference.span, right: bracket.span, left_expr: None, right_expr: None, context: None };
         self.equate(of, unit, site);
     }
 

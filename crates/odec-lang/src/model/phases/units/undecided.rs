@@ -9,7 +9,7 @@ use crate::units::pool::UnitId;
 
 /// Largest number of places that calls of functions record. Each call records the places of its function again, so
 /// nested calls could double them at every level.
-pub(super) const MAX_ASKED: usize = 4_000_000;
+pub(super) const MAX_PLACES: usize = 4_000_000;
 
 /// Number without a unit next to a unit that was unknown at the time; or a name as the exponent of such a unit, which
 /// must be a pure number too if it is dimensionless.
@@ -26,7 +26,7 @@ pub(super) struct PendingNumber {
 pub(super) struct Undecided {
     places: Vec<PendingNumber>,
     seen: HashSet<(UnitId, ExprId, bool)>,
-    asked: usize,
+    counted_places: usize,
     /// True if the error about too many places was reported.
     pub refused: bool,
 }
@@ -56,8 +56,8 @@ impl Undecided {
     }
 
     /// Counts the places of a call; false if there are too many, so that the model must be refused.
-    pub(super) fn may_ask(&mut self, places: usize) -> bool {
-        self.asked = self.asked.saturating_add(places);
-        self.asked <= MAX_ASKED
+    pub(super) fn count_places(&mut self, places: usize) -> bool {
+        self.counted_places = self.counted_places.saturating_add(places);
+        self.counted_places <= MAX_PLACES
     }
 }

@@ -10,7 +10,7 @@
 //! been none.
 
 mod bounds;
-mod doubt;
+mod doubtful;
 mod flight;
 mod landing;
 mod last;
@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 
 use bounds::Bounds;
 pub use bounds::Pushes;
-use doubt::Doubt;
+use doubtful::DoubtfulCrossings;
 use landing::Edge;
 use rows_at::rows_at;
 
@@ -67,7 +67,7 @@ pub struct HybridRunner {
     on_edge: Edge,
     /// Number of times that the run was moved on from there.
     pushed: u32,
-    doubt: Doubt,
+    doubtful: DoubtfulCrossings,
     /// Length of the next of the short constant steps beyond a surface.
     growing: Option<f64>,
     /// True if the method controls its errors.
@@ -139,7 +139,7 @@ impl HybridRunner {
             crawling: 0,
             on_edge: Edge::None,
             pushed: 0,
-            doubt: Doubt::default(),
+            doubtful: DoubtfulCrossings::default(),
             growing: None,
             adaptive: !options.fixed,
             shift: None,
@@ -179,7 +179,7 @@ impl HybridRunner {
         self.chatter = Chatter::default();
         self.limits.clear();
         (self.crawling, self.growing) = (0, None);
-        self.doubt = Doubt::default();
+        self.doubtful = DoubtfulCrossings::default();
         self.met.fill(f64::NEG_INFINITY);
         self.relax();
         let end = self.begin(model, problem, &mut wanted, observer)?;
@@ -198,7 +198,7 @@ impl HybridRunner {
             landings: self.counts.landings,
             executed: self.counts.executed,
             pushes,
-            doubtful: self.doubt.found,
+            doubtful: self.doubtful.found,
         })
     }
 
@@ -278,7 +278,7 @@ impl HybridRunner {
                 return Err(error.into());
             }
             landed = self.within(model, (t, made.ahead), landed, !made.quiet)?;
-            self.touched(model);
+            self.record_doubtful_touch(model);
             (self.on_edge, self.pushed) = (Edge::None, 0);
             let now = self.runner.time();
             let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
@@ -438,7 +438,7 @@ impl HybridRunner {
         if happened.changed {
             self.check_written(t)?;
         }
-        self.judge(model, t);
+        self.record_doubtful_landing(model, t);
         if !self.rounds.executed.is_empty() && happened.ends.is_none() && happened.limits.is_empty() {
             let (at, parts) = (Place { t, y: &self.y, scale }, (&mut self.modes, &self.locator));
             let returns = self.rounds.returns(model, parts, at);

@@ -22,7 +22,7 @@ pub fn failed_seen(judged: &Judged<'_>, failure: &Failure, said: &[&'static Code
     };
     let seen = report::urgent(judged).into_iter().find(explains);
     let Some(warning) = seen.or_else(|| report::in_the_end(judged).filter(explains)) else {
-        return match report::outgrown(judged) {
+        return match report::grown_beyond_tolerance(judged) {
             Some(warning) => with_tolerance(d, warning),
             None => d,
         };
@@ -48,13 +48,13 @@ fn shown_state(help: Option<String>) -> Option<String> {
 }
 
 /// True if a state grew until it overflowed: then the first term that is not finite is not the cause.
-fn outgrown(warning: &Diagnostic, failure: &Failure) -> bool {
+fn has_overflowed(warning: &Diagnostic, failure: &Failure) -> bool {
     !matches!(failure.cause, Cause::TooManySteps { .. }) && warning.code == &codes::W0605
 }
 
 /// Replaces the guess by the code of a warning that was already given.
 fn with_code(mut d: Diagnostic, warning: &Diagnostic, failure: &Failure, judged: &Judged<'_>) -> Diagnostic {
-    if outgrown(warning, failure) {
+    if has_overflowed(warning, failure) {
         let time = &judged.model.time.name;
         d.headline = format!("the run overflowed at {time} = {}", number(failure.t));
         d.labels.clear();
@@ -68,7 +68,7 @@ fn with_code(mut d: Diagnostic, warning: &Diagnostic, failure: &Failure, judged:
 fn with_cause(mut d: Diagnostic, warning: Diagnostic, failure: &Failure, judged: &Judged<'_>) -> Diagnostic {
     let time = &judged.model.time.name;
     let state = shown_state(d.help.take());
-    if outgrown(&warning, failure) {
+    if has_overflowed(&warning, failure) {
         d.headline = format!("{}, and overflowed at {time} = {}", warning.headline, number(failure.t));
         d.labels.clear();
     } else {

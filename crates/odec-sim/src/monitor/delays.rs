@@ -221,11 +221,11 @@ pub(super) fn found(judged: &Judged<'_>) -> Option<Diagnostic> {
     let t0 = judged.bound.problem.t0;
     let time = |wrong: &Wrong| (wrong.from - t0).abs();
     let first = list.into_iter().min_by(|a, b| time(a).total_cmp(&time(b)))?;
-    Some(told(judged, &first))
+    Some(diagnostic(judged, &first))
 }
 
 /// The warning.
-fn told(judged: &Judged<'_>, wrong: &Wrong) -> Diagnostic {
+fn diagnostic(judged: &Judged<'_>, wrong: &Wrong) -> Diagnostic {
     let (bound, time) = (judged.bound, &judged.model.time.name);
     let name = bound.states.name(wrong.place);
     let (fault, rest) = match wrong.fault {

@@ -196,11 +196,11 @@ fn resolved(order: u32, error: f64) -> f64 {
 pub(super) fn grown_again(judged: &Judged<'_>) -> Option<Diagnostic> {
     let mut dips: Vec<&Dip> = judged.findings.dips.iter().filter(|dip| !judged.is_unknown(dip.place)).collect();
     dips.sort_by(|a, b| (a.low.1 / judged.bound.atol(a.place)).total_cmp(&(b.low.1 / judged.bound.atol(b.place))));
-    dips.into_iter().find_map(|dip| told(judged, dip))
+    dips.into_iter().find_map(|dip| diagnostic(judged, dip))
 }
 
 /// Warning about a dip; `None` if other states feed the state.
-fn told(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
+fn diagnostic(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
     let (bound, left) = (judged.bound, &dip.left);
     let (place, time) = (dip.place, &judged.model.time.name);
     let (low, atol) = (dip.low.1.max(LEAST), bound.atol(place));

@@ -94,10 +94,10 @@ fn algebraic(system: &dyn System) -> Option<(Vec<usize>, Vec<usize>)> {
 
 /// A step that passes the end of a branch.
 pub(super) fn passed(judged: &Judged<'_>) -> Option<Diagnostic> {
-    judged.findings.jumps.iter().find_map(|pair| told(judged, pair))
+    judged.findings.jumps.iter().find_map(|pair| diagnostic(judged, pair))
 }
 
-fn told(judged: &Judged<'_>, pair: &Pair) -> Option<Diagnostic> {
+fn diagnostic(judged: &Judged<'_>, pair: &Pair) -> Option<Diagnostic> {
     let (bound, time) = (judged.bound, &judged.model.time.name);
     let (end, part) = follow(&bound.executor, pair)?;
     let (_, unknowns) = algebraic(&bound.executor)?;

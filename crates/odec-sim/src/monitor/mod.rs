@@ -39,7 +39,7 @@ const PERIOD: u64 = 1024;
 /// [`SURVEY`].
 const SKIM: u64 = 16;
 /// Like [`SKIM`], for states that have been too small so far, to avoid false warnings. A divisor of [`SKIM`].
-const SUSPECT: u64 = 4;
+const SMALL_STATE_INTERVAL: u64 = 4;
 /// Steps between two surveys of all states; at the start, surveys occur at steps 1, 2, 4, ..., because growth by an
 /// unstable step can be over in a dozen steps.
 const SURVEY: u64 = 64;
@@ -48,11 +48,11 @@ const STRAIN: u64 = 128;
 /// Growth of the largest state above which a constant step of a method with a bounded stability region is doubtful.
 const DOUBTED: f64 = 1e6;
 /// Growth that causes a warning for all methods: no natural quantity spans so many orders of magnitude.
-const VAST: f64 = 1e30;
+const IMPLAUSIBLE: f64 = 1e30;
 /// Growth from which on the start of growth is recorded; below it, the calm state is updated.
 const BEGUN: f64 = 1e3;
 /// See [`BEGUN`].
-const CALM: f64 = 10.0;
+const NO_GROWTH: f64 = 10.0;
 /// Number of steps limited by stability before a warning: an implicit method would need fewer in total.
 const HELD: u64 = 2000;
 /// This many consecutive ones mark the beginning.
@@ -80,7 +80,7 @@ pub struct Growth {
     /// When it began, and the largest state then.
     pub since: (f64, f64),
     /// True for growth beyond all plausible sizes, which is not only doubtful for a constant step.
-    pub vast: bool,
+    pub implausible: bool,
 }
 
 /// Steps whose size stability limits.
@@ -116,7 +116,7 @@ pub struct Pair {
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// State before any growth.
-    pub calm: Moment,
+    pub before_growth: Moment,
     /// Growth that makes a constant step doubtful, and growth beyond all plausible sizes.
     pub grown: Vec<Growth>,
     /// Moment at which a state alternated from step to step.
@@ -169,13 +169,13 @@ pub struct Monitor {
     /// State at the start of a constant step to store.
     opened: Option<Moment>,
     /// Indices of states that have been too small so far, and the size that ends this.
-    suspects: Vec<(usize, f64)>,
+    small_states: Vec<(usize, f64)>,
     /// States that are below their absolute tolerance, and those that have exceeded it again.
     dips: Dips,
     /// The algebraic unknowns of constant steps.
     folds: Folds,
     /// Value of h times spectral radius above which stability limits the steps.
-    strain: Option<f64>,
+    stiff_above: Option<f64>,
     /// The largest state of the first steps.
     scale: f64,
     /// Growth to detect, and the time at which it began.
@@ -209,15 +209,15 @@ impl Monitor {
             fixed: options.fixed,
             doubtful,
             opened: None,
-            suspects: if options.fixed { vec![] } else { suspects(bound) },
+            small_states: if options.fixed { vec![] } else { small_states(bound) },
             dips: Dips::new(bound),
             folds: Folds::new(bound),
-            strain: stiffness_limits(method, options.rtol, n).filter(|_| adaptive).map(|limits| limits.0),
+            stiff_above: stiffness_limits(method, options.rtol, n).filter(|_| adaptive).map(|limits| limits.0),
             scale: 0.0,
             limit: f64::INFINITY,
             begun: None,
             findings: Findings {
-                calm: Moment { t: t0, y: y0.clone() },
+                before_growth: Moment { t: t0, y: y0.clone() },
                 largest: vec![0.0; n],
                 course: amplified::course(bound),
                 tracks,
@@ -243,8 +243,8 @@ impl Monitor {
     pub fn row(&mut self, t: f64, y: &[f64]) {
         self.findings.rows += 1;
         self.findings.course.row(t, y);
-        if !self.suspects.is_empty() {
-            self.suspect(y);
+        if !self.small_states.is_empty() {
+            self.follow_small_states(y);
         }
         if self.follows {
             self.findings.tracks.iter_mut().for_each(|track| track.row(y));
@@ -273,8 +273,8 @@ impl Monitor {
         self.findings.steps = steps;
         let mut found = false;
         let soon = self.findings.course.step(steps, t, end.state());
-        if !self.suspects.is_empty() {
-            self.suspect(end.state());
+        if !self.small_states.is_empty() {
+            self.follow_small_states(end.state());
         }
         if !self.folds.none() {
             self.folds.look(t, end.state());
@@ -292,13 +292,13 @@ impl Monitor {
         if steps < SURVEY && steps.is_power_of_two() || steps - self.surveyed >= SURVEY {
             found |= self.survey(end, steps);
         }
-        let suspects = self.dips.any() || (1..=FOLLOWED).contains(&self.suspects.len());
+        let small_states = self.dips.any() || (1..=FOLLOWED).contains(&self.small_states.len());
         let beyond = |each: u64| each - steps % each;
         self.stride = match steps {
             _ if !self.folds.none() => 1,
             _ if self.follows && (steps < DENSE || steps % PERIOD < WINDOW) => 1,
-            _ if steps < DENSE && (suspects || !self.dips.none() || self.findings.course.watched()) => 1,
-            _ if suspects => beyond(SUSPECT),
+            _ if steps < DENSE && (small_states || !self.dips.none() || self.findings.course.watched()) => 1,
+            _ if small_states => beyond(SMALL_STATE_INTERVAL),
             _ if self.follows => beyond(SKIM),
             _ if steps < SURVEY => steps,
             _ => beyond(SURVEY),
@@ -340,10 +340,10 @@ impl Monitor {
         }
     }
 
-    /// Removes states that are large enough from the suspects.
-    fn suspect(&mut self, y: &[f64]) {
+    /// Removes states that are large enough from the small ones.
+    fn follow_small_states(&mut self, y: &[f64]) {
         let largest = &mut self.findings.largest;
-        self.suspects.retain(|&(place, enough)| {
+        self.small_states.retain(|&(place, enough)| {
             let size = y[place].abs().max(largest[place]);
             largest[place] = size;
             size < enough
@@ -364,23 +364,23 @@ impl Monitor {
         }
         if self.findings.steps <= 1 || self.scale == 0.0 {
             self.scale = self.scale.max(most);
-            self.limit = if self.doubtful { DOUBTED * self.scale } else { self.vast() };
+            self.limit = if self.doubtful { DOUBTED * self.scale } else { self.implausible() };
         }
         (most, place)
     }
 
     /// Growth to here is called out.
-    fn vast(&self) -> f64 {
-        VAST * self.scale.max(1.0)
+    fn implausible(&self) -> f64 {
+        IMPLAUSIBLE * self.scale.max(1.0)
     }
 
     /// Examines all states, and the stiffness of the step.
     fn survey(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
         let t = end.t;
         let (most, place) = self.measure(end.state());
-        if most <= CALM * self.scale {
-            self.findings.calm.t = t;
-            self.findings.calm.y.copy_from_slice(end.state());
+        if most <= NO_GROWTH * self.scale {
+            self.findings.before_growth.t = t;
+            self.findings.before_growth.y.copy_from_slice(end.state());
         }
         if most > BEGUN * self.scale && self.scale > 0.0 {
             self.begun.get_or_insert((t, most));
@@ -389,9 +389,9 @@ impl Monitor {
         if most > self.limit && self.limit > 0.0 {
             found = true;
             let since = self.begun.unwrap_or((t, most));
-            let (at, vast) = (Moment { t, y: end.state().to_vec() }, most > self.vast());
-            self.findings.grown.push(Growth { at, place, since, vast });
-            self.limit = if vast { f64::INFINITY } else { self.vast() };
+            let (at, implausible) = (Moment { t, y: end.state().to_vec() }, most > self.implausible());
+            self.findings.grown.push(Growth { at, place, since, implausible });
+            self.limit = if implausible { f64::INFINITY } else { self.implausible() };
         }
         self.surveyed = steps;
         if steps - self.tested.0 >= STRAIN {
@@ -404,11 +404,11 @@ impl Monitor {
     /// Tests whether stability limits the steps, and counts them; true once they are many.
     fn test(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
         let held = self.findings.held.as_ref();
-        let Some(limit) = self.strain.filter(|_| !held.is_some_and(StabilityHold::many)) else { return false };
-        let Some((strain, real)) = end.stiffness() else { return self.pace(end, steps) };
-        let strained = strain > limit && real < -0.5 * strain;
-        if !strained {
-            // a piece as short as this may be a strain of the moment
+        let Some(limit) = self.stiff_above.filter(|_| !held.is_some_and(StabilityHold::many)) else { return false };
+        let Some((stiffness, real)) = end.stiffness() else { return self.pace(end, steps) };
+        let stiff = stiffness > limit && real < -0.5 * stiffness;
+        if !stiff {
+            // a piece as short as this may be stiff by chance
             if held.is_some_and(|held| held.count < BEGUN_HELD) {
                 self.findings.held = None;
             }
@@ -428,7 +428,7 @@ impl Monitor {
         held.many()
     }
 
-    /// Keeps the mean length of the last steps of a method that does not show its strain, after twice as many each time;
+    /// Keeps the mean length of the last steps of a method that does not estimate stiffness, after twice as many each time;
     /// true once they are many.
     fn pace(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
         let (before, since) = self.tested;
@@ -446,7 +446,7 @@ impl Monitor {
 }
 
 /// States that start so small that a warning about them is possible.
-fn suspects(bound: &Bound) -> Vec<(usize, f64)> {
+fn small_states(bound: &Bound) -> Vec<(usize, f64)> {
     let y0 = bound.problem.y0.iter().enumerate();
     y0.map(|(place, y)| (place, y.abs(), report::FEW_DIGITS * bound.atol(place)))
         .filter_map(|(place, size, enough)| (size < enough).then_some((place, enough)))

@@ -71,7 +71,7 @@ pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
         let pulses = pulses(judged);
         // a state that a missed pulse drives is small because of the pulse
         list.extend(small(judged).filter(|_| pulses.is_none()));
-        list.extend(outgrown(judged));
+        list.extend(grown_beyond_tolerance(judged));
         list.extend(rows::missed(judged));
         list.extend(pulses);
     }
@@ -86,14 +86,14 @@ pub fn urgent(judged: &Judged<'_>) -> Vec<Diagnostic> {
 }
 
 /// Warning about a state that grew from below its absolute tolerance together with its error there.
-pub fn outgrown(judged: &Judged<'_>) -> Option<Diagnostic> {
+pub fn grown_beyond_tolerance(judged: &Judged<'_>) -> Option<Diagnostic> {
     grown_up(judged).or_else(|| dips::grown_again(judged)).or_else(|| delays::found(judged))
 }
 
 /// The fault of constant steps that shows only at the end of a run or at its failure.
 pub fn in_the_end(judged: &Judged<'_>) -> Option<Diagnostic> {
     let h = judged.bound.options.step.filter(|_| judged.bound.options.fixed)?;
-    told(judged, h, &constant::found(judged, h)?)
+    constant_step_warning(judged, h, &constant::found(judged, h)?)
 }
 
 impl Judged<'_> {
@@ -140,19 +140,19 @@ fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
         return None;
     }
     let regions = stability::of(bound.choice.method).ok()?;
-    let moments: Vec<&Moment> = std::iter::once(&findings.calm).chain(&findings.alternating).collect();
+    let moments: Vec<&Moment> = std::iter::once(&findings.before_growth).chain(&findings.alternating).collect();
     let grown = || findings.grown.first().map(|growth| &growth.at);
     let beyond =
         |moments: &[&Moment]| mode::limit(judged, &regions, moments).filter(|(step, _)| *step < h * (1.0 - 1e-9));
     let Some((step, mode)) = beyond(&moments).or_else(|| beyond(&[grown()?])) else {
-        return told(judged, h, &constant::ringing(judged, h)?);
+        return constant_step_warning(judged, h, &constant::ringing(judged, h)?);
     };
     let moment = moments.into_iter().chain(grown()).find(|moment| moment.t == mode.t)?.clone();
-    told(judged, h, &ConstantStepFault { fault: Fault::Amplified, step, mode, moment })
+    constant_step_warning(judged, h, &ConstantStepFault { fault: Fault::Amplified, step, mode, moment })
 }
 
 /// The warning about constant steps that are too long.
-fn told(judged: &Judged<'_>, h: f64, case: &ConstantStepFault) -> Option<Diagnostic> {
+fn constant_step_warning(judged: &Judged<'_>, h: f64, case: &ConstantStepFault) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
     let ConstantStepFault { fault, step, mode, moment } = case;
     // the unknown of the mode, not a larger one that it drives
@@ -257,11 +257,11 @@ fn paced(judged: &Judged<'_>) -> Option<StabilityHold> {
 /// Warning about growth beyond all plausible sizes.
 fn growth(judged: &Judged<'_>) -> Option<Diagnostic> {
     let findings = judged.findings;
-    let Growth { at, place, since, .. } = findings.grown.iter().find(|growth| growth.vast)?.clone();
+    let Growth { at, place, since, .. } = findings.grown.iter().find(|growth| growth.implausible)?.clone();
     let bound = judged.bound;
     let (time, state) = (judged.time(), bound.states.name(place));
     let mut fastest = None;
-    for moment in [&at, &findings.calm] {
+    for moment in [&at, &findings.before_growth] {
         let Some(spectrum) = mode::spectrum(judged, moment) else { continue };
         let Some(lambda) = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re)) else { continue };
         if lambda.re * (at.t - bound.problem.t0).abs() >= LASTING {

@@ -201,10 +201,10 @@ impl HybridRunner {
                 self.crawling = 0;
                 return Ok(None);
             }
-            let wanders = self.wanders(model, crossing.relation, start);
+            let crosses_slowly = self.crosses_slowly(model, crossing.relation, start);
             match self.land(model, crossing, start, ahead)? {
                 Landing::There(landed) => {
-                    self.doubt.suspect = wanders.or_else(|| self.turns(model, landed, start));
+                    self.doubtful.landing = crosses_slowly.or_else(|| self.turns_back(model, landed, start));
                     return Ok(Some(landed));
                 }
                 Landing::Shorter => {}

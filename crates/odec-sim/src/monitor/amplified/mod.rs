@@ -83,7 +83,7 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
         miss.end = miss.end.min(miss.times * way.growth.exp());
     }
     // an absolute tolerance that is too large is a cause that the user can remove
-    report::outgrown(judged).is_none().then(|| told(judged, cause, &miss))
+    report::grown_beyond_tolerance(judged).is_none().then(|| diagnostic(judged, cause, &miss))
 }
 
 /// Why rows miss their tolerance.
@@ -95,7 +95,7 @@ enum Cause {
     Sum,
 }
 
-fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
+fn diagnostic(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
     let Judged { bound, model, findings, .. } = judged;
     let time = &model.time.name;
     let name = bound.states.name(miss.place);

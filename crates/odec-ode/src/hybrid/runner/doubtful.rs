@@ -21,15 +21,15 @@ use crate::hybrid::outcome::Doubtful;
 use crate::hybrid::system::{HybridSystem, Trigger};
 
 /// A crossing is doubtful if left - right needs at least this fraction of the run to cross its tolerance.
-const PART: f64 = 1e-3;
+const MIN_FRACTION_OF_RUN: f64 = 1e-3;
 /// A crossing affects the result if it moves a state by this multiple of its tolerance.
-const SHOWS: f64 = 10.0;
+const VISIBLE_MOVE: f64 = 10.0;
 
 /// The doubtful crossings of a run.
 #[derive(Debug, Default)]
-pub(super) struct Doubt {
+pub(super) struct DoubtfulCrossings {
     /// The last landing, if it is doubtful.
-    pub suspect: Option<Suspect>,
+    pub landing: Option<DoubtfulLanding>,
     /// y' at the start of the step that ended there.
     before: Vec<f64>,
     /// The first doubtful crossing that affects the result.
@@ -38,88 +38,99 @@ pub(super) struct Doubt {
 
 /// A relation, with the time (`worth`) that left - right needs to cross its tolerance.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Suspect {
+pub(super) struct DoubtfulLanding {
     relation: usize,
     worth: f64,
     /// Error of left - right that the tolerances allow.
-    room: f64,
+    error: f64,
     turns: bool,
 }
 
 impl HybridRunner {
     /// Returns the relation if left - right is close to its tolerance at both ends of the last step. A few tolerances
     /// still count, because the errors of such a step may be as large as its movement.
-    pub(super) fn wanders(&mut self, model: &dyn HybridSystem, relation: usize, start: f64) -> Option<Suspect> {
-        if self.doubt.found.is_some() {
+    pub(super) fn crosses_slowly(
+        &mut self,
+        model: &dyn HybridSystem,
+        relation: usize,
+        start: f64,
+    ) -> Option<DoubtfulLanding> {
+        if self.doubtful.found.is_some() {
             return None;
         }
         let end = self.runner.time();
         self.y.copy_from_slice(self.runner.state());
-        let room = self.room(model, end, relation);
+        let error = self.error_of_difference(model, end, relation);
         let after = self.modes.difference_at(model, (end, &self.y), relation).ok()?.abs();
         let before = self.modes.difference_at(model, (start, &self.start), relation).ok()?.abs();
-        let worth = (end - start) * (room / (before + after));
-        let long = worth >= PART * (self.span.1 - self.span.0);
+        let worth = (end - start) * (error / (before + after));
+        let long = worth >= MIN_FRACTION_OF_RUN * (self.span.1 - self.span.0);
         let worth = worth.min(self.span.1 - start);
-        let doubtful = before.max(after) <= NEAR * room && long;
-        doubtful.then(|| self.suspect(model, start, Suspect { relation, worth, room, turns: false }))
+        let doubtful = before.max(after) <= NEAR * error && long;
+        doubtful.then(|| self.with_slope_before(model, start, DoubtfulLanding { relation, worth, error, turns: false }))
     }
 
     /// Returns a relation that the run has landed on, if the motion would turn it back within its tolerance.
-    pub(super) fn turns(&mut self, model: &dyn HybridSystem, landed: Landed, start: f64) -> Option<Suspect> {
-        if self.doubt.found.is_some() {
+    pub(super) fn turns_back(
+        &mut self,
+        model: &dyn HybridSystem,
+        landed: Landed,
+        start: f64,
+    ) -> Option<DoubtfulLanding> {
+        if self.doubtful.found.is_some() {
             return None;
         }
         let (t, relation) = (self.runner.time(), landed.relation);
         self.y.copy_from_slice(self.runner.state());
-        let room = self.room(model, t, relation);
+        let error = self.error_of_difference(model, t, relation);
         let place = Place { t, y: &self.y, scale: t - start };
         let (depth, bend) = self.modes.turns(model, &self.locator, place, relation)?;
-        let worth = (8.0 * room / bend).sqrt();
-        (depth <= NEAR * room).then(|| self.suspect(model, start, Suspect { relation, worth, room, turns: true }))
+        let worth = (8.0 * error / bend).sqrt();
+        (depth <= NEAR * error)
+            .then(|| self.with_slope_before(model, start, DoubtfulLanding { relation, worth, error, turns: true }))
     }
 
     /// Keeps y' at the start of the step, because f may be undefined at its end in the modes before the landing.
-    fn suspect(&mut self, model: &dyn HybridSystem, start: f64, suspect: Suspect) -> Suspect {
+    fn with_slope_before(&mut self, model: &dyn HybridSystem, start: f64, landing: DoubtfulLanding) -> DoubtfulLanding {
         self.modes.slope_at(model, start, &self.start);
-        self.doubt.before.clear();
-        self.doubt.before.extend_from_slice(self.modes.slope());
-        suspect
+        self.doubtful.before.clear();
+        self.doubtful.before.extend_from_slice(self.modes.slope());
+        landing
     }
 
     /// Error of left - right of a relation if all states are off by their tolerances, at the state `y`.
-    fn room(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> f64 {
+    fn error_of_difference(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> f64 {
         let weight = |i: usize| self.tolerances.scale(i, self.y[i].abs());
         self.locator.gradient(model, (t, &self.y), relation, weight)
     }
 
     /// Records a doubtful crossing that affects the result, at the end of its instant.
-    pub(super) fn judge(&mut self, model: &dyn HybridSystem, t: f64) {
-        let Some(suspect) = self.doubt.suspect.take() else { return };
-        let shows = !self.rounds.executed.is_empty() || {
-            let worth = suspect.worth.min(self.back(model, t, &suspect));
+    pub(super) fn record_doubtful_landing(&mut self, model: &dyn HybridSystem, t: f64) {
+        let Some(landing) = self.doubtful.landing.take() else { return };
+        let is_visible = !self.rounds.executed.is_empty() || {
+            let worth = landing.worth.min(self.return_time(model, t, &landing));
             let known = self.modes.slope_at(model, t, &self.y);
-            known && self.far(self.modes.slope_before().unwrap_or(&self.doubt.before), worth)
+            known && self.moves_states(self.modes.slope_before().unwrap_or(&self.doubtful.before), worth)
         };
-        if shows {
-            let Suspect { relation, turns, .. } = suspect;
-            self.doubt.found = Some(Doubtful { relation, t, turns });
+        if is_visible {
+            let DoubtfulLanding { relation, turns, .. } = landing;
+            self.doubtful.found = Some(Doubtful { relation, t, turns });
         }
     }
 
     /// Time in which the motion returns from one tolerance behind the surface; infinite if it leads away.
-    fn back(&mut self, model: &dyn HybridSystem, t: f64, of: &Suspect) -> f64 {
+    fn return_time(&mut self, model: &dyn HybridSystem, t: f64, of: &DoubtfulLanding) -> f64 {
         let place = Place { t, y: &self.y, scale: 0.0 };
         let Ok((_, Some(rate))) = self.modes.measure(model, &self.locator, place, of.relation) else {
             return f64::INFINITY;
         };
         let leads_back = (rate < 0.0) == (model.modes()[of.relation] != 0.0);
-        if leads_back { of.room / rate.abs() } else { f64::INFINITY }
+        if leads_back { of.error / rate.abs() } else { f64::INFINITY }
     }
 
     /// Records a touch in the last step, if a crossing there would affect the result.
-    pub(super) fn touched(&mut self, model: &mut dyn HybridSystem) {
-        let touch = self.locator.take_touch().filter(|_| self.doubt.found.is_none());
+    pub(super) fn record_doubtful_touch(&mut self, model: &mut dyn HybridSystem) {
+        let touch = self.locator.take_touch().filter(|_| self.doubtful.found.is_none());
         let Some(Touch { relation, t, worth }) = touch.filter(|touch| touch.t < self.runner.time()) else { return };
         self.runner.value(model.system(), t, &mut self.y);
         self.runner.rewind();
@@ -142,17 +153,17 @@ impl HybridRunner {
         let triggers = model.events().iter().enumerate().any(|(event, of)| {
             matches!(of.trigger, Trigger::Condition(_)) && conditions[0][event] != conditions[1][event]
         });
-        if triggers || (known && self.far(&before, worth)) {
-            self.doubt.found = Some(Doubtful { relation, t, turns: true });
+        if triggers || (known && self.moves_states(&before, worth)) {
+            self.doubtful.found = Some(Doubtful { relation, t, turns: true });
         }
     }
 
     /// True if y' has jumped so much that a state moves by more than its tolerance in this time.
-    fn far(&self, before: &[f64], time: f64) -> bool {
+    fn moves_states(&self, before: &[f64], time: f64) -> bool {
         let jumps = self.modes.slope().iter().zip(before).zip(&self.y).enumerate();
-        let far = |(i, ((now, before), y)): (usize, ((&f64, &f64), &f64))| {
-            (now - before).abs() * time > SHOWS * self.tolerances.asked(i, y.abs())
+        let moves = |(i, ((now, before), y)): (usize, ((&f64, &f64), &f64))| {
+            (now - before).abs() * time > VISIBLE_MOVE * self.tolerances.asked(i, y.abs())
         };
-        jumps.into_iter().any(far)
+        jumps.into_iter().any(moves)
     }
 }

@@ -40,7 +40,7 @@ pub fn save_rows(
     }
     let column = |(name, kind): (String, String)| {
         let kind = match kind.as_str() {
-            "whole" => Kind::SweepExtent,
+            "whole" => Kind::Whole,
             "flag" => Kind::Flag,
             _ => Kind::Number,
         };

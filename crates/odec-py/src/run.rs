@@ -142,7 +142,7 @@ impl Recorder for Watch<'_> {
 /// How a run ended, for Python.
 enum End {
     /// It reached its end.
-    SweepExtent,
+    Whole,
     /// It failed, or a callback stopped it, at this time.
     Broken(f64, Error),
 }
@@ -191,7 +191,7 @@ fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>, judged: bool) -> PyRe
         return Err(raised);
     }
     let (stats, end) = match &solved.result {
-        Ok(Outcome { stop: Stop::End, stats, .. }) => (*stats, End::SweepExtent),
+        Ok(Outcome { stop: Stop::End, stats, .. }) => (*stats, End::Whole),
         Ok(Outcome { stats, t, .. }) => {
             let why = if stopped { "`progress` returned False" } else { "the run was stopped" };
             let at = format!("{why} at {} = {t}", simulation.model().time.name);
@@ -274,7 +274,7 @@ impl Core {
             diagnostics(py, Some(prepared.simulation.source()), &made.warnings)?
         };
         let end = match &made.end {
-            End::SweepExtent => py.None().into_bound(py),
+            End::Whole => py.None().into_bound(py),
             End::Broken(t, error) => (*t, exception(py, error)).into_pyobject(py)?.into_any(),
         };
         let all: [Bound<'py, PyAny>; 7] = [

@@ -5,14 +5,14 @@
 //! section IV.2). During the implicit method, the driver estimates the spectral radius. After a switch that did not
 //! last, the next one of its kind needs more evidence.
 
-mod evidence;
 mod integrator;
 mod seeds;
 mod signs;
+mod undo;
 
-use self::evidence::Evidence;
 use self::seeds::Seeds;
 use self::signs::Signs;
+use self::undo::UndoState;
 use super::course::{KEPT, Leg, Why};
 use super::decay::Decay;
 use super::limits::bounds;
@@ -180,7 +180,7 @@ pub struct Auto {
     tolerance_fractions: [f64; 2],
     course: Record,
     /// The evidence before the last step, if the step can be undone.
-    undo: Option<Evidence>,
+    undo: Option<UndoState>,
 }
 
 /// The data of a course, stored without allocation.

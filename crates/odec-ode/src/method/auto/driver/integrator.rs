@@ -97,14 +97,14 @@ impl Integrator for Auto {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
-        let (side, evidence) = (self.active, self.evidence());
+        let (side, before) = (self.active, self.undo_state());
         match self.active().attempt(eval, h, t_new) {
             Attempt::Accepted { next } => {
                 if let Some(row) = self.lost(eval) {
                     let cause = Cause::StepCollapsed { row, error: f64::INFINITY };
                     return Attempt::Failed { cause, next: signs::SHORTER * h };
                 }
-                (self.last_side, self.last_step, self.undo) = (side, h, Some(evidence));
+                (self.last_side, self.last_step, self.undo) = (side, h, Some(before));
                 if self.follow_seeds(h) {
                     self.lower();
                 }
@@ -184,12 +184,12 @@ impl Integrator for Auto {
     }
 
     fn retreat(&mut self) -> bool {
-        let Some(evidence) = self.undo else { return false };
+        let Some(before) = self.undo else { return false };
         if !self.side_mut(self.last_side).retreat() {
             return false;
         }
         self.undo = None;
-        self.restore(evidence);
+        self.restore(before);
         if self.seeds.retreat() {
             self.lower();
         }

@@ -5,7 +5,7 @@ use super::{Auto, Side};
 /// The state of the driver that an accepted step changes, in addition to that of the integrators. The estimate of the
 /// spectral radius is not part of it, because it remains valid after a retreat.
 #[derive(Clone, Copy)]
-pub(super) struct Evidence {
+pub(super) struct UndoState {
     early_switch_allowed: bool,
     switched_early: bool,
     active: Side,
@@ -26,8 +26,8 @@ pub(super) struct Evidence {
 
 impl Auto {
     /// Records the state before a step.
-    pub(super) fn evidence(&self) -> Evidence {
-        Evidence {
+    pub(super) fn undo_state(&self) -> UndoState {
+        UndoState {
             early_switch_allowed: self.early_switch_allowed,
             switched_early: self.switched_early,
             active: self.active,
@@ -53,10 +53,10 @@ impl Auto {
     }
 
     /// Restores the state before that step.
-    pub(super) fn restore(&mut self, evidence: Evidence) {
+    pub(super) fn restore(&mut self, before: UndoState) {
         (self.early_switch_allowed, self.switched_early, self.active, self.leg) =
-            (evidence.early_switch_allowed, evidence.switched_early, evidence.active, evidence.leg);
-        (self.growth_reference, self.stiff_by_radius) = (evidence.growth_reference, evidence.stiff_by_radius);
+            (before.early_switch_allowed, before.switched_early, before.active, before.leg);
+        (self.growth_reference, self.stiff_by_radius) = (before.growth_reference, before.stiff_by_radius);
         [
             self.stiff_steps,
             self.nonstiff_steps,
@@ -64,10 +64,9 @@ impl Auto {
             self.nonstiff_checks,
             self.until_check,
             self.check_interval,
-        ] = evidence.counts;
+        ] = before.counts;
         (self.leg_start, self.step_before_leg, self.last_step, self.evidence_factor) =
-            (evidence.leg_start, evidence.step_before_leg, evidence.last_step, evidence.evidence_factor);
-        (self.course.known, self.course.switches, self.course.steps) =
-            (evidence.known, evidence.switches, evidence.steps);
+            (before.leg_start, before.step_before_leg, before.last_step, before.evidence_factor);
+        (self.course.known, self.course.switches, self.course.steps) = (before.known, before.switches, before.steps);
     }
 }

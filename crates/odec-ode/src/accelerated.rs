@@ -48,6 +48,9 @@ pub struct Narrow {
     pub width: f64,
     /// The period, if the term repeats, before and after `t`.
     pub every: Option<f64>,
+    /// True if the term is like a root or a broken power of the distance from `t`, as `cbrt(t - 1)` is: a step that
+    /// ends at `t` or contains it is then no smoother the shorter it is.
+    pub root: bool,
 }
 
 /// The Taylor coefficients of the solutions of a system.

@@ -194,6 +194,13 @@ impl Pace {
         }
     }
 
+    /// Lets the next step grow freely: the current one is short for a known reason, and not because nothing moves.
+    pub fn move_on(&mut self) {
+        if let Pace::Adaptive(proposal) = self {
+            proposal.rest = proposal.rest.map(|_| false);
+        }
+    }
+
     /// Moves the end of the run; `t` is the current time.
     pub fn extend(&mut self, t: f64, t_end: f64) {
         match self {

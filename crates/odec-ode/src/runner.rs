@@ -268,10 +268,7 @@ impl Runner {
             None => self.first_pace(eval, stop.or(ahead.sample))?,
         };
         loop {
-            let (mut h, mut t_new) = pace.step(t, stop);
-            if !self.run.landmarks.is_empty() {
-                (h, t_new) = self.run.landmarks.cut(t, (h, t_new));
-            }
+            let (h, t_new) = self.run.step(&mut pace, t, stop);
             self.run.tried = h;
             if pace.collapsed(t) {
                 return Err(self.run.collapsed(t));

@@ -190,7 +190,7 @@ impl Timetable {
         for u in 0..self.terms.len() {
             let (true, Form::Scaled { scale, shift, inner }) = (open[u], forms[u]) else { continue };
             let middle = -shift / scale;
-            if inner == Inner::Time && !(middle > span.0 && middle < span.1) {
+            if inner == Inner::Time && !(middle >= span.0 && middle <= span.1) {
                 continue;
             }
             let cone = self.cone(u);
@@ -203,7 +203,7 @@ impl Timetable {
             by_term.insert(u, found);
         }
         all.narrow.sort_by(|a, b| a.t.total_cmp(&b.t).then(a.width.total_cmp(&b.width)));
-        all.narrow.dedup_by_key(|narrow| (narrow.t, narrow.every));
+        all.narrow.dedup_by_key(|narrow| (narrow.t, narrow.every, narrow.root));
         // results from an earlier start remain valid
         let span = if holds { before.span } else { span };
         *before = AnalysedTerms { span, forms, by_term, all: all.clone() };

@@ -41,8 +41,21 @@ impl Progress {
     /// Finds rapid changes of terms of t alone, from a time and the state there to the end.
     pub fn find_rapid_changes(&mut self, eval: &Evaluator<'_>, at: (f64, &[f64]), options: &Options) {
         if !options.fixed {
-            self.landmarks = Landmarks::of(eval, at, self.t_end);
+            self.landmarks = Landmarks::of(eval, at, self.t_end, options.rtol);
         }
+    }
+
+    /// The step to try from `t`, and its end. No step passes `stop`.
+    pub fn step(&self, pace: &mut Pace, t: f64, stop: Option<f64>) -> (f64, f64) {
+        let proposed = pace.step(t, stop);
+        if self.landmarks.is_empty() {
+            return proposed;
+        }
+        let cut = self.landmarks.cut(t, proposed);
+        if cut != proposed && self.landmarks.are_graded() {
+            pace.move_on();
+        }
+        cut
     }
 
     pub fn of(problem: &Problem) -> Self {

@@ -25,6 +25,38 @@ const POLE: f64 = 1.9;
 /// the shortest width of these.
 const MEASURED: usize = 64;
 
+/// Least change of a term, relative to its size, and least distance, in rounding errors of t, from which the power of
+/// the distance is determined with which the term changes.
+const SEEN: (f64, f64) = (1e-9, 65_536.0);
+/// Distance of such a power from a whole number above which the term is a root, and how much the power may differ between
+/// neighbouring distances, relative to this.
+const BROKEN: (f64, f64) = (0.02, 0.1);
+/// The solution is smooth enough near a root of a larger power.
+const MILD: f64 = 3.5;
+
+/// The lengths of the changes around a middle.
+#[derive(Clone, Copy, Default)]
+struct Widths {
+    /// The shortest time in which a smooth term changes, if it is short; 0 at a pole.
+    smooth: Option<f64>,
+    /// The same for terms that are like a root or a broken power.
+    root: Option<f64>,
+}
+
+impl Widths {
+    /// The shorter ones.
+    fn least(self, other: Widths) -> Widths {
+        let least = |one: Option<f64>, two: Option<f64>| one.into_iter().chain(two).reduce(f64::min);
+        Widths { smooth: least(self.smooth, other.smooth), root: least(self.root, other.root) }
+    }
+
+    /// The changes around this middle.
+    fn narrow(self, t: f64, every: Option<f64>) -> impl Iterator<Item = Narrow> {
+        let of = move |width: Option<f64>, root: bool| width.map(|width| Narrow { t, width, every, root });
+        of(self.smooth, false).into_iter().chain(of(self.root, true))
+    }
+}
+
 /// The terms at given parameters.
 pub(super) struct View<'a> {
     table: &'a Timetable,
@@ -34,7 +66,7 @@ pub(super) struct View<'a> {
     /// Number of values that may still be computed.
     room: usize,
     /// For terms that differ only in the time of their middle: the number of measured ones, and the shortest width.
-    measured: HashMap<Vec<u64>, (usize, Option<f64>)>,
+    measured: HashMap<Vec<u64>, (usize, Widths)>,
 }
 
 impl<'a> View<'a> {
@@ -50,7 +82,7 @@ impl<'a> View<'a> {
             Form::Scaled { scale, shift, inner: Inner::Time } => {
                 let middle = -shift / scale;
                 let width = self.measure((u, cone), self.signature(u, cone, 4), middle, span, &mut found);
-                found.narrow.extend(width.map(|width| Narrow { t: middle, width, every: None }));
+                found.narrow.extend(width.narrow(middle, None));
             }
             Form::Scaled { inner: Inner::Wave { rate, phase }, .. } => {
                 self.waves(u, cone, (rate, phase), span, &mut found);
@@ -105,18 +137,17 @@ impl<'a> View<'a> {
         middle: f64,
         span: (f64, f64),
         found: &mut RapidChanges,
-    ) -> Option<f64> {
-        let (times, shortest) = self.measured.get(&signature).copied().unwrap_or((0, None));
+    ) -> Widths {
+        let (times, shortest) = self.measured.get(&signature).copied().unwrap_or_default();
         if times >= MEASURED {
             found.left.1 += 1;
             return shortest;
         }
         if !self.may_look(cone, found) {
-            return None;
+            return Widths::default();
         }
         let width = self.width(u, cone, middle, span);
-        let shortest = shortest.into_iter().chain(width).reduce(f64::min);
-        self.measured.insert(signature, (times + 1, shortest));
+        self.measured.insert(signature, (times + 1, shortest.least(width)));
         width
     }
 
@@ -140,9 +171,10 @@ impl<'a> View<'a> {
         found
     }
 
-    /// The shortest time in which a term of the cone changes around its middle, if it is short; 0 at a pole.
-    fn width(&mut self, u: usize, cone: &[usize], middle: f64, (from, to): (f64, f64)) -> Option<f64> {
+    /// The shortest times in which terms of the cone change around their middle.
+    fn width(&mut self, u: usize, cone: &[usize], middle: f64, (from, to): (f64, f64)) -> Widths {
         let length = if to.is_finite() { to - from } else { middle - from };
+        let inside = middle > from && middle < to;
         let there = self.evaluate(u, cone, middle);
         let poles = |view: &mut Self, near: &[f64]| {
             let nearer = view.evaluate(u, cone, middle + 0.5 * NEAR_POLE * length);
@@ -151,8 +183,8 @@ impl<'a> View<'a> {
         };
         if there.iter().any(|v| !v.is_finite()) {
             let near = self.evaluate(u, cone, middle + NEAR_POLE * length);
-            if poles(self, &near) {
-                return Some(0.0);
+            if inside && poles(self, &near) {
+                return Widths { smooth: Some(0.0), root: None };
             }
         }
         let mut beside: Vec<(f64, Vec<f64>)> = Vec::with_capacity(2 * VALUES);
@@ -160,21 +192,33 @@ impl<'a> View<'a> {
             let away = length * 0.5_f64.powi(k as i32);
             for t in [middle - away, middle + away] {
                 if t >= from && t <= to && t != middle {
-                    beside.push((away, self.evaluate(u, cone, t)));
+                    beside.push((t, self.evaluate(u, cone, t)));
                 }
             }
         }
-        let of_term = |(k, own): (usize, &f64)| {
-            let finite = beside.iter().map(|(_, values)| values[k].abs()).filter(|v| v.is_finite());
+        let mut widths = Widths::default();
+        for (k, own) in there.iter().enumerate().filter(|(_, own)| own.is_finite()) {
+            let changes = beside.iter().map(|(t, values)| (*t, values[k]));
+            let finite = changes.clone().map(|(_, v)| v.abs()).filter(|v| v.is_finite());
             let size = finite.fold(own.abs(), f64::max);
-            let changed = |values: &[f64]| (values[k] - own).abs() >= CHANGE * size;
-            let width = beside.iter().find(|(_, values)| changed(values)).map(|(away, _)| *away);
-            // if a term is undefined on one side, a condition decides whether it is read
-            let has_values = own.is_finite() && beside.iter().all(|(_, values)| !values[k].is_nan());
-            width.filter(|_| has_values && size > 0.0)
-        };
-        let widths = there.iter().enumerate().filter_map(of_term);
-        Some(widths.fold(f64::INFINITY, f64::min)).filter(|width| *width < SHORT * length)
+            let changed = changes.clone().find(|(_, v)| (v - own).abs() >= CHANGE * size);
+            let width = changed.map(|(t, _)| (t - middle).abs());
+            let least = SEEN.1 * f64::EPSILON * middle.abs();
+            if size > 0.0
+                && [-1.0, 1.0].iter().any(|side| {
+                    let of_side = changes.clone().filter(|(t, _)| (t - middle) * side > least);
+                    is_root(of_side.map(|(_, v)| (v - own).abs() / size))
+                })
+            {
+                let width = width.unwrap_or(length).min(SHORT * length);
+                widths = widths.least(Widths { smooth: None, root: Some(width) });
+            } else if size > 0.0 && inside && changes.clone().all(|(_, v)| !v.is_nan()) {
+                // if a term is undefined on one side, a condition decides whether it is read
+                let smooth = width.filter(|width| *width < SHORT * length);
+                widths = widths.least(Widths { smooth, root: None });
+            }
+        }
+        widths
     }
 
     /// The zeros and extrema of a wave: those of one kind have the width of the first one, and repeat after each period.
@@ -202,7 +246,32 @@ impl<'a> View<'a> {
             let to = if span.1.is_finite() { span.1 } else { middle + period };
             let signature = self.signature(u, cone, turn.rem_euclid(4.0) as u64);
             let width = self.measure((u, cone), signature, middle, (span.0, to), found);
-            found.narrow.extend(width.map(|width| Narrow { t: middle, width, every: Some(period) }));
+            found.narrow.extend(width.narrow(middle, Some(period)));
         }
+    }
+}
+
+/// True if the changes of a term at doubling distances grow as a power that is not a whole number.
+fn is_root(changes: impl Iterator<Item = f64>) -> bool {
+    let mut seen = changes.skip_while(|change| !(*change >= SEEN.0));
+    let (Some(near), Some(middle), Some(far)) = (seen.next(), seen.next(), seen.next()) else { return false };
+    let (power, next) = ((middle / near).log2(), (far / middle).log2());
+    let broken = (power - power.round()).abs();
+    power < MILD && broken > BROKEN.0 && (power - next).abs() < BROKEN.1 * broken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_root;
+
+    #[test]
+    fn roots_are_told_from_smooth_terms_and_kinks() {
+        let doubling = |f: fn(f64) -> f64| is_root((0..45).map(|k| f(2f64.powi(k - 44))));
+        assert!(doubling(f64::cbrt) && doubling(f64::sqrt) && doubling(|t| t.powf(1.5)));
+        assert!(doubling(|t| -t * t.ln()), "its slope is infinite");
+        for smooth in [|t: f64| t, |t| t * t, |t| 1.0 - t.cos(), |t| (3.0 * t).sin(), |t| 1e-4 * t + t * t, |_| 1.0] {
+            assert!(!doubling(smooth));
+        }
+        assert!(!doubling(|t| if t > 1e-3 { 1.0 } else { 0.0 }) && !doubling(|_| f64::NAN));
     }
 }

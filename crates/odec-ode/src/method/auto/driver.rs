@@ -162,6 +162,9 @@ pub struct Auto {
     failures: u32,
     nonstiff_checks: u32,
     until_check: u32,
+    /// Number of steps of this run that failed because the solution has no Taylor series. Shorter steps between them
+    /// may succeed: a step towards a stop at the zero of a root fails only at its end.
+    without_series: u32,
     /// Number of steps between the last two checks.
     check_interval: u32,
     /// Start of this leg; the last step of the other method before it; the last step.
@@ -268,6 +271,7 @@ impl Auto {
             stiff_steps: 0,
             nonstiff_steps: 0,
             failures: 0,
+            without_series: 0,
             nonstiff_checks: 0,
             until_check: 1,
             check_interval: 1,
@@ -350,6 +354,7 @@ impl Auto {
         (self.evidence_factor, self.early_switch_allowed, self.switched_early) =
             ([1, 1], self.early_switch_at_start, false);
         (self.course, self.undo) = (Record::NONE, None);
+        self.without_series = 0;
     }
 
     fn side(&self, side: Side) -> &dyn Integrator {

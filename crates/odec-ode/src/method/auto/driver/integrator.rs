@@ -125,8 +125,9 @@ impl Integrator for Auto {
                     return Attempt::Failed { cause, next: self.first_implicit_step(eval, h) };
                 }
                 // if the solution has no Taylor series, another explicit method may still work
-                let unable = self.failures >= MAX_FAILURES && matches!(cause, Cause::NoSeries { .. });
-                if unable && self.switch_to_spare(eval) {
+                let unable = matches!(cause, Cause::NoSeries { .. });
+                self.without_series += u32::from(unable);
+                if unable && self.without_series >= MAX_FAILURES && self.switch_to_spare(eval) {
                     return Attempt::Failed { cause, next };
                 }
                 if self.failures >= MAX_FAILURES && self.switch(eval, Why::Failing) {

@@ -202,6 +202,6 @@ mod tests {
         assert_eq!(marks.cut(0.45, (0.1, 0.55)), (0.1, 0.55));
         // rounding of a late t allows fewer
         let late = Landmarks::of_all(&[Narrow { t: 1e9, ..root }], (0.0, 2e9), 1e-6);
-        assert!(late.once.len() < 8, "{}", late.once.len());
+        assert!(late.once.len() < marks.once.len(), "{}", late.once.len());
     }
 }

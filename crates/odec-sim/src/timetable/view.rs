@@ -204,12 +204,11 @@ impl<'a> View<'a> {
             let changed = changes.clone().find(|(_, v)| (v - own).abs() >= CHANGE * size);
             let width = changed.map(|(t, _)| (t - middle).abs());
             let least = SEEN.1 * f64::EPSILON * middle.abs();
-            if size > 0.0
-                && [-1.0, 1.0].iter().any(|side| {
-                    let of_side = changes.clone().filter(|(t, _)| (t - middle) * side > least);
-                    is_root(of_side.map(|(_, v)| (v - own).abs() / size))
-                })
-            {
+            let root = [-1.0, 1.0].iter().any(|side| {
+                let of_side = changes.clone().filter(|(t, _)| (t - middle) * side > least);
+                is_root(of_side.map(|(_, v)| (v - own).abs() / size))
+            });
+            if root {
                 let width = width.unwrap_or(length).min(SHORT * length);
                 widths = widths.least(Widths { smooth: None, root: Some(width) });
             } else if size > 0.0 && inside && changes.clone().all(|(_, v)| !v.is_nan()) {

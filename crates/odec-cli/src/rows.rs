@@ -61,7 +61,7 @@ pub struct Rows {
     flushed: Instant,
     /// The last reading of the clock, and the number of rows and steps until the next one.
     last_check: Instant,
-    rows_to_check: u32,
+    until_check: u32,
     /// Largest size of the file in bytes.
     limit: Option<u64>,
     form: Form,
@@ -126,7 +126,7 @@ impl Rows {
             written: 0,
             flushed: Instant::now(),
             last_check: Instant::now(),
-            rows_to_check: 1,
+            until_check: 1,
             limit: file_limit(),
             form: Form::Csv,
             count: 0,
@@ -257,12 +257,12 @@ impl Rows {
         if self.buffer.len() >= BLOCK {
             return self.flush();
         }
-        self.rows_to_check -= 1;
-        if self.rows_to_check > 0 {
+        self.until_check -= 1;
+        if self.until_check > 0 {
             return Ok(());
         }
         let before = std::mem::replace(&mut self.last_check, Instant::now());
-        self.rows_to_check = if self.last_check - before < FAST { CHECK_INTERVAL } else { 1 };
+        self.until_check = if self.last_check - before < FAST { CHECK_INTERVAL } else { 1 };
         if self.last_check - self.flushed >= FLUSH_INTERVAL { self.flush() } else { Ok(()) }
     }
 

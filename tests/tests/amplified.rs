@@ -329,3 +329,31 @@ fn errors_of_many_events_are_told_by_a_single_row() {
     assert!(off > 50e-6 && told, "{off:e}");
     assert!(!run("auto", "1e-6").1);
 }
+
+/// The errors of a neuron are made in few steps, those of its pulses, and grow until the next pulse; on an attractor the
+/// errors of the second half of a run are much larger than those of the first.
+#[test]
+fn errors_of_pulses_and_on_an_attractor_are_told() {
+    let cases = [
+        ("tests/problems/hodgkin_huxley_pulse.ode", "rodas5p", "1e-6", "1e-9"),
+        ("tests/problems/hodgkin_huxley_pulse.ode", "rodas5p", "1e-8", "1e-11"),
+        ("models/lorenz.ode", "dopri5", "1e-10", "1e-10"),
+    ];
+    for (model, method, rtol, atol) in cases {
+        let ran = run(&[
+            "run",
+            model,
+            "--method",
+            method,
+            "--rtol",
+            rtol,
+            "--atol",
+            atol,
+            "--samples",
+            "1000",
+            "-o",
+            "/dev/null",
+        ]);
+        assert!(ran.err.contains("W0622"), "{model} with {method} at {rtol}:\n{}", ran.err);
+    }
+}

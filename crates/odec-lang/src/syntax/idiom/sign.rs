@@ -33,7 +33,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| otherwise(scene, line, at))
             .or_else(|| trailing_condition(line, at))
             .or_else(|| ternary(line, at))
-            .or_else(|| bars(line, at))
+            .or_else(|| bars(scene, line, at))
             .or_else(|| percent(line, at))
             .or_else(|| remainder(line, at))
             .or_else(|| spoken_remainder(scene, line, at))
@@ -215,8 +215,28 @@ fn choice(line: &Line<'_>, from: usize, to: usize, depth: usize) -> Option<Strin
     Some(format!("if {condition} then {yes} else {}", choice(line, colon + 1, to, depth + 1)?))
 }
 
+/// True if a line gives this name several components: `r = (1, 0)`.
+fn is_vector(scene: &Scene<'_>, name: &str) -> bool {
+    scene.lines.iter().any(|line| {
+        (0..line.tokens.len()).any(|k| {
+            let given = line.text(k) == name && line.text(k + 1) == "=" && line.text(k + 2) == "(";
+            let (mut depth, mut several) = (0usize, false);
+            for at in (k + 2..line.tokens.len()).take_while(|_| given) {
+                match line.kind(at) {
+                    Some(TokenKind::Open) => depth += 1,
+                    Some(TokenKind::Close) if depth == 1 => break,
+                    Some(TokenKind::Close) => depth -= 1,
+                    Some(TokenKind::Comma) => several |= depth == 1,
+                    _ => {}
+                }
+            }
+            several
+        })
+    })
+}
+
 /// `|x|`
-fn bars(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+fn bars(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "|" || (0..at).any(|k| line.text(k) == "|") {
         return None;
     }
@@ -226,9 +246,13 @@ fn bars(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let ends = line.tokens.get(close - 1).is_some_and(Token::ends_value);
     let only = (close + 1..line.tokens.len()).all(|k| line.text(k) != "|");
     (begins && ends && only && !inside.is_empty()).then(|| {
-        IdiomMatch::new(CODE, "write an absolute value as `abs`", line.span(at, close))
-            .label("two bars")
-            .mend(format!("abs({inside})"))
+        let vector = (at + 1..close).any(|k| line.is_name(k) && is_vector(scene, line.text(k)));
+        let (headline, function) = if vector {
+            ("write the length of a vector as `norm`", "norm")
+        } else {
+            ("write an absolute value as `abs`", "abs")
+        };
+        IdiomMatch::new(CODE, headline, line.span(at, close)).label("two bars").mend(format!("{function}({inside})"))
     })
 }
 

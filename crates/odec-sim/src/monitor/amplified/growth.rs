@@ -2,6 +2,7 @@
 //! estimate only decides whether a second run is worthwhile, so it has to be cheap rather than exact.
 
 use nalgebra::DMatrix;
+use odec_ode::method::auto::METHOD;
 use odec_ode::system::{Mass, System};
 
 use crate::bind::Bound;
@@ -61,7 +62,8 @@ pub fn places<'a>(bound: &'a Bound, findings: &'a Findings) -> Vec<At<'a>> {
 
 /// Linearised equations at the given points.
 fn along<'a>(slopes: &Slopes<'_>, at: impl Iterator<Item = At<'a>>) -> LinearisedRun {
-    let mut error = Linear::new(slopes.unit.len());
+    let named = slopes.bound.choice.method.name != METHOD.name;
+    let mut error = Linear::new(slopes.unit.len(), named);
     let mut points: Vec<(f64, Option<Linearised>)> = vec![];
     for point in at {
         let now = slopes.at(point);
@@ -143,6 +145,8 @@ impl Slopes<'_> {
 /// An error during the run.
 struct Linear {
     w: Vec<f64>,
+    /// True after a named method.
+    named: bool,
     /// Largest error so far, in tolerances.
     grown: f64,
     /// A bound on the growth that the intervals do not resolve, as a power of e.
@@ -157,9 +161,10 @@ struct Linear {
 }
 
 impl Linear {
-    fn new(n: usize) -> Linear {
+    fn new(n: usize, named: bool) -> Linear {
         let w = vec![0.0; n];
         Linear {
+            named,
             next: w.clone(),
             term: w.clone(),
             w,
@@ -171,12 +176,18 @@ impl Linear {
         }
     }
 
-    /// Adds the errors of further steps.
+    /// Adds the errors of further steps. After a named method, each component has at least the size of a new error:
+    /// otherwise, an error that lasts in one unknown would hide those in the others, which may be the ones that grow.
+    /// The steps of `auto` are so accurate that this would only lead to more second runs.
     fn renew(&mut self, seed: &[f64]) {
         let most = |w: &[f64]| w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
         let size = most(&self.w);
         self.grown = self.grown.max(size);
-        if !(size >= most(seed) && size.is_finite()) {
+        if self.named && self.w.iter().all(|w| w.is_finite()) {
+            for (w, seed) in self.w.iter_mut().zip(seed).filter(|(w, seed)| w.abs() < seed.abs()) {
+                *w = if *w == 0.0 { *seed } else { seed.abs().copysign(*w) };
+            }
+        } else if !(size >= most(seed) && size.is_finite()) {
             self.w.copy_from_slice(seed);
         }
     }

@@ -72,7 +72,7 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>>
     (options.fused_steps, options.eliminator) = (false, None);
     let method = method(bound, options.rtol);
     let number = all.len().min((findings.steps / NUMBER.2).clamp(NUMBER.0, NUMBER.1) as usize);
-    let chosen = (0..number).map(|k| &all[(2 * k + 1) * all.len() / (2 * number)]);
+    let chosen = chosen(&all, number, &slopes.unit);
     let error = |stretch: &Stretch<'a>| {
         let mut options = options.clone();
         let Stretch { from, to, .. } = stretch;
@@ -89,7 +89,23 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>>
             from: *from,
         })
     };
-    chosen.filter_map(error).collect()
+    chosen.into_iter().filter_map(error).collect()
+}
+
+/// So many of the stretches, in order: one half evenly spaced, the others those in which the states change most. The
+/// errors of pulses are made in few steps, which evenly spaced ones may not meet.
+fn chosen<'s, 'a>(all: &'s [Stretch<'a>], number: usize, unit: &[f64]) -> Vec<&'s Stretch<'a>> {
+    let even = number.div_ceil(2);
+    let mut chosen: Vec<usize> = (0..even).map(|k| (2 * k + 1) * all.len() / (2 * even)).collect();
+    let change = |k: &usize| {
+        let Stretch { from, to, .. } = all[*k];
+        from.y.iter().zip(to.y).zip(unit).fold(0.0f64, |most, ((y, now), unit)| most.max((now - y).abs() / unit))
+    };
+    let mut others: Vec<usize> = (0..all.len()).filter(|k| !chosen.contains(k)).collect();
+    others.sort_by(|a, b| change(b).total_cmp(&change(a)));
+    chosen.extend(others.into_iter().take(number - even));
+    chosen.sort_unstable();
+    chosen.into_iter().map(|k| &all[k]).collect()
 }
 
 /// Sink that ignores rows.

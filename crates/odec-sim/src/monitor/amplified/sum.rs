@@ -20,6 +20,8 @@ const HIGH: u32 = 4;
 const EARLY: f64 = 0.25;
 /// Factor by which the error at the end may exceed the extrapolation at the start, and its decrease until the end.
 const SAFETY: (f64, f64) = (3.0, 1.5);
+/// Fraction of the growth along a run by which the prediction may be too small.
+const GROWS: f64 = 0.5;
 /// Least number of steps of an `auto` run for a measurement of errors: in a shorter run, the measurement takes a
 /// noticeable time.
 const MANY: u64 = 1000;
@@ -69,6 +71,8 @@ pub struct PredictedErrors {
     points: Vec<(f64, f64)>,
     /// True if the course of the sum during the run is not known: the error of a period grows with the square of t.
     rough: bool,
+    /// Growth of errors along the run, as a power of e.
+    growth: f64,
 }
 
 impl PredictedErrors {
@@ -77,7 +81,7 @@ impl PredictedErrors {
         let all = growth::places(bound, findings);
         let steps = findings.steps as f64 / (all.len() - 1).max(1) as f64;
         let points = all.iter().enumerate().map(|(k, at)| (at.t, each * steps * k as f64)).collect();
-        PredictedErrors { points, rough: true }
+        PredictedErrors { points, rough: true, growth: 0.0 }
     }
 
     /// True if errors are known.
@@ -98,7 +102,9 @@ impl PredictedErrors {
         let Some(at_end) = self.at_end(t, error).filter(|_| part > EARLY) else { return false };
         let weight = (2.0 * part).min(1.0);
         let at_end = if self.rough { at_end / part } else { at_end };
-        at_end.powf(weight) * self.end().powf(1.0 - weight) * (SAFETY.0 - SAFETY.1 * part) < too_large
+        // where errors grow, the rest of the run may amplify them more than the prediction says
+        let safety = (SAFETY.0 - SAFETY.1 * part) * (GROWS * self.growth * (1.0 - part)).exp();
+        at_end.powf(weight) * self.end().powf(1.0 - weight) * safety < too_large
     }
 
     /// Points up to this time.
@@ -163,7 +169,7 @@ impl<'a> Sum<'a> {
             most = (0..new.len()).map(of).fold(most, |most, v| if v.is_nan() { f64::INFINITY } else { most.max(v) });
             points.push((self.times[k + 1], most));
         }
-        PredictedErrors { points, rough: false }
+        PredictedErrors { points, rough: false, growth: 0.0 }
     }
 }
 
@@ -193,17 +199,17 @@ pub fn beyond(slopes: &Slopes<'_>, findings: &Findings, way: &LinearisedRun, man
     if errors.is_empty() {
         let usual = Sum::new(findings, way).carried(&usual(slopes, findings));
         if exact {
-            return (usual.end() >= many).then_some(usual);
+            return (usual.end() >= many).then_some(PredictedErrors { growth: way.growth, ..usual });
         }
         // after a method of low order, a second run of high order costs little compared with the first run
-        return (usual.end() >= enough).then(|| PredictedErrors { points: vec![], rough: true });
+        return (usual.end() >= enough).then(|| PredictedErrors { points: vec![], rough: true, growth: 0.0 });
     }
     let all = PredictedErrors::of_all(slopes.bound, findings, mean(&errors));
     if all.end() * AMPLIFIED < enough {
         return None;
     }
     let measured = if way.coarse { all } else { Sum::new(findings, way).carried(&errors) };
-    (measured.end() >= enough).then_some(measured)
+    (measured.end() >= enough).then_some(PredictedErrors { growth: way.growth, ..measured })
 }
 
 /// Like the sum above, for too many unknowns for matrices along the whole run: propagates errors over some steps at a

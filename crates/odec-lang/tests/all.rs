@@ -1,6 +1,7 @@
 //! The integration tests of this crate as one program, because linking dominates the build time and one program is
 //! linked once.
 
+mod advice;
 mod array_edges;
 mod array_kernels;
 mod array_mass;

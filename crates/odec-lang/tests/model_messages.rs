@@ -180,7 +180,7 @@ fn habits_of_paper_and_of_other_languages() {
 fn nothing_is_dropped_silently() {
     let x = "state x = 1\nx' = -x\n";
     check(&format!("{x}expect x(1) = 0.3678 +- 1e-3"), "E0125", "+-", "expect x(1) = 0.3678 ± 1e-3");
-    check("state x = 5 in 0..10\nx' = -x", "E0118", "in 0..10", "state x = 5 ");
+    check("state x = 5 in 0..10\nx' = -x", "E0118", "in 0..10", "");
     check(&format!("{x}output y = 2*x in 0..10"), "E0118", "in 0..10", "output y = 2*x ");
 }
 

@@ -198,11 +198,16 @@ impl Units {
             Mistake::Unknown(name) => {
                 let report = Diagnostic::error("E0571", format!("there is no unit `{name}`"));
                 if let Some((_, better)) = ELSEWHERE.iter().find(|(other, _)| other == name) {
-                    return report.help(format!("write `[{}]`", whole.replacen(name, better, 1)));
+                    let divisor = better.contains('/') && whole.contains(&format!("/{name}"));
+                    let better = if divisor { format!("({better})") } else { (*better).to_owned() };
+                    return report.help(format!("write `[{}]`", whole.replacen(name, &better, 1)));
+                }
+                if let Some((_, value)) = UNSUPPORTED.iter().find(|(other, _)| other == name) {
+                    return report.help(format!("convert the value: {value}"));
                 }
                 let names: Vec<&str> = self.bases.iter().map(String::as_str).chain(table::names()).collect();
                 let names = names.into_iter();
-                match (power_meant(name, self), suggest::nearest(name, names).first()) {
+                match (power_meant(name, whole, self), suggest::nearest(name, names).first()) {
                     (Some(power), _) => report.help(format!("write `[{}]`", whole.replacen(name, &power, 1))),
                     (None, Some(near)) => report
                         .help(format!("did you mean `{near}`? To count in your own unit, declare it: `unit {name}`")),
@@ -220,14 +225,27 @@ impl Units {
                 )
                 .help(if fahrenheit { rankine } else { kelvin })
             }
-            Mistake::Form(why) => Diagnostic::error("E0571", format!("odec cannot read `[{whole}]` as a unit: {why}"))
-                .help("write a product of powers: `[m/s^2]`, `[mol/(L*s)]`, `[kg^(1/2)]`"),
+            Mistake::Form(why) => {
+                let report = Diagnostic::error("E0571", format!("odec cannot read `[{whole}]` as a unit: {why}"));
+                let better = with_signs(whole);
+                if self.read(&better).is_ok() {
+                    return report.help(format!("write `[{better}]`"));
+                }
+                report.help("write a product of powers: `[m/s^2]`, `[mol/(L*s)]`, `[kg^(1/2)]`")
+            }
         }
     }
 }
 
 /// Spellings of other tools, and those of odec.
-const ELSEWHERE: [(&str, &str); 15] = [
+const ELSEWHERE: [(&str, &str); 22] = [
+    ("kph", "km/h"),
+    ("kmh", "km/h"),
+    ("kmph", "km/h"),
+    ("cfs", "ft^3/s"),
+    ("cfm", "ft^3/min"),
+    ("amu", "Da"),
+    ("psia", "psi"),
     ("mcg", "ug"),
     ("mcL", "uL"),
     ("mcl", "uL"),
@@ -245,11 +263,58 @@ const ELSEWHERE: [(&str, &str); 15] = [
     ("microns", "um"),
 ];
 
-/// `m2` means `m^2`.
-fn power_meant(name: &str, units: &Units) -> Option<String> {
-    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let power = &name[base.len()..];
-    (!power.is_empty() && !base.is_empty() && units.find(base).is_some()).then(|| format!("{base}^{power}"))
+/// Units of other tools that odec does not have, and what they are.
+const UNSUPPORTED: [(&str, &str); 15] = [
+    ("gal", "1 US gallon is 3.785411784 [L], 1 imperial gallon is 4.54609 [L]"),
+    ("gallon", "1 US gallon is 3.785411784 [L], 1 imperial gallon is 4.54609 [L]"),
+    ("gallons", "1 US gallon is 3.785411784 [L], 1 imperial gallon is 4.54609 [L]"),
+    ("gpm", "1 US gallon per minute is 3.785411784 [L/min]"),
+    ("bbl", "1 barrel of oil is 158.987294928 [L]"),
+    ("barrel", "1 barrel of oil is 158.987294928 [L]"),
+    ("acre", "1 acre is 4046.8564224 [m^2]"),
+    ("acres", "1 acre is 4046.8564224 [m^2]"),
+    ("BTU", "1 BTU is 1055.05585262 [J]"),
+    ("Btu", "1 BTU is 1055.05585262 [J]"),
+    ("kgf", "1 kgf is 9.80665 [N]"),
+    ("slug", "1 slug is 14.59390294 [kg]"),
+    ("inHg", "1 inch of mercury is 3386.389 [Pa]"),
+    ("darcy", "1 darcy is 9.869233e-13 [m^2]"),
+    ("mD", "1 millidarcy is 9.869233e-16 [m^2]"),
+];
+
+/// `m2` means `m^2`; in `W/m2K`, `m2K` means `(m^2*K)`.
+fn power_meant(name: &str, whole: &str, units: &Units) -> Option<String> {
+    let mut factors = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let letters = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (base, tail) = rest.split_at(letters);
+        let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+        let (power, tail) = tail.split_at(digits);
+        if base.is_empty() || units.find(base).is_none() {
+            return None;
+        }
+        factors.push(if power.is_empty() { base.to_owned() } else { format!("{base}^{power}") });
+        rest = tail;
+    }
+    let product = factors.join("*");
+    let divisor = factors.len() > 1 && whole.contains(&format!("/{name}"));
+    (product != name).then(|| if divisor { format!("({product})") } else { product })
+}
+
+/// `m s-2` means `m s^-2`, `N-m` means `N*m`.
+fn with_signs(whole: &str) -> String {
+    let letters: Vec<char> = whole.chars().collect();
+    let mut better = String::new();
+    for (k, &c) in letters.iter().enumerate() {
+        let after_name = k > 0 && letters[k - 1].is_alphabetic();
+        match letters.get(k + 1) {
+            Some(next) if c == '-' && after_name && next.is_ascii_digit() => better.push_str("^-"),
+            Some(next) if c == '-' && after_name && next.is_alphabetic() => better.push('*'),
+            _ => better.push(c),
+        }
+    }
+    better
 }
 
 /// Symbols that messages use for units that the model does not write itself.

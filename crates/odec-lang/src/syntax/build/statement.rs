@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::Keyword;
 use crate::syntax::tree::{
-    BoundaryItem, Declared, ExprKind, Ident, InputEntry, Later, Limit, Reference, StatementKind, Unit, Within,
+    BoundaryItem, Declared, ExprId, ExprKind, Ident, InputEntry, Later, Limit, Reference, StatementKind, Unit, Within,
 };
 
 impl Builder<'_> {
@@ -25,7 +25,7 @@ impl Builder<'_> {
             Some(Keyword::Param) => Some(StatementKind::Param(self.without_limits(pair, "parameter", true))),
             Some(Keyword::Const) => Some(StatementKind::Const(self.without_limits(pair, "constant", true))),
             Some(Keyword::State) => {
-                self.no_bounds(&pair);
+                self.no_range(&pair);
                 Some(StatementKind::State(self.items(pair, true)))
             }
             Some(Keyword::Output) => {
@@ -91,6 +91,30 @@ impl Builder<'_> {
                 Diagnostic::error("E0118", "bounds belong to `param` and `const`")
                     .label(span, "odec does not enforce these bounds")
                     .fix(span, ""),
+            );
+        }
+    }
+
+    /// Refuses `x = 1 in 0..2` for a state: there it would constrain the solution, which is written in another form.
+    fn no_range(&mut self, pair: &Pair<'_, Rule>) {
+        for item in pair.clone().into_inner().filter(|part| part.as_rule() == Rule::item) {
+            let parts = || item.clone().into_inner();
+            let target = parts().find(|part| part.as_rule() == Rule::target);
+            let range = parts().find(|part| part.as_rule() == Rule::bounds);
+            let (Some(target), Some(range)) = (target, range) else { continue };
+            let name = target.as_str().trim();
+            let (low, high) = range.as_str().split_once("..").unwrap_or_default();
+            let (low, high) = (low.trim_start_matches("in").trim(), high.trim());
+            let bounds: String = [(">=", low), ("<=", high)]
+                .into_iter()
+                .filter(|(_, bound)| !bound.is_empty() && !bound.ends_with("inf"))
+                .map(|(sign, bound)| format!(", {name} {sign} {bound}"))
+                .collect();
+            let value = &item.as_str()[..range.as_span().start() - item.as_span().start()];
+            self.report(
+                Diagnostic::error("E0118", "a range with `in` belongs to `param`; a state has bounds")
+                    .label(self.span(&range), "the range of values of a parameter")
+                    .help(format!("to keep `{name}` within bounds, write `state {}{bounds}`", value.trim_end())),
             );
         }
     }
@@ -179,13 +203,13 @@ impl Builder<'_> {
                 Rule::expr => {
                     self.begin_value(&part);
                     value = Some(self.expr(part));
-                    item_unit = self.end_value();
+                    item_unit = self.end_value(value);
                 }
                 Rule::unit => {
                     let first = item_unit.replace(self.item_unit(part));
                     match (&first, &item_unit) {
                         (Some(first), Some(second)) => self.two_units(first, second),
-                        (_, unit) if value.is_some() => self.other_units(unit.as_ref()),
+                        (_, unit) if value.is_some() => self.other_units(unit.as_ref(), value),
                         // the last units belong to another statement
                         _ => {}
                     }
@@ -225,21 +249,27 @@ impl Builder<'_> {
         self.value = Some(self.span(value));
     }
 
-    fn end_value(&mut self) -> Option<Unit> {
+    fn end_value(&mut self, value: Option<ExprId>) -> Option<Unit> {
         self.value = None;
         let unit = self.trailing.take();
-        self.other_units(unit.as_ref());
+        self.other_units(unit.as_ref(), value);
         unit
     }
 
     /// Refuses `1 [m] + 20 [cm]`: `[cm]` could be the unit of the sum or of the last number.
-    fn other_units(&mut self, unit: Option<&Unit>) {
+    fn other_units(&mut self, unit: Option<&Unit>, value: Option<ExprId>) {
         if let (Some(unit), Some(&other)) = (unit, self.units.first()) {
+            let (start, end) = (value.map(|id| self.span_of(id).start as usize), unit.span.start as usize);
+            let value = start.and_then(|start| self.text.get(start..end)).unwrap_or("...").trim_end();
+            let last = if value.ends_with(')') { "to its last part" } else { "to the last number" };
             self.report(
-                Diagnostic::error("E0120", "the last unit could belong to the item or to the last number")
+                Diagnostic::error("E0120", format!("the last unit could belong to the item or {last}"))
                     .label(unit.span, format!("`[{}]` is ambiguous", unit.text))
                     .label(other, "another number of the value has a unit")
-                    .help(format!("put the value in parentheses: `(...) [{}]`", unit.text)),
+                    .help(format!(
+                        "if it belongs to the item, put the value in parentheses: `({value}) [{}]`",
+                        unit.text
+                    )),
             );
         }
     }
@@ -418,7 +448,7 @@ impl Builder<'_> {
                     Rule::expr => {
                         self.begin_value(&part);
                         value = Some(self.expr(part));
-                        unit = self.end_value();
+                        unit = self.end_value(value);
                     }
                     Rule::unit => unit = Some(self.item_unit(part)),
                     _ => {}

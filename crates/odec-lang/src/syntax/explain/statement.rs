@@ -290,6 +290,25 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.brackets.is_empty() { item(scene, word, before, here, seen) } else { None }
 }
 
+/// `state x [m] = 1` with its unit at the end.
+fn with_unit_last(scene: &Scene<'_>, word: &str, equals: Token) -> String {
+    let opens = |token: &Token| token.kind == TokenKind::Open && scene.text(*token) == "[";
+    let Some(open) = scene.tokens.iter().take(scene.at).rposition(opens) else {
+        return format!("write `{word} name = value [unit]`");
+    };
+    let start = scene.tokens.iter().take(open).rposition(|token| token.kind == TokenKind::Comma).unwrap_or(0);
+    let name = scene
+        .tokens
+        .get(start + 1)
+        .map_or("", |token| scene.line.get(token.start..scene.tokens[open].start).unwrap_or(""));
+    let unit = scene.line.get(scene.tokens[open].start..equals.start).unwrap_or("").trim();
+    let next = scene.tokens.iter().skip(scene.at).find(|token| token.kind == TokenKind::Comma);
+    let end =
+        next.or(scene.tokens.last()).map_or(equals.end, |token| if next.is_some() { token.start } else { token.end });
+    let value = scene.line.get(equals.end..end).unwrap_or("").trim();
+    format!("write `{word} {} = {value} {unit}`", name.trim())
+}
+
 /// An error in an item of a declaration with this keyword; `seen`: after its `=`.
 fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -> Option<Diagnostic> {
     match here.kind {
@@ -329,7 +348,7 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
             scene
                 .error("E0119", "the unit belongs at the end of the item")
                 .label(scene.span(here), "`=` after a unit")
-                .help(format!("write `{word} name = value [unit]`")),
+                .help(with_unit_last(scene, word, here)),
         ),
         TokenKind::Equals if seen && before.ends_value() => Some(
             scene
@@ -343,6 +362,16 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
                 .label(scene.span(here), "here")
                 .help(format!("write `{word} name = value [unit]`")),
         ),
+        TokenKind::Compare if !seen && matches!(word, "param" | "const") && scene.text(here) != "==" => {
+            let name = scene.text(before);
+            let range = if scene.text(here).starts_with('>') { "0..inf" } else { "-inf..5" };
+            Some(
+                scene
+                    .error("E0118", "a parameter has a range after its value, not a bound")
+                    .label(scene.span(here), "a bound")
+                    .help(format!("write `{word} {name} = 1 in {range}`, with its value and both ends of the range")),
+            )
+        }
         TokenKind::Compare if scene.text(here) == "==" => Some(
             scene
                 .error("E0124", "set a value with `=`; `==` compares")
@@ -495,6 +524,15 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .error("E0129", "`=` is missing")
                 .label(scene.span(here), format!("{}, or an operator", scene.between(name)))
                 .fix(scene.behind(name), " ="),
+        );
+    }
+    if let Some(comma) = scene.here().filter(|here| here.kind == TokenKind::Comma && scene.brackets.is_empty()) {
+        let (first, rest) = (scene.line[..comma.start].trim(), scene.line[comma.end..].trim());
+        return Some(
+            scene
+                .error("E0118", "a `conserve` line has one quantity")
+                .label(scene.span(comma), "a second quantity")
+                .help(format!("write two lines: `{first}` and `conserve {rest}`")),
         );
     }
     let here = scene.here().filter(|here| here.kind == TokenKind::Equals && scene.brackets.is_empty())?;

@@ -295,7 +295,11 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
             scene
                 .error("E0119", "this is not a unit")
                 .label(whole, "a bracket after a number and a space contains a unit")
-                .help("write a unit as `[m/s^2]`"),
+                .help(if inside.contains(',') {
+                    "write a unit as `[m/s^2]`, the valid range of a parameter as `in 0..5`"
+                } else {
+                    "write a unit as `[m/s^2]`"
+                }),
         ),
         _ => {
             let name = scene.text(before);

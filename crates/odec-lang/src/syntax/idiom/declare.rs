@@ -74,7 +74,12 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         return;
     }
     for at in 0..line.tokens.len() {
-        found.extend(apart(scene, line, at).or_else(|| degrees(scene, line, at)).or_else(|| unit(scene, line, at)));
+        found.extend(
+            rounded(scene, line, at)
+                .or_else(|| apart(scene, line, at))
+                .or_else(|| degrees(scene, line, at))
+                .or_else(|| unit(scene, line, at)),
+        );
     }
 }
 
@@ -372,6 +377,27 @@ fn index_of<'a>(scene: &Scene<'a>, array: &str) -> &'a str {
     scene.arrays.get(array).and_then(|indices| indices.first()).copied().unwrap_or("i")
 }
 
+/// `2 (1/s)`: a unit in round brackets.
+fn rounded(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let declares = matches!(line.text(0), "param" | "const" | "state" | "discrete" | "unknown");
+    let value = at > 0 && line.text(at - 1) == "=" && line.kind(at) == Some(TokenKind::Number);
+    if !(declares && value && line.text(at + 1) == "(") {
+        return None;
+    }
+    let close = line.close(at + 1)?;
+    let known = |k: usize| UNITS.contains(&line.text(k)) && !scene.is_declared(line.text(k));
+    let signs = |k: usize| {
+        line.kind(k) == Some(TokenKind::Number) || matches!(line.text(k), "/" | "*" | "^" | "·" | "-" | "(" | ")")
+    };
+    let (mut inside, last) = (at + 2..close, matches!(line.text(close + 1), "" | "," | ";" | "in"));
+    if !last || !inside.clone().any(known) || !inside.all(|k| known(k) || signs(k)) {
+        return None;
+    }
+    let unit = format!("[{}]", line.slice(at + 2, close));
+    let found = IdiomMatch::new("E0119", "write a unit in square brackets", line.span(at + 1, close));
+    Some(found.label(format!("write `{unit}`")).mend(unit))
+}
+
 /// `2 1/s`, `2 m/s`: a number and a unit of several signs.
 fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let declares = matches!(line.text(0), "param" | "const" | "state");
@@ -414,6 +440,16 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let declares = matches!(line.text(0), "param" | "const" | "state");
     if line.kind(at) == Some(TokenKind::Malformed) {
         let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
+        // `[W/m^2K]`: a product in the divisor of a unit
+        if at > 2 && line.text(at - 1) == "^" && is_unit(tail) && (0..at).any(|k| line.text(k) == "[") {
+            let product = format!("{}^{number}*{tail}", line.text(at - 2));
+            let better = if line.text(at - 3) == "/" { format!("({product})") } else { product };
+            return Some(
+                IdiomMatch::new("E0119", "a product of units needs `*`", line.span(at - 2, at))
+                    .label(format!("write `{better}`"))
+                    .mend(better),
+            );
+        }
         if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.is_declared(tail) {
             let better = format!("{number}*pi/180");
             let found = IdiomMatch::new("E0119", "odec needs angles in radians", line.span(at, at));
@@ -477,7 +513,13 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     if declares && line.reads(at, &["in", "["]) && line.text(at - 1) != "=" {
         let span = Span::new(line.tokens[at].start, line.tokens[at + 1].start);
-        let unit = line.slice(at + 1, line.close(at + 1)? + 1);
+        let close = line.close(at + 1)?;
+        let unit = line.slice(at + 1, close + 1);
+        if let [low, high] = &line.arguments(at + 1)?[..] {
+            let better = format!("{}..{}", line.slice(low.start, low.end), line.slice(high.start, high.end));
+            let found = IdiomMatch::new("E0118", "write a range with two dots", line.span(at + 1, close));
+            return Some(found.label(format!("write `{better}`")).mend(better));
+        }
         return Some(
             IdiomMatch::new("E0119", "write a unit without `in`", line.span(at, at))
                 .label("not needed")

@@ -47,9 +47,15 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     }
     let stop = law_at.or_else(|| separator(line, next)).unwrap_or(end);
     let label = line.slice(0, from);
-    let (left, right) = (side(line, from, arrow), side(line, next, stop));
+    // `A -k-> B`
+    let above =
+        arrow > from + 2 && law_at.is_none() && stop == end && line.text(arrow - 2) == "-" && line.is_name(arrow - 1);
+    let (left, right) = (side(line, from, if above { arrow - 2 } else { arrow }), side(line, next, stop));
     let (first, second) = if back { (right, left) } else { (left, right) };
-    let law = law(line, (stop, end), law_at.is_some(), &first);
+    let law = match above {
+        true => format!("mass {}", line.text(arrow - 1)),
+        false => law(line, (stop, end), law_at.is_some(), both, &first),
+    };
     let label = if label.is_empty() { String::new() } else { format!("{label} ") };
     let headline = if back {
         "an arrow points to the products of a reaction"
@@ -150,7 +156,7 @@ fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Idiom
 /// The separator between the species and the law: `;`, `,`, `:`, `@`, `=`, `(`, or a name that follows a name.
 fn separator(line: &Line<'_>, from: usize) -> Option<usize> {
     (from..line.tokens.len()).find(|&k| {
-        matches!(line.text(k), ";" | "," | ":" | "@" | "=" | "(")
+        matches!(line.text(k), ";" | "," | ":" | "@" | "=" | "(" | "{")
             || (k > from && line.is_name(k) && line.is_name(k - 1))
     })
 }
@@ -176,15 +182,25 @@ fn side(line: &Line<'_>, from: usize, to: usize) -> String {
 }
 
 /// The law in odec's notation.
-fn law(line: &Line<'_>, (from, end): (usize, usize), given: bool, reactants: &str) -> String {
+fn law(line: &Line<'_>, (from, end): (usize, usize), given: bool, both: bool, reactants: &str) -> String {
     if given {
-        return line.slice(from, end).to_owned();
+        let word = line.text(from);
+        // `rate = k*A`
+        let start = from + 1 + usize::from(line.text(from + 1) == "=");
+        let text = line.slice(start, end);
+        // `mass k, r`
+        let pair = both && word == "mass" && text.contains(',') && !text.starts_with('(');
+        return if pair { format!("{word} ({text})") } else { format!("{word} {text}") };
     }
     if LAWS.contains(&line.text(from)) {
         return format!("{} k", line.text(from));
     }
-    let separated = matches!(line.text(from), ";" | "," | ":" | "@" | "=");
-    let text = line.slice(from + usize::from(separated), end).trim_end_matches(';').trim().to_owned();
+    let separated = matches!(line.text(from), ";" | "," | ":" | "@" | "=" | "{");
+    let start = from + usize::from(separated);
+    // `A -> B, k = 2`
+    let given = line.is_name(start) && line.text(start + 1) == "=" && line.kind(start + 2) == Some(TokenKind::Number);
+    let end = if given { start + 1 } else { end };
+    let text = line.slice(start, end).trim_end_matches([';', '}']).trim().to_owned();
     if text.is_empty() {
         return "mass k".to_owned();
     }

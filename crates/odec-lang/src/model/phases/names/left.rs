@@ -64,6 +64,11 @@ impl<'a> Collector<'a> {
                 .help(format!("write a definition without its arguments: `{text} = ...`"))
                 .fix(rest, "")
             }
+            [one] if self.dose_property(text, *one, lhs).is_some() => {
+                let help = self.dose_property(text, *one, lhs).unwrap_or_default();
+                error("E0203", format!("there is no function `{text}`"), place, "is this a property of a dose?")
+                    .help(format!("{help}\nfor a function, write `fn` before its definition, and call it"))
+            }
             [_, ..] if arguments.iter().all(plain) => {
                 let start = Span { end: place.start, ..place };
                 let report = error("E0203", format!("there is no function `{text}`"), place, "is this its definition?")
@@ -81,6 +86,31 @@ impl<'a> Collector<'a> {
         self.names.broken.insert(text);
         self.say(report);
         true
+    }
+
+    /// How to write `f(gut) = 0.8` or `alag(gut) = 0.5` of pharmacometrics, if nothing calls it as a function.
+    fn dose_property(&self, word: &str, argument: ExprId, lhs: ExprId) -> Option<String> {
+        let ExprKind::Name(state) = &self.input.tree.exprs[argument.0 as usize].kind else { return None };
+        let state = &state.name.name;
+        let called = |expr: &Expr| matches!(&expr.kind, ExprKind::Call(f, _) if f.name == word);
+        if !self.is_state(state) || self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1 {
+            return None;
+        }
+        let value = self.input.tree.statements.iter().find_map(|s| match s.kind {
+            StatementKind::Equation { lhs: left, rhs, .. } if left == lhs => Some(self.input.span_of(rhs)),
+            _ => None,
+        })?;
+        let value = self.input.text(value);
+        Some(match word {
+            "f" | "F" => format!("multiply each dose by this fraction: `at 0 {{ {state} += {value}*100 }}`"),
+            "alag" | "lag" | "tlag" | "ALAG" => {
+                format!("write the lag in the head of each dose: `at 0 after {value} {{ {state} += 100 }}`")
+            }
+            "rate" | "dur" => {
+                format!("write an infusion as a rate: `{state}' = 100/2*(0 <= t < 2) - ...` gives 100 in the time 2")
+            }
+            _ => return None,
+        })
     }
 
     fn is_state(&self, name: &str) -> bool {

@@ -139,7 +139,7 @@ impl<'a> Resolver<'a> {
                 (Some(between), _) => found.between.replace(between).map(|before| before.1),
                 (_, Some(outside)) => found.outside.replace(outside).map(|before| before.1),
                 (None, None) => {
-                    self.unknown_word(word, at);
+                    self.unknown_word(word, at, found.between.is_none());
                     return None;
                 }
             };
@@ -153,7 +153,15 @@ impl<'a> Resolver<'a> {
         Some(found)
     }
 
-    fn unknown_word(&mut self, word: &str, at: Span) {
+    fn unknown_word(&mut self, word: &str, at: Span, between_samples: bool) {
+        if word == "nearest" && between_samples {
+            let headline = "odec does not interpolate with the nearest sample";
+            let report = error("E0505", headline, at, "").help(
+                "use `hold`, the value of the previous sample, and give as times the points where the value changes; or \
+                 `linear`, `cubic` or `spline`",
+            );
+            return self.say(report);
+        }
         let meant = match word {
             "constant" | "step" | "previous" | "zoh" | "left" | "locf" | "forward" => "hold",
             "line" | "lin" => "linear",

@@ -51,6 +51,21 @@ impl<'a> Resolver<'a> {
             )));
             return;
         }
+        let misplaced = self.equation_of(&name.name).filter(|own| {
+            is_number && target.indices.is_empty() && self.input.text(*own).starts_with(&format!("{}'", name.name))
+        });
+        if let Some(own) = misplaced {
+            let value = self.input.text(self.input.span_of(equation.rhs));
+            let headline = format!("`{}` is a state and already has an equation", name.name);
+            let report = error("E0301", headline, target.span, "is this its initial value?");
+            self.say(
+                report
+                    .label(own, "its equation")
+                    .label(declared, "declared here")
+                    .help(format!("write an initial value in the declaration: `state {written} = {value}`")),
+            );
+            return;
+        }
         let is_fixed = |index: &Index| match index {
             Index::At(at) => matches!(self.input.tree.exprs[at.0 as usize].kind, ExprKind::Number(..)),
             Index::In(..) | Index::Range(..) => false,

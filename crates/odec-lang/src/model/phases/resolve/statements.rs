@@ -535,6 +535,17 @@ impl<'a> Resolver<'a> {
         names
     }
 
+    /// `p.x` for `p[1]`, if `p` is a vector.
+    fn numbered_component(&self, reference: &Reference) -> Option<String> {
+        let name = &reference.name.name;
+        let dim = usize::from(self.shapes.dim(name));
+        let [Index::At(at)] = &reference.indices[..] else { return None };
+        let ExprKind::Number(number) = &self.input.tree.exprs[at.0 as usize].kind else { return None };
+        let letter =
+            COMPONENTS[..dim.min(COMPONENTS.len())].iter().zip(1u8..).find(|(_, k)| f64::from(*k) == *number)?;
+        Some(format!("{}{}.{}", names::plain(name), "'".repeat(reference.primes.into()), letter.0))
+    }
+
     /// Reports too many or too few indices.
     pub(super) fn wrong_rank(&mut self, reference: &Reference, rank: usize) {
         let name = &reference.name.name;
@@ -558,7 +569,10 @@ impl<'a> Resolver<'a> {
         let all = letters.join(", ");
         let element = if name.contains('[') { names::element(name, &letters) } else { format!("{name}[{all}]") };
         self.say(match (rank, found) {
-            (0, _) => report.help(format!("write `{typed}`, or declare an array: `{typed}[i] = ...`")),
+            (0, _) => match self.numbered_component(reference) {
+                Some(component) => report.help(format!("`{typed}` is a vector: write `{component}`")),
+                None => report.help(format!("write `{typed}`, or declare an array: `{typed}[i] = ...`")),
+            },
             (_, 0) => {
                 report.help(format!("write one element, `{element}`, or reduce the array: `sum({all}: {element})`"))
             }

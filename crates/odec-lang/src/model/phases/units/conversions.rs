@@ -72,7 +72,8 @@ impl<'a> Checker<'a> {
         };
         let help = match site.kind {
             Kind::Recorded(name) => {
-                format!("define another output, and odec converts it: `output {name}_converted = {name} [...]`")
+                let unit = self.input.text(site.right);
+                format!("define another output, and odec converts it: `output {name}_converted = {name} {unit}`")
             }
             _ if conversion.factor.has_named_exponent() => {
                 "make the base a pure number: divide it by a quantity with its unit, `(x/K)^n`".to_owned()
@@ -89,7 +90,13 @@ impl<'a> Checker<'a> {
         let headline = "a number without a unit meets units of different scale";
         let report = error("E0574", headline, self.span(number), "which unit does this have?")
             .label(other, "odec converts this");
-        self.reports.say(report.help("give the number its unit: `65 [mV]`"));
+        // the unit of the neighbour is as likely as any
+        let (number, beside) = (self.input.text(self.span(number)), self.input.text(other));
+        let unit = beside.rfind('[').and_then(|open| Some(&beside[open + 1..open + beside[open..].find(']')?]));
+        self.reports.say(report.help(match unit {
+            Some(unit) => format!("give the number its unit, for example `{number} [{unit}]`"),
+            None => format!("give the number its unit after a space, such as `{number} [mV]` for millivolts"),
+        }));
     }
 
     fn undecided_name(&mut self, name: &str, place: ExprId, conversion: &super::Conversion<'a>) {

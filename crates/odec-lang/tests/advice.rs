@@ -1,0 +1,126 @@
+//! Advice of messages: what a user types after it gives a model without errors, or at least no other mistake.
+
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::source::Source;
+
+fn errors(text: &str) -> Vec<Diagnostic> {
+    let mut found = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
+    found.retain(Diagnostic::is_error);
+    found
+}
+
+/// Checks that `text` has one error with this code, whose help contains `advice`.
+fn check(text: &str, code: &str, advice: &str) {
+    let found = errors(text);
+    assert_eq!(found.iter().map(|d| d.code.code).collect::<Vec<_>>(), [code], "{text}\n{found:?}");
+    let help = found[0].help.clone().unwrap_or_default();
+    assert!(help.contains(advice), "{text}\nhelp: {help}\nnot in it: {advice}");
+}
+
+/// As `check`, and the model with `before` replaced by `after` has no errors.
+fn typed(text: &str, code: &str, advice: &str, (before, after): (&str, &str)) {
+    check(text, code, advice);
+    assert!(advice.contains(after), "the advice `{advice}` does not contain `{after}`");
+    assert!(text.contains(before), "{text}");
+    let corrected = text.replace(before, after);
+    assert!(errors(&corrected).is_empty(), "{corrected}\n{:?}", errors(&corrected));
+}
+
+#[test]
+fn a_range_of_a_state_becomes_its_bounds() {
+    let advice = "write `state x = 1, x >= 0, x <= 2`";
+    typed("state x = 1 in 0..2\nx' = -x", "E0118", advice, ("state x = 1 in 0..2", "state x = 1, x >= 0, x <= 2"));
+    let advice = "write `state x = 1 [m], x >= 0`";
+    typed(
+        "state x = 1 [m] in 0..inf\nx' = -x",
+        "E0118",
+        advice,
+        ("state x = 1 [m] in 0..inf", "state x = 1 [m], x >= 0"),
+    );
+    // the bounds stay: a fix must not remove them
+    assert!(errors("state x = 1 in 0..2\nx' = -x")[0].fixes.is_empty());
+}
+
+#[test]
+fn a_range_of_a_parameter_has_two_dots() {
+    typed("param k = 2 in [0, 5]\nstate x = 1\nx' = -k*x", "E0118", "write `0..5`", ("[0, 5]", "0..5"));
+    check("param k = 2 [0, 5]\nstate x = 1\nx' = -k*x", "E0119", "the valid range of a parameter as `in 0..5`");
+    check("param k = 2, k > 0\nstate x = 1\nx' = -k*x", "E0118", "write `param k = 1 in 0..inf`");
+    typed("param k = 2 (1/s)\nstate x = 1\nx' = -k*x", "E0119", "write `[1/s]`", ("(1/s)", "[1/s]"));
+    typed("param k = 2 (m/s^2)\nstate x = 1 [m/s]\nx' = -k", "E0119", "write `[m/s^2]`", ("(m/s^2)", "[m/s^2]"));
+}
+
+#[test]
+fn units_of_other_tools() {
+    let model = |unit: &str| format!("param k = 2 [{unit}]\nstate x = 1\nx' = -x\noutput y = k");
+    for (unit, advice) in [
+        ("kph", "write `[km/h]`"),
+        ("m/kmh", "write `[m/(km/h)]`"),
+        ("W/m2K", "write `[W/(m^2*K)]`"),
+        ("kg m2", "write `[kg m^2]`"),
+        ("m s-2", "write `[m s^-2]`"),
+        ("N-m", "write `[N*m]`"),
+        ("gal/min", "1 US gallon is 3.785411784 [L]"),
+        ("bbl", "1 barrel of oil is 158.987294928 [L]"),
+    ] {
+        check(&model(unit), "E0571", advice);
+        if let Some(better) = advice.strip_prefix("write `[").and_then(|rest| rest.strip_suffix("]`")) {
+            assert!(errors(&model(better)).is_empty(), "{better}");
+        }
+    }
+    typed(&model("W/m^2K"), "E0119", "write `(m^2*K)`", ("m^2K", "(m^2*K)"));
+}
+
+#[test]
+fn the_message_shows_the_whole_replacement() {
+    typed("state x [m] = 1\nx' = -x", "E0119", "write `state x = 1 [m]`", ("state x [m] = 1", "state x = 1 [m]"));
+    check("state y = 2, x [m] = 1, z = 3\nx' = -x", "E0119", "write `state x = 1 [m]`");
+    typed(
+        "param a = 2\nstate h = 30 [cm]\nh' = -h\noutput d = a*(30 [cm] - h) [mm]",
+        "E0120",
+        "`(a*(30 [cm] - h)) [mm]`",
+        ("a*(30 [cm] - h) [mm]", "(a*(30 [cm] - h)) [mm]"),
+    );
+    typed(
+        "state x = 3 [m]\nq = 2*x\nx' = -x\noutput q [cm]",
+        "E0575",
+        "`output q_converted = q [cm]`",
+        ("output q [cm]", "output q_converted = q [cm]"),
+    );
+    check("state p = (3, 0) [cm], p' = (0, 1) [m/s]\np'' = -p", "E0574", "for example `1 [m/s]`");
+    assert!(errors("state p = (3, 0) [cm], p' = (0, 1 [m/s])\np'' = -p").is_empty());
+    typed("state p = (1, 2)\np' = -p\noutput a = p[2]", "E0513", "write `p.y`", ("p[2]", "p.y"));
+    check("state x = 1\nx' = -x\noutput a = x[2]", "E0513", "write `x`, or declare an array");
+    typed(
+        "state x = 1, y = 1\nx' = -x\ny' = x\nconserve x + y, 2*x + 2*y",
+        "E0118",
+        "write two lines: `conserve x + y` and `conserve 2*x + 2*y`",
+        ("conserve x + y, 2*x + 2*y", "conserve x + y"),
+    );
+    check("state x = 1\nx = 5\nx' = -x", "E0301", "write an initial value in the declaration: `state x = 5`");
+    check("input q(t) = table([0, 1], [2, 3], nearest)\nstate x = 1\nx' = q(t)", "E0505", "use `hold`");
+}
+
+#[test]
+fn properties_of_doses() {
+    let model = |line: &str| format!("param ka = 1\nstate gut = 0\ngut' = -ka*gut\nat 0 {{ gut += 100 }}\n{line}");
+    check(&model("f(gut) = 0.8"), "E0203", "`at 0 { gut += 0.8*100 }`");
+    check(&model("alag(gut) = 0.5"), "E0203", "`at 0 after 0.5 { gut += 100 }`");
+    // a function that is called is a function
+    check("state x = 1\nf(x) = x^2\nx' = -f(x)", "E0203", "begin the definition of a function with `fn`");
+}
+
+#[test]
+fn laws_of_reactions() {
+    let model = |line: &str| format!("param k = 1, r = 2\nstate A = 1, B = 0\n{line}");
+    for (line, better) in [
+        ("A -k-> B", "A -> B  mass k"),
+        ("A -> B { k*A }", "A -> B  rate k*A"),
+        ("A -> B { k }", "A -> B  mass k"),
+        ("A <-> B mass k, r", "A <-> B  mass (k, r)"),
+        ("A -> B; rate = k*A", "A -> B  rate k*A"),
+        ("A -> B, k = 2", "A -> B  mass k"),
+    ] {
+        typed(&model(line), "E0125", &format!("write `{better}`"), (line, better));
+    }
+}

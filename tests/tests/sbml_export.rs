@@ -94,3 +94,20 @@ fn a_factorial_comes_back() {
     // n!/(n-1)! = n, at t = 24/7 where n is 4
     assert!((found - 4.0).abs() < 1e-12, "{found}");
 }
+
+/// An SBML file starts from its initial values, so a run that starts from a steady state has no equal there.
+#[test]
+fn a_start_from_a_steady_state_is_refused() {
+    let folder = scratch("sbml-export-steady");
+    let model = |run: &str| format!("param a = 2\nstate x = 5\nx' = a - x\n{run}");
+    for (run, refused) in [
+        ("run { t = 0 .. 2; start = steady }\n", true),
+        ("run { t = 0 .. 2 }\nrun rested { t = 0 .. 2; start = steady }\n", false),
+    ] {
+        std::fs::write(folder.join("m.ode"), model(run)).expect("a folder");
+        let out = run_in(&folder, &["export", "--to", "sbml", "m.ode", "-o", "m.xml"], b"");
+        assert_eq!(out.code, Some(i32::from(refused)), "{run}{}", out.err);
+        let headline = "SBML cannot express a start from a steady state";
+        assert_eq!(out.err.contains("E0826") && out.err.contains(headline), refused, "{run}{}", out.err);
+    }
+}

@@ -102,6 +102,16 @@ fn the_message_shows_the_whole_replacement() {
 }
 
 #[test]
+fn a_rate_without_its_unit() {
+    typed(
+        "time t [day]\nstate n = 1e6 [1/mL]\nn' = 2*n*(1 - n/(1e9 [1/L]))",
+        "E0570",
+        "by something in [day], a time, would make them agree; a number that is a rate has a unit: `2 [1/day]`",
+        ("2", "2 [1/day]"),
+    );
+}
+
+#[test]
 fn properties_of_doses() {
     let model = |line: &str| format!("param ka = 1\nstate gut = 0\ngut' = -ka*gut\nat 0 {{ gut += 100 }}\n{line}");
     check(&model("f(gut) = 0.8"), "E0203", "`at 0 { gut += 0.8*100 }`");

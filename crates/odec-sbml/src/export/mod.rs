@@ -212,13 +212,18 @@ impl Exporter<'_> {
         }
     }
 
-    /// Refuses a start time other than 0, because an SBML file starts at time 0.
+    /// Refuses a start time other than 0, because an SBML file starts at time 0, and a start from a steady state, because
+    /// it starts from its initial values.
     fn start_of_runs(&mut self) {
         for entry in self.model.runs.iter().flat_map(|run| &run.entries) {
             let EntryValue::Range(first, _) = &entry.value else { continue };
             if !matches!(self.model.term(first.root).kind, TermKind::Number(0.0)) {
                 self.refuse(("a start time other than 0".to_string(), entry.span));
             }
+        }
+        let default = self.model.runs.iter().filter(|run| run.name.is_none() || self.model.runs.len() == 1);
+        for entry in default.flat_map(|run| &run.entries).filter(|entry| entry.key == "start") {
+            self.refuse(("a start from a steady state".to_string(), entry.span));
         }
     }
 

@@ -229,9 +229,16 @@ impl<'a> Checker<'a> {
                 .take(MAX_OFFERED)
                 .collect();
             if fits.is_empty() && wanted(&self.units.time, power) {
-                let text = if power == 1 { String::new() } else { format!("^{}", power.abs()) };
+                let text = if power.abs() == 1 { String::new() } else { format!("^{}", power.abs()) };
                 let unit = self.time_power(power.abs());
                 let unit = self.words(unit);
+                if power == -1 {
+                    return format!(
+                        "{} something in [{unit}], a time{text}, would make them agree; a number that is a rate has a \
+                         unit: `2 [1/{unit}]`",
+                        act(power)
+                    );
+                }
                 return format!("{} something in [{unit}], a time{text}, would make them agree", act(power));
             }
             if let Some(first) = fits.first() {

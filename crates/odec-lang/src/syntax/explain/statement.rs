@@ -309,6 +309,16 @@ fn with_unit_last(scene: &Scene<'_>, word: &str, equals: Token) -> String {
     format!("write `{word} {} = {value} {unit}`", name.trim())
 }
 
+/// `param k = 2, k > 0`: a parameter has a range.
+fn bound(scene: &Scene<'_>, word: &str, before: Token, here: Token) -> Diagnostic {
+    let name = scene.text(before);
+    let range = if scene.text(here).starts_with('>') { "0..inf" } else { "-inf..5" };
+    scene
+        .error("E0118", "a parameter has a range after its value, not a bound")
+        .label(scene.span(here), "a bound")
+        .help(format!("write `{word} {name} = 1 in {range}`, with its value and both ends of the range"))
+}
+
 /// An error in an item of a declaration with this keyword; `seen`: after its `=`.
 fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -> Option<Diagnostic> {
     match here.kind {
@@ -363,14 +373,7 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
                 .help(format!("write `{word} name = value [unit]`")),
         ),
         TokenKind::Compare if !seen && matches!(word, "param" | "const") && scene.text(here) != "==" => {
-            let name = scene.text(before);
-            let range = if scene.text(here).starts_with('>') { "0..inf" } else { "-inf..5" };
-            Some(
-                scene
-                    .error("E0118", "a parameter has a range after its value, not a bound")
-                    .label(scene.span(here), "a bound")
-                    .help(format!("write `{word} {name} = 1 in {range}`, with its value and both ends of the range")),
-            )
+            Some(bound(scene, word, before, here))
         }
         TokenKind::Compare if scene.text(here) == "==" => Some(
             scene

@@ -432,6 +432,27 @@ fn degrees(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     Some(found.label(format!("write `{better}`")).mend(better))
 }
 
+/// `[W/m^2K]`: a product in the divisor of a unit, whose number and next name are one symbol at `at`.
+fn product_of_units(scene: &Scene<'_>, line: &Line<'_>, at: usize, (number, tail): (&str, &str)) -> Option<IdiomMatch> {
+    let is_unit = UNITS.contains(&tail) && !scene.knows(tail);
+    if at < 3 || line.text(at - 1) != "^" || !is_unit || !(0..at).any(|k| line.text(k) == "[") {
+        return None;
+    }
+    let product = format!("{}^{number}*{tail}", line.text(at - 2));
+    let better = if line.text(at - 3) == "/" { format!("({product})") } else { product };
+    let found = IdiomMatch::new("E0119", "a product of units needs `*`", line.span(at - 2, at));
+    Some(found.label(format!("write `{better}`")).mend(better))
+}
+
+/// `in [0, 5]`: the range of a parameter.
+fn range_in_brackets(line: &Line<'_>, open: usize) -> Option<IdiomMatch> {
+    let close = line.close(open)?;
+    let [low, high] = &line.arguments(open)?[..] else { return None };
+    let better = format!("{}..{}", line.slice(low.start, low.end), line.slice(high.start, high.end));
+    let found = IdiomMatch::new("E0118", "write a range with two dots", line.span(open, close));
+    Some(found.label(format!("write `{better}`")).mend(better))
+}
+
 /// `5ms`, `30deg`, `5*mV`, `1/s`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
 fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let headline = "write a unit in square brackets";
@@ -440,15 +461,8 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let declares = matches!(line.text(0), "param" | "const" | "state");
     if line.kind(at) == Some(TokenKind::Malformed) {
         let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
-        // `[W/m^2K]`: a product in the divisor of a unit
-        if at > 2 && line.text(at - 1) == "^" && is_unit(tail) && (0..at).any(|k| line.text(k) == "[") {
-            let product = format!("{}^{number}*{tail}", line.text(at - 2));
-            let better = if line.text(at - 3) == "/" { format!("({product})") } else { product };
-            return Some(
-                IdiomMatch::new("E0119", "a product of units needs `*`", line.span(at - 2, at))
-                    .label(format!("write `{better}`"))
-                    .mend(better),
-            );
+        if let Some(found) = product_of_units(scene, line, at, (number, tail)) {
+            return Some(found);
         }
         if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.is_declared(tail) {
             let better = format!("{number}*pi/180");
@@ -513,13 +527,10 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     if declares && line.reads(at, &["in", "["]) && line.text(at - 1) != "=" {
         let span = Span::new(line.tokens[at].start, line.tokens[at + 1].start);
-        let close = line.close(at + 1)?;
-        let unit = line.slice(at + 1, close + 1);
-        if let [low, high] = &line.arguments(at + 1)?[..] {
-            let better = format!("{}..{}", line.slice(low.start, low.end), line.slice(high.start, high.end));
-            let found = IdiomMatch::new("E0118", "write a range with two dots", line.span(at + 1, close));
-            return Some(found.label(format!("write `{better}`")).mend(better));
+        if let Some(found) = range_in_brackets(line, at + 1) {
+            return Some(found);
         }
+        let unit = line.slice(at + 1, line.close(at + 1)? + 1);
         return Some(
             IdiomMatch::new("E0119", "write a unit without `in`", line.span(at, at))
                 .label("not needed")

@@ -434,7 +434,7 @@ fn degrees(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
 
 /// `[W/m^2K]`: a product in the divisor of a unit, whose number and next name are one symbol at `at`.
 fn product_of_units(scene: &Scene<'_>, line: &Line<'_>, at: usize, (number, tail): (&str, &str)) -> Option<IdiomMatch> {
-    let is_unit = UNITS.contains(&tail) && !scene.knows(tail);
+    let is_unit = UNITS.contains(&tail) && !scene.is_declared(tail);
     if at < 3 || line.text(at - 1) != "^" || !is_unit || !(0..at).any(|k| line.text(k) == "[") {
         return None;
     }

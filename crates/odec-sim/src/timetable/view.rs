@@ -268,7 +268,9 @@ mod tests {
         let doubling = |f: fn(f64) -> f64| is_root((0..45).map(|k| f(2f64.powi(k - 44))));
         assert!(doubling(f64::cbrt) && doubling(f64::sqrt) && doubling(|t| t.powf(1.5)));
         assert!(doubling(|t| -t * t.ln()), "its slope is infinite");
-        for smooth in [|t: f64| t, |t| t * t, |t| 1.0 - t.cos(), |t| (3.0 * t).sin(), |t| 1e-4 * t + t * t, |_| 1.0] {
+        let smooth: [fn(f64) -> f64; 6] =
+            [|t| t, |t| t * t, |t| 1.0 - t.cos(), |t| (3.0 * t).sin(), |t| 1e-4 * t + t * t, |_| 1.0];
+        for smooth in smooth {
             assert!(!doubling(smooth));
         }
         assert!(!doubling(|t| if t > 1e-3 { 1.0 } else { 0.0 }) && !doubling(|_| f64::NAN));

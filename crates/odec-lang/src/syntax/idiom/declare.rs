@@ -477,22 +477,12 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let declares = declares && !(at > 0 && line.kind(at) == Some(TokenKind::Number) && line.text(at - 1) != "=");
     if declares
         && line.kind(at) == Some(TokenKind::Number)
-        && line.text(at + 1) == "/"
+        && matches!(line.text(at + 1), "/" | "*")
         && is_unit(line.text(at + 2))
         && ends(at + 3)
     {
-        let better = format!("{} [1/{}]", line.text(at), line.text(at + 2));
-        return Some(
-            IdiomMatch::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).mend(better),
-        );
-    }
-    if declares
-        && line.kind(at) == Some(TokenKind::Number)
-        && line.text(at + 1) == "*"
-        && is_unit(line.text(at + 2))
-        && ends(at + 3)
-    {
-        let better = format!("{} [{}]", line.text(at), line.text(at + 2));
+        let inverse = if line.text(at + 1) == "/" { "1/" } else { "" };
+        let better = format!("{} [{inverse}{}]", line.text(at), line.text(at + 2));
         return Some(
             IdiomMatch::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).mend(better),
         );

@@ -52,9 +52,10 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
         arrow > from + 2 && law_at.is_none() && stop == end && line.text(arrow - 2) == "-" && line.is_name(arrow - 1);
     let (left, right) = (side(line, from, if above { arrow - 2 } else { arrow }), side(line, next, stop));
     let (first, second) = if back { (right, left) } else { (left, right) };
-    let law = match above {
-        true => format!("mass {}", line.text(arrow - 1)),
-        false => law(line, (stop, end), law_at.is_some(), both, &first),
+    let law = if above {
+        format!("mass {}", line.text(arrow - 1))
+    } else {
+        law(line, (stop, end), law_at.is_some(), both, &first)
     };
     let label = if label.is_empty() { String::new() } else { format!("{label} ") };
     let headline = if back {

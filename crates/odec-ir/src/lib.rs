@@ -39,6 +39,7 @@ pub mod names;
 pub mod nest;
 pub mod number;
 pub mod program;
+pub mod repeat;
 pub mod residue;
 pub mod rounded;
 pub mod simplify;

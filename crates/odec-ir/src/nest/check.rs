@@ -146,6 +146,12 @@ fn access(access: &Access, space: &Space, program: &Program) -> Result<(), &'sta
     if guard.is_some_and(|NodeId(g)| g as usize >= space.guards.len()) {
         return Err("no such guard");
     }
+    if let ([from_here], Some(of)) = (subs.as_slice(), program.arrays.get(array.0 as usize))
+        && of.axes.is_empty()
+        && of.role != Role::Table
+    {
+        return subscript(from_here, space, program);
+    }
     subscripts(*array, subs, space, program)
 }
 
@@ -154,13 +160,17 @@ fn subscripts(array: ArrayId, subs: &[Subscript], space: &Space, program: &Progr
     if of.axes.len() != subs.len() {
         return Err("as many subscripts as the array has axes");
     }
-    subs.iter().try_for_each(|s| match &s.sub {
+    subs.iter().try_for_each(|s| subscript(s, space, program))
+}
+
+fn subscript(s: &Subscript, space: &Space, program: &Program) -> Result<(), &'static str> {
+    match &s.sub {
         Sub::Affine(sub) => affine(sub, space.loops().len(), program),
         Sub::Lookup { table, subs, .. } => match role(*table, program) {
             Some(Role::Table) => subscripts(*table, subs, space, program),
             _ => Err("only tables give subscripts"),
         },
-    })
+    }
 }
 
 fn affine(affine: &Affine, loops: usize, program: &Program) -> Result<(), &'static str> {

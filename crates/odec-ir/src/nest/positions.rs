@@ -6,7 +6,7 @@ use super::domain::{Domain, Range};
 use super::{AccessId, Affine, Axis, Edge, Element, Kernel, Space, Sub, Subscript};
 use crate::broken;
 use crate::graph::{Node, NodeId};
-use crate::layout::Layout;
+use crate::layout::{Layout, elements};
 use crate::number::Number;
 use crate::program::{Program, Role};
 
@@ -202,9 +202,16 @@ impl Positions<'_> {
     }
 }
 
-/// Range and stride of every axis of the array of an access.
+/// Range and stride of every axis of the array of an access. The subscript of a scalar is the distance from it in the
+/// buffer, through the arrays of its role.
 fn axes(program: &Program, id: AccessId, space: &Space) -> Vec<(Range, i64)> {
-    let array = &program.arrays[space.access(id).array.0 as usize];
+    let access = space.access(id);
+    let array = &program.arrays[access.array.0 as usize];
+    if array.axes.is_empty() && !access.subs.is_empty() {
+        let alike = program.arrays[access.array.0 as usize..].iter().filter(|other| other.role == array.role);
+        let count = alike.map(|other| elements(other, &program.axes, &program.extents) as u64);
+        return vec![(Range { first: 0, count: count.fold(0, u64::saturating_add) }, 1)];
+    }
     let mut step = 1i64;
     let mut axes: Vec<(Range, i64)> = array
         .axes

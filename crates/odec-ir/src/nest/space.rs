@@ -114,7 +114,8 @@ pub struct Subscript {
     pub edge: Edge,
 }
 
-/// An element of an array: one subscript for each axis; none for a scalar.
+/// An element of an array: one subscript for each axis; none for a scalar. A scalar with a subscript is the scalar at
+/// this distance in the buffer of its role ([`crate::repeat`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
     /// The array.

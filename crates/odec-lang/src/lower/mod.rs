@@ -30,7 +30,7 @@ use odec_ir::derive::{DerivativeArrays, DerivativeBy};
 use odec_ir::nest::{Axis, Extent};
 use odec_ir::switch::{self, EventDraft, Sketch, Switching};
 use odec_ir::{
-    Array, ArrayId, InvariantStage, Invariants, Kernel, KernelRole, Program, Role, Span, StateElement, derive,
+    Array, ArrayId, InvariantStage, Invariants, Kernel, KernelRole, Program, Role, Span, StateElement, derive, repeat,
 };
 
 use crate::balance::{self, Balances};
@@ -108,7 +108,7 @@ pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec
     let draft = draft(model, overrides)?;
     let passed_over = switches::passed_over(&draft);
     let Judged { warnings, balances, .. } = draft.judge(model)?;
-    Ok(Lowered { program: draft.complete(model)?, warnings, balances, passed_over, located: None })
+    Ok(Lowered { program: draft.looped().complete(model)?, warnings, balances, passed_over, located: None })
 }
 
 /// Like [`lower_warned`], or with `sensitivities` like [`lower_sensitivities_warned`], and with the program for runs.
@@ -141,7 +141,7 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
         Ok::<_, Vec<Diagnostic>>(Located { program, switching })
     });
     let located = located.transpose()?;
-    let program = draft.with_sensitivities(&by).complete(model)?;
+    let program = draft.with_sensitivities(&by).looped().complete(model)?;
     Ok(Lowered { program, warnings, balances, passed_over: None, located })
 }
 
@@ -184,7 +184,7 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
     reduction::without_sensitivities(&draft, model)?;
     let by = parameters(model, &draft.arrays, &overrides.open, &values);
     let passed_over = switches::passed_over(&draft);
-    let program = draft.with_sensitivities(&by).complete(model)?;
+    let program = draft.with_sensitivities(&by).looped().complete(model)?;
     Ok(Lowered { program, warnings, balances, passed_over, located: None })
 }
 
@@ -390,6 +390,16 @@ impl Draft {
             draft.differentiate(&all);
         }
         all
+    }
+
+    /// Repeated expressions as loops ([`repeat::looped`]), unless something switches or is differentiated: the
+    /// programs of events and invariants share the arrays of this one, and have no loops.
+    fn looped(mut self) -> Draft {
+        let plain = self.events.is_empty() && self.invariants.is_none();
+        if plain && !switch::switches(&self.arrays, &self.kernels) {
+            self.kernels = repeat::looped(&mut self.arrays, &mut self.axes, self.kernels);
+        }
+        self
     }
 
     /// The program, with derivatives.

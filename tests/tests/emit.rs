@@ -126,8 +126,8 @@ fn without_payload(line: &str) -> String {
     line.split(' ').map(plain).collect::<Vec<_>>().join(" ")
 }
 
-/// Models that read tables, without arrays and with them.
-fn with_inputs(folder: &Path) -> Vec<std::path::PathBuf> {
+/// Models that read tables, without arrays and with them, and a network with so many reactions that they are loops.
+fn written(folder: &Path) -> Vec<std::path::PathBuf> {
     let tables = "
         input q(t) = table([0, 0.5, 2, 3, 8], [1, 4, 2, 3, 1], spline)
         input r(t) = table([0, 1, 2.5], [2, 1, 2], hold, periodic)
@@ -136,8 +136,16 @@ fn with_inputs(folder: &Path) -> Vec<std::path::PathBuf> {
     // values that depend on a parameter are prepared next to the tables
     let staged = "param k = 2\nstate x = 1, v = 0\nx' = v\nv' = sqrt(k)*q(t)*s(x) - r(t - 0.1)*x\noutput seen = q(t)";
     let array = "index i = 1..3\nstate u[i] = i/5\nu[i]' = s(u[i]) - r(t - 0.3*i)*u[i]";
-    let written = [("inputs", scalar), ("inputs_staged", staged), ("inputs_of_arrays", array)].map(|(name, text)| {
+    let mut network = String::new();
+    for r in 0..300 {
+        let [a, b, c] = [r, 7 * r + 3, 11 * r + 5].map(|k| k % 40);
+        let _ = writeln!(network, "param k{r} = {}\nr{r}: s{a} + s{b} -> s{c}  rate k{r}*s{a}/(1 + s{b})", 1 + r % 9);
+    }
+    (0..40).for_each(|i| network += &format!("state s{i} = {}\n", 1 + i % 3));
+    let all = [("inputs", scalar), ("inputs_staged", staged), ("inputs_of_arrays", array), ("network", &network)];
+    let written = all.map(|(name, text)| {
         let path = folder.join(format!("{name}.ode"));
+        let tables = if name == "network" { "" } else { tables };
         std::fs::write(&path, format!("model {name}\n{tables}\n{text}\n")).expect("a folder");
         path
     });
@@ -151,7 +159,7 @@ fn object_c_and_machine_code_agree_bit_for_bit() {
     let mut finite = 0;
     let mut all = 0;
     let mut masses_with_loops = 0;
-    for path in smooth_models().into_iter().chain(with_inputs(&folder)) {
+    for path in smooth_models().into_iter().chain(written(&folder)) {
         let settled = Settled::of(&program(&path)).expect("binds");
         let program = &settled.program;
         if program.invariants.is_some() {

@@ -173,3 +173,35 @@ fn runs_take_the_instructions_of_the_table() {
         wrong.join("\n")
     );
 }
+
+/// 1,200 reactions of one law on a ring of 300 species. A model with an event has no loops for repeated laws.
+fn network(event: bool) -> String {
+    let mut text = (0..300).map(|i| format!("state s{i} = {}\n", 1 + i % 3)).collect::<String>();
+    for r in 0..1200 {
+        let [a, b, c] = [r / 4, r / 4 + r % 4 + 1, r / 4 + 7].map(|k| k % 300);
+        text += &format!("param k{r} = 0.{}\ns{a} + s{b} -> s{c}  mass k{r}\n", 1 + r % 9);
+    }
+    if event {
+        text += "discrete late = 0\nwhen t == 1e6 { late = 1 }\n";
+    }
+    text
+}
+
+/// The whole run of a large network, with its laws as loops and as straight-line code.
+#[test]
+#[ignore = "needs valgrind and a release build; .ci/run asks for it"]
+fn repeated_laws_are_cheaper_as_loops() {
+    let valgrind = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !valgrind.is_ok_and(|s| s.success()) {
+        return skipped("the cost of repeated laws, because valgrind is not installed");
+    }
+    let (odec, folder) = (release(), scratch("instructions-networks"));
+    let run = |event: bool| {
+        let model = folder.join("m.ode");
+        std::fs::write(&model, network(event)).expect("a file");
+        count(&odec, &format!("run {} --quiet --t 0..1 --samples 1 --method bdf", model.display()))
+    };
+    let (loops, plain) = (run(false), run(true));
+    println!("{} instructions, {} without loops", grouped(loops), grouped(plain));
+    assert!(loops * 4 < plain * 3, "{loops} instructions, {plain} without loops");
+}

@@ -9,6 +9,7 @@ mod mass;
 mod nest_derivatives;
 mod nest_meaning;
 mod nests;
+mod repeat;
 mod robertson;
 mod simplify;
 mod stages;

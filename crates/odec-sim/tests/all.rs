@@ -14,6 +14,7 @@ mod jumps;
 mod machine_code;
 mod monitor;
 mod nested_switches;
+mod networks;
 mod other_tables;
 mod parts;
 mod pulses;

@@ -259,6 +259,14 @@ impl Kernel {
         }
     }
 
+    /// True if an element is a different scalar in each round of a loop ([`crate::repeat`]); its array is the first.
+    pub fn selects(&self, element: Element, arrays: &[crate::Array]) -> bool {
+        element.access().is_some_and(|access| {
+            let Access { array, subs, .. } = self.space.access(access);
+            !subs.is_empty() && arrays[array.0 as usize].axes.is_empty()
+        })
+    }
+
     /// The kernel with some nodes replaced: `write` receives the graph, the new graph, the node and the new nodes of
     /// its operands; if it returns nothing, the node is copied. Source locations are kept, and nodes that no store
     /// needs are left out.

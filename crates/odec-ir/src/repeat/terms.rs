@@ -27,33 +27,23 @@ pub(super) fn users(kernel: &Kernel) -> Vec<u32> {
     users
 }
 
-/// The terms of a sum. A node that others use too is a term, even if it is a sum itself.
+/// The terms of a sum. A value that several sums share is a term, even if it is a sum itself, such as the rate of a
+/// reversible reaction.
 pub(super) fn of(graph: &Graph, users: &[u32], root: NodeId) -> Vec<Term> {
     // from the last to the first
     let mut found = Vec::new();
     let (mut at, mut negative) = (root, false);
     loop {
-        if users[at.index()] > 1 {
-            found.push(term(graph, users, at, negative));
-            break;
-        }
-        let Node::Call(op, [a, b, _]) = graph.node(at) else {
-            found.push(term(graph, users, at, negative));
-            break;
-        };
-        match op.primitive() {
-            Some(Primitive::Add) => {
-                let (sum, last) = if continues(graph, users, a, b) { (a, b) } else { (b, a) };
-                found.push(term(graph, users, last, negative));
-                at = sum;
-            }
-            Some(Primitive::Sub) => {
-                found.push(term(graph, users, b, !negative));
-                at = a;
-            }
-            Some(Primitive::Neg) => {
+        match graph.node(at) {
+            Node::Call(op, [x, ..]) if op.primitive() == Some(Primitive::Neg) => {
                 negative = !negative;
-                at = a;
+                at = x;
+            }
+            Node::Call(op, [a, b, _]) if is_sum(graph, users, at) => {
+                let added = op.primitive() == Some(Primitive::Add);
+                let (sum, last) = if added && !continues(graph, users, a, b) { (b, a) } else { (a, b) };
+                found.push(term(graph, users, last, negative == added));
+                at = sum;
             }
             _ => {
                 found.push(term(graph, users, at, negative));
@@ -65,15 +55,27 @@ pub(super) fn of(graph: &Graph, users: &[u32], root: NodeId) -> Vec<Term> {
     found
 }
 
-/// True if the sum before `a + b` is `a`: sums are formed after their terms, and no other sum uses them.
-fn continues(graph: &Graph, users: &[u32], a: NodeId, b: NodeId) -> bool {
-    let sum = |id: NodeId| {
-        let adds = |op: crate::Op| matches!(op.primitive(), Some(Primitive::Add | Primitive::Sub | Primitive::Neg));
-        users[id.index()] == 1 && matches!(graph.node(id), Node::Call(op, _) if adds(op))
+/// True for the sum or difference of a row, or of its first terms, and not of a rate. Rows that begin with the same
+/// terms share such a sum; its terms are shared too, those of a rate are not.
+fn is_sum(graph: &Graph, users: &[u32], id: NodeId) -> bool {
+    let Node::Call(op, args) = graph.node(id) else { return false };
+    let shared = |id: NodeId| {
+        let id = match graph.node(id) {
+            Node::Call(op, [x, ..]) if op.primitive() == Some(Primitive::Neg) => x,
+            _ => id,
+        };
+        users[id.index()] > 1 && matches!(graph.node(id), Node::Call(..))
     };
-    match (sum(a), sum(b)) {
-        (true, true) => a > b,
-        (first, _) => first,
+    matches!(op.primitive(), Some(Primitive::Add | Primitive::Sub))
+        && (users[id.index()] == 1 || args[..2].iter().any(|&a| shared(a)))
+}
+
+/// True if the sum before `a + b` is `a`: sums are formed after their terms.
+fn continues(graph: &Graph, users: &[u32], a: NodeId, b: NodeId) -> bool {
+    let negated = |id: NodeId| matches!(graph.node(id), Node::Call(op, _) if op.primitive() == Some(Primitive::Neg));
+    match [a, b].map(|id| is_sum(graph, users, id) || negated(id)) {
+        [true, true] => a > b,
+        [first, _] => first,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The terms of t in the kernels of a program, one for each element: indices, tables and positions are known, so that
 //! loops and reductions are unrolled.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use odec_ir::builtin::{Op, arithmetic};
 use odec_ir::layout::Layout;
@@ -110,9 +110,15 @@ fn clocks(program: &Program, bound: &BoundProgram) -> Clocks {
         return clocks;
     }
     let mut others = Vec::new();
+    let mut repeated = HashSet::new();
     for (k, nest) in nests(program, bound, KernelRole::Rhs, &clocks).iter().enumerate() {
         for store in &nest.kernel.stores {
-            for array in store.target.elements().map(|element| nest.kernel.array(element)) {
+            for element in store.target.elements() {
+                let array = nest.kernel.array(element);
+                if nest.kernel.selects(element, &program.arrays) {
+                    repeated.extend(nest.positions(element));
+                    continue;
+                }
                 let first_order = program.arrays[array.0 as usize].role == Role::FirstOrder;
                 let fixed = nest.kinds[store.node.index()] == Kind::Fixed && matches!(store.target, Target::Set(_));
                 if first_order && fixed {
@@ -126,6 +132,7 @@ fn clocks(program: &Program, bound: &BoundProgram) -> Clocks {
     for array in &others {
         clocks.remove(array);
     }
+    clocks.retain(|array, _| !repeated.contains(&bound.layout.start(*array)));
     clocks
 }
 
@@ -175,11 +182,8 @@ impl<'a> Nest<'a> {
             Node::Constant(_) | Node::Index(_) => Kind::Fixed,
             Node::Time => Kind::Plain,
             Node::Read(element) if is_state(self.role(element)) => {
-                if clocks.contains_key(&self.kernel.array(element)) {
-                    Kind::Plain
-                } else {
-                    Kind::Foreign
-                }
+                let one = !self.kernel.selects(element, &self.program.arrays);
+                if one && clocks.contains_key(&self.kernel.array(element)) { Kind::Plain } else { Kind::Foreign }
             }
             Node::Read(_) => Kind::Fixed,
             Node::Direction(_) | Node::Reduce(ReduceOp::ArgMin | ReduceOp::ArgMax, ..) => Kind::Foreign,
@@ -324,6 +328,22 @@ impl<'a> Nest<'a> {
         let offset: i64 = address.strides.iter().map(step).sum();
         let offset = address.table.map_or(offset, |word| i64::from(self.words.table(word)[offset as usize]));
         (self.words.integer(address.base) + offset) as usize
+    }
+
+    /// Positions of an element in all rounds.
+    fn positions(&self, element: Element) -> Vec<usize> {
+        let counters = self.counters(Node::Read(element));
+        let points = counters.iter().fold(1u64, |product, at| product.saturating_mul(self.counts[*at]));
+        let mut rounds = vec![0; self.counts.len()];
+        let mut positions = Vec::new();
+        for point in 0..points {
+            let mut rest = point;
+            for &at in counters.iter().rev() {
+                (rounds[at], rest) = (rest % self.counts[at], rest / self.counts[at]);
+            }
+            positions.push(self.position(element, &rounds));
+        }
+        positions
     }
 
     fn index(&self, l: LoopId, rounds: &[u64]) -> f64 {

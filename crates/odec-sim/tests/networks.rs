@@ -48,7 +48,7 @@ fn run(bound: &Bound, method: &str) -> (Outcome, Rows) {
 
 /// Reactions on a ring: `A + B -> C` by mass action, and with `laws` also two other laws.
 fn network(species: usize, laws: bool) -> String {
-    let mut text = String::new();
+    let mut text = "run { t = 0 .. 1 }\n".to_owned();
     for i in 0..species {
         let _ = writeln!(text, "state s{i} = {}", 0.2 + 0.1 * (i % 7) as f64);
     }

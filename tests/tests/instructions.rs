@@ -182,7 +182,7 @@ fn network(event: bool) -> String {
         text += &format!("param k{r} = 0.{}\ns{a} + s{b} -> s{c}  mass k{r}\n", 1 + r % 9);
     }
     if event {
-        text += "discrete late = 0\nwhen t == 1e6 { late = 1 }\n";
+        text += "discrete z = 0\nwhen t == 1e6 { z := 1 }\n";
     }
     text
 }

@@ -65,15 +65,15 @@ fn network(species: usize, laws: bool) -> String {
     text
 }
 
-/// The same network without loops: a model with an event has none.
-fn unrolled(network: &str) -> String {
-    format!("{network}discrete late = 0\nwhen t == 1e6 {{ late = 1 }}\n")
+/// The network with a state at rest, and the same without loops: a model with a switch has none.
+fn both(network: &str, choices: &Choices) -> [Bound; 2] {
+    ["0", "max(still - 1, 0)"].map(|rate| bind(&format!("{network}state still = 0\nstill' = {rate}\n"), choices))
 }
 
 #[test]
 fn rows_of_loops_have_the_bits_of_code_without_loops() {
     let text = network(100, false);
-    let (loops, plain) = (bind(&text, &Choices::default()), bind(&unrolled(&text), &Choices::default()));
+    let [loops, plain] = both(&text, &Choices::default());
     assert!(!loops.executor.program().is_scalar() && plain.executor.program().is_scalar());
     for method in ["dopri5", "vern7", "tsit5"] {
         assert!(run(&loops, method).1.0 == run(&plain, method).1.0, "{method}: rows differ");
@@ -87,7 +87,7 @@ fn other_rows_differ_by_rounding_alone() {
     let text = network(300, true) + "state c = 0\nc' = 1\n0 -> s1  rate exp(-1e5*(c - 0.5)^2)\n";
     let choices = Choices { open: vec!["k5".to_owned(), "s7".to_owned()], ..Choices::default() };
     for choices in [Choices::default(), Choices { sensitivities: true, ..choices }] {
-        let (loops, plain) = (bind(&text, &choices), bind(&unrolled(&text), &choices));
+        let [loops, plain] = both(&text, &choices);
         assert!(!loops.executor.program().is_scalar() && plain.executor.program().is_scalar());
         for method in ["bdf", "rodas5p", "tsit5"] {
             let (a, b) = (run(&loops, method).0, run(&plain, method).0);

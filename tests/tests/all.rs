@@ -32,6 +32,7 @@ mod mutation;
 mod names;
 mod nested;
 mod orifices;
+mod poles;
 mod reaction_slips;
 mod reactions;
 mod sbml;

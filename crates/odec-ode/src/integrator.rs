@@ -88,6 +88,11 @@ pub trait Integrator {
     fn slopes(&self) -> Option<[&[f64]; 2]> {
         None
     }
+    /// True if a bound that costs little shows that the dense output over the last accepted step lies between `low` and
+    /// `high`, n values each; false also if there is no such bound.
+    fn stays_within(&self, _low: &[f64], _high: &[f64]) -> bool {
+        false
+    }
     /// The state at the start of the last accepted step, n values, if the method still has it. It is valid until the
     /// next attempt.
     fn start(&self) -> Option<&[f64]> {

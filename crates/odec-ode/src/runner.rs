@@ -429,6 +429,11 @@ impl Runner {
         self.integrator.slopes()
     }
 
+    /// See [`Integrator::stays_within`].
+    pub(crate) fn stays_within(&self, low: &[f64], high: &[f64]) -> bool {
+        self.integrator.stays_within(low, high)
+    }
+
     /// True if [`Runner::start`] is available after every step.
     pub(crate) fn has_start(&self) -> bool {
         matches!(self.method.family, Family::RungeKutta(tableau) if tableau.embedded.is_some())

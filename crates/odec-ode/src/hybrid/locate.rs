@@ -123,7 +123,7 @@ impl Locator {
         let (n, relations) = (model.system().shape().n, model.relations().len());
         Locator {
             n,
-            quiet: Quiet::new(model, NEAR * tolerances.part() * tolerances.rtol),
+            quiet: Quiet::new(model, NEAR * tolerances.part() * tolerances.rtol, Some(tolerances.clone())),
             tolerances,
             offsets: vec![0.0; relations],
             low: vec![0.0; n],
@@ -205,12 +205,12 @@ impl Locator {
     }
 
     /// True if no relation can change in the last accepted step, which began at `from`. This only examines the end of
-    /// the step, at the cost of a comparison.
+    /// the step, or sizes of its coefficients, at the cost of a comparison.
     #[inline(always)]
     pub fn is_quiet(&mut self, runner: &Runner, from: f64) -> bool {
         match runner.slopes() {
             Some([_, f]) => self.quiet.holds((from, runner.time()), runner.state(), f),
-            None => false,
+            None => self.quiet.contains(runner.time(), |low, high| runner.stays_within(low, high)),
         }
     }
 

@@ -260,6 +260,11 @@ pub enum HybridCause {
         /// The relation.
         relation: usize,
     },
+    /// The sides of a relation jump from one infinity to the other, because a divisor of one of them is zero there.
+    Pole {
+        /// The relation.
+        relation: usize,
+    },
     /// The solution leaves a bound, or an event puts a state beyond it.
     Bound {
         /// The bound.

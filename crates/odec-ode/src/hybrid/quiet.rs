@@ -14,6 +14,7 @@
 
 mod cover;
 
+use crate::control::Tolerances;
 use crate::hybrid::locate::SIDES;
 use crate::hybrid::system::{AffineRows, HybridSystem};
 use crate::simd::{Pass, vectorised};
@@ -40,6 +41,11 @@ const AHEAD: f64 = 100.0;
 /// How far the dense output may leave the hull of the cubic through both ends of a step, as a fraction of the width of
 /// the hull. In 6,991 pairs of step and component it never left the hull itself.
 const WIDENED: f64 = 0.25;
+
+/// States of a stiff step may leave the dense output by some tolerances ([`crate::runner::Runner::may_leave`]). So the
+/// radius is smaller by this number of them. A fast unknown that is far from its equilibrium at the start of the step
+/// has a large slope there, which widens the hull by more than the unknown moves.
+const LEAVING: f64 = 100.0;
 
 /// The ends of a step: states, slopes, and a third of its length. The cubic through them stays in the hull of four
 /// points; the dense output stays in that hull after widening.
@@ -141,6 +147,7 @@ pub(super) struct Quiet {
     all_affine: bool,
     /// Relations that are not affine.
     cover: Cover,
+    slack: Option<Tolerances>,
     /// The sign of each relation in its mode: 1 if it holds, -1 if it does not, 0 if it is not watched.
     signs: Vec<f64>,
     /// Rows of the state that relations read.
@@ -156,6 +163,7 @@ pub(super) struct Quiet {
     latest: f64,
     valid: bool,
     /// c and r of each state. All states within 1.5 r of c lie in the box.
+    /// States that no relation reads have an infinite r.
     middle: Vec<f64>,
     radius: Vec<f64>,
     /// End time of the last step seen, and the reach for which its end was within r of c.
@@ -169,8 +177,9 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
-    /// `margin` is the fraction of their sides by which relations that are not affine must stay away from zero.
-    pub fn new(model: &dyn HybridSystem, margin: f64) -> Self {
+    /// `margin` is the fraction of their sides by which relations that are not affine must stay away from zero; `slack`
+    /// are the tolerances of the run.
+    pub fn new(model: &dyn HybridSystem, margin: f64, slack: Option<Tolerances>) -> Self {
         let (n, relations) = (model.system().shape().n, model.relations().len());
         let rows = model.affine().cloned().unwrap_or_default();
         let mut used: Vec<usize> = rows.terms.iter().map(|(row, _)| *row as usize).collect();
@@ -182,6 +191,7 @@ impl Quiet {
         }
         Quiet {
             cover: Cover::new(n, relations, margin),
+            slack,
             signs: vec![0.0; relations],
             all_affine,
             rows,
@@ -194,7 +204,7 @@ impl Quiet {
             latest: 0.0,
             valid: false,
             middle: vec![0.0; n],
-            radius: vec![0.0; n],
+            radius: vec![f64::INFINITY; n],
             seen: NOWHERE,
             near: Vec::with_capacity(relations),
             made: 0.0,
@@ -273,6 +283,18 @@ impl Quiet {
         }
         self.seen = (to, reach);
         at == from && third <= seen
+    }
+
+    /// True if no relation can change in a step up to `to`, as far as `stays_within` shows: it tells whether all states of
+    /// the step lie between bounds.
+    #[inline]
+    pub fn contains(&mut self, to: f64, stays_within: impl FnOnce(&[f64], &[f64]) -> bool) -> bool {
+        self.seen = NOWHERE;
+        self.valid
+            && self.near.is_empty()
+            && self.cover.uncovered().is_empty()
+            && to <= self.latest
+            && stays_within(&self.low, &self.high)
     }
 
     /// Adds the relations that may change in a time span in which the states stay between `low` and `high`.
@@ -366,7 +388,10 @@ impl Quiet {
             let been = around(bounds, [self.lowest[*row], self.highest[*row]], further);
             let found = been.or_else(|| around(bounds, step, 4.0 * (step[1] - step[0])));
             let (middle, radius) = found.unwrap_or((0.0, -1.0));
-            (self.middle[*row], self.radius[*row]) = (middle, SAFE * radius);
+            let size = middle.abs() + radius.abs();
+            let slack =
+                self.slack.as_ref().filter(|_| size.is_finite()).map_or(0.0, |all| LEAVING * all.scale(*row, size));
+            (self.middle[*row], self.radius[*row]) = (middle, SAFE * radius - slack);
         }
     }
 
@@ -454,7 +479,7 @@ mod tests {
     }
 
     fn quiet(y: &[f64]) -> Quiet {
-        let mut quiet = Quiet::new(&three(), 0.0);
+        let mut quiet = Quiet::new(&three(), 0.0, None);
         let g = values(0.0, y);
         quiet.renew((0.0, y), (&g, &[0.0; 3]), &[0.0; 3], |relation| g[relation].signum());
         quiet

@@ -6,14 +6,14 @@
 //! instant  at a stop or on a surface: modes, rounds of events (`rounds.rs`)
 //! ```
 //!
-//! Modes and discretes are constant during a step. If nothing changes at an instant, the run continues as if there had
-//! been none.
+//! Modes and discretes are constant during a step. An instant at which nothing changes leaves the run as it was.
 
 mod bounds;
 mod doubtful;
 mod flight;
 mod landing;
 mod last;
+mod poles;
 mod rows_at;
 
 use std::ops::ControlFlow;

@@ -39,6 +39,11 @@ impl Polynomial {
         self.h = 0.0;
     }
 
+    /// True if there is a step.
+    pub fn is_made(&self) -> bool {
+        self.h != 0.0
+    }
+
     /// Time, length and state at the start of the step, if there is one.
     pub fn start(&mut self) -> Option<(f64, &mut Vec<f64>)> {
         (self.h != 0.0).then_some((self.t, &mut self.y))

@@ -22,6 +22,11 @@ const COARSE: f64 = 1e-10;
 /// A distance of an unknown from the last accepted step, relative to its size there, that no solution covers in one step.
 const FAR: f64 = 1e6;
 
+/// Up to this number of unknowns, terms are looked for that have no value where a state is zero,
+const MANY: usize = 1_000;
+/// for this number of states that are zero within their tolerances.
+const MAX_VANISHING: usize = 8;
+
 /// A run that failed.
 pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) -> Diagnostic {
     let (t, y) = match &failure.at {
@@ -34,6 +39,14 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
     let shown = bound.states.places().take(MAX_VALUES);
     let values = shown.filter_map(|k| Some((bound.states.name(k), *y.get(k)?))).collect();
     with_state(facts.diagnostic(), model, bound, failure).at(t, values)
+}
+
+/// Advice about a term that has no value where a state falls to zero.
+fn end_before(state: &str, when: &str) -> String {
+    format!(
+        "`{state}` falls to 0 {when}, where this term has no value: end the run before that, or with an event, such as \
+         `when {state} < 1e-6 {{ stop }}`"
+    )
 }
 
 /// The facts about a failure.
@@ -87,6 +100,10 @@ impl Failed<'_> {
                 let left = super::bounds::BoundCrossing { element: *bound, beyond: *beyond, rate: *rate };
                 left.diagnostic(self.model, self.source, self.bound, (self.t, self.y))
             }
+            Some(cause @ (HybridCause::Pole { .. } | HybridCause::Passed { .. })) => {
+                let report = super::instant::instant(cause, self.bound, self.t, &self.when);
+                self.by_divisor(report)
+            }
             Some(cause) => super::instant::instant(cause, self.bound, self.t, &self.when),
             None => Diagnostic::error(
                 &codes::E0623,
@@ -107,6 +124,33 @@ impl Failed<'_> {
             Some(blame) => with_term(d, &blame).help(advice(&blame).unwrap_or(help)),
             None => self.by_equation(d, row, &format!("this determines `{}`", self.names.rate(row))).help(help),
         }
+    }
+
+    /// Adds the term that has no value where a state falls to zero, if there is one.
+    fn by_divisor(&self, report: Diagnostic) -> Diagnostic {
+        match self.vanishing() {
+            Some((state, blame)) => with_term(report, &blame).help(end_before(&state, &self.when)),
+            None => report,
+        }
+    }
+
+    /// A state that is zero within its absolute tolerance, and the term that has no value where it is exactly zero.
+    fn vanishing(&self) -> Option<(String, Blame)> {
+        let n = self.y.len();
+        if n > MANY {
+            return None;
+        }
+        let small = |k: &usize| self.y[*k] != 0.0 && self.y[*k].abs() <= self.bound.options.atol_at(*k);
+        (0..n).filter(small).take(MAX_VANISHING).find_map(|k| {
+            let mut y = self.y.to_vec();
+            y[k] = 0.0;
+            let y = in_order(self.bound, &y);
+            let at = StateAt { t: self.t, y: &y, values: &self.values };
+            let rows = (0..n).map(|row| FailedQuantity::Row(self.names.rank(row)));
+            let mut all = rows.chain((0..self.model.outputs.len()).map(FailedQuantity::Output));
+            let blame = all.find_map(|what| blame(self.model, self.source, what, at))?;
+            Some((self.names.state(k), blame))
+        })
     }
 
     fn by_equation(&self, d: Diagnostic, row: usize, text: &str) -> Diagnostic {
@@ -244,6 +288,9 @@ impl Failed<'_> {
         let step = number(self.failure.h);
         let headline = format!("the step size fell to {step} {when}: the error of `{state}` stays too large");
         let d = Diagnostic::error(&codes::E0604, headline);
+        if let Some((falls, blame)) = self.vanishing() {
+            return with_term(d, &blame).help(end_before(&falls, &self.when));
+        }
         let d = self.by_equation(d, row, &format!("`{state}` has the largest error"));
         let (gap, time) = (self.t.abs().next_up() - self.t.abs(), &self.model.time.name);
         let span = (self.bound.problem.t_end - self.bound.problem.t0).abs();

@@ -52,6 +52,14 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             let report = with(Diagnostic::error(&codes::E0623, headline), place(relation).into_iter().collect(), text);
             report.help("tighten `rtol` and `atol`, or use another method")
         }
+        HybridCause::Pole { relation } => {
+            let headline = format!("this comparison changes at a pole {when}, where no step can end");
+            let text = "one of its sides grows without bound and then changes its sign";
+            let report = with(Diagnostic::error(&codes::E0623, headline), place(relation).into_iter().collect(), text);
+            report.help(
+                "end the run before that time, or compare products instead of quotients: `a > c*V`, not `a/V > c`",
+            )
+        }
         HybridCause::Chatter { relations, events } => {
             let headline = format!("the equations switch again and again {when}, and the run makes no progress");
             let counters = bound.located.iter().flat_map(|located| located.event_spans(events));

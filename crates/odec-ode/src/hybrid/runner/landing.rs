@@ -208,7 +208,7 @@ impl HybridRunner {
                     return Ok(Some(landed));
                 }
                 Landing::Shorter => {}
-                Landing::Beyond => return Ok(None),
+                Landing::Beyond => return self.beyond(crossing.relation, start),
             }
         }
         // the step has not reached a surface, but may have passed one
@@ -217,6 +217,9 @@ impl HybridRunner {
         let looked = self.modes.look(model, t, &self.y);
         looked.map_err(|cause| self.failure(cause, t))?;
         self.crawling += 1;
+        if let Some(relation) = last {
+            self.stuck_at_pole(model, relation, start)?;
+        }
         if self.crawling == CRAWLING {
             return Err(
                 self.failure(HybridCause::Chatter { events: Vec::new(), relations: last.into_iter().collect() }, t)
@@ -329,7 +332,10 @@ impl HybridRunner {
                 Next::To(next) => target = next,
                 Next::AtStart => return Ok(Landing::There(Landed { relation, apart: target - start })),
                 // the motion leads away from the surface, so the dense output was wrong
-                _ if rate.is_some_and(|rate| rate > 0.0) => return self.shorten(model, start, end, ahead),
+                _ if rate.is_some_and(|rate| rate > 0.0) => {
+                    self.no_pole(relation, bracket.before, bracket.behind, [u_start, u_end])?;
+                    return self.shorten(model, start, end, ahead);
+                }
                 Next::Here => {
                     let late = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| u / rate);
                     self.shift = (late != 0.0 && late.abs() <= resolution(target)).then_some(-late);

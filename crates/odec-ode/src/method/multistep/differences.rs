@@ -2,9 +2,13 @@
 //! of step size.
 
 use crate::interpolant::{add, multiply};
+use crate::simd::{Pass, vectorised};
 
 /// Rows of differences: the state, `order` differences, and two more for the error estimates.
 const ROWS: usize = super::coefficients::NDF_MAX_ORDER + 3;
+
+/// The largest |x (x+1) ... (x+k-1)/k!| for -1 <= x <= 0, from k = 1 on, rounded up.
+const LARGEST: [f64; super::coefficients::NDF_MAX_ORDER] = [1.0, 0.1251, 0.0642, 0.0417, 0.0303];
 
 /// Number of unknowns that pass through all rows at a time.
 const PIECE: usize = 256;
@@ -138,6 +142,13 @@ impl Differences {
         }
     }
 
+    /// True if a bound shows that this polynomial lies between `low` and `high` over the last spacing: the terms of
+    /// [`Differences::interpolate`] are at most [`LARGEST`] times the differences.
+    pub fn stay_within(&self, order: usize, low: &[f64], high: &[f64]) -> bool {
+        let weights = std::array::from_fn(|k| if k < order { LARGEST[k] } else { 0.0 });
+        vectorised(self.n, Between { rows: &self.rows, weights, low: &low[..self.n], high: &high[..self.n] })
+    }
+
     /// The polynomial of degree `order` through the newest grid points, `x` spacings after the newest (negative: before it).
     pub fn interpolate(&self, order: usize, x: f64, y: &mut [f64]) {
         y.copy_from_slice(self.row(0));
@@ -191,9 +202,78 @@ fn interpolation_matrix(order: usize, ratio: f64) -> [[f64; ROWS]; ROWS] {
     r
 }
 
+/// True if each state, and all that its weighted differences can add to it or take from it, lies between its bounds.
+struct Between<'a> {
+    rows: &'a [f64],
+    weights: [f64; LARGEST.len()],
+    low: &'a [f64],
+    high: &'a [f64],
+}
+
+impl Pass for Between<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let n = self.low.len();
+        let (low, high, state) = (&self.low[..n], &self.high[..n], &self.rows[..n]);
+        let row = |k: usize| &self.rows[k * n..(k + 1) * n];
+        let (one, two, three, four, five) = (row(1), row(2), row(3), row(4), row(5));
+        let [a, b, c, d, e] = self.weights;
+        // without a branch, so that the loop processes several states at once
+        let mut outside = 0u64;
+        for i in 0..n {
+            let spread =
+                a * one[i].abs() + b * two[i].abs() + c * three[i].abs() + d * four[i].abs() + e * five[i].abs();
+            outside |= u64::from(!(state[i] - spread >= low[i])) | u64::from(!(state[i] + spread <= high[i]));
+        }
+        outside == 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_over_a_spacing_hold_its_polynomial() {
+        let mut random = 0x9e37_79b9_7f4a_7c15u64;
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        for order in 1..=LARGEST.len() {
+            for _ in 0..200 {
+                let mut d = Differences::new(1);
+                (0..=order).for_each(|k| d.row_mut(k)[0] = next());
+                let mut y = [0.0];
+                let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+                for k in 0..=400 {
+                    d.interpolate(order, f64::from(k) / 400.0 - 1.0, &mut y);
+                    (low, high) = (low.min(y[0]), high.max(y[0]));
+                }
+                // not inside any point, and not far outside
+                assert!(!d.stay_within(order, &[low + 1e-12], &[9.0]), "{order}");
+                assert!(!d.stay_within(order, &[-9.0], &[high - 1e-12]), "{order}");
+                let sum: f64 = (1..=order).map(|k| d.row(k)[0].abs()).sum();
+                assert!(d.stay_within(order, &[d.row(0)[0] - sum], &[d.row(0)[0] + sum]), "{order}");
+                assert!(d.stay_within(order, &[f64::NEG_INFINITY], &[f64::INFINITY]), "{order}");
+            }
+        }
+        // the largest values of the terms are those of the constants
+        for k in 1..=LARGEST.len() {
+            let mut d = Differences::new(1);
+            d.row_mut(k)[0] = 1.0;
+            let mut y = [0.0];
+            let most = (0..=10_000).fold(0.0f64, |most, j| {
+                d.interpolate(k, f64::from(j) / 10_000.0 - 1.0, &mut y);
+                most.max(y[0].abs())
+            });
+            assert!(most <= LARGEST[k - 1] && most > 0.99 * LARGEST[k - 1], "{k}: {most}");
+        }
+    }
 
     /// Differences of t^3 - 2 t on a grid of spacing h that ends at t.
     fn cubic(t: f64, h: f64) -> Differences {

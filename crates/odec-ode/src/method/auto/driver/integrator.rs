@@ -178,7 +178,7 @@ impl Integrator for Auto {
     }
 
     fn stays_within(&self, low: &[f64], high: &[f64]) -> bool {
-        self.side(self.stepped).stays_within(low, high)
+        self.side(self.last_side).stays_within(low, high)
     }
 
     fn allow_retreat(&mut self) {

@@ -14,6 +14,14 @@ const MAX_PLACES: usize = 4;
 /// Help for a derivative that does not exist.
 const DIFFERENCES: &str = "choose other values that avoid this point, or run without `--sens`";
 
+/// The message about a comparison that changes its truth value at a pole.
+fn at_pole(place: Option<Span>, when: &str) -> Diagnostic {
+    let headline = format!("this comparison changes at a pole {when}, where no step can end");
+    let text = "one of its sides grows without bound and then changes its sign";
+    let report = with(Diagnostic::error(&codes::E0623, headline), place.into_iter().collect(), text);
+    report.help("end the run before that time, or compare products instead of quotients: `a > c*V`, not `a/V > c`")
+}
+
 /// The message if no modes agree with the motion, or if instants do not end.
 pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> Diagnostic {
     if let Some(report) = super::events::events(cause, bound, t, when) {
@@ -52,14 +60,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             let report = with(Diagnostic::error(&codes::E0623, headline), place(relation).into_iter().collect(), text);
             report.help("tighten `rtol` and `atol`, or use another method")
         }
-        HybridCause::Pole { relation } => {
-            let headline = format!("this comparison changes at a pole {when}, where no step can end");
-            let text = "one of its sides grows without bound and then changes its sign";
-            let report = with(Diagnostic::error(&codes::E0623, headline), place(relation).into_iter().collect(), text);
-            report.help(
-                "end the run before that time, or compare products instead of quotients: `a > c*V`, not `a/V > c`",
-            )
-        }
+        HybridCause::Pole { relation } => at_pole(place(relation), when),
         HybridCause::Chatter { relations, events } => {
             let headline = format!("the equations switch again and again {when}, and the run makes no progress");
             let counters = bound.located.iter().flat_map(|located| located.event_spans(events));

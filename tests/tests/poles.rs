@@ -47,6 +47,25 @@ fn a_division_by_a_state_that_falls_to_zero_is_named() {
     }
 }
 
+/// The pole of a term at a time that is known beforehand: by rounding, the divisor is not exactly 0 there.
+#[test]
+fn no_step_passes_a_pole_at_a_known_time() {
+    for term in ["-c + c/V", "c/V", "1 - c + 2*c/V"] {
+        for method in ["auto", "vern7", "tsit5", "dopri5", "rodas5p", "bdf"] {
+            let text = format!(
+                "state V = 1, c = 1\nV' = -1\nc' = {term}\nrun {{ t = 0 .. 4; samples = 3; method = {method} }}\n"
+            );
+            let ran = odec(&scratch("poles-known"), &text, &["run", "M"]);
+            assert_eq!(ran.code, Some(3), "{method}: {}", ran.err);
+            assert!(ran.err.contains("`V` falls to 0 at t = 1"), "{method}: {}", ran.err);
+        }
+    }
+    // the pole of a term that no equation reads
+    let text = "state V = 1, c = 1\nV' = -1\nc' = if c < 0 then c/V else -c\nrun { t = 0 .. 4; samples = 3 }\n";
+    let ran = odec(&scratch("poles-known"), text, &["run", "M"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+}
+
 /// A compartment whose size falls to 0, with a reaction in it and an event on a concentration.
 #[test]
 fn a_compartment_that_shrinks_to_nothing_ends_the_run() {

@@ -113,6 +113,17 @@ impl Landmarks {
         if end == wished { step } else { (end - t, end) }
     }
 
+    /// True if a step that ends at `t` ends at a pole.
+    pub(crate) fn is_pole(&self, t: f64) -> bool {
+        let pole = |mark: &&Narrow| mark.width == 0.0 && !mark.root;
+        self.once.iter().filter(pole).any(|mark| mark.t == t)
+            || self
+                .again
+                .iter()
+                .filter(pole)
+                .any(|mark| mark.every.is_some_and(|period| mark.t + ((t - mark.t) / period).round() * period == t))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.once.is_empty() && self.again.is_empty()
     }
@@ -161,6 +172,7 @@ mod tests {
         let first = poles.cut(1e6, (10.0, 1e6 + 10.0)).1;
         let second = poles.cut(first, (10.0, first + 10.0)).1;
         assert!((second - first - 0.7).abs() < 1e-9, "{first} {second}");
+        assert!(poles.is_pole(first) && poles.is_pole(second) && !poles.is_pole(1e6) && !marks.is_pole(0.3));
         assert_eq!(marks.cut(0.295, (0.004, 0.299)), (0.004, 0.299));
     }
 

@@ -293,6 +293,7 @@ impl Runner {
                     }
                     eval.stats.accepted += 1;
                     self.project(eval)?;
+                    self.run.check_pole(eval, (t_new, self.integrator.state()), &self.options)?;
                     self.run.cause = None;
                     self.run.pace_before = Some(pace);
                     pace.accepted(h, t_new, next);

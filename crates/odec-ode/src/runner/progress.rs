@@ -4,6 +4,7 @@ use crate::evaluator::Evaluator;
 use crate::narrow::Landmarks;
 use crate::pace::Pace;
 use crate::problem::{Cause, Options, Problem};
+use crate::system::Mass;
 
 /// After this many attempts without an error estimate, the progress since then is checked.
 const FAILURES: u64 = 1_000;
@@ -16,6 +17,8 @@ const CREEPING: u64 = 2;
 /// A step that collapses within this fraction of the interval of a point where f cannot be evaluated has reached the
 /// end of the solution.
 const NEAR: f64 = 1e-9;
+/// At a pole the run ends if a state changes by this many tolerances within the resolution of t.
+const AT_POLE: f64 = 10.0;
 
 /// The progress of a run, in addition to the state of its integrator.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +59,34 @@ impl Progress {
             pace.move_on();
         }
         cut
+    }
+
+    /// Returns an error if the run has reached a pole of a term, and a state changes there by many tolerances within the
+    /// resolution of t. By rounding, f may have a finite value at the pole, and a step could pass it.
+    pub fn check_pole(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        (t, y): (f64, &[f64]),
+        options: &Options,
+    ) -> Result<(), Cause> {
+        if self.landmarks.is_empty() || !self.landmarks.is_pole(t) || !matches!(eval.mass(), Mass::Identity) {
+            return Ok(());
+        }
+        let mut f = vec![0.0; y.len()];
+        if eval.rhs(t, y, &mut f).is_err() {
+            // the next step fails with this cause
+            return Ok(());
+        }
+        let shortest = f64::EPSILON * t.abs();
+        let error = |i: usize| f[i].abs() * shortest / (options.atol_at(i) + options.rtol * y[i].abs());
+        let largest = (0..y.len()).map(|i| (i, error(i))).max_by(|a, b| a.1.total_cmp(&b.1));
+        match largest {
+            Some((row, error)) if error > AT_POLE => {
+                self.tried = shortest;
+                Err(Cause::StepCollapsed { row, error })
+            }
+            _ => Ok(()),
+        }
     }
 
     pub fn of(problem: &Problem) -> Self {

@@ -115,13 +115,13 @@ impl Landmarks {
 
     /// True if a step that ends at `t` ends at a pole.
     pub(crate) fn is_pole(&self, t: f64) -> bool {
-        let pole = |mark: &&Narrow| mark.width == 0.0 && !mark.root;
-        self.once.iter().filter(pole).any(|mark| mark.t == t)
-            || self
-                .again
-                .iter()
-                .filter(pole)
-                .any(|mark| mark.every.is_some_and(|period| mark.t + ((t - mark.t) / period).round() * period == t))
+        // both lists are sorted: by time, and by width
+        let first = self.once.partition_point(|mark| mark.t < t);
+        let mut here = self.once[first..].iter().take_while(|mark| mark.t == t);
+        let mut again = self.again.iter().take_while(|mark| mark.width == 0.0);
+        let there = |mark: &Narrow, period: f64| mark.t + ((t - mark.t) / period).round() * period == t;
+        here.any(|mark| mark.width == 0.0 && !mark.root)
+            || again.any(|mark| !mark.root && mark.every.is_some_and(|period| there(mark, period)))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -145,7 +145,7 @@ pub struct RunBlock {
     #[arg(long, value_name = "START..END", allow_hyphen_values = true, help_heading = "Run")]
     pub t: Option<String>,
     /// End of the time span
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with = "t", help_heading = "Run")]
     pub t_end: Option<String>,
     /// Method, one of `odec methods`; `auto` chooses one for the model
     #[arg(long, value_name = "NAME", help_heading = "Run")]
@@ -259,7 +259,7 @@ pub struct Plot {
     #[arg(hide_possible_values = true, long, value_enum, value_name = "AXES", help_heading = "Plot")]
     pub log: Option<LogAxes>,
     /// Width and height in pixels [default: fits the panels, usually 1200x750]
-    #[arg(long, value_name = "WxH", help_heading = "Plot")]
+    #[arg(long, value_name = "WxH", allow_hyphen_values = true, help_heading = "Plot")]
     pub size: Option<String>,
     /// The run.
     #[command(flatten)]
@@ -276,7 +276,7 @@ pub struct Figure {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,
     /// Width and height in pixels
-    #[arg(long, value_name = "WxH", default_value = "1100x750", help_heading = "Output")]
+    #[arg(long, value_name = "WxH", default_value = "1100x750", allow_hyphen_values = true, help_heading = "Output")]
     pub size: String,
 }
 
@@ -310,11 +310,11 @@ pub struct Steady {
     #[command(flatten)]
     pub model: Model,
     /// Also start from N random states, near the initial values or in the ranges of `--set x=-5:5`
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=odec_sim::steady::MAX_STARTS), help_heading = "Search")]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=odec_sim::steady::MAX_STARTS), allow_hyphen_values = true, help_heading = "Search")]
     pub starts: u64,
-    /// Seed of the random states
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
-    pub seed: u64,
+    /// Seed of the random states [default: 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "starts", help_heading = "Search")]
+    pub seed: Option<u64>,
 }
 
 /// `odec order`

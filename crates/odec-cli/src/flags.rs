@@ -24,6 +24,9 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     };
     for text in &model.set {
         let (name, value) = assignment("--set", text)?;
+        if choices.set.iter().any(|(other, _)| *other == name) {
+            return Err(twice("--set", &name));
+        }
         let (value, unit) = measured(value);
         choices.set_units.extend(unit.map(|unit| (choices.set.len(), unit)));
         choices.set.push((
@@ -65,7 +68,12 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     for text in &block.atol {
         if text.contains('=') {
             let (name, value) = assignment("--atol", text)?;
+            if choices.atol_for.iter().any(|(other, _)| *other == name) {
+                return Err(twice("--atol", &name));
+            }
             choices.atol_for.push((name, not_negative("--atol", value)?));
+        } else if choices.atol.is_some() {
+            return Err(twice("--atol", "all states"));
         } else {
             choices.atol = Some(not_negative("--atol", text)?);
         }
@@ -114,6 +122,13 @@ fn size(flag: &str, text: &str) -> Result<u64> {
 fn bad(flag: &str, text: &str, expected: &str, example: &str) -> Box<Diagnostic> {
     let headline = format!("`{flag} {text}`: {expected}");
     Box::new(error(&codes::E0705, headline, Some(format!("for example `{flag} {example}`"))))
+}
+
+/// The message about two values for one name.
+fn twice(flag: &str, name: &str) -> Box<Diagnostic> {
+    let name = if name.contains(' ') { name.to_string() } else { format!("`{name}`") };
+    let headline = format!("`{flag}` gives {name} two values");
+    Box::new(error(&codes::E0705, headline, Some("keep one of them".to_string())))
 }
 
 /// A finite number.
@@ -227,6 +242,11 @@ pub fn ranges(set: &[String], drawn: bool) -> Result<Ranges> {
     for text in set {
         let is_range = text.split_once('=').is_some_and(|(_, value)| value.contains(':'));
         if !is_range {
+            let (_, value) = assignment("--set", text)?;
+            if finite("--set", measured(value).0).is_err() && !value.is_empty() {
+                let expected = "a sweep takes one value, or the two ends of a range and the number of values";
+                return Err(bad("--set", text, expected, "k=0.1:1:50"));
+            }
             plain.push(text.clone());
             continue;
         }
@@ -299,6 +319,7 @@ fn swept(flag: &str, name: String, value: &str, drawn: bool, text: &str) -> Resu
         return Err(wrong("either both ends have a unit or none"));
     }
     let count = match values {
+        Some(_) if drawn => return Err(wrong("with `--random`, a range has no number of values")),
         Some(values) => {
             count(flag, values).map_err(|_| wrong("the number of values must be a whole number above 0"))?
         }

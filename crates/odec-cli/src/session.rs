@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use odec_ir::Program;
-use odec_lang::diagnostic::Code;
+use odec_lang::diagnostic::{Code, codes};
 use odec_lang::lower::Lowered;
 use odec_lang::origin::Origin;
 use odec_lang::source::Source;
@@ -39,6 +39,13 @@ pub fn seconds() -> f64 {
 
 /// The session of this process.
 pub fn host(file: &args::Model) -> Result<Session, Error> {
+    let flags_of = [("--path", &file.files.path), ("--allow-read", &file.files.allow_read)];
+    for (flag, path) in flags_of.iter().flat_map(|(flag, list)| list.iter().map(move |path| (flag, path))) {
+        if !path.exists() {
+            let headline = format!("`{flag} {0}`: there is no folder `{0}`", path.display());
+            return Err(input::error(&codes::E0701, headline, None).into());
+        }
+    }
     Ok(Session::new().with_clock(now).with_files(Folder::of(file)).with_memory(flags::memory(file)?))
 }
 

@@ -34,6 +34,22 @@ u[i]' = -c[i]*u[i] + sum(j: u[j])/N
 run { t = 0 .. 1; method = rodas4 }
 ";
 
+/// Runs close to the pole, whose errors grow, are told as `odec run` tells them; the rows stay those of single runs.
+#[test]
+fn errors_that_grow_in_a_run_are_told() {
+    let folder = Folder::new("sweep-grown").with("growth.ode", GROWTH);
+    let sweep = |r: &str, threads: &str| {
+        let ran = folder.run(&["sweep", "growth.ode", "--set", &format!("r={r}:3"), "--threads", threads]).exits(0);
+        (ran.err(), ran.out())
+    };
+    let (told, rows) = sweep("0.1:1.111111", "1");
+    assert!(told.contains("W0622") && told.contains("in 1 of 3 runs"), "{told}");
+    let (again, same) = sweep("0.1:1.111111", "2");
+    assert!(again.contains("in 1 of 3 runs") && rows == same, "{again}");
+    let (silent, _) = sweep("0.1:0.9", "1");
+    assert!(!silent.contains("W0622"), "{silent}");
+}
+
 fn rows(table: &str) -> Vec<Vec<String>> {
     whole(table);
     table.lines().skip(1).map(|line| line.split(',').map(str::to_string).collect()).collect()

@@ -457,6 +457,13 @@ impl RunPlan {
             }
             RecordRule::Names(list) => {
                 let place = self.settings.record.as_ref().filter(|_| self.choices.record.is_none()).map(|s| s.span);
+                if let Some(name) =
+                    list.iter().enumerate().find_map(|(k, name)| list[..k].contains(name).then_some(name))
+                {
+                    let headline = format!("`{name}` is recorded twice");
+                    let place = place.map(|span| (span, String::new()));
+                    return Err(error(&codes::E0402, headline, place, Some("name each column once".to_string())));
+                }
                 let derivatives = self.choices.open.iter().filter(|_| self.choices.sensitivities);
                 let derivatives = derivatives.flat_map(|by| {
                     let own = list.iter().filter(|name| !name.starts_with("d("));

@@ -18,9 +18,11 @@ use crate::blame;
 use crate::choices::Choices;
 use crate::hybrid::drive::Driver;
 use crate::memory::Need;
+use crate::monitor::amplified;
+use crate::monitor::report::Judged;
 use crate::points::Points;
 use crate::quantities::Quantities;
-use crate::sample::{self, Recorder};
+use crate::sample::{self, Observations, Recorder};
 use crate::start::NoStart;
 
 /// Largest number of threads of a sweep.
@@ -50,6 +52,8 @@ pub struct Job<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Seconds since an arbitrary moment.
     pub clock: &'a (dyn Fn() -> f64 + Sync),
+    /// True to warn of growing errors too, which needs a second run wherever errors can grow.
+    pub judged: bool,
 }
 
 /// The reason why a run has no result.
@@ -279,6 +283,17 @@ impl Job<'_> {
         self.points.names().map(places).collect()
     }
 
+    /// The warnings after a run that reached its end.
+    fn warnings(&self, bound: &Bound, seen: &Observations, evaluations: u64, shared: &Shared) -> Vec<Diagnostic> {
+        let (model, source, findings) = (self.model, self.source, &seen.findings);
+        let mut list = blame::warnings(model, source, bound, seen);
+        if self.judged && !amplified::explained(&list) {
+            let stop = || shared.halted() || (self.stop)();
+            list.extend(amplified::found_in_sweep(&Judged { model, source, bound, findings }, evaluations, &stop));
+        }
+        list
+    }
+
     /// The message about a failed run.
     pub fn explain(&self, k: u64, trouble: &NoValues) -> Vec<Diagnostic> {
         let mut bound = self.bound.fork();
@@ -390,7 +405,7 @@ impl Worker<'_> {
                 Ok(outcome) if outcome.stop == Stop::Interrupted => return None,
                 Ok(outcome) => {
                     stats = outcome.stats;
-                    warnings = blame::warnings(self.job.model, self.job.source, bound, &seen);
+                    warnings = self.job.warnings(bound, &seen, stats.rhs, self.shared);
                     None
                 }
                 Err(SolveError::Failed(failure)) => {

@@ -69,7 +69,9 @@ pub fn new(args: &New, reporter: Reporter) -> Result<Exit, Error> {
         Err(e) => return Err(cannot_write(&path, &e).into()),
     }
     if !reporter.quiet() {
-        let p = path.display();
+        let plain = path.display().to_string();
+        // a shell would split the name
+        let p = if plain.contains(char::is_whitespace) { format!("'{plain}'") } else { plain };
         say(&format!("wrote {p}; next: odec run {p}, odec plot {p}, odec test {p}\n"));
     }
     Ok(Exit::Success)

@@ -40,7 +40,7 @@ pub fn steady(args: &args::Steady, reporter: Reporter) -> Result<Exit, Error> {
         simulation.error(vec![report])
     };
     let search = Search::new(simulation.bound()).map_err(none)?;
-    let found = search.find(args.starts, args.seed, &ranges, &signal::asked_to_stop);
+    let found = search.find(args.starts, args.seed.unwrap_or(1), &ranges, &signal::asked_to_stop);
     if signal::asked_to_stop() {
         return Ok(Exit::Interrupted);
     }

@@ -80,7 +80,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     }
     let clock = Instant::now();
     let clock = || seconds(clock.elapsed());
-    let job = simulation.sweep(&points, &signal::asked_to_stop, &clock);
+    let job = Job { judged: true, ..simulation.sweep(&points, &signal::asked_to_stop, &clock) };
     job.check().map_err(|list| simulation.error(list))?;
     job.need(threads).within(simulation.choices().max_memory)?;
     let rows = match &part {

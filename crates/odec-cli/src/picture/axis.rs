@@ -63,8 +63,10 @@ impl Axis {
     }
 }
 
-/// Smallest number of ticks of a linear axis.
-const FEWEST: i64 = 3;
+/// Numbers of ticks that a linear axis should have at least, if there is room for their labels.
+const FEWEST: [i64; 2] = [3, 2];
+/// Largest number of ticks, relative to the wanted number: more labels would overlap.
+const MOST: i64 = 3;
 
 /// Multiples of 1, 2 or 5 times a power of ten.
 fn round(low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
@@ -73,9 +75,13 @@ fn round(low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
     let steps = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0].map(|m| m * power);
     let ends = |step: f64| ((low / step).ceil() as i64, (high / step).floor() as i64);
     let wide = steps.iter().position(|s| *s >= rough).unwrap_or(steps.len() - 1);
-    // fewer than three ticks are not enough
-    let enough = |step: &f64| ends(*step).1.saturating_sub(ends(*step).0) >= FEWEST - 1;
-    let step = steps[..=wide].iter().rev().copied().find(enough).unwrap_or(steps[wide]);
+    let count = |step: &f64| ends(*step).1.saturating_sub(ends(*step).0).saturating_add(1);
+    let most = MOST.saturating_mul(wanted.max(1) as i64);
+    let step = FEWEST.iter().find_map(|fewest| {
+        let fits = |step: &f64| (*fewest..=most).contains(&count(step));
+        steps[..=wide].iter().rev().copied().find(fits)
+    });
+    let step = step.unwrap_or(steps[wide]);
     let (first, last) = ends(step);
     if !step.is_finite() || step <= 0.0 || last - first > 10 * wanted as i64 {
         return vec![];

@@ -59,6 +59,29 @@ const PYTHON: Dialect = Dialect {
     help: "a model is a list of equations, not a program: the documentation begins with a ten-line example",
 };
 
+const DESOLVE: Dialect = Dialect {
+    name: "an R script (deSolve)",
+    help: "to convert it: `parameters <- c(a = 1)` becomes `param a = 1`, `state <- c(X = 1)` becomes `state X = 1`, \
+           `dX <- -a*X` becomes `X' = -a*X`, `times <- seq(0, 10, by = 0.1)` becomes `run { t = 0 .. 10; samples = \
+           100 }`, and the function and the call of `ode` disappear",
+};
+const VENSIM: Dialect = Dialect {
+    name: "a Vensim file",
+    help: "to convert it: `X = INTEG(births - deaths, 100)` becomes `state X = 100` and `X' = births - deaths`, \
+           constants become `param k = 1`, other lines become definitions with `_` for blanks in names, and units \
+           follow a number in brackets",
+};
+const STELLA: Dialect = Dialect {
+    name: "a Stella or iThink file",
+    help: "to convert it: `X(t) = X(t - dt) + (births - deaths) * dt` becomes `X' = births - deaths`, `INIT X = 100` \
+           becomes `state X = 100`, constants become `param k = 1`, and headings such as `INFLOWS:` disappear",
+};
+const CELLML: Dialect = Dialect {
+    name: "a CellML text",
+    help: "to convert it: `var V: mV {init: -75};` becomes `state V = -75 [mV]`, `ode(V, time) = ...;` becomes `V' = \
+           ...`, `var g: mS {init: 1};` of a constant becomes `param g = 1 [mS]`, and `def` and `enddef` disappear",
+};
+
 /// Records that begin the sections of a NONMEM control stream.
 const RECORDS: [&str; 19] = [
     "PROBLEM",
@@ -165,10 +188,20 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
         "end" if name_follows && rest.ends_with(';') => return Sign::Of(&MODELICA),
         "import" | "from" if name_follows && !equals => return Sign::Of(&PYTHON),
         "def" | "class" if name_follows && line.ends_with(':') => return Sign::Of(&PYTHON),
+        "def" if name_follows && line.ends_with(" as") => return Sign::Of(&CELLML),
+        "INFLOWS" | "OUTFLOWS" | "UNATTACHED" | "INFLOW" | "OUTFLOW" if rest == ":" => return Sign::Of(&STELLA),
+        "INIT" if name_follows && equals && is_indicated(found, &STELLA) => return Sign::Of(&STELLA),
+        "library" | "require" if rest.trim_end_matches(';') == "(deSolve)" => return Sign::Of(&DESOLVE),
         _ => {}
     }
     if line.strip_prefix('$').is_some_and(|rest| RECORDS.contains(&first_word(rest))) || line.starts_with("DADT(") {
         return Sign::Of(&NONMEM);
+    }
+    if line.starts_with('~') {
+        return Sign::Of(&VENSIM);
+    }
+    if is_r(line, rest) {
+        return Sign::Of(&DESOLVE);
     }
     if line.contains("@reaction_network") {
         return Sign::Of(&CATALYST);
@@ -190,6 +223,13 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
         return Sign::Of(&XPP);
     }
     Sign::None
+}
+
+/// `parameters <- c(a = 1)`, `f <- function(t, y, p) {`, `with(as.list(c(y, p)), {`
+fn is_r(line: &str, rest: &str) -> bool {
+    let assigned = rest.strip_prefix("<-").map(str::trim_start);
+    let list = |rest: &str| rest.starts_with("c(") && rest.contains('=') || rest.starts_with("function(");
+    assigned.is_some_and(list) || line.starts_with("with(as.list(") || line.starts_with("list(c(")
 }
 
 /// True if an earlier line indicates this language.

@@ -238,7 +238,7 @@ impl Units {
 }
 
 /// Spellings of other tools, and those of odec.
-const ELSEWHERE: [(&str, &str); 22] = [
+const ELSEWHERE: [(&str, &str); 51] = [
     ("kph", "km/h"),
     ("kmh", "km/h"),
     ("kmph", "km/h"),
@@ -261,6 +261,35 @@ const ELSEWHERE: [(&str, &str); 22] = [
     ("yrs", "yr"),
     ("micron", "um"),
     ("microns", "um"),
+    ("Tag", "day"),
+    ("Tage", "day"),
+    ("Tagen", "day"),
+    ("jour", "day"),
+    ("jours", "day"),
+    ("día", "day"),
+    ("días", "day"),
+    ("giorno", "day"),
+    ("giorni", "day"),
+    ("Std", "h"),
+    ("Stunde", "h"),
+    ("Stunden", "h"),
+    ("heure", "h"),
+    ("heures", "h"),
+    ("hora", "h"),
+    ("horas", "h"),
+    ("Minute", "min"),
+    ("Minuten", "min"),
+    ("Sekunde", "s"),
+    ("Sekunden", "s"),
+    ("Sek", "s"),
+    ("seconde", "s"),
+    ("secondes", "s"),
+    ("Jahr", "yr"),
+    ("Jahre", "yr"),
+    ("Woche", "week"),
+    ("Wochen", "week"),
+    ("semaine", "week"),
+    ("Liter", "L"),
 ];
 
 /// Units of other tools that odec does not have, and what they are.

@@ -33,11 +33,19 @@ struct Set {
 pub struct Fit {
     sets: Vec<Set>,
     quantities: Vec<Quantity>,
-    starts: Vec<f64>,
+    starts: Vec<Start>,
     /// For each set and quantity, its index among the derivatives of the set; `None` if the set has its own value.
     places: Vec<Vec<Option<usize>>>,
     rtol: f64,
     known: bool,
+}
+
+/// The starting value of a quantity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub value: f64,
+    /// The value in the model, if it is outside the range and so cannot be the start.
+    pub outside: Option<f64>,
 }
 
 /// A datum and the value of the model.
@@ -101,7 +109,7 @@ impl Fit {
         let bound = probe.bound();
         let outputs = Quantities::outputs(bound.executor.program(), bound.executor.layout());
         let (time, t0) = (&loaded.model().time.name, bound.problem.t0);
-        let starts = quantities.iter().map(|q| start(&probe, q)).collect::<Result<Vec<f64>, Error>>()?;
+        let starts = quantities.iter().map(|q| start(&probe, q)).collect::<Result<Vec<Start>, Error>>()?;
         let mut made: Vec<Set> = Vec::new();
         for data in sets {
             let checked = data.check(time, (&bound.states, &outputs), (t0, explicit_end))?;
@@ -121,7 +129,7 @@ impl Fit {
             own.set.extend(data.values.iter().cloned());
             // an initial value among the derivatives must be set explicitly
             let given = quantities.iter().zip(&starts).filter(|(q, _)| open.contains(&q.name));
-            own.set.extend(given.map(|(q, start)| (q.name.clone(), *start)));
+            own.set.extend(given.map(|(q, start)| (q.name.clone(), start.value)));
             let base = match made.first() {
                 Some(first) => first.base.again(&own)?,
                 None => loaded.simulate(&own, Purpose::Rows)?,
@@ -170,7 +178,12 @@ impl Fit {
 
     /// The starting point from the model or the caller, in inner values.
     pub(super) fn first(&self) -> Vec<f64> {
-        self.quantities.iter().zip(&self.starts).map(|(q, x)| q.inner(*x)).collect()
+        self.quantities.iter().zip(&self.starts).map(|(q, start)| q.inner(start.value)).collect()
+    }
+
+    /// The quantities with their starting values.
+    pub(super) fn starts(&self) -> impl Iterator<Item = (&Quantity, Start)> {
+        self.quantities.iter().zip(self.starts.iter().copied())
     }
 
     /// Bounds of the inner values.
@@ -487,7 +500,7 @@ fn fine(mut choices: Choices, base: Simulation, checked: Checked) -> Result<Set,
 }
 
 /// The starting value of a quantity.
-fn start(probe: &Simulation, q: &Quantity) -> Result<f64, Error> {
+fn start(probe: &Simulation, q: &Quantity) -> Result<Start, Error> {
     let (bound, name) = (probe.bound(), &q.name);
     let executor = &bound.executor;
     let parameters = Quantities::parameters(executor.program(), executor.layout());
@@ -523,14 +536,15 @@ fn start(probe: &Simulation, q: &Quantity) -> Result<f64, Error> {
             let headline = format!("`{name}` starts at {}, outside its range", number(start));
             return Err(usage(headline, "choose a starting value within the range"));
         }
-        return Ok(start);
+        return Ok(Start { value: start, outside: None });
     }
-    Ok(match q.spacing {
+    let value = match q.spacing {
         _ if inside(own) => own,
         Spacing::Logarithmic => (q.low.ln() * 0.5 + q.high.ln() * 0.5).exp(),
         Spacing::Even if (q.high - q.low).is_finite() => 0.5 * q.low + 0.5 * q.high,
         Spacing::Even => own.clamp(q.low, q.high),
-    })
+    };
+    Ok(Start { value, outside: (!inside(own)).then_some(own) })
 }
 
 fn places_of(set: &Set, quantities: &[Quantity]) -> Vec<Option<usize>> {

@@ -37,6 +37,22 @@ impl Fit {
             );
             warnings.push(Diagnostic::warning(&codes::W0855, headline).help(help));
         }
+        for (q, start) in self.starts() {
+            let Some(own) = start.outside else { continue };
+            let range = match (q.low.is_finite(), q.high.is_finite()) {
+                (true, true) => format!("{} .. {}", number(q.low), number(q.high)),
+                (true, false) => format!("from {} on", number(q.low)),
+                _ => format!("up to {}", number(q.high)),
+            };
+            let headline = format!(
+                "`{}` is {} in the model, outside the range of the fit ({range}): the fit starts at {}",
+                q.name,
+                number(own),
+                number(start.value)
+            );
+            let help = "widen the range, or choose another start in it";
+            warnings.push(Diagnostic::warning(&codes::W0857, headline).help(help));
+        }
         let values = self.values(point);
         for (j, upper) in &estimate.bounded {
             let end = if *upper { "upper" } else { "lower" };

@@ -22,9 +22,6 @@ use crate::sample::{self, Observations, Recorder};
 use crate::sweep::Job;
 use crate::trace;
 
-/// Warnings that all rows are wrong.
-const WRONG: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
-
 /// Indices in the parameter buffer that get one value.
 type Places = (Range<usize>, f64);
 
@@ -245,7 +242,7 @@ impl Simulation {
         clock: &'a (dyn Fn() -> f64 + Sync),
     ) -> Job<'a> {
         let (model, source, bound, choices) = (self.model(), self.source(), &self.bound, &self.choices);
-        Job { model, source, bound, choices, points, stop, clock }
+        Job { model, source, bound, choices, points, stop, clock, judged: false }
     }
 
     /// The expectations of the model, with the results of a run. The purpose of the simulation is [`Purpose::Test`].
@@ -264,7 +261,7 @@ impl Simulation {
         let mut list = self.warnings(seen);
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
         // wrong rows already have a warning with another reason
-        if !list.iter().any(|d| WRONG.iter().any(|code| d.code == *code)) {
+        if !monitor::amplified::explained(&list) {
             list.extend(monitor::amplified::found(&Judged { model, source, bound, findings }, stop));
         }
         list

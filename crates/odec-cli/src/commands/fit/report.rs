@@ -99,7 +99,8 @@ impl<'a> FitReport<'a> {
             let word = if self.fit.known() { "reduced chi-square " } else { "residual deviation " };
             let per = self.squares / freedom as f64;
             let per = if self.fit.known() { per } else { per.sqrt() };
-            out.push_str(&format!("{word} {}, {freedom} degrees of freedom\n", seven(per)));
+            let degrees = if freedom == 1 { "degree" } else { "degrees" };
+            out.push_str(&format!("{word} {}, {freedom} {degrees} of freedom\n", seven(per)));
         } else if !self.fit.known() {
             out.push_str("no standard errors  there are as many parameters as data\n");
         }

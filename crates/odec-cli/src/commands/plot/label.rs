@@ -99,8 +99,8 @@ pub fn with_unit(name: &str, unit: Option<String>) -> String {
 pub fn axis(simulation: &Simulation, columns: &[usize], few: usize) -> String {
     let all = &simulation.bound().columns;
     let Some(&first) = columns.first() else { return String::new() };
-    let same_unit = columns.iter().all(|&c| unit(simulation, c) == unit(simulation, first));
-    let unit = unit(simulation, first).filter(|_| same_unit);
+    let unit_of = |c: usize| unit_in_header(simulation, c);
+    let unit = unit_of(first).filter(|unit| columns.iter().all(|&c| unit_of(c).as_ref() == Some(unit)));
     let mut names: Vec<String> = columns.iter().map(|&c| all.name(c)).collect();
     names.dedup();
     if let [only] = names.as_slice() {

@@ -160,7 +160,7 @@ impl Part {
     }
 
     fn label(&self, simulation: &Simulation) -> String {
-        let unit = self.columns.first().and_then(|&k| label::unit(simulation, k));
+        let unit = self.columns.first().and_then(|&k| label::unit_in_header(simulation, k));
         label::with_unit(&self.name, unit)
     }
 }

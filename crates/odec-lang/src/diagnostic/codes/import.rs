@@ -33,4 +33,5 @@ rows! {
     W0854 Advice "a fit that did not converge"
     W0855 Advice "parameters that the data do not determine"
     W0856 Advice "a parameter at the end of its range"
+    W0857 Advice "a fit that does not start from the model's value"
 }

@@ -25,6 +25,26 @@ struct Warnings<'a> {
     reports: Reports,
 }
 
+/// Names that mean settings of a run elsewhere, and the entries of a run block.
+const SETTINGS: [(&str, &str); 16] = [
+    ("dt", "step = 0.01"),
+    ("DT", "step = 0.01"),
+    ("tol", "rtol = 1e-6"),
+    ("rtol", "rtol = 1e-6"),
+    ("atol", "atol = 1e-9"),
+    ("reltol", "rtol = 1e-6"),
+    ("abstol", "atol = 1e-9"),
+    ("tend", "t = 0 .. 10"),
+    ("t_end", "t = 0 .. 10"),
+    ("tEnd", "t = 0 .. 10"),
+    ("tmax", "t = 0 .. 10"),
+    ("tfinal", "t = 0 .. 10"),
+    ("t_final", "t = 0 .. 10"),
+    ("tstop", "t = 0 .. 10"),
+    ("samples", "samples = 100"),
+    ("max_step", "max_step = 0.1"),
+];
+
 impl Warnings<'_> {
     fn warn_unused(&mut self) {
         let mut unused: Vec<(Span, String, &'static str)> = Vec::new();
@@ -71,7 +91,11 @@ impl Warnings<'_> {
         let rest = unused.split_off(unused.len().min(MAX_UNUSED));
         for (span, name, help) in unused {
             let report = warning("W0201", format!("`{name}` is never used"), span, "");
-            self.reports.say(report.help(help));
+            let setting = SETTINGS.iter().find(|(other, _)| *other == name);
+            self.reports.say(match setting {
+                Some((_, entry)) => report.help(format!("if it is a setting of the run, write `run {{ {entry} }}`")),
+                None => report.help(help),
+            });
         }
         if let Some((span, name, _)) = rest.first() {
             let headline = format!("`{name}` is never used, and neither are {} more names", rest.len() - 1);

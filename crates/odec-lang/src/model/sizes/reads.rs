@@ -118,6 +118,13 @@ impl SizeCheck<'_> {
         if outside.is_empty() {
             return;
         }
+        if let Some(better) = self.swapped(symbol, subscripts, &part, &whole_array) {
+            let headline = format!("two indices of `{}` are in the wrong order", self.name(symbol));
+            let report =
+                error("E0520", headline, span, "").label(self.span(symbol), ranges_text(indexed, &whole_array));
+            self.say(report.help(format!("write `{better}`")));
+            return;
+        }
         if let Some((array, of, place)) = boundary
             && (array, of) == (symbol, order)
         {
@@ -141,6 +148,19 @@ impl SizeCheck<'_> {
         rest.sort();
         let Some(missing) = rest.first().cloned() else { return };
         self.outside((symbol, order), indexed, &whole_array, &missing, span, !given.is_empty());
+    }
+
+    /// The element with its two indices in the other order, if only that is inside the array.
+    fn swapped(&self, symbol: Symbol, subscripts: &[TermId], part: &Bounds, whole: &Bounds) -> Option<String> {
+        let [first, second] = subscripts else { return None };
+        let index = |id: &TermId| match self.model.term(*id).kind {
+            TermKind::Index(local) => Some(self.model.locals[local].name.as_str()),
+            _ => None,
+        };
+        let (first, second) = (index(first)?, index(second)?);
+        let turned: Bounds = part.iter().rev().copied().collect();
+        let fits = first != second && subtract(&turned, whole).is_empty();
+        fits.then(|| format!("{}[{second}, {first}]", self.name(symbol)))
     }
 
     /// A subscript of a definition that contains this index with a factor: an element of a table then cannot replace

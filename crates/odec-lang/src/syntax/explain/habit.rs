@@ -173,6 +173,10 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
 /// `0 to 10`, `0:10`
 fn spoken_range(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (before, here, after) = (scene.before()?, scene.here()?, scene.after()?);
+    if here.kind == TokenKind::Range && after.start == here.end && scene.text(after).starts_with('.') {
+        let dots = Span::new(scene.base + here.start, scene.base + here.end + 1);
+        return Some(scene.error("E0118", "write a range with two dots").label(dots, "write `..`").fix(dots, ".."));
+    }
     let ranges = matches!(scene.rule, Rule::entry_line | Rule::index_line | Rule::declaration_line);
     let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
     let word = matches!(scene.text(here), "to" | "until" | ":" | "...") && equals;

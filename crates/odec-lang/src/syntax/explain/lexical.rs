@@ -131,7 +131,7 @@ fn foreign(scene: &Scene<'_>, here: Token) -> Diagnostic {
         "<>" | "~=" => (Some("!="), "write `!=`"),
         "<-" => (Some("="), "write `=`"),
         "?" => (None, "write `if condition then a else b`"),
-        "->" | "=>" | "<->" => (None, "write a reaction on its own line: `A -> B  mass k`"),
+        "->" | "=>" | "<->" | "<=>" | "-->" => (None, "write a reaction on its own line: `A -> B  mass k`"),
         "*=" | "/=" => (None, "in an event use `:=`, `+=` and `-=`: write `x := 2*x`"),
         _ => (None, "nest the rows of a table: `[[1, 2], [3, 4]]`; a `;` only separates items inside `{ }`"),
     };
@@ -162,7 +162,20 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
         format!("`{c}`")
     };
     let diagnostic = scene.error("E0106", format!("{shown} is not a character of the language")).label(span, "here");
+    let after_name = scene.before().is_some_and(|before| {
+        before.kind == TokenKind::Name && scene.touching(before, here) || before.kind == TokenKind::Prime
+    });
     match c {
+        '`' | '´' | 'ʹ' | 'ˈ' | '‘' if after_name => diagnostic.help("write a derivative as `x'`").fix(span, "'"),
+        '…' => diagnostic.help("write a range with two dots: `0 .. 10`").fix(span, ".."),
+        '½' => diagnostic.help("write `0.5`"),
+        '¼' => diagnostic.help("write `0.25`"),
+        '¾' => diagnostic.help("write `0.75`"),
+        '⅓' => diagnostic.help("write `(1/3)`"),
+        '⅔' => diagnostic.help("write `(2/3)`"),
+        '₊' | '₋' | 'ₐ'..='ₜ' | 'ᵢ'..='ᵥ' => {
+            diagnostic.help("a name consists of letters, digits, subscript digits and `_`: `k_on`, `k_minus1`")
+        }
         '“' | '”' | '„' | '«' | '»' | '`' | '‘' => {
             diagnostic.help("write a string between straight quotes: \"...\"")
         }

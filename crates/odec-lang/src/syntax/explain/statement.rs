@@ -125,12 +125,7 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
                     .fix(scene.span(here), ""),
             )
         }
-        TokenKind::Colon if scene.at == 1 => Some(
-            scene
-                .error("E0118", "a statement has no label")
-                .label(scene.span(here), "this `:`")
-                .help("write a definition as `name = ...`, and an equation as `name' = ...`"),
-        ),
+        TokenKind::Colon if scene.at == 1 => Some(super::words::label(scene, here)),
         TokenKind::Name => equation_word(scene, here).or_else(|| missing_equals(scene, equals.is_some())),
         _ => missing_equals(scene, equals.is_some()),
     }
@@ -335,7 +330,9 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
             if next.is_none_or(|next| matches!(next.kind, TokenKind::Equals | TokenKind::Comma | TokenKind::Prime)) {
                 let report = scene.error("E0129", "a comma is missing").label(scene.span(here), scene.between(before));
                 return Some(if seen {
-                    report.help("an operator, if this is part of the value").fix(scene.behind(before), ",")
+                    report
+                        .help("separate the items of a list by commas; inside a value, an operator is missing")
+                        .fix(scene.behind(before), ",")
                 } else {
                     let (a, b) = (scene.text(before), scene.text(here));
                     report.help(format!("write `{a}, {b}` for two names, `{a}_{b}` for one"))

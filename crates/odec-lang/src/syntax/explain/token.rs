@@ -79,7 +79,9 @@ impl Token {
 }
 
 /// Longer signs first, so that `<=` is not read as `<`.
-const SIGNS: [(&str, TokenKind); 47] = [
+const SIGNS: [(&str, TokenKind); 49] = [
+    ("<=>", TokenKind::Foreign),
+    ("-->", TokenKind::Foreign),
     ("<->", TokenKind::Foreign),
     ("..", TokenKind::Range),
     ("**", TokenKind::Operator),

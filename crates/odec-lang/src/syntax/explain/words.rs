@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Scene, token::TokenKind, token::tokens};
+use super::{Scene, token::Token, token::TokenKind, token::tokens};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use crate::syntax::grammar::Rule;
@@ -45,12 +45,35 @@ const SYNONYMS: [(&str, &str); 33] = [
     ("integrate", "run"),
 ];
 
+/// The keywords in other human languages.
+const TRANSLATED: [(&str, &str); 18] = [
+    ("zustand", "state"),
+    ("zustände", "state"),
+    ("konstante", "const"),
+    ("ausgabe", "output"),
+    ("lauf", "run"),
+    ("wenn", "when"),
+    ("modèle", "model"),
+    ("paramètre", "param"),
+    ("parametre", "param"),
+    ("état", "state"),
+    ("etat", "state"),
+    ("constante", "const"),
+    ("sortie", "output"),
+    ("quand", "when"),
+    ("modelo", "model"),
+    ("parámetro", "param"),
+    ("estado", "state"),
+    ("salida", "output"),
+];
+
 /// Words that close or head a section elsewhere and are not needed here.
 const NEEDLESS: [&str; 8] = ["end", "done", "begin", "equations", "equation", "endmodel", "initial", "pass"];
 
 /// The keyword that was probably meant.
 fn meant(word: &str, block: bool) -> Option<&'static str> {
-    if let Some((_, better)) = SYNONYMS.iter().find(|(other, _)| *other == word) {
+    let small = word.to_lowercase();
+    if let Some((_, better)) = SYNONYMS.iter().chain(&TRANSLATED).find(|(other, _)| *other == small) {
         let block_word = is_keyword(better).is_some_and(Keyword::takes_block);
         return (block == block_word).then_some(*better);
     }
@@ -159,6 +182,27 @@ fn lone(scene: &Scene<'_>, word: &str) -> Diagnostic {
         Some(better) => diagnostic.help(format!("did you mean a statement with `{better}`?")),
         None => diagnostic.help("write a definition as `name = ...`, or the name of the model as `model NAME`"),
     }
+}
+
+/// `INFLOWS:`, `k: 1`
+pub(super) fn label(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    let Some(value) = scene.after() else {
+        return scene
+            .error("E0118", "a model has no headings")
+            .label(scene.span(here), "a heading")
+            .help("remove the line");
+    };
+    let name = scene.before().map_or("name", |before| scene.text(before));
+    let end = scene.tokens.last().map_or(value.end, |last| last.end);
+    let value = scene.line[value.start..end].trim_end();
+    let report = scene.error("E0118", "a statement has no label").label(scene.span(here), "this `:`");
+    if value.contains(['=', ':', '{']) {
+        return report.help("write a definition as `name = ...`, and an equation as `name' = ...`");
+    }
+    report.help(format!(
+        "write `param {name} = {value}` for a constant, `{name} = {value}` for a definition, and `{name}' = {value}` \
+         for an equation"
+    ))
 }
 
 /// A block after a word that has none.

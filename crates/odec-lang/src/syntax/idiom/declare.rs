@@ -60,6 +60,13 @@ const UNITS: [&str; 50] = [
     "bar", "N", "J", "kJ", "W", "mA", "uA", "nA", "pA", "pF", "nF", "uF", "mol",
 ];
 
+/// Prefixes after numbers in descriptions of circuits, with their powers of ten; `m` is a metre here.
+const PREFIXES: [(&str, i32); 10] =
+    [("k", 3), ("u", -6), ("n", -9), ("p", -12), ("f", -15), ("µ", -6), ("meg", 6), ("Meg", 6), ("MEG", 6), ("G", 9)];
+/// Units by their names, as Brian has them.
+const NAMED_UNITS: [&str; 12] =
+    ["volt", "amp", "ampere", "siemens", "farad", "second", "meter", "metre", "ohm", "mole", "molar", "kelvin"];
+
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     let idiom = macros(scene, line)
         .or_else(|| typed(scene, line))
@@ -453,6 +460,37 @@ fn range_in_brackets(line: &Line<'_>, open: usize) -> Option<IdiomMatch> {
     Some(found.label(format!("write `{better}`")).mend(better))
 }
 
+/// `5ms`, `30deg`, `1k`: a number and a word without a blank.
+fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let headline = "write a unit in square brackets";
+    let is_unit = |word: &str| UNITS.contains(&word) && !scene.is_declared(word);
+    let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
+    if let Some(found) = product_of_units(scene, line, at, (number, tail)) {
+        return Some(found);
+    }
+    if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.is_declared(tail) {
+        let better = format!("{number}*pi/180");
+        let found = IdiomMatch::new("E0119", "odec needs angles in radians", line.span(at, at));
+        return Some(found.label(format!("write `{better}`")).mend(better));
+    }
+    if let Some((_, power)) = PREFIXES.iter().find(|(prefix, _)| *prefix == tail && !scene.is_declared(tail)) {
+        let better = format!("{number}e{power}");
+        let found = IdiomMatch::new("E0113", "a number has no prefix of a unit", line.span(at, at));
+        let found = found.label(format!("write `{better}`"));
+        let simple = !number.contains(['e', 'E']);
+        return simple.then(|| found.mend(better));
+    }
+    let better = format!("{number} [{tail}]");
+    // `V = 5V` declares the name itself
+    let own = at > 1 && UNITS.contains(&tail) && line.text(at - 1) == "=" && line.text(at - 2) == tail;
+    if own {
+        let found = IdiomMatch::new("E0119", headline, line.span(at, at)).label("a number with a unit");
+        return Some(found.mend(better));
+    }
+    is_unit(tail)
+        .then(|| IdiomMatch::new("E0119", headline, line.span(at, at)).label(format!("write `{better}`")).mend(better))
+}
+
 /// `5ms`, `30deg`, `5*mV`, `1/s`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
 fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let headline = "write a unit in square brackets";
@@ -460,19 +498,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let ends = |k: usize| k >= line.tokens.len() || matches!(line.text(k), "," | ";" | "}");
     let declares = matches!(line.text(0), "param" | "const" | "state");
     if line.kind(at) == Some(TokenKind::Malformed) {
-        let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
-        if let Some(found) = product_of_units(scene, line, at, (number, tail)) {
-            return Some(found);
-        }
-        if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.is_declared(tail) {
-            let better = format!("{number}*pi/180");
-            let found = IdiomMatch::new("E0119", "odec needs angles in radians", line.span(at, at));
-            return Some(found.label(format!("write `{better}`")).mend(better));
-        }
-        let better = format!("{number} [{tail}]");
-        return is_unit(tail).then(|| {
-            IdiomMatch::new("E0119", headline, line.span(at, at)).label(format!("write `{better}`")).mend(better)
-        });
+        return glued(scene, line, at);
     }
     let declares = declares && !(at > 0 && line.kind(at) == Some(TokenKind::Number) && line.text(at - 1) != "=");
     if declares
@@ -505,7 +531,8 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
                 IdiomMatch::new("E0119", headline, span).label(format!("write `[{unit}]`")).mend(format!("[{unit}]")),
             );
         }
-        let word = (line.text(at + 1) == "1" || is_unit(line.text(at + 1)))
+        let named = |word: &str| is_unit(word) || NAMED_UNITS.contains(&word) && !scene.is_declared(word);
+        let word = (line.text(at + 1) == "1" || named(line.text(at + 1)))
             && line.kind(at - 1) != Some(TokenKind::Number)
             && at + 2 == line.tokens.len();
         return word.then(|| {

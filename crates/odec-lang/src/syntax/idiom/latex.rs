@@ -62,8 +62,17 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     let braced = (1..line.tokens.len()).find(|&k| {
         line.text(k) == "{" && line.touches(k - 1) && (line.text(k - 1) == "^" || line.text(k - 1).ends_with('_'))
     });
+    if let Some(environment) = text.strip_prefix("\\begin{").or_else(|| text.strip_prefix("\\end{")) {
+        let alone = environment.trim_end().trim_end_matches('*').ends_with('}');
+        if alone || environment.contains('}') {
+            found.push(super::needless::drop(line, "a model has no LaTeX environments".to_owned(), "not needed"));
+            return;
+        }
+    }
+    // x' &= y
+    let aligned = (1..line.tokens.len()).find(|&k| line.text(k) == "&" && line.text(k + 1) == "=" && line.touches(k));
     let math = text.starts_with('$') && text.ends_with('$') && text.len() > 2;
-    let Some(at) = command.or(braced).or(math.then_some(0)) else { return };
+    let Some(at) = command.or(braced).or(aligned).or(math.then_some(0)) else { return };
     if text.len() > super::MAX_LINE {
         return;
     }

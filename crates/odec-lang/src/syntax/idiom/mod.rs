@@ -19,6 +19,7 @@ mod rate;
 mod reaction;
 mod sign;
 mod tool;
+mod whole;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -269,9 +270,10 @@ fn points_at(errors: &[Span], range: &Range<usize>) -> bool {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 9] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 10] = [
         happen::search,
         latex::search,
+        whole::search,
         needless::search,
         declare::search,
         rate::search,

@@ -34,7 +34,7 @@ const NEEDLESS: [&str; 20] = [
 ];
 /// Calls that show something or run something.
 const SHOWS: [&str; 9] = ["print", "printf", "disp", "println", "fprintf", "plot", "show", "cat", "display"];
-const SOLVERS: [&str; 21] = [
+const SOLVERS: [&str; 27] = [
     "ode45",
     "ode15s",
     "ode23",
@@ -56,6 +56,12 @@ const SOLVERS: [&str; 21] = [
     "integrate_ode_rk45",
     "desolve",
     "ODESystem",
+    "lsode",
+    "ode23t",
+    "ode23tb",
+    "ode15i",
+    "NDSolveValue",
+    "ParametricNDSolve",
 ];
 
 /// Lines that a model does not need, and headings.
@@ -168,6 +174,17 @@ fn solver(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         SOLVERS.contains(&line.text(k)) && matches!(line.text(k + 1), "(" | "[") && !scene.is_declared(line.text(k))
     })?;
     let word = line.text(call);
+    // ode(x, t) = -k*x
+    if word == "ode" && call == 0 && line.close(1).is_some_and(|close| line.text(close + 1) == "=") {
+        return None;
+    }
+    let equations = (call..line.tokens.len()).any(|k| matches!(line.text(k), "==" | "'")) && line.text(call + 1) == "[";
+    let help = if equations {
+        "write each equation on its own line, `x' = -k*x`, with `state x = 1` and `run { t = 0 .. 10 }`; `odec run \
+         FILE` runs the model"
+    } else {
+        "write `run { t = 0 .. 10; method = auto }`, and run the model with `odec run FILE`; remove the line"
+    };
     Some(
         IdiomMatch::new(
             CODE,
@@ -175,7 +192,7 @@ fn solver(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             line.span(call, call),
         )
         .label("a call of a solver")
-        .help("write `run { t = 0 .. 10; method = auto }`, and run the model with `odec run FILE`; remove the line")
+        .help(help)
         .over(line.range.clone()),
     )
 }

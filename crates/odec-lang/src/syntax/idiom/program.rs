@@ -404,6 +404,14 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         let whole = equals + 1 < end && !line.text(end - 1).ends_with([';', '{']);
         return Some((if whole { found.fix(line.span(0, 0), "fn") } else { found }, at + 1));
     }
+    // def f(x): return -k*x
+    let inline = line.close(open).filter(|&k| word == "def" && line.reads(k + 1, &[":", "return"]));
+    if let Some(result) = inline.map(|k| line.slice(k + 3, line.tokens.len())).filter(|result| !result.is_empty()) {
+        let better = format!("fn {name}({}) = {result}", names.join(", "));
+        let found = IdiomMatch::new(CODE, "declare a function with `fn`", line.span(0, 0)).label("write `fn`");
+        let whole = Span::new(line.range.start, line.range.end);
+        return Some((found.help(format!("write `{better}`")).over(line.range.clone()).fix(whole, better), at + 1));
+    }
     let (mut next, closed) = block_end(scene, at);
     // without an `end` the body of a MATLAB function is the rest of the file
     if matches!(word, "function" | "subroutine") && !closed {

@@ -14,7 +14,7 @@ const HEADLINE: &str = "write a derivative with a prime";
 /// Functions of one argument that mean its time derivative.
 const RATES: [&str; 9] = ["D", "Dt", "ddt", "deriv", "derivative", "dot", "Differential", "derivn", "rate"];
 /// Functions of an argument and the time.
-const BY_TIME: [&str; 5] = ["diff", "Diff", "Derivative", "D", "DERIVN"];
+const BY_TIME: [&str; 6] = ["diff", "Diff", "Derivative", "D", "DERIVN", "ode"];
 /// Names of arrays of derivatives in other languages.
 const VECTORS: [&str; 17] = [
     "dydt", "dxdt", "dudt", "dydx", "dy", "dx", "du", "dX", "dA", "ydot", "xdot", "yp", "DADT", "dADT", "dzdt",
@@ -25,9 +25,7 @@ const INTEGRALS: [&str; 9] =
     ["integral", "Integral", "integrate", "INTEG", "INTGRL", "integ", "quad", "trapz", "cumtrapz"];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
-    if let Some(idiom) =
-        stella(scene, line).or_else(|| stepped(scene, line)).or_else(|| positional(scene, line)).or_else(|| list(line))
-    {
+    if let Some(idiom) = stella(scene, line).or_else(|| stepped(scene, line)).or_else(|| positional(scene, line)) {
         found.push(idiom);
         return;
     }
@@ -103,6 +101,10 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
         let close = line.close(at + 3)?;
         let of = line.slice(at + 4, close);
         return is_variable(scene, of).then(|| rate(line, at, close, of, 1));
+    }
+    // d x / d t
+    if word == "d" && is_variable(scene, line.text(at + 1)) && line.reads(at + 2, &["/", "d", scene.time]) {
+        return Some(rate(line, at, at + 4, line.text(at + 1), 1));
     }
     // d/dt x
     if word == "d" && line.text(at + 1) == "/" && by_time(at + 2) && scene.states.contains(line.text(at + 3)) {
@@ -182,6 +184,11 @@ fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let order = match arguments.len() {
         1 if RATES.contains(&word) => 1,
         2 if BY_TIME.contains(&word) && argument(1) == scene.time => 1,
+        // diff(x, t$2)
+        2 if BY_TIME.contains(&word) => {
+            let order = argument(1).strip_prefix(scene.time)?.strip_prefix('$')?;
+            order.parse().ok().filter(|n| (1..=4).contains(n))?
+        }
         3 if BY_TIME.contains(&word) && argument(1) == scene.time => {
             if argument(2) == scene.time {
                 2
@@ -330,18 +337,6 @@ fn by_name<'a>(line: &Line<'a>, from: usize) -> (String, Vec<&'a str>) {
     (out, of)
 }
 
-/// `eqs = [D(y) ~ -y]`
-fn list(line: &Line<'_>) -> Option<IdiomMatch> {
-    let tilde = (3..line.tokens.len()).any(|k| line.text(k) == "~");
-    let fits = line.is_name(0) && line.text(1) == "=" && line.text(2) == "[" && tilde;
-    fits.then(|| {
-        IdiomMatch::new("E0133", "write each equation on its own line, without a list", line.span(0, 2))
-            .label("a list of equations")
-            .help("write `x' = ...` for each of them")
-            .over(line.range.clone())
-    })
-}
-
 /// `y(t) = y(t - dt) + (x)*dt`
 fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let name = line.text(0);
@@ -369,6 +364,9 @@ fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 /// Names of the time step in programs.
 const STEPS: [&str; 10] = ["dt", "DT", "Dt", "h", "delta_t", "deltat", "Δt", "dt_", "step", "timestep"];
 
+/// Increments of Wiener processes.
+const NOISE: [&str; 6] = ["dW", "dw", "dB", "dWt", "dW_t", "dB_t"];
+
 /// `x = x + v*dt`, `x += v*dt`
 fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let first = line.text(0);
@@ -393,6 +391,11 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let step = (from..end).filter(|&k| is_step(k)).collect::<Vec<_>>();
     if !scene.states.contains(name) || step.is_empty() {
         return None;
+    }
+    if let Some(k) = (from..end).find(|&k| NOISE.contains(&line.text(k)) && !scene.is_declared(line.text(k))) {
+        let found = IdiomMatch::new("E0561", "odec does not support noise", line.span(k, k)).label("noise");
+        let help = format!("equations are deterministic: without this term, write `{name}' = ...`");
+        return Some(found.help(help).over(line.range.clone()));
     }
     let found = IdiomMatch::new(CODE, STEP, line.span(0, end - 1)).label("an assignment of a program");
     let rest = "write only the rate of change, without the time step";

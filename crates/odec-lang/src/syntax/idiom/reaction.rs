@@ -8,6 +8,8 @@ use crate::syntax::explain::token::TokenKind;
 use crate::syntax::grammar::{Grammar, Rule};
 
 const CODE: &str = "E0125";
+/// Arrows of odec, and one that points back.
+const ARROWS: [&str; 8] = ["->", "=>", "-->", "→", "<-", "<->", "<=>", "⇌"];
 /// Words of laws.
 const LAWS: [&str; 3] = ["mass", "rate", "flow"];
 /// Names for an empty side in other languages.
@@ -25,7 +27,7 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     {
         return Some((found, at + 1));
     }
-    let arrow = (0..end).find(|&k| matches!(line.text(k), "->" | "=>" | "<-" | "<->"))?;
+    let arrow = (0..end).find(|&k| ARROWS.contains(&line.text(k)))?;
     if line.find(0, "=").is_some_and(|k| k < arrow) || (0..arrow).any(|k| line.text(k) == "if") {
         return None;
     }
@@ -38,7 +40,7 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     if let Some(found) = named_count(scene, line, arrow) {
         return Some((found, at + 1));
     }
-    let (both, back) = (line.text(arrow) == "<->", line.text(arrow) == "<-");
+    let (both, back) = (matches!(line.text(arrow), "<->" | "<=>" | "⇌"), line.text(arrow) == "<-");
     let from = (0..arrow).find(|&k| line.text(k) == ":").map_or(0, |k| k + 1);
     let next = arrow + 1;
     let law_at = (next..end).find(|&k| LAWS.contains(&line.text(k)) && k + 1 < end && line.text(k + 1) != "+");
@@ -198,6 +200,11 @@ fn law(line: &Line<'_>, (from, end): (usize, usize), given: bool, both: bool, re
     }
     let separated = matches!(line.text(from), ";" | "," | ":" | "@" | "=" | "{");
     let start = from + usize::from(separated);
+    // `A <-> B; kf, kr`, `A <-> B  kf = 1, kr = 2`
+    if let Some((forth, back)) = line.slice(start, end).split_once(',').filter(|_| both) {
+        let name = |part: &str| part.split('=').next().unwrap_or_default().trim().to_owned();
+        return format!("mass ({}, {})", name(forth), name(back));
+    }
     // `A -> B, k = 2`
     let given = line.is_name(start) && line.text(start + 1) == "=" && line.kind(start + 2) == Some(TokenKind::Number);
     let end = if given { start + 1 } else { end };

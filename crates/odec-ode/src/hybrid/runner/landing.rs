@@ -396,7 +396,8 @@ impl HybridRunner {
             Edge::Surface => has_no_derivative(&error),
             Edge::Stop(_) => has_no_derivative(&error) || has_no_value(&error),
         };
-        if leads_on && self.go_further(model, edge)? { Ok(()) } else { Err(error.into()) }
+        let ended = self.needs_no_value(&error);
+        if ended || leads_on && self.go_further(model, edge)? { Ok(()) } else { Err(error.into()) }
     }
 
     /// Takes the state `y` of an instant across the surface that the run has not quite reached, if f has no value
@@ -537,7 +538,7 @@ fn has_no_derivative(error: &SolveError) -> bool {
 }
 
 /// True if the step failed because f has no value.
-fn has_no_value(error: &SolveError) -> bool {
+pub(super) fn has_no_value(error: &SolveError) -> bool {
     matches!(error, SolveError::Failed(failure) if matches!(failure.cause, Cause::NonFiniteRhs { .. }))
 }
 

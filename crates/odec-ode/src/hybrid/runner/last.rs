@@ -4,8 +4,10 @@
 //! 5 has the values after the event, and so has the last row of a run to t = 5.
 
 use super::HybridRunner;
+use super::landing::has_no_value;
 use crate::hybrid::modes::Place;
 use crate::hybrid::system::HybridSystem;
+use crate::problem::SolveError;
 
 impl HybridRunner {
     /// True if the run has ended, and the motion would cross a surface within the time resolution of the end.
@@ -16,5 +18,11 @@ impl HybridRunner {
         }
         self.y.copy_from_slice(self.runner.state());
         self.modes.meets(model, &self.locator, Place { t, y: &self.y, scale: 0.0 })
+    }
+
+    /// True if f has no value after an instant at the end of the run that changes no state: no step begins there. Behind
+    /// the surface, `abs(y)^1.5` has no value if y differs from 0 by rounding.
+    pub(super) fn needs_no_value(&self, error: &SolveError) -> bool {
+        self.runner.time() == self.span.1 && self.y == self.before.y && has_no_value(error)
     }
 }

@@ -42,13 +42,23 @@ pub struct LinearisedRun {
 
 /// Linearised equations along the run; `None` if the run is too short.
 pub fn way(slopes: &Slopes<'_>, findings: &Findings) -> Option<LinearisedRun> {
+    way_with(slopes, findings, EVALUATIONS[0])
+}
+
+/// The same, if this many evaluations of f suffice for the least number of points.
+pub fn way_within(slopes: &Slopes<'_>, findings: &Findings, evaluations: usize) -> Option<LinearisedRun> {
+    let enough = evaluations >= POINTS * (slopes.unit.len() + 1);
+    enough.then(|| way_with(slopes, findings, evaluations.min(EVALUATIONS[0]))).flatten()
+}
+
+fn way_with(slopes: &Slopes<'_>, findings: &Findings, first: usize) -> Option<LinearisedRun> {
     let all = places(slopes.bound, findings);
     let n = slopes.unit.len();
     let of = |evaluations: usize| {
         let most = (evaluations / (n + 1)).min(WORK / n.pow(3)).max(POINTS).min(all.len());
         (most > 1).then(|| along(slopes, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])))
     };
-    match of(EVALUATIONS[0])? {
+    match of(first)? {
         way if way.growth < SHOWS && !way.coarse => Some(way),
         _ => of(EVALUATIONS[1]),
     }
@@ -93,12 +103,18 @@ pub(super) struct Slopes<'a> {
     exact: bool,
 }
 
-impl Slopes<'_> {
-    pub fn new<'a>(bound: &'a Bound, findings: &'a Findings) -> Slopes<'a> {
+impl<'a> Slopes<'a> {
+    pub fn new(bound: &'a Bound, findings: &'a Findings) -> Slopes<'a> {
         let largest = &findings.largest;
         let unit = largest.iter().enumerate().map(|(i, size)| bound.atol(i) + bound.options.rtol * size).collect();
         let exact = bound.executor.has_made_jacobian() || !matches!(bound.executor.mass(), Mass::Identity);
         Slopes { bound, largest, unit, exact }
+    }
+
+    /// The same for a run among many: other runs may have compiled df/dy, and must not affect the result.
+    pub fn of_one(bound: &'a Bound, findings: &'a Findings) -> Slopes<'a> {
+        let exact = bound.choice.method.structure.jacobian || !matches!(bound.executor.mass(), Mass::Identity);
+        Slopes { exact, ..Slopes::new(bound, findings) }
     }
 
     /// Error of one tolerance with a component in every direction; deterministic.

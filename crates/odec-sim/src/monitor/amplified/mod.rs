@@ -46,6 +46,10 @@ const USEFUL: u32 = 4;
 const LANDINGS: u64 = 3;
 /// If these instants are the only reason, the second run covers at most this many steps of the first one.
 const SHORT: u64 = 20_000;
+/// In a sweep, the search for growth takes at most this fraction of the evaluations of its run, as a divisor.
+const SHARE: u64 = 8;
+/// Warnings that all rows are wrong.
+const WRONG: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
 /// Smallest tolerance that a run can meet.
 const TIGHTEST: f64 = 1e-13;
 
@@ -56,22 +60,22 @@ pub(super) fn course(bound: &Bound) -> Course {
     if watched { Course::new(n) } else { Course::default() }
 }
 
+/// True if one of these warnings already tells that rows are wrong.
+pub fn explained(list: &[Diagnostic]) -> bool {
+    list.iter().any(|d| WRONG.iter().any(|code| d.code == *code))
+}
+
 /// The warning about rows that miss their tolerance because errors grow. `stop` ends the second run.
 pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
     let Judged { bound, findings, .. } = judged;
-    if !findings.ended || findings.course.rows().len() < 2 {
+    if !examines(judged) {
         return None;
     }
-    let turned_off = |span| allowed(judged.source, &Diagnostic::warning(&codes::W0622, "").label(span, ""));
-    if bound.asked.rtol.is_some_and(turned_off) {
-        return None;
-    }
-    let limit = if bound.choice.method.name == METHOD.name { GROWTH_OF_AUTO } else { GROWTH };
     let slopes = Slopes::new(bound, findings);
     let n = slopes.unit.len();
     let way = if n > FEW { None } else { Some(growth::way(&slopes, findings)?) };
     let (cause, most, prospect) = match &way {
-        Some(way) if way.growth >= limit => (Cause::Growth, findings.steps, None),
+        Some(way) if way.growth >= limit(bound) => (Cause::Growth, findings.steps, None),
         _ if findings.landings >= LANDINGS => (Cause::Growth, findings.steps.min(SHORT), None),
         Some(way) => (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, way, MISSED)?)),
         None if findings.steps < LONG * n as u64 => return None,
@@ -79,11 +83,42 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
     };
     let mut miss = second::compared(bound, (findings, most), prospect.as_ref(), stop)?;
     if let (Cause::Growth, Some(way)) = (cause, &way) {
-        // growth ends when the solution arrives at another equilibrium
-        miss.end = miss.end.min(miss.times * way.growth.exp());
+        miss.limit(way.growth);
     }
-    // an absolute tolerance that is too large is a cause that the user can remove
-    report::grown_beyond_tolerance(judged).is_none().then(|| diagnostic(judged, cause, &miss))
+    told(judged, cause, &miss)
+}
+
+/// The same for one run of a sweep, which evaluated f `evaluations` times. Sweeps consist of many short runs, so odec looks
+/// only for growth, and with a fraction of the evaluations.
+pub fn found_in_sweep(judged: &Judged<'_>, evaluations: u64, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
+    let Judged { bound, findings, .. } = judged;
+    if !examines(judged) || bound.problem.y0.len() > FEW {
+        return None;
+    }
+    let slopes = Slopes::of_one(bound, findings);
+    let affordable = usize::try_from(evaluations / SHARE).unwrap_or(usize::MAX);
+    let way = growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(bound))?;
+    let mut miss = second::compared(bound, (findings, findings.steps), None, stop)?;
+    miss.limit(way.growth);
+    told(judged, Cause::Growth, &miss)
+}
+
+/// True if odec examines a run that reached its end and has rows after the first.
+fn examines(judged: &Judged<'_>) -> bool {
+    let Judged { bound, findings, source, .. } = judged;
+    let turned_off = |span| allowed(source, &Diagnostic::warning(&codes::W0622, "").label(span, ""));
+    let rows = findings.course.rows().any(|row| row.t != bound.problem.t0);
+    findings.ended && rows && !bound.asked.rtol.is_some_and(turned_off)
+}
+
+/// Growth, as a power of e, from which on odec makes a second run.
+fn limit(bound: &Bound) -> f64 {
+    if bound.choice.method.name == METHOD.name { GROWTH_OF_AUTO } else { GROWTH }
+}
+
+/// The warning, unless an absolute tolerance that is too large is the cause: the user can remove that.
+fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Option<Diagnostic> {
+    report::grown_beyond_tolerance(judged).is_none().then(|| diagnostic(judged, cause, miss))
 }
 
 /// Why rows miss their tolerance.

@@ -55,6 +55,11 @@ pub struct Miss {
 }
 
 impl Miss {
+    /// Bounds the expected error by the growth, as a power of e: it ends when the solution arrives at another equilibrium.
+    pub fn limit(&mut self, growth: f64) {
+        self.end = self.end.min(self.times * growth.exp());
+    }
+
     /// True if smaller tolerances only delay the time at which errors become as large as the state.
     pub fn delayed(&self, rtol: f64) -> bool {
         self.grown || self.end * (self.error / self.times) * (TIGHTEST / rtol).min(1.0) > GROWN * self.size

@@ -44,6 +44,7 @@ impl<'a> Collector<'a> {
             // an input on the left-hand side of an equation without derivatives
             return false;
         }
+        let value = self.right_of(lhs).filter(|value| !value.contains('\n')).unwrap_or("...");
         let report = match arguments {
             [one] if matches!(kind(one), ExprKind::Number(_)) => error(
                 "E0307",
@@ -51,7 +52,7 @@ impl<'a> Collector<'a> {
                 place,
                 "is this an initial value?",
             )
-            .help(format!("declare the state with its initial value: `state {text} = ...`"))
+            .help(format!("declare the state with its initial value: `state {text} = {value}`"))
             .fix(place, format!("state {text}")),
             [one] if time(one) => {
                 let rest = Span { start: name.span.end, ..place };
@@ -96,11 +97,7 @@ impl<'a> Collector<'a> {
         if !self.is_state(state) || self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1 {
             return None;
         }
-        let value = self.input.tree.statements.iter().find_map(|s| match s.kind {
-            StatementKind::Equation { lhs: left, rhs, .. } if left == lhs => Some(self.input.span_of(rhs)),
-            _ => None,
-        })?;
-        let value = self.input.text(value);
+        let value = self.right_of(lhs)?;
         Some(match word {
             "f" | "F" => format!("multiply each dose by this fraction: `at 0 {{ {state} += {value}*100 }}`"),
             "alag" | "lag" | "tlag" | "ALAG" => {
@@ -111,6 +108,15 @@ impl<'a> Collector<'a> {
             }
             _ => return None,
         })
+    }
+
+    /// The text of the right-hand side of the equation with this left-hand side.
+    fn right_of(&self, lhs: ExprId) -> Option<&'a str> {
+        let rhs = self.input.tree.statements.iter().find_map(|s| match s.kind {
+            StatementKind::Equation { lhs: left, rhs, .. } if left == lhs => Some(rhs),
+            _ => None,
+        })?;
+        Some(self.input.text(self.input.span_of(rhs)))
     }
 
     fn is_state(&self, name: &str) -> bool {

@@ -47,6 +47,14 @@ impl<'a> Resolver<'a> {
             let report = error("E0529", format!("`{name}` is a single value, but a table has many"), span, "");
             let tree = self.input.tree;
             let vector = match &tree.exprs[value.0 as usize].kind {
+                ExprKind::Table(list) if list.iter().all(|e| self.is_table(*e)) => {
+                    self.say(report.help(format!(
+                        "declare it with two indices, `{name}[i, j] = [[...], [...]]`, or with their ranges, \
+                         `{name}[1..{}, 1..3] = [[...], [...]]`",
+                        list.len()
+                    )));
+                    return vec![None; parts];
+                }
                 ExprKind::Table(list) if (2..=4).contains(&list.len()) => {
                     let parts: Vec<&str> = list.iter().map(|e| self.input.text(self.input.span_of(*e))).collect();
                     format!("for a vector, write `{name} = ({})`; ", parts.join(", "))

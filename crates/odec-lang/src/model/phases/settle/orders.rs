@@ -194,6 +194,20 @@ impl Orders<'_> {
             self.say(report);
             return;
         }
+        let all: Vec<&str> = names.iter().map(String::as_str).collect();
+        let written = all.iter().map(|name| {
+            let mut spelled = self.model.definitions.iter();
+            spelled.find_map(|d| (reads_as_derivative(&d.name, name, time)? == 1).then_some((d, *name)))
+        });
+        if let Some(written) = written.collect::<Option<Vec<_>>>().filter(|_| all.len() > 1) {
+            let primes: Vec<String> = all.iter().map(|name| format!("{name}'")).collect();
+            let primes = crate::suggest::list(primes.iter().map(String::as_str));
+            let spans = written.iter().map(|(d, _)| d.span);
+            let report = report.also_all(spans, "this defines a value of its own");
+            let report = report.help(format!("write the derivatives as {primes}"));
+            self.say(written.iter().fold(report, |report, (d, name)| report.fix(d.span, format!("{name}'"))));
+            return;
+        }
         let report = report.help(format!(
             "add the equation for its derivative, `{name}' = ...`, or make it a `param` if it does not change"
         ));
@@ -300,10 +314,9 @@ impl Orders<'_> {
             _ => error("E0305", headline, state.span, "declared here"),
         };
         let report = match after {
-            Some(after) if k > 0 => report
-                .help(format!("write `, {name} = 0` after it, with its initial value"))
-                .fix(after, format!(", {name} = 0")),
-            _ => report.help(format!("write `{name} = 0` with its initial value")),
+            // no fix: a value of odec's own would make another model
+            Some(_) if k > 0 => report.help(format!("write its initial value after it, for example `, {name} = 0`")),
+            _ => report.help(format!("write its initial value, for example `{name} = 0`")),
         };
         self.say(report);
     }
